@@ -1,6 +1,7 @@
 //! Signing in by a code that the authenticator scans, and a browser that remembers a name.
 
 use assent_model::id::LoginId;
+use assent_test_macros::both_databases;
 use futures_util::StreamExt;
 use reqwest::{Method, StatusCode, header};
 use serde_json::json;
@@ -206,51 +207,49 @@ async fn begun(host: &TestHost, ada: &Ada) -> (Browser, Page) {
     (browser, login)
 }
 
-#[tokio::test]
-async fn flooding_a_name_does_not_block_its_qr_sign_in() {
-    for database in Database::BOTH {
-        let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 60, burst = 60 }\nprompts_per_user = { per_minute = 1, burst = 1 }\n";
-        let host = TestHost::start_with(HostOptions {
-            database,
-            settings,
-            ..Default::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let flood = async |times: usize| {
-            let mut refused = 0;
-            for at in 0..times {
-                let (_, login) = begun(&host, &ada).await;
-                let name = ["ada", "ada@example.org"][at % 2];
-                refused +=
-                    usize::from(login.submit(&login.path(), &[("name", name)]).await.status == 429);
-            }
-            refused
-        };
-        // Both names beyond their limits, and Ada had enough of it.
-        assert!(flood(150).await > 0);
-        let request = &ada.phone.pending_requests(5).await[0];
-        assert_eq!(ada.phone.report(request).await, "reported");
-        assert!(ada.phone.cooldown_end().await.is_some());
+#[both_databases]
+async fn flooding_a_name_does_not_block_its_qr_sign_in(database: Database) {
+    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 60, burst = 60 }\nprompts_per_user = { per_minute = 1, burst = 1 }\n";
+    let host = TestHost::start_with(HostOptions {
+        database,
+        settings,
+        ..Default::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let flood = async |times: usize| {
+        let mut refused = 0;
+        for at in 0..times {
+            let (_, login) = begun(&host, &ada).await;
+            let name = ["ada", "ada@example.org"][at % 2];
+            refused +=
+                usize::from(login.submit(&login.path(), &[("name", name)]).await.status == 429);
+        }
+        refused
+    };
+    // Both names beyond their limits, and Ada had enough of it.
+    assert!(flood(150).await > 0);
+    let request = &ada.phone.pending_requests(5).await[0];
+    assert_eq!(ada.phone.report(request).await, "reported");
+    assert!(ada.phone.cooldown_end().await.is_some());
 
-        let (browser, login) = begun(&host, &ada).await;
-        ada.phone.scan_code(&code(&login)).await;
-        // Neither the cooldown nor requests with a typed name take it away from her.
-        host.advance(70);
-        ada.phone.end_cooldown().await;
-        flood(10).await;
-        let requests = ada.phone.pending_requests(0).await;
-        let waiting = browser.get(&login.url).await;
-        assert!(!requests.is_empty(), "{database:?}");
-        ada.approve(&waiting).await;
-        assert!(
-            browser
-                .finish(&waiting.url)
-                .await
-                .parameter("code")
-                .starts_with("ac_")
-        );
-    }
+    let (browser, login) = begun(&host, &ada).await;
+    ada.phone.scan_code(&code(&login)).await;
+    // Neither the cooldown nor requests with a typed name take it away from her.
+    host.advance(70);
+    ada.phone.end_cooldown().await;
+    flood(10).await;
+    let requests = ada.phone.pending_requests(0).await;
+    let waiting = browser.get(&login.url).await;
+    assert!(!requests.is_empty(), "{database:?}");
+    ada.approve(&waiting).await;
+    assert!(
+        browser
+            .finish(&waiting.url)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
 }
 
 #[tokio::test]

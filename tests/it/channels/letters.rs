@@ -1,5 +1,6 @@
 //! Delegated channels with apps that show no letters: neither of two concurrent typed requests can be approved.
 
+use assent_test_macros::both_databases;
 use reqwest::StatusCode;
 
 use super::vendor::Vendor;
@@ -49,77 +50,75 @@ async fn conflicted(page: &Page) {
     .await;
 }
 
-#[tokio::test]
-async fn a_second_request_conflicts_on_a_channel_without_letters() {
-    for database in Database::BOTH {
-        let vendor = Vendor::start(500).await;
-        let (host, ada) = host_with(&vendor, "", database).await;
-        let own = ada.ask(&Browser::new(&host.base), &[]).await;
-        let number = own.number();
-        assert!(
-            !own.body.contains("id=\"binding\""),
-            "no letters where the vendor's app shows none"
-        );
-        let question = question(&host, &vendor, "ada@vendor").await;
-        let pending = ada.phone.pending_requests(5).await[0].clone();
+#[both_databases]
+async fn a_second_request_conflicts_on_a_channel_without_letters(database: Database) {
+    let vendor = Vendor::start(500).await;
+    let (host, ada) = host_with(&vendor, "", database).await;
+    let own = ada.ask(&Browser::new(&host.base), &[]).await;
+    let number = own.number();
+    assert!(
+        !own.body.contains("id=\"binding\""),
+        "no letters where the vendor's app shows none"
+    );
+    let question = question(&host, &vendor, "ada@vendor").await;
+    let pending = ada.phone.pending_requests(5).await[0].clone();
 
-        // The attacker's request, from the same network with the same browser string.
-        let stranger = ask_as(&host, &ada, "ada").await;
+    // The attacker's request, from the same network with the same browser string.
+    let stranger = ask_as(&host, &ada, "ada").await;
+    assert!(
+        is_conflict(&stranger) && stranger.returns().is_none(),
+        "{database:?}: {}",
+        stranger.body
+    );
+    conflicted(&own).await;
+    // Ada approves the vendor's question, and types the number of her page on her device: both come too late.
+    vendor.answer(&question, "approved");
+    until("the question is taken back", async || {
+        vendor.cancelled(&question) == 1
+    })
+    .await;
+    let late = ada
+        .phone
+        .decide(&pending, Some(&number))
+        .await
+        .expect_err("refused")
+        .to_string();
+    assert!(late.starts_with("already_decided"), "{database:?}: {late}");
+    // The attacker repeats the request: none is carried while an earlier one could still be Ada's.
+    for _ in 0..3 {
+        host.advance(5);
         assert!(
-            is_conflict(&stranger) && stranger.returns().is_none(),
-            "{database:?}: {}",
-            stranger.body
-        );
-        conflicted(&own).await;
-        // Ada approves the vendor's question, and types the number of her page on her device: both come too late.
-        vendor.answer(&question, "approved");
-        until("the question is taken back", async || {
-            vendor.cancelled(&question) == 1
-        })
-        .await;
-        let late = ada
-            .phone
-            .decide(&pending, Some(&number))
-            .await
-            .expect_err("refused")
-            .to_string();
-        assert!(late.starts_with("already_decided"), "{database:?}: {late}");
-        // The attacker repeats the request: none is carried while an earlier one could still be Ada's.
-        for _ in 0..3 {
-            host.advance(5);
-            assert!(
-                is_conflict(&ask_as(&host, &ada, "ada").await),
-                "{database:?}"
-            );
-        }
-        assert!(
-            is_conflict(&own.again().await) && is_conflict(&stranger.again().await),
-            "{database:?}"
-        );
-        assert_eq!(
-            vendor.begun(),
-            1,
-            "{database:?}: nothing but the first was carried"
-        );
-        assert!(
-            ada.phone.pending_requests(0).await.is_empty(),
-            "{database:?}"
-        );
-
-        // Once all of them have expired, the way is free again.
-        host.advance(121);
-        let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
-        let question = super::question(&host, &vendor, "ada@vendor").await;
-        vendor.answer(&question, "approved");
-        host.advance(1);
-        assert!(
-            moved_on(&waiting)
-                .await
-                .parameter("code")
-                .starts_with("ac_"),
+            is_conflict(&ask_as(&host, &ada, "ada").await),
             "{database:?}"
         );
     }
+    assert!(
+        is_conflict(&own.again().await) && is_conflict(&stranger.again().await),
+        "{database:?}"
+    );
+    assert_eq!(
+        vendor.begun(),
+        1,
+        "{database:?}: nothing but the first was carried"
+    );
+    assert!(
+        ada.phone.pending_requests(0).await.is_empty(),
+        "{database:?}"
+    );
+
+    // Once all of them have expired, the way is free again.
+    host.advance(121);
+    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let question = super::question(&host, &vendor, "ada@vendor").await;
+    vendor.answer(&question, "approved");
+    host.advance(1);
+    assert!(
+        moved_on(&waiting)
+            .await
+            .parameter("code")
+            .starts_with("ac_"),
+        "{database:?}"
+    );
 }
 
 #[tokio::test]
@@ -168,86 +167,84 @@ async fn a_conflict_reveals_neither_users_nor_their_aliases() {
 }
 
 /// The stranger uses up the limit of the name, so that the user's own request is refused and the stranger's prompt is the only one.
-#[tokio::test]
-async fn a_rate_limited_request_ends_delegated_requests() {
-    for database in Database::BOTH {
-        let vendor = Vendor::start(500).await;
-        let channels = plugins(&vendor.channel("vendor", ""));
-        let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 1 }\n";
-        let host = TestHost::start_with(HostOptions {
-            plugins: &channels,
-            database,
-            settings,
-        })
-        .await;
-        let ada = host.ada().await;
-        known_as(&host, &ada, "vendor", "ada@vendor").await;
-        let theirs = ask_as(&host, &ada, "ada").await;
-        let question = question(&host, &vendor, "ada@vendor").await;
-        // The same by a name that nobody has.
-        let unknown = ask_as(&host, &ada, "nobody").await;
+#[both_databases]
+async fn a_rate_limited_request_ends_delegated_requests(database: Database) {
+    let vendor = Vendor::start(500).await;
+    let channels = plugins(&vendor.channel("vendor", ""));
+    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 1 }\n";
+    let host = TestHost::start_with(HostOptions {
+        plugins: &channels,
+        database,
+        settings,
+    })
+    .await;
+    let ada = host.ada().await;
+    known_as(&host, &ada, "vendor", "ada@vendor").await;
+    let theirs = ask_as(&host, &ada, "ada").await;
+    let question = question(&host, &vendor, "ada@vendor").await;
+    // The same by a name that nobody has.
+    let unknown = ask_as(&host, &ada, "nobody").await;
 
-        let own = Browser::new(&host.base);
-        for name in ["ada", "nobody"] {
-            let login = own
-                .get(&ada.application.request(&[]))
-                .await
-                .followed()
-                .await;
-            let refused = login.submit(&login.path(), &[("name", name)]).await;
-            assert_eq!(
-                refused.status,
-                StatusCode::TOO_MANY_REQUESTS,
-                "{database:?} {name}"
-            );
-            let page = login.again().await;
-            assert!(
-                page.body.contains("name=\"name\""),
-                "{database:?} {name}: nothing waits: {}",
-                page.body
-            );
-        }
-        conflicted(&theirs).await;
-        conflicted(&unknown).await;
-        vendor.answer(&question, "approved");
-        until("the question is taken back", async || {
-            vendor.cancelled(&question) == 1
-        })
-        .await;
-        assert!(is_conflict(&theirs.again().await), "{database:?}");
-
-        // Nor is the stranger's next one carried while the user may still expect a prompt.
-        host.advance(60);
-        for (page, name) in [(&theirs, "ada"), (&unknown, "nobody")] {
-            let login = page
-                .browser()
-                .get(&ada.application.request(&[]))
-                .await
-                .followed()
-                .await;
-            let next = login
-                .submit(&login.path(), &[("name", name)])
-                .await
-                .followed()
-                .await;
-            assert!(is_conflict(&next), "{database:?} {name}: {}", next.body);
-        }
-        assert_eq!(vendor.begun(), 1, "{database:?}");
-
-        // Once all of them have expired, the way is free again.
-        host.advance(121);
-        let waiting = ada.ask(&own, &[]).await;
-        let question = super::question(&host, &vendor, "ada@vendor").await;
-        vendor.answer(&question, "approved");
-        host.advance(1);
+    let own = Browser::new(&host.base);
+    for name in ["ada", "nobody"] {
+        let login = own
+            .get(&ada.application.request(&[]))
+            .await
+            .followed()
+            .await;
+        let refused = login.submit(&login.path(), &[("name", name)]).await;
+        assert_eq!(
+            refused.status,
+            StatusCode::TOO_MANY_REQUESTS,
+            "{database:?} {name}"
+        );
+        let page = login.again().await;
         assert!(
-            moved_on(&waiting)
-                .await
-                .parameter("code")
-                .starts_with("ac_"),
-            "{database:?}"
+            page.body.contains("name=\"name\""),
+            "{database:?} {name}: nothing waits: {}",
+            page.body
         );
     }
+    conflicted(&theirs).await;
+    conflicted(&unknown).await;
+    vendor.answer(&question, "approved");
+    until("the question is taken back", async || {
+        vendor.cancelled(&question) == 1
+    })
+    .await;
+    assert!(is_conflict(&theirs.again().await), "{database:?}");
+
+    // Nor is the stranger's next one carried while the user may still expect a prompt.
+    host.advance(60);
+    for (page, name) in [(&theirs, "ada"), (&unknown, "nobody")] {
+        let login = page
+            .browser()
+            .get(&ada.application.request(&[]))
+            .await
+            .followed()
+            .await;
+        let next = login
+            .submit(&login.path(), &[("name", name)])
+            .await
+            .followed()
+            .await;
+        assert!(is_conflict(&next), "{database:?} {name}: {}", next.body);
+    }
+    assert_eq!(vendor.begun(), 1, "{database:?}");
+
+    // Once all of them have expired, the way is free again.
+    host.advance(121);
+    let waiting = ada.ask(&own, &[]).await;
+    let question = super::question(&host, &vendor, "ada@vendor").await;
+    vendor.answer(&question, "approved");
+    host.advance(1);
+    assert!(
+        moved_on(&waiting)
+            .await
+            .parameter("code")
+            .starts_with("ac_"),
+        "{database:?}"
+    );
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use assent::domain::admin;
 use assent::domain::audit::sum_up_repeated;
 use assent_model::audit::AuditContext;
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -140,81 +141,79 @@ async fn stored_request_values_are_bounded() {
     assert!((4096..=8192).contains(&largest), "{largest}");
 }
 
-#[tokio::test]
-async fn pending_sign_ins_are_bounded_per_network_and_in_total() {
+#[both_databases]
+async fn pending_sign_ins_are_bounded_per_network_and_in_total(database: Database) {
     let settings = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n\
                     [rate_limits]\nopen_sign_ins_per_ip = 5\nopen_sign_ins_total = 12\n";
-    for database in Database::BOTH {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            settings,
-            ..HostOptions::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let open = async || {
-            let (open,): (i64,) = sqlx::query_as(
-                "SELECT COUNT(*) FROM logins WHERE approval_id IS NULL AND answered_at IS NULL",
-            )
-            .fetch_one(&mut host.connection().await)
-            .await
-            .expect("a count");
-            open
-        };
-        let begin = async |browser: &Browser, from: &str| {
-            let request = browser.request(Method::GET, &ada.application.request(&[]));
-            let answer = request.header("x-forwarded-for", from).response().await;
-            assert_eq!(answer.status(), StatusCode::SEE_OTHER);
-            // Ids of one moment have no order.
-            host.advance(1);
-            answer.headers()["location"].text().to_owned()
-        };
-        // A sign-in with a typed name is never evicted.
-        let asked = Browser::new(&host.base);
-        let waiting = ada.ask(&asked, &[]).await;
-        let victim = Browser::new(&host.base);
-        let oldest = begin(&victim, "192.0.2.1").await;
+    let host = TestHost::start_with(HostOptions {
+        database,
+        settings,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let open = async || {
+        let (open,): (i64,) = sqlx::query_as(
+            "SELECT COUNT(*) FROM logins WHERE approval_id IS NULL AND answered_at IS NULL",
+        )
+        .fetch_one(&mut host.connection().await)
+        .await
+        .expect("a count");
+        open
+    };
+    let begin = async |browser: &Browser, from: &str| {
+        let request = browser.request(Method::GET, &ada.application.request(&[]));
+        let answer = request.header("x-forwarded-for", from).response().await;
+        assert_eq!(answer.status(), StatusCode::SEE_OTHER);
+        // Ids of one moment have no order.
+        host.advance(1);
+        answer.headers()["location"].text().to_owned()
+    };
+    // A sign-in with a typed name is never evicted.
+    let asked = Browser::new(&host.base);
+    let waiting = ada.ask(&asked, &[]).await;
+    let victim = Browser::new(&host.base);
+    let oldest = begin(&victim, "192.0.2.1").await;
+    assert_eq!(
+        victim.get(&oldest).await.status,
+        StatusCode::OK,
+        "{database:?}"
+    );
+    for number in 1..=20 {
+        let browser = Browser::new(&host.base);
+        let login = begin(&browser, "192.0.2.1").await;
         assert_eq!(
-            victim.get(&oldest).await.status,
+            browser.get(&login).await.status,
             StatusCode::OK,
-            "{database:?}"
+            "{database:?}: the newest always works"
         );
-        for number in 1..=20 {
-            let browser = Browser::new(&host.base);
-            let login = begin(&browser, "192.0.2.1").await;
-            assert_eq!(
-                browser.get(&login).await.status,
-                StatusCode::OK,
-                "{database:?}: the newest always works"
-            );
-            assert_eq!(open().await, 5.min(number + 1), "{database:?}");
-        }
-        assert_eq!(
-            victim.get(&oldest).await.status,
-            StatusCode::NOT_FOUND,
-            "{database:?}: the oldest is evicted"
-        );
-        // Another network has its own, and an IPv6 network is one.
-        for number in 0..5 {
-            begin(&Browser::new(&host.base), &format!("2001:db8::{number}")).await;
-        }
-        assert_eq!(open().await, 10, "{database:?}");
-        begin(&Browser::new(&host.base), "2001:db8::ffff:1").await;
-        assert_eq!(open().await, 10, "{database:?}");
-        for number in 0..20 {
-            begin(&Browser::new(&host.base), &format!("198.51.100.{number}")).await;
-            assert!(open().await <= 12, "{database:?}");
-        }
-        ada.approve(&waiting).await;
-        assert!(
-            !asked
-                .finish(&waiting.url)
-                .await
-                .parameter("code")
-                .is_empty(),
-            "{database:?}"
-        );
+        assert_eq!(open().await, 5.min(number + 1), "{database:?}");
     }
+    assert_eq!(
+        victim.get(&oldest).await.status,
+        StatusCode::NOT_FOUND,
+        "{database:?}: the oldest is evicted"
+    );
+    // Another network has its own, and an IPv6 network is one.
+    for number in 0..5 {
+        begin(&Browser::new(&host.base), &format!("2001:db8::{number}")).await;
+    }
+    assert_eq!(open().await, 10, "{database:?}");
+    begin(&Browser::new(&host.base), "2001:db8::ffff:1").await;
+    assert_eq!(open().await, 10, "{database:?}");
+    for number in 0..20 {
+        begin(&Browser::new(&host.base), &format!("198.51.100.{number}")).await;
+        assert!(open().await <= 12, "{database:?}");
+    }
+    ada.approve(&waiting).await;
+    assert!(
+        !asked
+            .finish(&waiting.url)
+            .await
+            .parameter("code")
+            .is_empty(),
+        "{database:?}"
+    );
 }
 
 /// The requests in the audit log, the oldest first; with a token of its own, since these tests take longer than one lives.
@@ -236,77 +235,75 @@ async fn asked(host: &TestHost) -> Vec<Value> {
     items
 }
 
-#[tokio::test]
-async fn repeated_prompts_for_a_name_are_summarized_in_the_audit_log() {
+#[both_databases]
+async fn repeated_prompts_for_a_name_are_summarized_in_the_audit_log(database: Database) {
     let settings = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n\
                     [rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\nprompts_per_user = { per_minute = 0 }\n";
-    for database in Database::BOTH {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            settings,
-            ..HostOptions::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let type_name = async |name: &str, from: &str| {
-            let browser = Browser::new(&host.base);
-            let login = browser
-                .get(&ada.application.request(&[]))
-                .await
-                .followed()
-                .await;
-            let form = [("csrf", login.csrf()), ("name", name.to_owned())];
-            let request = browser.request(Method::POST, &login.path()).form(&form);
-            let answer = request.header("x-forwarded-for", from).response().await;
-            assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{database:?}");
-        };
-        let asked = async || asked(&host).await;
-        for number in 0..40 {
-            type_name("ada", &format!("2001:db8::{number}")).await;
-            type_name("nobody", "192.0.2.1").await;
-            // So that no other limit is reached.
-            host.advance(5);
-        }
-        assert_eq!(asked().await.len(), 30, "{database:?}");
-        type_name("ada", "192.0.2.2").await;
-        assert_eq!(
-            asked().await.len(),
-            31,
-            "{database:?}: another network is another matter"
-        );
-
-        sum_up_repeated(&host.host).await.expect("done");
-        assert_eq!(
-            asked().await.len(),
-            31,
-            "{database:?}: not before the hour ends"
-        );
-        host.advance(3600);
-        sum_up_repeated(&host.host).await.expect("done");
-        sum_up_repeated(&host.host).await.expect("done");
-        let all = asked().await;
-        assert_eq!(all.len(), 32, "{database:?}");
-        let summary = all.last().expect("an entry");
-        assert_eq!(
-            summary["detail"]["repetitions"], 10,
-            "{database:?}: {summary}"
-        );
-        assert_eq!(
-            summary["user_id"], ada.user["id"],
-            "{database:?}: {summary}"
-        );
-        assert_eq!(
-            verified(&host.host.store).await.broken,
-            None,
-            "{database:?}"
-        );
-        let (left,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM repeated_requests")
-            .fetch_one(&mut host.connection().await)
+    let host = TestHost::start_with(HostOptions {
+        database,
+        settings,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let type_name = async |name: &str, from: &str| {
+        let browser = Browser::new(&host.base);
+        let login = browser
+            .get(&ada.application.request(&[]))
             .await
-            .expect("a count");
-        assert_eq!(left, 0, "{database:?}");
-        // From then on each has an entry again.
-        type_name("ada", "2001:db8::1").await;
-        assert_eq!(asked().await.len(), 33, "{database:?}");
+            .followed()
+            .await;
+        let form = [("csrf", login.csrf()), ("name", name.to_owned())];
+        let request = browser.request(Method::POST, &login.path()).form(&form);
+        let answer = request.header("x-forwarded-for", from).response().await;
+        assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{database:?}");
+    };
+    let asked = async || asked(&host).await;
+    for number in 0..40 {
+        type_name("ada", &format!("2001:db8::{number}")).await;
+        type_name("nobody", "192.0.2.1").await;
+        // So that no other limit is reached.
+        host.advance(5);
     }
+    assert_eq!(asked().await.len(), 30, "{database:?}");
+    type_name("ada", "192.0.2.2").await;
+    assert_eq!(
+        asked().await.len(),
+        31,
+        "{database:?}: another network is another matter"
+    );
+
+    sum_up_repeated(&host.host).await.expect("done");
+    assert_eq!(
+        asked().await.len(),
+        31,
+        "{database:?}: not before the hour ends"
+    );
+    host.advance(3600);
+    sum_up_repeated(&host.host).await.expect("done");
+    sum_up_repeated(&host.host).await.expect("done");
+    let all = asked().await;
+    assert_eq!(all.len(), 32, "{database:?}");
+    let summary = all.last().expect("an entry");
+    assert_eq!(
+        summary["detail"]["repetitions"], 10,
+        "{database:?}: {summary}"
+    );
+    assert_eq!(
+        summary["user_id"], ada.user["id"],
+        "{database:?}: {summary}"
+    );
+    assert_eq!(
+        verified(&host.host.store).await.broken,
+        None,
+        "{database:?}"
+    );
+    let (left,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM repeated_requests")
+        .fetch_one(&mut host.connection().await)
+        .await
+        .expect("a count");
+    assert_eq!(left, 0, "{database:?}");
+    // From then on each has an entry again.
+    type_name("ada", "2001:db8::1").await;
+    assert_eq!(asked().await.len(), 33, "{database:?}");
 }

@@ -233,76 +233,74 @@ impl Client {
 }
 
 /// Tokens come from one host, and the key set from the other.
-#[tokio::test]
-async fn a_rotation_under_load_fails_no_client() {
+#[both_databases]
+async fn a_rotation_under_load_fails_no_client(database: Database) {
     const ROTATIONS: usize = 5;
-    for database in Database::BOTH {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            ..HostOptions::default()
-        })
-        .await;
-        let (other, second, other_base) = host.second(HostOptions::default()).await;
-        let ada = host.ada().await;
-        let browser = Browser::new(&host.base);
-        ada.sign_in(&browser).await;
-        let (count, mut counted) = watch::channel((0_usize, false));
-        let mut clients = tokio::task::JoinSet::new();
-        for _ in 0..4 {
-            let (browser, application, count) =
-                (browser.clone(), ada.application.clone(), count.clone());
-            let bases = [host.base.clone(), other_base.clone()];
-            clients.spawn(async move {
-                let (mut client, mut seen) = (Client::default(), HashSet::new());
-                for number in 0.. {
-                    let [tokens_from, keys_from] = [&bases[number % 2], &bases[(number + 1) % 2]];
-                    let code = browser
-                        .get(&application.request(&[]))
-                        .await
-                        .parameter("code");
-                    let (status, tokens) = application.exchange(tokens_from, &code, &[]).await;
-                    assert_eq!(status, StatusCode::OK, "{tokens}");
-                    seen.insert(client.verify(tokens["id_token"].text(), keys_from).await);
-                    count.send_modify(|(count, _)| *count += 1);
-                    if count.borrow().1 {
-                        break;
-                    }
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let (other, second, other_base) = host.second(HostOptions::default()).await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let (count, mut counted) = watch::channel((0_usize, false));
+    let mut clients = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let (browser, application, count) =
+            (browser.clone(), ada.application.clone(), count.clone());
+        let bases = [host.base.clone(), other_base.clone()];
+        clients.spawn(async move {
+            let (mut client, mut seen) = (Client::default(), HashSet::new());
+            for number in 0.. {
+                let [tokens_from, keys_from] = [&bases[number % 2], &bases[(number + 1) % 2]];
+                let code = browser
+                    .get(&application.request(&[]))
+                    .await
+                    .parameter("code");
+                let (status, tokens) = application.exchange(tokens_from, &code, &[]).await;
+                assert_eq!(status, StatusCode::OK, "{tokens}");
+                seen.insert(client.verify(tokens["id_token"].text(), keys_from).await);
+                count.send_modify(|(count, _)| *count += 1);
+                if count.borrow().1 {
+                    break;
                 }
-                (seen, client.fetches)
-            });
-        }
-        for number in 0..ROTATIONS {
-            // Each key is used before the next one comes.
-            let wanted = counted.borrow_and_update().0 + 12;
-            let used = counted.wait_for(|(count, _)| *count >= wanted);
-            in_time(used).await.expect("clients");
-            let by = if number % 2 == 0 { &host.host } else { &other };
-            signing_keys::rotate(
-                by,
-                SigningAlgorithm::Rs256,
-                Takeover::Now,
-                &AuditContext::SERVER,
-            )
-            .await
-            .expect("rotated");
-        }
+            }
+            (seen, client.fetches)
+        });
+    }
+    for number in 0..ROTATIONS {
+        // Each key is used before the next one comes.
         let wanted = counted.borrow_and_update().0 + 12;
         let used = counted.wait_for(|(count, _)| *count >= wanted);
         in_time(used).await.expect("clients");
-        count.send_modify(|(_, done)| *done = true);
-        let mut all = HashSet::new();
-        for (seen, fetches) in clients.join_all().await {
-            assert!(
-                fetches > 1,
-                "{database:?}: a client met no key that it did not know"
-            );
-            all.extend(seen);
-        }
-        assert!(
-            all.len() > ROTATIONS / 2,
-            "{database:?}: {} keys signed",
-            all.len()
-        );
-        second.stop().await;
+        let by = if number % 2 == 0 { &host.host } else { &other };
+        signing_keys::rotate(
+            by,
+            SigningAlgorithm::Rs256,
+            Takeover::Now,
+            &AuditContext::SERVER,
+        )
+        .await
+        .expect("rotated");
     }
+    let wanted = counted.borrow_and_update().0 + 12;
+    let used = counted.wait_for(|(count, _)| *count >= wanted);
+    in_time(used).await.expect("clients");
+    count.send_modify(|(_, done)| *done = true);
+    let mut all = HashSet::new();
+    for (seen, fetches) in clients.join_all().await {
+        assert!(
+            fetches > 1,
+            "{database:?}: a client met no key that it did not know"
+        );
+        all.extend(seen);
+    }
+    assert!(
+        all.len() > ROTATIONS / 2,
+        "{database:?}: {} keys signed",
+        all.len()
+    );
+    second.stop().await;
 }

@@ -279,59 +279,57 @@ async fn unknown_names_leave_no_audit_entries() {
     assert_eq!(asked[0]["user_id"], id(&ada.user));
 }
 
-#[tokio::test]
-async fn the_audit_log_is_paged_latest_first() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            ..HostOptions::default()
-        })
-        .await;
-        let mut made = Vec::new();
-        for name in ["a", "b", "c", "d", "e"] {
-            made.push(id(&host.user(name).await).to_owned());
-            host.advance(1);
-        }
-        made.reverse();
-        let mut seen = Vec::new();
-        let mut after = String::new();
-        loop {
-            let page = host
-                .admin_ok(
-                    Method::GET,
-                    &format!("/audit?event=user.created&limit=2{after}"),
-                    Value::Null,
-                )
-                .await;
-            let items = page["items"].items();
-            assert!(items.len() <= 2);
-            seen.extend(items.iter().map(|entry| entry["user_id"].text().to_owned()));
-            let Some(next) = page["next"].as_str() else {
-                break;
-            };
-            after = format!("&after={next}");
-        }
-        assert_eq!(seen, made, "{database:?}");
-        let user: UserId = made[0].parsed();
-        let own = audit::of_user(&host.host, user, None, 10)
-            .await
-            .expect("read");
-        assert_eq!((own.len(), own[0].user), (1, Some(user)));
-        for (query, status) in [
-            ("event=nonsense", StatusCode::UNPROCESSABLE_ENTITY),
-            ("after=nonsense", StatusCode::UNPROCESSABLE_ENTITY),
-            ("limit=201", StatusCode::UNPROCESSABLE_ENTITY),
-            ("user=nonsense", StatusCode::NOT_FOUND),
-            ("unknown=1", StatusCode::BAD_REQUEST),
-        ] {
-            assert_eq!(
-                host.admin(Method::GET, &format!("/audit?{query}"), Value::Null)
-                    .await
-                    .0,
-                status,
-                "{query}"
-            );
-        }
+#[both_databases]
+async fn the_audit_log_is_paged_latest_first(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let mut made = Vec::new();
+    for name in ["a", "b", "c", "d", "e"] {
+        made.push(id(&host.user(name).await).to_owned());
+        host.advance(1);
+    }
+    made.reverse();
+    let mut seen = Vec::new();
+    let mut after = String::new();
+    loop {
+        let page = host
+            .admin_ok(
+                Method::GET,
+                &format!("/audit?event=user.created&limit=2{after}"),
+                Value::Null,
+            )
+            .await;
+        let items = page["items"].items();
+        assert!(items.len() <= 2);
+        seen.extend(items.iter().map(|entry| entry["user_id"].text().to_owned()));
+        let Some(next) = page["next"].as_str() else {
+            break;
+        };
+        after = format!("&after={next}");
+    }
+    assert_eq!(seen, made, "{database:?}");
+    let user: UserId = made[0].parsed();
+    let own = audit::of_user(&host.host, user, None, 10)
+        .await
+        .expect("read");
+    assert_eq!((own.len(), own[0].user), (1, Some(user)));
+    for (query, status) in [
+        ("event=nonsense", StatusCode::UNPROCESSABLE_ENTITY),
+        ("after=nonsense", StatusCode::UNPROCESSABLE_ENTITY),
+        ("limit=201", StatusCode::UNPROCESSABLE_ENTITY),
+        ("user=nonsense", StatusCode::NOT_FOUND),
+        ("unknown=1", StatusCode::BAD_REQUEST),
+    ] {
+        assert_eq!(
+            host.admin(Method::GET, &format!("/audit?{query}"), Value::Null)
+                .await
+                .0,
+            status,
+            "{query}"
+        );
     }
 }
 

@@ -110,39 +110,81 @@ impl Stranger<'_> {
     }
 }
 
-#[tokio::test]
-async fn repeated_requests_of_an_attacker_never_sign_in_and_never_block_the_user() {
-    for database in Database::BOTH {
-        let wish = HostOptions {
-            database,
-            settings: UNLIMITED,
-            ..HostOptions::default()
-        };
-        let host = TestHost::start_with(wish).await;
-        let (_, second, other) = host.second(wish).await;
-        let ada = host.ada().await;
-        let bases = [host.base.clone(), other];
-        let mut stranger = Stranger {
-            host: &host,
-            ada: &ada,
-            bases,
-            count: 0,
-            pages: VecDeque::new(),
-        };
+#[both_databases]
+async fn repeated_requests_of_an_attacker_never_sign_in_and_never_block_the_user(
+    database: Database,
+) {
+    let wish = HostOptions {
+        database,
+        settings: UNLIMITED,
+        ..HostOptions::default()
+    };
+    let host = TestHost::start_with(wish).await;
+    let (_, second, other) = host.second(wish).await;
+    let ada = host.ada().await;
+    let bases = [host.base.clone(), other];
+    let mut stranger = Stranger {
+        host: &host,
+        ada: &ada,
+        bases,
+        count: 0,
+        pages: VecDeque::new(),
+    };
 
-        // Within the five, in an unknown browser: the owner's page stays open, and its number is its own.
-        let browser = Browser::new(&host.base);
-        let page = typed(&browser, &ada, "ada").await;
-        for _ in 0..20 {
+    // Within the five, in an unknown browser: the owner's page stays open, and its number is its own.
+    let browser = Browser::new(&host.base);
+    let page = typed(&browser, &ada, "ada").await;
+    for _ in 0..20 {
+        stranger.ask(&page.number()).await;
+        assert_eq!(
+            page.again().await.number(),
+            page.number(),
+            "{database:?}: no other browser replaces it"
+        );
+    }
+    assert_eq!(pending(&ada).await, 5, "{database:?}");
+    assert!(type_everywhere(&ada, &page.number()).await, "{database:?}");
+    assert!(
+        browser
+            .finish(&page.url)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
+    stranger.has_nothing().await;
+
+    for _ in 0..5 {
+        // When the five are taken: an unknown browser gets no place, and her number approves no other request.
+        let unknown = Browser::new(&host.base);
+        stranger.ask("").await;
+        let page = typed(&unknown, &ada, "ada").await;
+        for _ in 0..10 {
             stranger.ask(&page.number()).await;
-            assert_eq!(
-                page.again().await.number(),
-                page.number(),
-                "{database:?}: no other browser replaces it"
-            );
         }
-        assert_eq!(pending(&ada).await, 5, "{database:?}");
-        assert!(type_everywhere(&ada, &page.number()).await, "{database:?}");
+        assert!(!type_everywhere(&ada, &page.number()).await, "{database:?}");
+        assert_eq!(page.again().await.number(), page.number());
+        stranger.has_nothing().await;
+        // The code of the same page always works.
+        ada.phone.scan_code(&code(&page)).await;
+        let by_scan = page.again().await;
+        stranger.ask(&by_scan.number()).await;
+        ada.approve(&by_scan).await;
+        assert!(
+            unknown
+                .finish(&by_scan.url)
+                .await
+                .parameter("code")
+                .starts_with("ac_")
+        );
+        // And the browser of before always has a place.
+        for _ in 0..8 {
+            stranger.ask("").await;
+        }
+        let page = typed(&browser, &ada, "ada").await;
+        for _ in 0..3 {
+            stranger.ask(&page.number()).await;
+        }
+        ada.approve(&page).await;
         assert!(
             browser
                 .finish(&page.url)
@@ -151,51 +193,9 @@ async fn repeated_requests_of_an_attacker_never_sign_in_and_never_block_the_user
                 .starts_with("ac_")
         );
         stranger.has_nothing().await;
-
-        for _ in 0..5 {
-            // When the five are taken: an unknown browser gets no place, and her number approves no other request.
-            let unknown = Browser::new(&host.base);
-            stranger.ask("").await;
-            let page = typed(&unknown, &ada, "ada").await;
-            for _ in 0..10 {
-                stranger.ask(&page.number()).await;
-            }
-            assert!(!type_everywhere(&ada, &page.number()).await, "{database:?}");
-            assert_eq!(page.again().await.number(), page.number());
-            stranger.has_nothing().await;
-            // The code of the same page always works.
-            ada.phone.scan_code(&code(&page)).await;
-            let by_scan = page.again().await;
-            stranger.ask(&by_scan.number()).await;
-            ada.approve(&by_scan).await;
-            assert!(
-                unknown
-                    .finish(&by_scan.url)
-                    .await
-                    .parameter("code")
-                    .starts_with("ac_")
-            );
-            // And the browser of before always has a place.
-            for _ in 0..8 {
-                stranger.ask("").await;
-            }
-            let page = typed(&browser, &ada, "ada").await;
-            for _ in 0..3 {
-                stranger.ask(&page.number()).await;
-            }
-            ada.approve(&page).await;
-            assert!(
-                browser
-                    .finish(&page.url)
-                    .await
-                    .parameter("code")
-                    .starts_with("ac_")
-            );
-            stranger.has_nothing().await;
-        }
-        assert!(stranger.count > 100);
-        second.stop().await;
     }
+    assert!(stranger.count > 100);
+    second.stop().await;
 }
 
 #[tokio::test]
@@ -488,125 +488,121 @@ async fn unknown_browsers_do_not_use_up_the_prompts_of_known_browsers() {
     assert_eq!(pending(&ada).await, 2, "and this one is beyond the limit");
 }
 
-#[tokio::test]
-async fn a_report_from_a_known_browser_revokes_all_known_browsers() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            settings: UNLIMITED,
-            ..HostOptions::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let known = Browser::new(&host.base);
-        ada.sign_in(&known).await;
-        let fill = async || {
-            for _ in 0..5 {
-                typed(&Browser::new(&host.base), &ada, "ada").await;
-            }
-        };
-        // After a report of an attacker's request the browser stays known, but a cooldown holds every typed request.
-        fill().await;
-        let request = ada.phone.pending_requests(5).await.remove(0);
-        ada.phone.report(&request).await;
-        typed(&known, &ada, "ada").await;
-        assert_eq!(pending(&ada).await, 0, "{database:?}");
-        ada.phone.end_cooldown().await;
-        typed(&known, &ada, "ada").await;
-        host.advance(1);
-        fill().await;
-        assert_eq!(pending(&ada).await, 6, "{database:?}");
-        // Another person uses her old browser.
-        let request = ada.phone.pending_requests(5).await.remove(0);
-        assert_eq!(ada.phone.report(&request).await, "reported");
-        ada.phone.end_cooldown().await;
-        host.advance(121);
-        fill().await;
-        typed(&known, &ada, "ada").await;
-        assert_eq!(pending(&ada).await, 5, "{database:?}");
-        // It has one of the five places like any other, until she signs in there again.
-        host.advance(121);
-        let page = typed(&known, &ada, "ada").await;
-        assert_eq!(pending(&ada).await, 1, "{database:?}");
-        ada.approve(&page).await;
-        known.finish(&page.url).await;
-        fill().await;
-        typed(&known, &ada, "ada").await;
-        assert_eq!(pending(&ada).await, 6, "{database:?}");
-    }
+#[both_databases]
+async fn a_report_from_a_known_browser_revokes_all_known_browsers(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        settings: UNLIMITED,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let known = Browser::new(&host.base);
+    ada.sign_in(&known).await;
+    let fill = async || {
+        for _ in 0..5 {
+            typed(&Browser::new(&host.base), &ada, "ada").await;
+        }
+    };
+    // After a report of an attacker's request the browser stays known, but a cooldown holds every typed request.
+    fill().await;
+    let request = ada.phone.pending_requests(5).await.remove(0);
+    ada.phone.report(&request).await;
+    typed(&known, &ada, "ada").await;
+    assert_eq!(pending(&ada).await, 0, "{database:?}");
+    ada.phone.end_cooldown().await;
+    typed(&known, &ada, "ada").await;
+    host.advance(1);
+    fill().await;
+    assert_eq!(pending(&ada).await, 6, "{database:?}");
+    // Another person uses her old browser.
+    let request = ada.phone.pending_requests(5).await.remove(0);
+    assert_eq!(ada.phone.report(&request).await, "reported");
+    ada.phone.end_cooldown().await;
+    host.advance(121);
+    fill().await;
+    typed(&known, &ada, "ada").await;
+    assert_eq!(pending(&ada).await, 5, "{database:?}");
+    // It has one of the five places like any other, until she signs in there again.
+    host.advance(121);
+    let page = typed(&known, &ada, "ada").await;
+    assert_eq!(pending(&ada).await, 1, "{database:?}");
+    ada.approve(&page).await;
+    known.finish(&page.url).await;
+    fill().await;
+    typed(&known, &ada, "ada").await;
+    assert_eq!(pending(&ada).await, 6, "{database:?}");
 }
 
 /// The limit of unknown browsers is used up, so a browser that became an unknown one would be refused.
-#[tokio::test]
-async fn a_report_is_invisible_in_the_reported_browser() {
+#[both_databases]
+async fn a_report_is_invisible_in_the_reported_browser(database: Database) {
     let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { per_minute = 0 }\n";
-    for database in Database::BOTH {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            settings,
-            ..HostOptions::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let shared = Browser::new(&host.base);
-        // One of the three.
-        ada.sign_in(&shared).await;
-        for _ in 0..2 {
-            assert_eq!(
-                typed(&Browser::new(&host.base), &ada, "ada").await.status,
-                StatusCode::OK
-            );
-        }
+    let host = TestHost::start_with(HostOptions {
+        database,
+        settings,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let shared = Browser::new(&host.base);
+    // One of the three.
+    ada.sign_in(&shared).await;
+    for _ in 0..2 {
         assert_eq!(
             typed(&Browser::new(&host.base), &ada, "ada").await.status,
-            StatusCode::TOO_MANY_REQUESTS
-        );
-        host.advance(1);
-        let before = typed(&shared, &ada, "ada").await;
-        let requests = ada.phone.pending_requests(5).await;
-        assert_eq!(requests.len(), 3, "{database:?}");
-        assert_eq!(ada.phone.report(&requests[2]).await, "reported");
-        assert_eq!(
-            before.again().await.number(),
-            before.number(),
-            "{database:?}"
-        );
-        // The cooldown would hold the request too.
-        ada.phone.end_cooldown().await;
-        for _ in 0..3 {
-            let after = typed(&shared, &ada, "ada").await;
-            assert_eq!(
-                same_for_all(&after, "ada"),
-                same_for_all(&before, "ada"),
-                "{database:?}"
-            );
-            assert_eq!(
-                pending(&ada).await,
-                1,
-                "{database:?}: it has a place of unknown browsers"
-            );
-        }
-        // By her other name the cookie counts as well.
-        assert_eq!(
-            typed(&shared, &ada, "ada@example.org").await.status,
             StatusCode::OK
         );
-        // Ada signs in there by the code, and is known again.
-        host.advance(121);
-        let page = typed(&shared, &ada, "ada").await;
-        ada.phone.scan_code(&code(&page)).await;
-        let by_scan = page.again().await;
-        ada.approve(&by_scan).await;
-        assert!(
-            shared
-                .finish(&by_scan.url)
-                .await
-                .parameter("code")
-                .starts_with("ac_")
-        );
-        typed(&shared, &ada, "ada").await;
-        assert_eq!(pending(&ada).await, 1, "{database:?}");
     }
+    assert_eq!(
+        typed(&Browser::new(&host.base), &ada, "ada").await.status,
+        StatusCode::TOO_MANY_REQUESTS
+    );
+    host.advance(1);
+    let before = typed(&shared, &ada, "ada").await;
+    let requests = ada.phone.pending_requests(5).await;
+    assert_eq!(requests.len(), 3, "{database:?}");
+    assert_eq!(ada.phone.report(&requests[2]).await, "reported");
+    assert_eq!(
+        before.again().await.number(),
+        before.number(),
+        "{database:?}"
+    );
+    // The cooldown would hold the request too.
+    ada.phone.end_cooldown().await;
+    for _ in 0..3 {
+        let after = typed(&shared, &ada, "ada").await;
+        assert_eq!(
+            same_for_all(&after, "ada"),
+            same_for_all(&before, "ada"),
+            "{database:?}"
+        );
+        assert_eq!(
+            pending(&ada).await,
+            1,
+            "{database:?}: it has a place of unknown browsers"
+        );
+    }
+    // By her other name the cookie counts as well.
+    assert_eq!(
+        typed(&shared, &ada, "ada@example.org").await.status,
+        StatusCode::OK
+    );
+    // Ada signs in there by the code, and is known again.
+    host.advance(121);
+    let page = typed(&shared, &ada, "ada").await;
+    ada.phone.scan_code(&code(&page)).await;
+    let by_scan = page.again().await;
+    ada.approve(&by_scan).await;
+    assert!(
+        shared
+            .finish(&by_scan.url)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
+    typed(&shared, &ada, "ada").await;
+    assert_eq!(pending(&ada).await, 1, "{database:?}");
 }
 
 #[tokio::test]

@@ -44,75 +44,73 @@ async fn is_asked(ada: &Ada) -> bool {
     !ada.phone.pending_requests(0).await.is_empty()
 }
 
-#[tokio::test]
-async fn cooldowns_grow_from_the_second_denial_until_an_approval() {
-    for database in Database::BOTH {
-        let mut host = TestHost::start_with(HostOptions {
-            database,
-            ..HostOptions::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        for pause in [0, 30, 120, 600, 3600, 3600] {
-            let page = ask_as(&host, &ada, "ada").await;
-            if pause == 0 {
-                deny(&ada).await;
-                assert_eq!(
-                    ada.phone.cooldown_end().await,
-                    None,
-                    "{database:?}: one may be a mistake"
-                );
-                continue;
-            }
+#[both_databases]
+async fn cooldowns_grow_from_the_second_denial_until_an_approval(database: Database) {
+    let mut host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    for pause in [0, 30, 120, 600, 3600, 3600] {
+        let page = ask_as(&host, &ada, "ada").await;
+        if pause == 0 {
             deny(&ada).await;
-            assert_eq!(page.again().await.outcome(), "denied");
-            let until = ada.phone.cooldown_end().await;
             assert_eq!(
-                until,
-                Some(host.host.now().seconds() + pause),
-                "{database:?}"
+                ada.phone.cooldown_end().await,
+                None,
+                "{database:?}: one may be a mistake"
             );
-            host.advance(u64::try_from(pause).expect("seconds") - 1);
-            // By whichever name; and the browser sees what it always sees.
-            for name in ["ada", "ada@example.org"] {
-                let page = ask_as(&host, &ada, name).await;
-                assert!(
-                    !is_asked(&ada).await,
-                    "{database:?}: {name} after {pause} s"
-                );
-                assert_eq!(page.again().await.number(), page.number());
-            }
-            let (_, second, base) = host
-                .second(HostOptions {
-                    database,
-                    ..HostOptions::default()
-                })
-                .await;
-            let browser = Browser::new(&base);
-            let login = browser
-                .get(&ada.application.request(&[]))
-                .await
-                .followed()
-                .await;
-            login.submit(&login.path(), &[("name", "ada")]).await;
-            assert!(!is_asked(&ada).await, "{database:?}: by another host");
-            second.stop().await;
-            host.advance(1);
-            assert_eq!(ada.phone.cooldown_end().await, None);
+            continue;
         }
-        host.advance(121);
-        ada.sign_in(&Browser::new(&host.base)).await;
-        for expected in [None, Some(host.host.now().seconds() + 30)] {
-            ask_as(&host, &ada, "ada").await;
-            deny(&ada).await;
-            let until = ada.phone.cooldown_end().await;
-            assert_eq!(
-                until, expected,
-                "{database:?}: the approval forgot the others"
+        deny(&ada).await;
+        assert_eq!(page.again().await.outcome(), "denied");
+        let until = ada.phone.cooldown_end().await;
+        assert_eq!(
+            until,
+            Some(host.host.now().seconds() + pause),
+            "{database:?}"
+        );
+        host.advance(u64::try_from(pause).expect("seconds") - 1);
+        // By whichever name; and the browser sees what it always sees.
+        for name in ["ada", "ada@example.org"] {
+            let page = ask_as(&host, &ada, name).await;
+            assert!(
+                !is_asked(&ada).await,
+                "{database:?}: {name} after {pause} s"
             );
+            assert_eq!(page.again().await.number(), page.number());
         }
-        host.stop().await;
+        let (_, second, base) = host
+            .second(HostOptions {
+                database,
+                ..HostOptions::default()
+            })
+            .await;
+        let browser = Browser::new(&base);
+        let login = browser
+            .get(&ada.application.request(&[]))
+            .await
+            .followed()
+            .await;
+        login.submit(&login.path(), &[("name", "ada")]).await;
+        assert!(!is_asked(&ada).await, "{database:?}: by another host");
+        second.stop().await;
+        host.advance(1);
+        assert_eq!(ada.phone.cooldown_end().await, None);
     }
+    host.advance(121);
+    ada.sign_in(&Browser::new(&host.base)).await;
+    for expected in [None, Some(host.host.now().seconds() + 30)] {
+        ask_as(&host, &ada, "ada").await;
+        deny(&ada).await;
+        let until = ada.phone.cooldown_end().await;
+        assert_eq!(
+            until, expected,
+            "{database:?}: the approval forgot the others"
+        );
+    }
+    host.stop().await;
 }
 
 #[tokio::test]
@@ -177,113 +175,109 @@ async fn denials_expire_after_a_day_and_cooldowns_can_be_disabled() {
     assert!(is_asked(&ada).await);
 }
 
-#[tokio::test]
-async fn too_many_wrong_numbers_end_the_request_without_a_cooldown() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            ..HostOptions::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        for _ in 0..3 {
-            ask_as(&host, &ada, "ada").await;
-            let request = &ada.phone.pending_requests(5).await[0];
-            for wrong in ["01", "02", "03"] {
-                ada.phone
-                    .decide(request, Some(wrong))
-                    .await
-                    .expect_err("wrong");
-            }
-            assert_eq!(ada.phone.cooldown_end().await, None);
-            assert!(!is_asked(&ada).await, "{database:?}");
-        }
+#[both_databases]
+async fn too_many_wrong_numbers_end_the_request_without_a_cooldown(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    for _ in 0..3 {
         ask_as(&host, &ada, "ada").await;
-        assert!(is_asked(&ada).await, "{database:?}");
-        let told = entries(&host, &format!("user={}", id(&ada.user))).await;
-        let count = |event| {
-            events(&told)
-                .into_iter()
-                .filter(|told| *told == event)
-                .count()
-        };
-        assert_eq!(
-            (
-                count("sign-in.number-match-failed"),
-                count("cooldown.started")
-            ),
-            (9, 0),
-            "{told:?}"
-        );
+        let request = &ada.phone.pending_requests(5).await[0];
+        for wrong in ["01", "02", "03"] {
+            ada.phone
+                .decide(request, Some(wrong))
+                .await
+                .expect_err("wrong");
+        }
+        assert_eq!(ada.phone.cooldown_end().await, None);
+        assert!(!is_asked(&ada).await, "{database:?}");
     }
+    ask_as(&host, &ada, "ada").await;
+    assert!(is_asked(&ada).await, "{database:?}");
+    let told = entries(&host, &format!("user={}", id(&ada.user))).await;
+    let count = |event| {
+        events(&told)
+            .into_iter()
+            .filter(|told| *told == event)
+            .count()
+    };
+    assert_eq!(
+        (
+            count("sign-in.number-match-failed"),
+            count("cooldown.started")
+        ),
+        (9, 0),
+        "{told:?}"
+    );
 }
 
 /// An attacker must not learn that the user answered, so a reported request looks as if it were still pending. The cooldown
 /// outlasts approvals of the user.
-#[tokio::test]
-async fn a_report_changes_no_page_and_its_cooldown_survives_approvals() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            ..HostOptions::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let reported = ask_as(&host, &ada, "ada").await;
-        let beside = ask_as(&host, &ada, "ada@example.org").await;
-        let unknown = ask_as(&host, &ada, "nobody").await;
-        let request = &ada.phone.pending_requests(5).await[0];
-        assert_eq!(ada.phone.report(request).await, "reported");
-        let cooldown = ada.phone.cooldown_end().await;
+#[both_databases]
+async fn a_report_changes_no_page_and_its_cooldown_survives_approvals(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let reported = ask_as(&host, &ada, "ada").await;
+    let beside = ask_as(&host, &ada, "ada@example.org").await;
+    let unknown = ask_as(&host, &ada, "nobody").await;
+    let request = &ada.phone.pending_requests(5).await[0];
+    assert_eq!(ada.phone.report(request).await, "reported");
+    let cooldown = ada.phone.cooldown_end().await;
+    assert_eq!(
+        cooldown,
+        Some(host.host.now().seconds() + 4 * 3600),
+        "{database:?}"
+    );
+    host.advance(10);
+    for page in [&reported, &beside, &unknown] {
         assert_eq!(
-            cooldown,
-            Some(host.host.now().seconds() + 4 * 3600),
-            "{database:?}"
+            page.again().await.number(),
+            page.number(),
+            "{database:?}: it waits"
         );
-        host.advance(10);
-        for page in [&reported, &beside, &unknown] {
-            assert_eq!(
-                page.again().await.number(),
-                page.number(),
-                "{database:?}: it waits"
-            );
-        }
-        // Ada signs in by a scan during the cooldown.
-        let browser = Browser::new(&host.base);
-        let login = browser
-            .get(&ada.application.request(&[]))
-            .await
-            .followed()
-            .await;
-        ada.phone.scan_code(&crate::qr_sign_in::code(&login)).await;
-        ada.approve(&browser.get(&login.url).await).await;
-        assert!(
-            browser
-                .finish(&login.url)
-                .await
-                .parameter("code")
-                .starts_with("ac_")
-        );
-        assert_eq!(ada.phone.cooldown_end().await, cooldown, "{database:?}");
-        ask_as(&host, &ada, "ada").await;
-        assert!(!is_asked(&ada).await, "{database:?}: the cooldown goes on");
-        let cancelled = beside
-            .submit(&format!("{}/cancel", beside.path()), &[])
-            .await
-            .followed()
-            .await;
-        let same = unknown
-            .submit(&format!("{}/cancel", unknown.path()), &[])
-            .await
-            .followed()
-            .await;
-        assert_eq!(
-            (cancelled.outcome(), same.outcome()),
-            ("cancelled".to_owned(), "cancelled".to_owned())
-        );
-        host.advance(110);
-        assert_eq!(reported.again().await.outcome(), "expired", "{database:?}");
     }
+    // Ada signs in by a scan during the cooldown.
+    let browser = Browser::new(&host.base);
+    let login = browser
+        .get(&ada.application.request(&[]))
+        .await
+        .followed()
+        .await;
+    ada.phone.scan_code(&crate::qr_sign_in::code(&login)).await;
+    ada.approve(&browser.get(&login.url).await).await;
+    assert!(
+        browser
+            .finish(&login.url)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
+    assert_eq!(ada.phone.cooldown_end().await, cooldown, "{database:?}");
+    ask_as(&host, &ada, "ada").await;
+    assert!(!is_asked(&ada).await, "{database:?}: the cooldown goes on");
+    let cancelled = beside
+        .submit(&format!("{}/cancel", beside.path()), &[])
+        .await
+        .followed()
+        .await;
+    let same = unknown
+        .submit(&format!("{}/cancel", unknown.path()), &[])
+        .await
+        .followed()
+        .await;
+    assert_eq!(
+        (cancelled.outcome(), same.outcome()),
+        ("cancelled".to_owned(), "cancelled".to_owned())
+    );
+    host.advance(110);
+    assert_eq!(reported.again().await.outcome(), "expired", "{database:?}");
 }
 
 #[both_databases]
@@ -341,62 +335,62 @@ async fn a_cancelled_or_replaced_request_can_be_reported_until_it_expires() {
     }
 }
 
-#[tokio::test]
-async fn a_report_ends_open_requests_and_starts_a_cooldown_that_the_user_can_lift() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            ..HostOptions::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let session = Browser::new(&host.base);
-        ada.sign_in(&session).await;
-        host.advance(1);
-        let page = ask_as(&host, &ada, "ada").await;
-        let request = &ada.phone.pending_requests(5).await[0];
-        assert_eq!(ada.phone.report(request).await, "reported");
-        assert_eq!(
-            page.again().await.number(),
-            page.number(),
-            "its page shows nothing"
-        );
-        let again = ada.phone.not_me(request).await.expect_err("said before");
-        assert!(again.to_string().starts_with("already_decided"), "{again}");
-        let four_hours = host.host.now().seconds() + 4 * 3600;
-        assert_eq!(
-            ada.phone.cooldown_end().await,
-            Some(four_hours),
-            "{database:?}"
-        );
-        assert!(
-            session.get("/").await.body.contains("Hello,"),
-            "it ends nothing else"
-        );
-        ask_as(&host, &ada, "ada").await;
-        assert!(!is_asked(&ada).await);
+#[both_databases]
+async fn a_report_ends_open_requests_and_starts_a_cooldown_that_the_user_can_lift(
+    database: Database,
+) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let session = Browser::new(&host.base);
+    ada.sign_in(&session).await;
+    host.advance(1);
+    let page = ask_as(&host, &ada, "ada").await;
+    let request = &ada.phone.pending_requests(5).await[0];
+    assert_eq!(ada.phone.report(request).await, "reported");
+    assert_eq!(
+        page.again().await.number(),
+        page.number(),
+        "its page shows nothing"
+    );
+    let again = ada.phone.not_me(request).await.expect_err("said before");
+    assert!(again.to_string().starts_with("already_decided"), "{again}");
+    let four_hours = host.host.now().seconds() + 4 * 3600;
+    assert_eq!(
+        ada.phone.cooldown_end().await,
+        Some(four_hours),
+        "{database:?}"
+    );
+    assert!(
+        session.get("/").await.body.contains("Hello,"),
+        "it ends nothing else"
+    );
+    ask_as(&host, &ada, "ada").await;
+    assert!(!is_asked(&ada).await);
 
-        host.advance(1);
-        ada.phone.end_cooldown().await;
-        ada.phone.end_cooldown().await;
-        assert_eq!(ada.phone.cooldown_end().await, None);
-        assert!(
-            !is_asked(&ada).await,
-            "what was asked meanwhile does not come back"
+    host.advance(1);
+    ada.phone.end_cooldown().await;
+    ada.phone.end_cooldown().await;
+    assert_eq!(ada.phone.cooldown_end().await, None);
+    assert!(
+        !is_asked(&ada).await,
+        "what was asked meanwhile does not come back"
+    );
+    ada.sign_in(&Browser::new(&host.base)).await;
+    let about = format!("user={}", id(&ada.user));
+    for event in ["sign-in.reported", "cooldown.started", "cooldown.lifted"] {
+        let told = entries(&host, &format!("{about}&event={event}")).await;
+        assert_eq!(told.len(), 1, "{event}: {told:?}");
+        assert_eq!(
+            told[0]["actor"],
+            json!({"kind": "device", "id": ada.phone.device().to_string()})
         );
-        ada.sign_in(&Browser::new(&host.base)).await;
-        let about = format!("user={}", id(&ada.user));
-        for event in ["sign-in.reported", "cooldown.started", "cooldown.lifted"] {
-            let told = entries(&host, &format!("{about}&event={event}")).await;
-            assert_eq!(told.len(), 1, "{event}: {told:?}");
-            assert_eq!(
-                told[0]["actor"],
-                json!({"kind": "device", "id": ada.phone.device().to_string()})
-            );
-        }
-        let begun = &entries(&host, "event=cooldown.started").await[0];
-        assert_eq!(begun["detail"]["until"], four_hours);
     }
+    let begun = &entries(&host, "event=cooldown.started").await[0];
+    assert_eq!(begun["detail"]["until"], four_hours);
 }
 
 #[both_databases]

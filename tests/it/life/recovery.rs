@@ -258,30 +258,28 @@ async fn the_link_of_a_recovery_code_is_valid_once_for_15_minutes() {
     );
 }
 
-#[tokio::test]
-async fn a_suspended_user_cannot_create_recovery_codes() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            ..HostOptions::default()
-        })
+#[both_databases]
+async fn a_suspended_user_cannot_create_recovery_codes(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let path = format!("/users/{}", id(&ada.user));
+    host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
         .await;
-        let ada = host.ada().await;
-        let path = format!("/users/{}", id(&ada.user));
-        host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
-            .await;
-        let error = ada
-            .phone
-            .ask(Method::POST, "/recovery-codes", None)
-            .await
-            .expect_err("refused")
-            .to_string();
-        assert!(error.starts_with("user_inactive"), "{database:?}: {error}");
-        host.admin_ok(Method::PATCH, &path, json!({"state": "active"}))
-            .await;
-        assert_eq!(left(&ada.phone).await, 0);
-        codes(&ada.phone).await;
-    }
+    let error = ada
+        .phone
+        .ask(Method::POST, "/recovery-codes", None)
+        .await
+        .expect_err("refused")
+        .to_string();
+    assert!(error.starts_with("user_inactive"), "{database:?}: {error}");
+    host.admin_ok(Method::PATCH, &path, json!({"state": "active"}))
+        .await;
+    assert_eq!(left(&ada.phone).await, 0);
+    codes(&ada.phone).await;
 }
 
 #[both_databases]

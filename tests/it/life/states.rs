@@ -293,80 +293,76 @@ async fn introspect(host: &TestHost, application: &Application, token: &str) -> 
         .await
 }
 
-#[tokio::test]
-async fn suspension_and_termination_revoke_everything_at_once_and_for_good() {
-    for database in Database::BOTH {
-        for closed in ["suspended", "terminated"] {
-            let host = TestHost::start_with(HostOptions {
-                database,
-                ..HostOptions::default()
-            })
-            .await;
-            let ada = host.ada().await;
-            let path = format!("/users/{}", id(&ada.user));
-            let begun = Begun::new(&host, &ada).await;
-            set(&host, &path, closed).await;
-            begun.is_over(&host, &ada, closed).await;
-            assert!(
-                !begun.session.get("/").await.body.contains("Hello,"),
-                "{closed}"
-            );
-            if closed == "suspended" {
-                set(&host, &path, "active").await;
-                begun.is_over(&host, &ada, "active again").await;
-                assert!(!begun.session.get("/").await.body.contains("Hello,"));
-                // A grant of the very moment of the suspension counts as one before it.
-                host.advance(1);
-                let code = ada.sign_in(&Browser::new(&host.base)).await;
-                assert_eq!(
-                    ada.application.exchange(&host.base, &code, &[]).await.0,
-                    StatusCode::OK,
-                    "{database:?}"
-                );
-            }
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_closed_account_ends_its_grants_but_not_the_session() {
-    for database in Database::BOTH {
+#[both_databases]
+async fn suspension_and_termination_revoke_everything_at_once_and_for_good(database: Database) {
+    for closed in ["suspended", "terminated"] {
         let host = TestHost::start_with(HostOptions {
             database,
             ..HostOptions::default()
         })
         .await;
         let ada = host.ada().await;
-        let other = host.web_application().await;
-        host.account(&ada.user, &other).await;
-        let path = format!("/accounts/{}", id(&ada.account));
+        let path = format!("/users/{}", id(&ada.user));
         let begun = Begun::new(&host, &ada).await;
-        let at_other = |changes| other.request(changes);
-        let login = begun.session.get(&at_other(&[])).await.location();
-        let code = begun.session.finish(login.as_str()).await.parameter("code");
-        let (_, tokens) = other.exchange(&host.base, &code, &[]).await;
-        set(&host, &path, "suspended").await;
-        begun.is_over(&host, &ada, "suspended").await;
-        assert_eq!(
-            userinfo(&host, tokens["access_token"].text()).await.0,
-            StatusCode::OK
-        );
-        let silent = begun
-            .session
-            .get(&at_other(&[("prompt", Some("none"))]))
-            .await;
+        set(&host, &path, closed).await;
+        begun.is_over(&host, &ada, closed).await;
         assert!(
-            silent.parameter("code").starts_with("ac_"),
-            "{database:?}: the session goes on"
+            !begun.session.get("/").await.body.contains("Hello,"),
+            "{closed}"
         );
-        let refused = begun
-            .session
-            .get(&ada.application.request(&[("prompt", Some("none"))]))
-            .await;
-        assert_eq!(refused.parameter("error"), "access_denied");
-        set(&host, &path, "active").await;
-        begun.is_over(&host, &ada, "active again").await;
+        if closed == "suspended" {
+            set(&host, &path, "active").await;
+            begun.is_over(&host, &ada, "active again").await;
+            assert!(!begun.session.get("/").await.body.contains("Hello,"));
+            // A grant of the very moment of the suspension counts as one before it.
+            host.advance(1);
+            let code = ada.sign_in(&Browser::new(&host.base)).await;
+            assert_eq!(
+                ada.application.exchange(&host.base, &code, &[]).await.0,
+                StatusCode::OK,
+                "{database:?}"
+            );
+        }
     }
+}
+
+#[both_databases]
+async fn a_closed_account_ends_its_grants_but_not_the_session(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let other = host.web_application().await;
+    host.account(&ada.user, &other).await;
+    let path = format!("/accounts/{}", id(&ada.account));
+    let begun = Begun::new(&host, &ada).await;
+    let at_other = |changes| other.request(changes);
+    let login = begun.session.get(&at_other(&[])).await.location();
+    let code = begun.session.finish(login.as_str()).await.parameter("code");
+    let (_, tokens) = other.exchange(&host.base, &code, &[]).await;
+    set(&host, &path, "suspended").await;
+    begun.is_over(&host, &ada, "suspended").await;
+    assert_eq!(
+        userinfo(&host, tokens["access_token"].text()).await.0,
+        StatusCode::OK
+    );
+    let silent = begun
+        .session
+        .get(&at_other(&[("prompt", Some("none"))]))
+        .await;
+    assert!(
+        silent.parameter("code").starts_with("ac_"),
+        "{database:?}: the session goes on"
+    );
+    let refused = begun
+        .session
+        .get(&ada.application.request(&[("prompt", Some("none"))]))
+        .await;
+    assert_eq!(refused.parameter("error"), "access_denied");
+    set(&host, &path, "active").await;
+    begun.is_over(&host, &ada, "active again").await;
 }
 
 #[tokio::test]

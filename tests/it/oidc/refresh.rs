@@ -375,48 +375,44 @@ async fn until(connection: &mut AnyConnection, query: &'static str, expected: i6
     }
 }
 
-#[tokio::test]
-async fn a_client_that_disconnects_during_its_retry_may_retry_again() {
+#[both_databases]
+async fn a_client_that_disconnects_during_its_retry_may_retry_again(database: Database) {
     const WAITING: &str = "SELECT COUNT(*) FROM refresh_tokens WHERE retry_state = 1";
-    for database in Database::BOTH {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            ..HostOptions::default()
-        })
-        .await;
-        let ada = host.ada().await;
-        let mut connection = host.connection().await;
-        let (mut first, mut answered, mut hung_up) = (Value::Null, 0, 0);
-        while hung_up < 2 {
-            if hung_up == 0 {
-                first = offline_tokens(&host, &ada).await;
-                refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
-            }
-            let (base, application) = (host.base.clone(), ada.application.clone());
-            let token = refresh_token(&first).to_owned();
-            let request =
-                tokio::spawn(async move { refresh(&base, &application, &token, &[]).await });
-            until(&mut connection, WAITING, answered + 1).await;
-            // Its connection closes.
-            request.abort();
-            if request.await.is_ok() {
-                // This machine was too slow for it: the repeat had its answer. Once more with another family.
-                (answered, hung_up) = (answered + 1, 0);
-                continue;
-            }
-            until(&mut connection, WAITING, answered).await;
-            hung_up += 1;
-        }
-        let (status, again) =
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let mut connection = host.connection().await;
+    let (mut first, mut answered, mut hung_up) = (Value::Null, 0, 0);
+    while hung_up < 2 {
+        if hung_up == 0 {
+            first = offline_tokens(&host, &ada).await;
             refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
-        assert_eq!(status, StatusCode::OK, "{database:?}: {again}");
-        assert_eq!(
-            refresh(&host.base, &ada.application, refresh_token(&again), &[])
-                .await
-                .0,
-            StatusCode::OK
-        );
+        }
+        let (base, application) = (host.base.clone(), ada.application.clone());
+        let token = refresh_token(&first).to_owned();
+        let request = tokio::spawn(async move { refresh(&base, &application, &token, &[]).await });
+        until(&mut connection, WAITING, answered + 1).await;
+        // Its connection closes.
+        request.abort();
+        if request.await.is_ok() {
+            // This machine was too slow for it: the repeat had its answer. Once more with another family.
+            (answered, hung_up) = (answered + 1, 0);
+            continue;
+        }
+        until(&mut connection, WAITING, answered).await;
+        hung_up += 1;
     }
+    let (status, again) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+    assert_eq!(status, StatusCode::OK, "{database:?}: {again}");
+    assert_eq!(
+        refresh(&host.base, &ada.application, refresh_token(&again), &[])
+            .await
+            .0,
+        StatusCode::OK
+    );
 }
 
 #[both_databases]

@@ -356,71 +356,69 @@ async fn of_fifty_exchanges_of_a_code_across_a_restart_one_succeeds(database: Da
 
 /// The instance stops while the code is redeemed. There is one success at most, for any answers before the stop, and
 /// none after the restart if there was one before.
-#[tokio::test]
-async fn a_code_exchanged_during_a_shutdown_succeeds_at_most_once() {
-    for database in Database::BOTH {
-        let mut host = TestHost::start_with(HostOptions {
+#[both_databases]
+async fn a_code_exchanged_during_a_shutdown_succeeds_at_most_once(database: Database) {
+    let mut host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let secret = ada.application.secret.clone();
+    // Unlike `exchange` it also takes no answer for one: the instance may be gone.
+    let attempt = |base: String| {
+        let (code, id, secret) = (code.clone(), ada.application.id.clone(), secret.clone());
+        let redirect_uri = ada.application.redirect_uri.clone();
+        async move {
+            let form = [
+                ("grant_type", "authorization_code"),
+                ("code", code.as_str()),
+                ("redirect_uri", redirect_uri.as_str()),
+                ("code_verifier", VERIFIER),
+            ];
+            let request = http_client()
+                .post(format!("{base}/oidc/token"))
+                .basic_auth(id, secret)
+                .form(&form);
+            request.send().await.ok().map(|answer| answer.status())
+        }
+    };
+    let mut attempts = tokio::task::JoinSet::new();
+    for _ in 0..25 {
+        attempts.spawn(attempt(host.base.clone()));
+    }
+    tokio::task::yield_now().await;
+    host.stop().await;
+    let (_, again, base) = host
+        .second(HostOptions {
             database,
             ..HostOptions::default()
         })
         .await;
-        let ada = host.ada().await;
-        let code = ada.sign_in(&Browser::new(&host.base)).await;
-        let secret = ada.application.secret.clone();
-        // Unlike `exchange` it also takes no answer for one: the instance may be gone.
-        let attempt = |base: String| {
-            let (code, id, secret) = (code.clone(), ada.application.id.clone(), secret.clone());
-            let redirect_uri = ada.application.redirect_uri.clone();
-            async move {
-                let form = [
-                    ("grant_type", "authorization_code"),
-                    ("code", code.as_str()),
-                    ("redirect_uri", redirect_uri.as_str()),
-                    ("code_verifier", VERIFIER),
-                ];
-                let request = http_client()
-                    .post(format!("{base}/oidc/token"))
-                    .basic_auth(id, secret)
-                    .form(&form);
-                request.send().await.ok().map(|answer| answer.status())
-            }
-        };
-        let mut attempts = tokio::task::JoinSet::new();
-        for _ in 0..25 {
-            attempts.spawn(attempt(host.base.clone()));
-        }
-        tokio::task::yield_now().await;
-        host.stop().await;
-        let (_, again, base) = host
-            .second(HostOptions {
-                database,
-                ..HostOptions::default()
-            })
-            .await;
-        for _ in 0..25 {
-            attempts.spawn(attempt(base.clone()));
-        }
-        let statuses = attempts.join_all().await;
-        let successes = statuses
+    for _ in 0..25 {
+        attempts.spawn(attempt(base.clone()));
+    }
+    let statuses = attempts.join_all().await;
+    let successes = statuses
+        .iter()
+        .flatten()
+        .filter(|status| status.is_success())
+        .count();
+    // An answer may be lost together with its connection: then no client has the tokens.
+    let lost = statuses.iter().any(Option::is_none);
+    assert!(
+        successes == 1 || (successes == 0 && lost),
+        "{database:?}: {statuses:?}"
+    );
+    assert!(
+        statuses
             .iter()
             .flatten()
-            .filter(|status| status.is_success())
-            .count();
-        // An answer may be lost together with its connection: then no client has the tokens.
-        let lost = statuses.iter().any(Option::is_none);
-        assert!(
-            successes == 1 || (successes == 0 && lost),
-            "{database:?}: {statuses:?}"
-        );
-        assert!(
-            statuses
-                .iter()
-                .flatten()
-                .all(|status| status.is_success() || *status == StatusCode::BAD_REQUEST),
-            "{statuses:?}"
-        );
-        again.stop().await;
-    }
+            .all(|status| status.is_success() || *status == StatusCode::BAD_REQUEST),
+        "{statuses:?}"
+    );
+    again.stop().await;
 }
 
 #[tokio::test]

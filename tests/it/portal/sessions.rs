@@ -211,60 +211,60 @@ async fn signing_out_the_others_keeps_this_browser() {
     );
 }
 
-#[tokio::test]
-async fn signing_out_everywhere_ends_sessions_and_tokens_and_notifies_applications() {
-    for database in Database::BOTH {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            ..HostOptions::default()
-        })
+#[both_databases]
+async fn signing_out_everywhere_ends_sessions_and_tokens_and_notifies_applications(
+    database: Database,
+) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let (browser, other) = (Browser::new(&host.base), Browser::new(&host.base));
+    let tokens = [
+        access_token(&host, &ada, &browser).await,
+        access_token(&host, &ada, &other).await,
+    ];
+    // What may be kept while the person is away outlives the session, as with any signing out.
+    let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
+    let (_, kept) = ada.application.exchange(&host.base, &code, &[]).await;
+    told_of_logouts(&host, &ada).await;
+    let out = browser
+        .get("/sessions")
+        .await
+        .submit("/sessions/end-all", &[])
         .await;
-        let ada = host.ada().await;
-        let (browser, other) = (Browser::new(&host.base), Browser::new(&host.base));
-        let tokens = [
-            access_token(&host, &ada, &browser).await,
-            access_token(&host, &ada, &other).await,
-        ];
-        // What may be kept while the person is away outlives the session, as with any signing out.
-        let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
-        let (_, kept) = ada.application.exchange(&host.base, &code, &[]).await;
-        told_of_logouts(&host, &ada).await;
-        let out = browser
-            .get("/sessions")
-            .await
-            .submit("/sessions/end-all", &[])
-            .await;
-        assert_eq!(out.location().path(), "/session/ended");
+    assert_eq!(out.location().path(), "/session/ended");
+    assert!(
+        out.headers["set-cookie"]
+            .text()
+            .contains("assent-session=;")
+    );
+    for browser in [&browser, &other] {
         assert!(
-            out.headers["set-cookie"]
-                .text()
-                .contains("assent-session=;")
-        );
-        for browser in [&browser, &other] {
-            assert!(
-                !browser.get("/").await.body.contains("Hello,"),
-                "{database:?}"
-            );
-        }
-        for token in &tokens {
-            assert_eq!(
-                userinfo(&host, token).await.0,
-                StatusCode::UNAUTHORIZED,
-                "{database:?}"
-            );
-        }
-        assert_eq!(queued(&host).await, 3, "{database:?}");
-        let (status, _) = refresh(&host.base, &ada.application, refresh_token(&kept), &[]).await;
-        assert_eq!(status, StatusCode::OK, "{database:?}");
-        let path = format!("user={}&event=session.ended", id(&ada.user));
-        assert_eq!(
-            entries(&host, &path).await[0]["detail"]["sessions"],
-            2,
+            !browser.get("/").await.body.contains("Hello,"),
             "{database:?}"
         );
-        let path = format!("user={}&event=session.signed-out", id(&ada.user));
-        assert_eq!(entries(&host, &path).await.len(), 1, "{database:?}");
     }
+    for token in &tokens {
+        assert_eq!(
+            userinfo(&host, token).await.0,
+            StatusCode::UNAUTHORIZED,
+            "{database:?}"
+        );
+    }
+    assert_eq!(queued(&host).await, 3, "{database:?}");
+    let (status, _) = refresh(&host.base, &ada.application, refresh_token(&kept), &[]).await;
+    assert_eq!(status, StatusCode::OK, "{database:?}");
+    let path = format!("user={}&event=session.ended", id(&ada.user));
+    assert_eq!(
+        entries(&host, &path).await[0]["detail"]["sessions"],
+        2,
+        "{database:?}"
+    );
+    let path = format!("user={}&event=session.signed-out", id(&ada.user));
+    assert_eq!(entries(&host, &path).await.len(), 1, "{database:?}");
 }
 
 #[both_databases]

@@ -2,6 +2,7 @@
 
 mod content;
 
+use assent_test_macros::both_databases;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::future::join_all;
@@ -480,6 +481,7 @@ async fn a_wrong_destination_issuer_or_time_is_rejected() {
     assert_eq!(page.status, StatusCode::SEE_OTHER);
 }
 
+#[both_databases(flavor = "multi_thread")]
 async fn the_same_request_id_twice(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
@@ -538,16 +540,6 @@ async fn the_same_request_id_twice(database: Database) {
             .status,
         StatusCode::SEE_OTHER
     );
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_same_request_id_twice_at_once_and_later_on_sqlite() {
-    the_same_request_id_twice(Database::Sqlite).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_same_request_id_twice_at_once_and_later_on_postgres() {
-    the_same_request_id_twice(Database::Postgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,7 @@
 //! The certificates that a service provider's responses are signed with.
 
 use assent_model::saml::SamlKeyStage;
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -33,6 +34,7 @@ async fn signs(party: &Party, browser: &Browser, host: &TestHost) -> String {
     response.text("X509Certificate").to_owned()
 }
 
+#[both_databases(flavor = "multi_thread")]
 async fn is_renewed_with_two_published_while_one_replaces_the_other(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
@@ -106,16 +108,7 @@ async fn is_renewed_with_two_published_while_one_replaces_the_other(database: Da
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn is_renewed_with_two_published_while_one_replaces_the_other_on_sqlite() {
-    is_renewed_with_two_published_while_one_replaces_the_other(Database::Sqlite).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn is_renewed_with_two_published_while_one_replaces_the_other_on_postgres() {
-    is_renewed_with_two_published_while_one_replaces_the_other(Database::Postgres).await;
-}
-
+#[both_databases(flavor = "multi_thread")]
 async fn one_that_comes_to_its_end_is_followed_by_itself(database: Database) {
     let settings = "[saml]\ncertificate_validity = \"100d\"\ncertificate_publish_ahead = \"10d\"";
     let host = TestHost::start_with(HostOptions {
@@ -154,16 +147,6 @@ async fn one_that_comes_to_its_end_is_followed_by_itself(database: Database) {
     assert_eq!(stages().await, [Signing, Expired]);
     maintain().await;
     assert_eq!(stages().await, [Signing]);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn one_that_comes_to_its_end_is_followed_by_itself_on_sqlite() {
-    one_that_comes_to_its_end_is_followed_by_itself(Database::Sqlite).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn one_that_comes_to_its_end_is_followed_by_itself_on_postgres() {
-    one_that_comes_to_its_end_is_followed_by_itself(Database::Postgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,6 @@
 //! Metadata: what service providers read of us, and what we read of theirs.
 
+use assent_test_macros::both_databases;
 use std::process::Command;
 use std::time::Duration;
 
@@ -221,6 +222,7 @@ async fn metadata_exists_for_service_providers_only() {
     }
 }
 
+#[both_databases]
 async fn both_certificates_are_published_while_one_replaces_the_other(database: Database) {
     let host = TestHost::start_with(HostOptions {
         database,
@@ -261,14 +263,4 @@ async fn both_certificates_are_published_while_one_replaces_the_other(database: 
         [certificate],
         "nobody needs the old one any more"
     );
-}
-
-#[tokio::test]
-async fn both_certificates_are_published_while_one_replaces_the_other_on_sqlite() {
-    both_certificates_are_published_while_one_replaces_the_other(Database::Sqlite).await;
-}
-
-#[tokio::test]
-async fn both_certificates_are_published_while_one_replaces_the_other_on_postgres() {
-    both_certificates_are_published_while_one_replaces_the_other(Database::Postgres).await;
 }

@@ -1,5 +1,6 @@
 //! The metadata of a service provider by its address, and what has changed of it.
 
+use assent_test_macros::both_databases;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -45,6 +46,7 @@ impl Published {
     }
 }
 
+#[both_databases]
 async fn metadata_is_read_again_and_shown_before_it_counts(database: Database) {
     let settings = "[egress]\nallow_private_addresses = true";
     let host = TestHost::start_with(HostOptions {
@@ -140,16 +142,6 @@ async fn metadata_is_read_again_and_shown_before_it_counts(database: Database) {
         host.admin_ok(Method::GET, &own, Value::Null).await,
         applied["application"]
     );
-}
-
-#[tokio::test]
-async fn metadata_is_read_again_and_shown_before_it_counts_on_sqlite() {
-    metadata_is_read_again_and_shown_before_it_counts(Database::Sqlite).await;
-}
-
-#[tokio::test]
-async fn metadata_is_read_again_and_shown_before_it_counts_on_postgres() {
-    metadata_is_read_again_and_shown_before_it_counts(Database::Postgres).await;
 }
 
 /// The service provider's server is asked after the application was read, and before it is written.

@@ -8,8 +8,8 @@ use sqlx::any::AnyConnectOptions;
 
 use crate::harness::{Parsed, temp_folder};
 
-#[tokio::test]
-async fn expired_rows_are_deleted_in_batches_and_others_stay() {
+#[both_databases]
+async fn expired_rows_are_deleted_in_batches_and_others_stay(database: Database) {
     let hour = Duration::from_secs(3600);
     let retention = Retention {
         logins: hour,
@@ -23,33 +23,31 @@ async fn expired_rows_are_deleted_in_batches_and_others_stay() {
         streams: &[],
         denials: hour,
     };
-    for database in Database::BOTH {
-        let Fixture { store, .. } = &fixture(database).await;
-        let (ada, phone) = ada(store).await;
-        let asked = asked(store, Some(&ada), "ada").await;
-        for _ in 0..1200 {
-            store.insert_login(login()).await.expect("inserted");
-        }
-        assert_eq!(
-            store
-                .apply_retention(retention, NOW + hour)
-                .await
-                .expect("swept"),
-            0
-        );
-        assert!(store.approval(asked.id).await.expect("read").is_some());
-        // The logins, and the link by which the phone was enrolled.
-        assert_eq!(
-            store
-                .apply_retention(retention, NOW + hour + hour)
-                .await
-                .expect("swept"),
-            1202
-        );
-        assert!(store.approval(asked.id).await.expect("read").is_none());
-        assert!(store.user(ada.id).await.expect("read").is_some());
-        assert!(store.device(phone.id).await.expect("read").is_some());
+    let Fixture { store, .. } = &fixture(database).await;
+    let (ada, phone) = ada(store).await;
+    let asked = asked(store, Some(&ada), "ada").await;
+    for _ in 0..1200 {
+        store.insert_login(login()).await.expect("inserted");
     }
+    assert_eq!(
+        store
+            .apply_retention(retention, NOW + hour)
+            .await
+            .expect("swept"),
+        0
+    );
+    assert!(store.approval(asked.id).await.expect("read").is_some());
+    // The logins, and the link by which the phone was enrolled.
+    assert_eq!(
+        store
+            .apply_retention(retention, NOW + hour + hour)
+            .await
+            .expect("swept"),
+        1202
+    );
+    assert!(store.approval(asked.id).await.expect("read").is_none());
+    assert!(store.user(ada.id).await.expect("read").is_some());
+    assert!(store.device(phone.id).await.expect("read").is_some());
 }
 
 #[both_databases]
