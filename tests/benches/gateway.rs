@@ -6,7 +6,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use assent_tests::harness::{crowd, slow_vendor};
+use assent_tests::harness::{slow_vendor, vendor_load};
 
 /// How many wait at once.
 const WAITING: usize = 500;
@@ -31,24 +31,24 @@ async fn main() {
     BufReader::new(vendor.stdout.take().expect("its output"))
         .read_line(&mut line)
         .expect("a line");
-    let crowd = crowd(WAITING, line.trim().parse().expect("a port")).await;
+    let vendor_load = vendor_load(WAITING, line.trim().parse().expect("a port")).await;
     vendor.kill().and_then(|()| vendor.wait()).expect("ended");
 
-    let grown = crowd.memory.1.saturating_sub(crowd.memory.0);
+    let grown = vendor_load.memory.1.saturating_sub(vendor_load.memory.0);
     println!("waiting at once  {WAITING:>10}");
-    println!("threads before   {:>10}", crowd.threads.0);
-    println!("threads waiting  {:>10}", crowd.threads.1);
+    println!("threads before   {:>10}", vendor_load.threads.0);
+    println!("threads waiting  {:>10}", vendor_load.threads.1);
     println!(
         "memory, grown by {:>10.1} MiB of {} MiB",
         grown as f64 / f64::from(1 << 20),
         MOST >> 20
     );
-    println!("all asked in     {:>10.1?}", crowd.asked_in);
-    println!("all decided in   {:>10.1?}", crowd.decided_in);
+    println!("all asked in     {:>10.1?}", vendor_load.requested_in);
+    println!("all decided in   {:>10.1?}", vendor_load.decided_in);
     assert!(grown < MOST, "{grown} bytes");
     assert!(
-        crowd.threads.1 <= crowd.threads.0 + SPARE,
+        vendor_load.threads.1 <= vendor_load.threads.0 + SPARE,
         "{:?}",
-        crowd.threads
+        vendor_load.threads
     );
 }

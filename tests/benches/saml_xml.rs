@@ -27,10 +27,10 @@ fn main() {
 
     let request = request(&signer);
     println!("signed request of {} bytes", request.len());
-    told("  read", 5_000, || {
+    measured("  read", 5_000, || {
         Document::read(request.as_bytes(), Limits::MESSAGE).is_ok()
     });
-    told("  read and verified", 5_000, || {
+    measured("  read and verified", 5_000, || {
         let document = Document::read(request.as_bytes(), Limits::MESSAGE).expect("a document");
         document.verify(&trusted).is_ok()
     });
@@ -68,13 +68,13 @@ fn main() {
         "response of {} bytes, signed twice",
         response(&signer).len()
     );
-    let two = told("  two bare signatures", 1_000, || {
+    let two = measured("  two bare signatures", 1_000, || {
         [0; 2]
             .map(|_| signer.sign(&[b'a'; 800]))
             .iter()
             .all(Result::is_ok)
     });
-    let whole = told("  the response", 1_000, || !response(&signer).is_empty());
+    let whole = measured("  the response", 1_000, || !response(&signer).is_empty());
     println!(
         "  signatures / response {:>17.3}",
         two.as_secs_f64() / whole.as_secs_f64()
@@ -82,7 +82,7 @@ fn main() {
 }
 
 /// Tells the median of the time that something takes which succeeds.
-fn told(name: &str, rounds: usize, mut work: impl FnMut() -> bool) -> Duration {
+fn measured(name: &str, rounds: usize, mut work: impl FnMut() -> bool) -> Duration {
     let mut times = Vec::with_capacity(rounds);
     for _ in 0..rounds {
         let start = Instant::now();
@@ -96,7 +96,7 @@ fn told(name: &str, rounds: usize, mut work: impl FnMut() -> bool) -> Duration {
 
 /// The reader rejects a text of high cost in less than 10 ms.
 fn refused(name: &str, text: &str, limits: Limits) {
-    let time = told(name, 100, || {
+    let time = measured(name, 100, || {
         Document::read(text.as_bytes(), limits).is_err()
     });
     assert!(time < Duration::from_millis(10), "{name}: {time:?}");

@@ -58,7 +58,7 @@ async fn measure() {
 async fn ring() -> KeyRing {
     let master =
         MasterKey::from_text(&format!("{}=", "A".repeat(43)), "the benchmark").expect("a key");
-    let mut kept = Vec::new();
+    let mut stored = Vec::new();
     for algorithm in SigningAlgorithm::ALL {
         let purpose = KeyPurpose::IdToken(algorithm);
         let sealed = generate(purpose, &master, &SystemEntropy)
@@ -66,14 +66,14 @@ async fn ring() -> KeyRing {
             .expect("a key");
         let now = SystemClock.now();
         let (id, material) = (KeyId::new(now, &SystemEntropy), KeyMaterial::Sealed(sealed));
-        kept.push(SigningKey {
+        stored.push(SigningKey {
             id,
             purpose,
             material,
             times: KeyTimes::at_once(1, now),
         });
     }
-    KeyRing::open(&kept, &master).expect("a ring")
+    KeyRing::open(&stored, &master).expect("a ring")
 }
 
 fn signature(algorithm: SigningAlgorithm, key: &PKey<Private>, message: &[u8]) -> Vec<u8> {

@@ -261,13 +261,13 @@ impl Page {
     pub async fn confirm(&self) -> Page {
         self.submit(
             &format!("{}/confirm", self.path()),
-            &[("person", &self.person())],
+            &[("person", &self.user_token())],
         )
         .await
     }
 
     /// The token that shows for whom the page was made.
-    pub fn person(&self) -> String {
+    pub fn user_token(&self) -> String {
         self.between("name=\"person\" value=\"", "\"")
     }
 
@@ -276,7 +276,7 @@ impl Page {
         let login = self.path().trim_end_matches("/confirm").to_owned();
         self.submit(
             &format!("{login}/consent"),
-            &[("person", &self.person()), ("decision", decision)],
+            &[("person", &self.user_token()), ("decision", decision)],
         )
         .await
     }

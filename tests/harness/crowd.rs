@@ -28,19 +28,19 @@ use super::{HostOptions, PATIENCE, TestHost, component, plugins};
 
 /// What many approvals that wait at once cost.
 #[derive(Debug)]
-pub struct Crowd {
+pub struct VendorLoad {
     /// Threads of the process before and while they wait.
     pub threads: (usize, usize),
     /// Bytes of the process before and while they wait. Pages that several instances of a plugin share count once.
     pub memory: (usize, usize),
     /// From the first to be asked until the vendor has all of them waiting.
-    pub asked_in: Duration,
+    pub requested_in: Duration,
     /// From the vendor's answer until all are decided.
     pub decided_in: Duration,
 }
 
 /// Has so many people sign in at once, each asked by the vendor at this port, which [`slow_vendor`] serves.
-pub async fn crowd(count: usize, port: u16) -> Crowd {
+pub async fn vendor_load(count: usize, port: u16) -> VendorLoad {
     let entries = format!(
         "[[plugins.approval_channels]]\nname = \"vendor\"\nfile = \"{}\"\ntrust = \"delegated\"\n\
          http_hosts = [\"localhost:{port}\"]\nallow_private_addresses = true\n\
@@ -53,7 +53,7 @@ pub async fn crowd(count: usize, port: u16) -> Crowd {
         ..HostOptions::default()
     })
     .await;
-    let names = people(&host, count + WARM_UP).await;
+    let names = create_users(&host, count + WARM_UP).await;
     let (first, others) = names.split_at(WARM_UP);
     // What is made once, such as threads and connections to the database, is there from here on.
     sign_in(&host, first).await;
@@ -61,23 +61,23 @@ pub async fn crowd(count: usize, port: u16) -> Crowd {
 
     control(port, "close").await;
     let before = (threads(), memory());
-    let begun = Instant::now();
+    let started = Instant::now();
     sign_in(&host, others).await;
     while control(port, "waiting").await < count {
-        assert!(begun.elapsed() < PATIENCE, "they do not all wait");
+        assert!(started.elapsed() < PATIENCE, "they do not all wait");
         // The vendor is asked a moment after it was begun, by the host's clock.
         host.clock.advance(Duration::from_millis(100));
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let asked_in = begun.elapsed();
+    let requested_in = started.elapsed();
     let waiting = (threads(), memory());
     let opened = Instant::now();
     control(port, "open").await;
     decided(&host).await;
-    Crowd {
+    VendorLoad {
         threads: (before.0, waiting.0),
         memory: (before.1, waiting.1),
-        asked_in,
+        requested_in,
         decided_in: opened.elapsed(),
     }
 }
@@ -148,9 +148,9 @@ async fn control(port: u16, what: &str) -> usize {
 }
 
 /// So many people, whom the vendor knows by their names.
-async fn people(host: &TestHost, count: usize) -> Vec<LoginName> {
+async fn create_users(host: &TestHost, count: usize) -> Vec<LoginName> {
     let (host, now) = (&host.host, host.host.now());
-    let made = (0..count).map(|n| async move {
+    let created = (0..count).map(|n| async move {
         let mut key = [0; 32];
         SystemEntropy.fill(&mut key);
         let did = Did::from_ed25519(&key);
@@ -184,12 +184,12 @@ async fn people(host: &TestHost, count: usize) -> Vec<LoginName> {
         );
         name
     });
-    join_all(made).await
+    join_all(created).await
 }
 
 /// Has these people say who they are, each in a browser of their own.
 async fn sign_in(host: &TestHost, names: &[LoginName]) {
-    let asked = names.iter().map(|name| async move {
+    let requested = names.iter().map(|name| async move {
         let request = LoginRequest::Local {
             page: LocalPage::Home,
         };
@@ -201,7 +201,7 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
         let login = login::begin(&host.host, request, browser, context.clone(), None, None)
             .await
             .expect("begun");
-        let asked = ask(
+        let requested = ask(
             &host.host,
             &login,
             (name, Standing::Unknown),
@@ -210,17 +210,20 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
         )
         .await
         .expect("asked");
-        assert!(matches!(asked, RequestOutcome::Person(_)), "{asked:?}");
+        assert!(
+            matches!(requested, RequestOutcome::Person(_)),
+            "{requested:?}"
+        );
     });
-    join_all(asked).await;
+    join_all(requested).await;
 }
 
 /// Waits until no request is left to look after.
 async fn decided(host: &TestHost) {
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut quiet = 0;
     while quiet < 3 {
-        assert!(begun.elapsed() < PATIENCE, "not decided in time");
+        assert!(started.elapsed() < PATIENCE, "not decided in time");
         host.clock.advance(Duration::from_millis(100));
         tokio::time::sleep(Duration::from_millis(20)).await;
         quiet = if host
@@ -239,15 +242,15 @@ async fn decided(host: &TestHost) {
 }
 
 fn threads() -> usize {
-    told("/proc/self/status", "Threads:")
+    returned("/proc/self/status", "Threads:")
 }
 
 fn memory() -> usize {
-    told("/proc/self/smaps_rollup", "Pss:") * 1024
+    returned("/proc/self/smaps_rollup", "Pss:") * 1024
 }
 
 /// A number that the system tells of this process.
-fn told(file: &str, name: &str) -> usize {
+fn returned(file: &str, name: &str) -> usize {
     let text = std::fs::read_to_string(file).expect("a file");
     let line = text
         .lines()

@@ -14,17 +14,17 @@ use tokio::sync::OnceCell;
 /// Sealed with the master key that the hosts of all tests have.
 static KEYS: OnceCell<Vec<(KeyPurpose, String)>> = OnceCell::const_new();
 
-async fn made(master: &MasterKey) -> Vec<(KeyPurpose, String)> {
-    let mut made = Vec::new();
+async fn created(master: &MasterKey) -> Vec<(KeyPurpose, String)> {
+    let mut created = Vec::new();
     for purpose in KeyPurpose::ALL {
-        made.push((
+        created.push((
             purpose,
             keys::generate(purpose, master, &SystemEntropy)
                 .await
                 .expect("a key"),
         ));
     }
-    made
+    created
 }
 
 /// Gives a database that no host has used yet the keys that its first host would make.
@@ -34,7 +34,7 @@ pub async fn give_keys(url: &str, master: &MasterKey, now: Timestamp) {
     let store = Store::start(Database::open(url).await.expect("a database"), chaining)
         .await
         .expect("a store");
-    for (purpose, sealed) in KEYS.get_or_init(async || made(master).await).await {
+    for (purpose, sealed) in KEYS.get_or_init(async || created(master).await).await {
         let key = SigningKey {
             id: KeyId::new(now, &SystemEntropy),
             purpose: *purpose,

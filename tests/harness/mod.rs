@@ -103,32 +103,59 @@ impl TestHost {
         Self::start_with(HostOptions::default()).await
     }
 
-    pub async fn start_with(wish: HostOptions<'_>) -> Self {
+    /// A host on this database with the plugins that ship.
+    pub async fn start_on(database: Database) -> Self {
+        Self::start_with(HostOptions {
+            database,
+            ..HostOptions::default()
+        })
+        .await
+    }
+
+    /// A host on SQLite with further settings.
+    pub async fn start_with_settings(settings: &str) -> Self {
+        Self::start_with(HostOptions {
+            settings,
+            ..HostOptions::default()
+        })
+        .await
+    }
+
+    /// A host on SQLite with these plugins.
+    pub async fn start_with_plugins(plugins: &str) -> Self {
+        Self::start_with(HostOptions {
+            plugins,
+            ..HostOptions::default()
+        })
+        .await
+    }
+
+    pub async fn start_with(options: HostOptions<'_>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let database = wish.database.create(folder.path()).await;
-        Self::start_on(wish, folder, database).await
+        let database = options.database.create(folder.path()).await;
+        Self::launch_in(options, folder, database).await
     }
 
     /// A host on PostgreSQL, which it reaches through the proxy.
     pub async fn start_behind_proxy() -> (Self, FaultProxy) {
-        let wish = HostOptions {
+        let options = HostOptions {
             database: Database::Postgres,
             ..HostOptions::default()
         };
         let folder = tempfile::tempdir().expect("a folder");
-        let database = wish.database.create(folder.path()).await;
+        let database = options.database.create(folder.path()).await;
         let proxy = FaultProxy::start(database.socket()).await;
         let database = database.behind(proxy.port());
-        (Self::start_on(wish, folder, database).await, proxy)
+        (Self::launch_in(options, folder, database).await, proxy)
     }
 
-    async fn start_on(
-        wish: HostOptions<'_>,
+    async fn launch_in(
+        options: HostOptions<'_>,
         folder: tempfile::TempDir,
         database: DatabaseUrl,
     ) -> Self {
         let clock = Arc::new(ManualClock::new(SystemClock.now()));
-        let (host, running, base) = launch(&wish, &database, folder.path(), &clock).await;
+        let (host, running, base) = launch(&options, &database, folder.path(), &clock).await;
         let (token, _) = admin::issue_admin_token(&host, &AuditContext::SERVER)
             .await
             .expect("a token");
@@ -147,8 +174,8 @@ impl TestHost {
     }
 
     /// A second host on the same database, with the same master key and clock.
-    pub async fn second(&self, wish: HostOptions<'_>) -> (Arc<Host>, Running, String) {
-        launch(&wish, &self.database, self.folder.path(), &self.clock).await
+    pub async fn second(&self, options: HostOptions<'_>) -> (Arc<Host>, Running, String) {
+        launch(&options, &self.database, self.folder.path(), &self.clock).await
     }
 
     pub fn issuer(&self) -> String {
@@ -287,19 +314,19 @@ impl Admin {
     }
 
     /// Ada, with a phone, and a web application in which she has an account.
-    pub async fn ada(&self) -> Ada {
+    pub async fn ada(&self) -> TestUser {
         let application = self.web_application().await;
-        self.person("ada", application).await
+        self.user_with_account("ada", application).await
     }
 
     /// A person with a phone, and with an account in this application.
-    pub async fn person(&self, name: &str, application: Application) -> Ada {
+    pub async fn user_with_account(&self, name: &str, application: Application) -> TestUser {
         let user = self.user(name).await;
-        let phone = self.authenticator(&user).await;
+        let device = self.authenticator(&user).await;
         let account = self.account(&user, &application).await;
-        Ada {
+        TestUser {
             user,
-            phone,
+            device,
             application,
             account,
         }
@@ -307,9 +334,9 @@ impl Admin {
 }
 
 /// A person who can sign in to an application.
-pub struct Ada {
+pub struct TestUser {
     pub user: Value,
-    pub phone: Device,
+    pub device: Device,
     pub application: Application,
     pub account: Value,
 }
@@ -377,10 +404,10 @@ impl Application {
     }
 }
 
-impl Ada {
+impl TestUser {
     /// Signs in in this browser, the phone approving; the code.
     pub async fn sign_in(&self, browser: &Browser) -> String {
-        let page = self.ask(browser, &[]).await;
+        let page = self.begin_sign_in(browser, &[]).await;
         self.approve(&page).await;
         browser.finish(&page.url).await.parameter("code")
     }
@@ -391,13 +418,13 @@ impl Ada {
         browser: &Browser,
         changes: &[(&str, Option<&str>)],
     ) -> String {
-        let page = self.ask(browser, changes).await;
+        let page = self.begin_sign_in(browser, changes).await;
         self.approve(&page).await;
         browser.finish(&page.url).await.parameter("code")
     }
 
     /// Asks for a sign-in and says who she is; the waiting page.
-    pub async fn ask(&self, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
+    pub async fn begin_sign_in(&self, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
         let login = browser
             .get(&self.application.request(changes))
             .await
@@ -413,9 +440,9 @@ impl Ada {
 
     /// Types the number of the waiting page on the phone, at the newest request first.
     pub async fn approve(&self, waiting: &Page) {
-        let requests = self.phone.waiting(5).await.expect("requests");
+        let requests = self.device.waiting(5).await.expect("requests");
         for request in requests.iter().rev() {
-            match self.phone.decide(request, Some(&waiting.number())).await {
+            match self.device.decide(request, Some(&waiting.number())).await {
                 Ok(outcome) => return assert_eq!(outcome, "approved"),
                 Err(error) => assert!(error.to_string().starts_with("number_mismatch"), "{error}"),
             }
@@ -482,15 +509,15 @@ pub fn surroundings(clock: &Arc<ManualClock>, settings_file: Option<PathBuf>) ->
 }
 
 async fn launch(
-    wish: &HostOptions<'_>,
+    options: &HostOptions<'_>,
     database: &DatabaseUrl,
     folder: &Path,
     clock: &Arc<ManualClock>,
 ) -> (Arc<Host>, Running, String) {
-    let plugins = if wish.plugins.is_empty() {
+    let plugins = if options.plugins.is_empty() {
         shipped()
     } else {
-        wish.plugins.to_owned()
+        options.plugins.to_owned()
     };
     let master_key = folder.join("master.key");
     if !master_key.exists() {
@@ -506,7 +533,7 @@ async fn launch(
         .await
         .expect("a port");
     let mtls_port = mtls.local_addr().expect("an address").port().to_string();
-    let scheme = if wish.settings.contains("[http.tls]") {
+    let scheme = if options.settings.contains("[http.tls]") {
         "https"
     } else {
         "http"
@@ -517,7 +544,7 @@ async fn launch(
     );
     let text = format!(
         "base_url = \"{base}\"\n{}\n[database]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n{plugins}\n",
-        wish.settings.replace("{mtls_port}", &mtls_port),
+        options.settings.replace("{mtls_port}", &mtls_port),
         database.url(),
         master_key.display(),
     );

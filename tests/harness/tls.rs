@@ -14,7 +14,7 @@ use reqwest::{Certificate, Client, Identity};
 /// A self-signed certificate for localhost with its key.
 pub fn certificate_of(name: &str) -> (X509, PKey<Private>) {
     let key = PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key");
-    let made = || {
+    let created = || {
         let mut subject = X509NameBuilder::new()?;
         subject.append_entry_by_text("CN", name)?;
         let subject = subject.build();
@@ -35,7 +35,7 @@ pub fn certificate_of(name: &str) -> (X509, PKey<Private>) {
         builder.sign(&key, MessageDigest::sha256())?;
         Ok::<_, openssl::error::ErrorStack>(builder.build())
     };
-    (made().expect("a certificate"), key)
+    (created().expect("a certificate"), key)
 }
 
 /// Writes a certificate and its key; the lines of the settings that name them.

@@ -4,7 +4,7 @@ use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Database, HostOptions, Respond, TestHost, Text, http_client, id};
+use crate::harness::{Database, Respond, TestHost, Text, http_client, id};
 
 #[tokio::test]
 async fn the_admin_api_requires_a_valid_token() {
@@ -35,11 +35,11 @@ async fn the_admin_api_requires_a_valid_token() {
 async fn applications_are_created_read_updated_listed_and_deleted() {
     let host = TestHost::start().await;
     let body = json!({"name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"]});
-    let made = host.admin_ok(Method::POST, "/applications", body).await;
-    assert!(id(&made).starts_with("did:key:z6Mk"));
-    assert_eq!(made["token_endpoint_auth_method"], "client_secret_basic");
-    assert_eq!(made["has_secret"], false);
-    let path = format!("/applications/{}", id(&made));
+    let created = host.admin_ok(Method::POST, "/applications", body).await;
+    assert!(id(&created).starts_with("did:key:z6Mk"));
+    assert_eq!(created["token_endpoint_auth_method"], "client_secret_basic");
+    assert_eq!(created["has_secret"], false);
+    let path = format!("/applications/{}", id(&created));
     let secret = host
         .admin_ok(Method::POST, &format!("{path}/secret/rotate"), Value::Null)
         .await;
@@ -323,11 +323,7 @@ async fn profile_updates_merge_members_and_a_new_email_is_unverified() {
 
 #[both_databases]
 async fn a_concurrent_update_does_not_undo_a_suspension(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let user = host.user("ada").await;
     let application = host.native_application().await;
     let account = host.account(&user, &application).await;

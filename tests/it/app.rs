@@ -59,13 +59,13 @@ async fn the_app_installs_works_offline_and_updates_in_chromium() {
 }
 
 /// What is around the host: a push service that keeps what comes, and a hand on the host's clock.
-pub(crate) struct Around {
+pub(crate) struct Environment {
     pushes: mpsc::UnboundedSender<Bytes>,
     pushed: Mutex<mpsc::UnboundedReceiver<Bytes>>,
     pub(crate) clock: OnceLock<Arc<ManualClock>>,
 }
 
-impl Around {
+impl Environment {
     pub(crate) async fn start() -> (Arc<Self>, String) {
         let (pushes, pushed) = mpsc::unbounded_channel();
         let around = Arc::new(Self {
@@ -110,17 +110,13 @@ impl Around {
 
 #[tokio::test]
 async fn requests_reach_devices_with_and_without_push_and_are_answered_once_in_chromium() {
-    let (around, name) = Around::start().await;
+    let (around, name) = Environment::start().await;
     let plugin = plugins(&format!(
         "[[plugins.approval_channels]]\nname = \"web-push\"\nfile = \"{}\"\nhttp_hosts = [\"{name}\"]\n\
          allow_private_addresses = true\ncredentials = [{{ kind = \"vapid\" }}]\n",
         component("web-push").display(),
     ));
-    let host = TestHost::start_with(HostOptions {
-        plugins: &plugin,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&plugin).await;
     around.clock.set(Arc::clone(&host.clock)).expect("set once");
     let user = host.user("ada").await;
     let path = format!("/users/{}", id(&user));
@@ -158,9 +154,9 @@ async fn a_device_shows_the_outcomes_of_its_users_last_requests(database: Databa
     })
     .await;
     let ada = host.ada().await;
-    let eve = host.person("eve", ada.application.clone()).await;
-    let history = async |phone: &Device| {
-        let reply = phone
+    let eve = host.user_with_account("eve", ada.application.clone()).await;
+    let history = async |device: &Device| {
+        let reply = device
             .call(Method::GET, "/authenticator/api/history", "", Vec::new())
             .await
             .expect("an answer");
@@ -169,28 +165,31 @@ async fn a_device_shows_the_outcomes_of_its_users_last_requests(database: Databa
     };
     let ask = async || {
         host.advance(1);
-        let page = ada.ask(&Browser::new(&host.base), &[]).await;
-        (ada.phone.pending_requests(5).await.remove(0), page.number())
+        let page = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
+        (
+            ada.device.pending_requests(5).await.remove(0),
+            page.number(),
+        )
     };
-    assert!(history(&ada.phone).await.is_empty());
+    assert!(history(&ada.device).await.is_empty());
     let (request, number) = ask().await;
-    ada.phone.approve(&request, &number).await;
+    ada.device.approve(&request, &number).await;
     let (request, _) = ask().await;
-    ada.phone.deny(&request).await;
+    ada.device.deny(&request).await;
     let (request, _) = ask().await;
-    ada.phone.report(&request).await;
+    ada.device.report(&request).await;
     let (request, number) = ask().await;
     let digit = if number.starts_with('1') { '2' } else { '1' };
     for wrong in ["0", "1", "2"] {
-        ada.phone
+        ada.device
             .decide(&request, Some(&format!("{digit}{wrong}")))
             .await
             .expect_err("a wrong number");
     }
     ask().await;
-    assert_eq!(history(&ada.phone).await.len(), 4, "one is open");
+    assert_eq!(history(&ada.device).await.len(), 4, "one is open");
     host.advance(121);
-    let past = history(&ada.phone).await;
+    let past = history(&ada.device).await;
     let outcomes: Vec<&str> = past.iter().map(|item| item["outcome"].text()).collect();
     assert_eq!(
         outcomes,
@@ -216,5 +215,5 @@ async fn a_device_shows_the_outcomes_of_its_users_last_requests(database: Databa
         past.iter()
             .all(|item| item["at"].as_i64().is_some_and(|at| at > 0))
     );
-    assert!(history(&eve.phone).await.is_empty(), "another person's");
+    assert!(history(&eve.device).await.is_empty(), "another person's");
 }

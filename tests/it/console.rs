@@ -3,22 +3,18 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, HostOptions, TestHost, Text, id};
+use crate::harness::{Browser, TestHost, Text, id};
 use crate::javascript::run_with;
 
 /// A host whose applications may be at `http://localhost`, for somebody who tries much in no time.
 async fn host() -> TestHost {
     let settings = "allow_insecure_redirect_uris = true\n[rate_limits]\nsign_ins_per_user_name = { per_minute = 600, burst = 600 }\n\
                     prompts_per_user = { per_minute = 600, burst = 600 }\n";
-    TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await
+    TestHost::start_with_settings(settings).await
 }
 
 /// A user with a role in the console, and a link to enrol a phone.
-async fn person(host: &TestHost, name: &str, role: Option<&str>) -> (Value, String) {
+async fn invited_user(host: &TestHost, name: &str, role: Option<&str>) -> (Value, String) {
     let user = host.user(name).await;
     if let Some(role) = role {
         host.admin_ok(
@@ -41,7 +37,7 @@ async fn person(host: &TestHost, name: &str, role: Option<&str>) -> (Value, Stri
 #[tokio::test]
 async fn a_newcomer_connects_four_kinds_of_application_in_the_console() {
     let host = host().await;
-    let (_, link) = person(&host, "ada", Some("owner")).await;
+    let (_, link) = invited_user(&host, "ada", Some("owner")).await;
     let variables = [
         ("BASE_URL", host.base.as_str()),
         ("ENROL_URL", &link),
@@ -54,7 +50,7 @@ async fn a_newcomer_connects_four_kinds_of_application_in_the_console() {
 #[tokio::test]
 async fn an_administrator_manages_users_in_the_console() {
     let host = host().await;
-    let (_, link) = person(&host, "ada", Some("owner")).await;
+    let (_, link) = invited_user(&host, "ada", Some("owner")).await;
     let application = host.native_application().await;
     host.admin_ok(
         Method::PATCH,
@@ -74,10 +70,10 @@ async fn an_administrator_manages_users_in_the_console() {
 #[tokio::test]
 async fn an_administrator_operates_the_instance_and_other_roles_see_less() {
     let host = host().await;
-    let (_, link) = person(&host, "ada", Some("owner")).await;
-    let (_, support) = person(&host, "support", Some("support")).await;
-    let (_, auditor) = person(&host, "auditor", Some("auditor")).await;
-    let (_, plain) = person(&host, "plain", None).await;
+    let (_, link) = invited_user(&host, "ada", Some("owner")).await;
+    let (_, support) = invited_user(&host, "support", Some("support")).await;
+    let (_, auditor) = invited_user(&host, "auditor", Some("auditor")).await;
+    let (_, plain) = invited_user(&host, "plain", None).await;
     let variables = [
         ("BASE_URL", host.base.as_str()),
         ("ENROL_URL", &link),

@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
-use crate::app::Around;
+use crate::app::Environment;
 use crate::harness::{
-    Ada, Application, HostOptions, TestHost, Text, binary, id, in_time, parse_json, write_file,
+    Application, TestHost, TestUser, Text, binary, id, in_time, parse_json, write_file,
 };
-use crate::saml::party::Party;
+use crate::saml::service_provider::TestServiceProvider;
 
 fn scripts() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("js");
@@ -78,7 +78,7 @@ impl SignIn {
     }
 }
 
-async fn ada_with(host: &TestHost, application: Application) -> Ada {
+async fn ada_with(host: &TestHost, application: Application) -> TestUser {
     let mut ada = host.ada().await;
     ada.application = application;
     host.account(&ada.user, &ada.application).await;
@@ -90,8 +90,8 @@ async fn signs_in(application: impl AsyncFn(&TestHost) -> Application) {
     let ada = ada_with(&host, application(&host).await).await;
     let mut sign_in = SignIn::start(&host, &ada.application);
     let number = sign_in.number().await;
-    let requests = ada.phone.pending_requests(10).await;
-    assert_eq!(ada.phone.approve(&requests[0], &number).await, "approved");
+    let requests = ada.device.pending_requests(10).await;
+    assert_eq!(ada.device.approve(&requests[0], &number).await, "approved");
     let ended = sign_in.ended().await;
     assert_eq!(ended["event"], "done", "{ended}");
     let (claims, userinfo) = (&ended["claims"], &ended["userinfo"]);
@@ -120,8 +120,8 @@ async fn openid_client_receives_the_denial() {
     let ada = host.ada().await;
     let mut sign_in = SignIn::start(&host, &ada.application);
     sign_in.number().await;
-    let requests = ada.phone.pending_requests(10).await;
-    ada.phone.deny(&requests[0]).await;
+    let requests = ada.device.pending_requests(10).await;
+    ada.device.deny(&requests[0]).await;
     let ended = sign_in.ended().await;
     assert_eq!(
         (&ended["event"], &ended["error"]),
@@ -209,11 +209,7 @@ async fn a_user_enrols_and_signs_in_in_chromium() {
 async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off() {
     // Whoever types a name twice sees the page about that.
     let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 1 }\n";
-    let host = TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(settings).await;
     let ada = host.ada().await;
     host.admin_ok(
         Method::PATCH,
@@ -287,7 +283,7 @@ async fn an_owner_runs_test_sign_ins_of_two_applications_in_chromium() {
         )
         .await;
     let client = host.web_application().await;
-    let provider = Party::register(&host, json!({})).await;
+    let provider = TestServiceProvider::register(&host, json!({})).await;
     host.account(&ada, &client).await;
     host.account(&ada, &provider.application()).await;
     let variables = [
@@ -333,11 +329,7 @@ async fn a_user_signs_in_by_qr_code_in_chromium() {
 async fn a_device_lists_pending_requests_and_names_the_request_of_a_typed_number_in_chromium() {
     // One request is pending during the whole script.
     let settings = "[lifetimes]\napproval = \"10m\"\n";
-    let host = TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(settings).await;
     let ada = host.ada().await;
     host.admin_ok(
         Method::PATCH,
@@ -386,12 +378,8 @@ async fn a_user_manages_devices_and_uses_a_recovery_code_in_chromium() {
 #[tokio::test]
 async fn a_user_signs_in_to_service_providers_and_out_again_in_chromium() {
     let settings = "allow_insecure_redirect_uris = true\n[saml]\nlogout_timeout = \"1m\"\n";
-    let host = TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
-    let (surroundings, name) = Around::start().await;
+    let host = TestHost::start_with_settings(settings).await;
+    let (surroundings, name) = Environment::start().await;
     surroundings
         .clock
         .set(std::sync::Arc::clone(&host.clock))

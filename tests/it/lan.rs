@@ -54,8 +54,8 @@ async fn a_device_trusts_the_lan_certificate_and_enrols() {
         .port();
     let port = port.to_string();
     let trial = ["127.0.0.1", "trial", "--port", &port];
-    let (made, origin) = lan(folder, "certify", &trial).await;
-    assert!(made, "{origin}");
+    let (created, origin) = lan(folder, "certify", &trial).await;
+    assert!(created, "{origin}");
     let origin = origin.trim();
     assert_eq!(origin, format!("https://127.0.0.1:{port}"));
     let (ready, _) = lan(folder, "ready", &trial).await;
@@ -79,8 +79,8 @@ async fn a_device_trusts_the_lan_certificate_and_enrols() {
         link.starts_with(origin) && link.contains("#enrol="),
         "{link}"
     );
-    let (ready, said) = lan(folder, "ready", &trial).await;
-    assert!(ready, "{said}");
+    let (ready, message) = lan(folder, "ready", &trial).await;
+    assert!(ready, "{message}");
 
     let mut explain = Command::new(binary("assent-lan"));
     explain
@@ -122,6 +122,9 @@ async fn the_lan_address_is_found_or_named() {
         lan(folder.path(), "address", &["laptop.local"]).await,
         (true, "laptop.local\n".to_owned())
     );
-    let (found, said) = lan(folder.path(), "address", &["../etc"]).await;
-    assert!(!found && said.contains("LAN=1 finds the address"), "{said}");
+    let (found, message) = lan(folder.path(), "address", &["../etc"]).await;
+    assert!(
+        !found && message.contains("LAN=1 finds the address"),
+        "{message}"
+    );
 }

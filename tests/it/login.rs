@@ -7,17 +7,17 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Body, Browser, Database, HostOptions, Json, Respond, TestHost, Text, http_client, id, in_time,
-    utf8, without_code,
+    Body, Browser, Database, Json, Respond, TestHost, Text, http_client, id, in_time, utf8,
+    without_code,
 };
 
 #[tokio::test]
 async fn the_device_shows_the_browser_but_never_the_matching_number() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let reply = ada
-        .phone
+        .device
         .call(Method::GET, "/authenticator/api/requests", "", Vec::new())
         .await
         .expect("an answer");
@@ -44,9 +44,9 @@ async fn a_denial_is_shown_to_the_user_and_returned_to_the_application() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[]).await;
-    let requests = ada.phone.pending_requests(5).await;
-    assert_eq!(ada.phone.deny(&requests[0]).await, "denied");
+    let page = ada.begin_sign_in(&browser, &[]).await;
+    let requests = ada.device.pending_requests(5).await;
+    assert_eq!(ada.device.deny(&requests[0]).await, "denied");
     let ended = browser.get(&page.url).await;
     assert_eq!(ended.outcome(), "denied");
     let back = ended.submit(&format!("{}/leave", ended.path()), &[]).await;
@@ -64,13 +64,13 @@ async fn a_sign_in_expires_after_two_minutes_and_can_be_retried() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[]).await;
-    let requests = ada.phone.pending_requests(5).await;
+    let page = ada.begin_sign_in(&browser, &[]).await;
+    let requests = ada.device.pending_requests(5).await;
     host.advance(119);
     assert_eq!(browser.get(&page.url).await.number(), page.number());
     host.advance(1);
     let late = ada
-        .phone
+        .device
         .decide(&requests[0], Some(&page.number()))
         .await
         .expect_err("too late");
@@ -102,8 +102,8 @@ async fn a_cancelled_sign_in_cannot_be_approved() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[]).await;
-    let requests = ada.phone.pending_requests(5).await;
+    let page = ada.begin_sign_in(&browser, &[]).await;
+    let requests = ada.device.pending_requests(5).await;
     let ended = page
         .submit(&format!("{}/cancel", page.path()), &[])
         .await
@@ -111,16 +111,16 @@ async fn a_cancelled_sign_in_cannot_be_approved() {
         .await;
     assert_eq!(ended.outcome(), "cancelled");
     let late = ada
-        .phone
+        .device
         .decide(&requests[0], Some(&page.number()))
         .await
         .expect_err("too late");
     assert!(late.to_string().starts_with("already_decided"), "{late}");
-    assert!(ada.phone.pending_requests(0).await.is_empty());
+    assert!(ada.device.pending_requests(0).await.is_empty());
 }
 
 /// What a browser sees while it waits and after two minutes, without what differs at each login.
-async fn seen_from_outside(host: &TestHost, request: &str, name: &str) -> (String, String, String) {
+async fn visible_pages(host: &TestHost, request: &str, name: &str) -> (String, String, String) {
     let browser = Browser::new(&host.base);
     let login = browser.get(request).await.followed().await;
     let answer = login.submit(&login.path(), &[("name", name)]).await;
@@ -167,21 +167,17 @@ async fn responses_do_not_reveal_whether_a_user_exists_or_may_sign_in() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let request = ada.application.request(&[]);
-    let known = seen_from_outside(&host, &request, "ada").await;
-    assert_eq!(seen_from_outside(&host, &request, "nobody").await, known);
+    let known = visible_pages(&host, &request, "ada").await;
+    assert_eq!(visible_pages(&host, &request, "nobody").await, known);
     for (path, state) in [
         (format!("/accounts/{}", id(&ada.account)), "suspended"),
         (format!("/users/{}", id(&ada.user)), "terminated"),
     ] {
         host.admin_ok(Method::PATCH, &path, json!({"state": state}))
             .await;
-        assert_eq!(
-            seen_from_outside(&host, &request, "ada").await,
-            known,
-            "{path}"
-        );
+        assert_eq!(visible_pages(&host, &request, "ada").await, known, "{path}");
         assert!(
-            ada.phone.pending_requests(0).await.is_empty(),
+            ada.device.pending_requests(0).await.is_empty(),
             "no phone is asked"
         );
     }
@@ -193,11 +189,11 @@ async fn a_user_suspended_before_or_after_approval_is_not_signed_in() {
     let ada = host.ada().await;
     let user = format!("/users/{}", id(&ada.user));
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[]).await;
-    let requests = ada.phone.pending_requests(5).await;
+    let page = ada.begin_sign_in(&browser, &[]).await;
+    let requests = ada.device.pending_requests(5).await;
     host.admin_ok(Method::PATCH, &user, json!({"state": "suspended"}))
         .await;
-    let refused = ada.phone.decide(&requests[0], Some(&page.number())).await;
+    let refused = ada.device.decide(&requests[0], Some(&page.number())).await;
     assert!(refused.is_err());
     assert_eq!(
         browser.get(&page.url).await.number(),
@@ -208,7 +204,7 @@ async fn a_user_suspended_before_or_after_approval_is_not_signed_in() {
     host.admin_ok(Method::PATCH, &user, json!({"state": "active"}))
         .await;
     assert!(
-        ada.phone.pending_requests(0).await.is_empty(),
+        ada.device.pending_requests(0).await.is_empty(),
         "it does not come back with the person"
     );
     assert_eq!(
@@ -217,7 +213,7 @@ async fn a_user_suspended_before_or_after_approval_is_not_signed_in() {
         "and its browser is not told"
     );
 
-    let page = ada.ask(&browser, &[]).await;
+    let page = ada.begin_sign_in(&browser, &[]).await;
     ada.approve(&page).await;
     host.admin_ok(Method::PATCH, &user, json!({"state": "suspended"}))
         .await;
@@ -239,15 +235,15 @@ async fn a_wrong_number_is_rejected_and_three_end_the_request() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[]).await;
-    let request = &ada.phone.pending_requests(5).await[0];
+    let page = ada.begin_sign_in(&browser, &[]).await;
+    let request = &ada.device.pending_requests(5).await[0];
     // No number is below 10; a repeated one counts once.
     for (wrong, left) in [("01", 2), ("01", 2), ("02", 1), ("03", 0)] {
         let signature = ada
-            .phone
-            .signature(&ada.phone.statement(request, Some(wrong)).text());
+            .device
+            .signature(&ada.device.statement(request, Some(wrong)).text());
         let reply = ada
-            .phone
+            .device
             .submit_proof(&request, Some(wrong), &signature)
             .await;
         assert_eq!(
@@ -256,7 +252,7 @@ async fn a_wrong_number_is_rejected_and_three_end_the_request() {
         );
     }
     let late = ada
-        .phone
+        .device
         .decide(request, Some(&page.number()))
         .await
         .expect_err("too late");
@@ -268,10 +264,10 @@ async fn a_wrong_number_is_rejected_and_three_end_the_request() {
 async fn a_proof_over_other_content_is_rejected() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let page = ada.ask(&Browser::new(&host.base), &[]).await;
-    let request = &ada.phone.pending_requests(5).await[0];
+    let page = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
+    let request = &ada.device.pending_requests(5).await[0];
     let number = page.number();
-    let good = ada.phone.statement(request, Some(&number)).text();
+    let good = ada.device.statement(request, Some(&number)).text();
     let other = if number == "42" { "43" } else { "42" };
     for (line, replacement) in [
         ("assent-approval-v1", "assent-approval-v2"),
@@ -285,31 +281,31 @@ async fn a_proof_over_other_content_is_rejected() {
     ] {
         let forged = good.replace(line, replacement);
         assert_ne!(forged, good);
-        let signature = ada.phone.signature(&forged);
+        let signature = ada.device.signature(&forged);
         let reply = ada
-            .phone
+            .device
             .submit_proof(&request, Some(&number), &signature)
             .await;
         assert_eq!(reply.status, StatusCode::FORBIDDEN, "{replacement}");
     }
     for signature in ["", "AAAA", "!!"] {
         let reply = ada
-            .phone
+            .device
             .submit_proof(&request, Some(&number), signature)
             .await;
         assert_eq!(reply.status, StatusCode::FORBIDDEN);
     }
     // A denial's signature can't be passed off as an approval.
     let denial = ada
-        .phone
-        .sign(&ada.phone.statement(request, None).text())
+        .device
+        .sign(&ada.device.statement(request, None).text())
         .expect("signed");
     let reply = ada
-        .phone
+        .device
         .submit_proof(&request, Some(&number), &denial)
         .await;
     assert_eq!(reply.status, StatusCode::FORBIDDEN);
-    assert_eq!(ada.phone.approve(request, &number).await, "approved");
+    assert_eq!(ada.device.approve(request, &number).await, "approved");
 }
 
 #[tokio::test]
@@ -317,15 +313,15 @@ async fn a_proof_is_bound_to_its_approval_and_cannot_be_replayed() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (first, second) = (Browser::new(&host.base), Browser::new(&host.base));
-    let page = ada.ask(&first, &[]).await;
-    let old = ada.phone.pending_requests(5).await.remove(0);
+    let page = ada.begin_sign_in(&first, &[]).await;
+    let old = ada.device.pending_requests(5).await.remove(0);
     let signature = ada
-        .phone
-        .sign(&ada.phone.statement(&old, Some(&page.number())).text())
+        .device
+        .sign(&ada.device.statement(&old, Some(&page.number())).text())
         .expect("signed");
     host.advance(1);
-    let newer = ada.ask(&second, &[]).await;
-    let both = ada.phone.pending_requests(5).await;
+    let newer = ada.begin_sign_in(&second, &[]).await;
+    let both = ada.device.pending_requests(5).await;
     assert_eq!(
         (both.len(), both[0].id),
         (2, old.id),
@@ -333,17 +329,17 @@ async fn a_proof_is_bound_to_its_approval_and_cannot_be_replayed() {
     );
     let new = &both[1];
     let reply = ada
-        .phone
+        .device
         .submit_proof(&new, Some(&page.number()), &signature)
         .await;
     assert_eq!(reply.status, StatusCode::FORBIDDEN);
     let signature = ada
-        .phone
-        .sign(&ada.phone.statement(new, Some(&newer.number())).text())
+        .device
+        .sign(&ada.device.statement(new, Some(&newer.number())).text())
         .expect("signed");
     let newer_number = newer.number();
     let send = || {
-        ada.phone
+        ada.device
             .send_proof(new.id, Some(&newer_number), &signature)
     };
     assert_eq!(send().await.expect("an answer").status, StatusCode::OK);
@@ -369,7 +365,7 @@ async fn requests_by_name_and_email_are_shown_and_complete_their_own_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (first, second) = (Browser::new(&host.base), Browser::new(&host.base));
-    let by_name = ada.ask(&first, &[]).await;
+    let by_name = ada.begin_sign_in(&first, &[]).await;
     host.advance(1);
     let login = second
         .get(&ada.application.request(&[]))
@@ -381,7 +377,7 @@ async fn requests_by_name_and_email_are_shown_and_complete_their_own_browser() {
         .await
         .followed()
         .await;
-    let pending = ada.phone.pending_requests(5).await;
+    let pending = ada.device.pending_requests(5).await;
     let accounts: Vec<&str> = pending
         .iter()
         .map(|request| request.account.as_str())
@@ -391,7 +387,7 @@ async fn requests_by_name_and_email_are_shown_and_complete_their_own_browser() {
         (&pending[1], &by_address, &second),
         (&pending[0], &by_name, &first),
     ] {
-        let outcome = ada.phone.approve(request, &page.number()).await;
+        let outcome = ada.device.approve(request, &page.number()).await;
         assert_eq!(outcome, "approved");
         assert!(
             browser
@@ -410,8 +406,8 @@ async fn other_users_and_revoked_devices_cannot_approve() {
     let eve = host.user("eve").await;
     let eves_phone = host.authenticator(&eve).await;
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[]).await;
-    let request = &ada.phone.pending_requests(5).await[0];
+    let page = ada.begin_sign_in(&browser, &[]).await;
+    let request = &ada.device.pending_requests(5).await[0];
     assert!(eves_phone.pending_requests(0).await.is_empty());
     let refused = eves_phone
         .decide(request, Some(&page.number()))
@@ -449,8 +445,8 @@ async fn device_calls_are_signed_over_path_body_and_time() {
     let now = host.host.now().seconds();
     let statement = |time: i64, path: &str| {
         assent_model::statement::CallStatement {
-            issuer: ada.phone.issuer(),
-            device: ada.phone.device(),
+            issuer: ada.device.issuer(),
+            device: ada.device.device(),
             time,
             method: "GET",
             path: Box::leak(path.to_owned().into_boxed_str()),
@@ -461,8 +457,8 @@ async fn device_calls_are_signed_over_path_body_and_time() {
     let header = |time: i64, path: &str| {
         format!(
             "Assent-Device {}.{time}.{}",
-            ada.phone.device(),
-            ada.phone.signature(&statement(time, path))
+            ada.device.device(),
+            ada.device.signature(&statement(time, path))
         )
     };
     let path = "/authenticator/api/requests";
@@ -498,20 +494,16 @@ async fn device_calls_are_signed_over_path_body_and_time() {
 
 #[both_databases]
 async fn of_fifty_decisions_on_one_request_one_counts(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = std::sync::Arc::new(host.ada().await);
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[]).await;
-    let request = ada.phone.pending_requests(5).await.remove(0);
+    let page = ada.begin_sign_in(&browser, &[]).await;
+    let request = ada.device.pending_requests(5).await.remove(0);
     let mut attempts = tokio::task::JoinSet::new();
     for number in 0..50 {
         let (ada, request) = (std::sync::Arc::clone(&ada), request.clone());
         let typed = (number % 2 == 0).then(|| page.number());
-        attempts.spawn(async move { ada.phone.decide(&request, typed.as_deref()).await.ok() });
+        attempts.spawn(async move { ada.device.decide(&request, typed.as_deref()).await.ok() });
     }
     let won: Vec<String> = attempts.join_all().await.into_iter().flatten().collect();
     assert_eq!(won.len(), 1, "{database:?}: {won:?}");
@@ -527,7 +519,7 @@ async fn the_waiting_page_is_notified_at_once() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[]).await;
+    let page = ada.begin_sign_in(&browser, &[]).await;
     assert!(
         page.body
             .contains("<noscript><meta http-equiv=\"refresh\" content=\"3\"></noscript>")

@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::harness::{
-    Ada, Browser, Device, HostOptions, Json, Parsed, TestHost, Text, base64url, component, id,
-    in_time, parse_json,
+    Browser, Device, Json, Parsed, TestHost, TestUser, Text, base64url, component, id, in_time,
+    parse_json,
 };
 
 /// A push service that hands on what arrives. The path tells which status it answers.
@@ -119,7 +119,7 @@ fn subscription(service: &PushService, status: u16) -> Subscription {
     Subscription { keys, auth, public }
 }
 
-async fn ada_with(host: &TestHost, push: PushSubscription) -> Ada {
+async fn ada_with(host: &TestHost, push: PushSubscription) -> TestUser {
     let user = host.user("ada").await;
     let enrolment = host
         .admin_ok(
@@ -129,12 +129,12 @@ async fn ada_with(host: &TestHost, push: PushSubscription) -> Ada {
         )
         .await;
     let link = enrolment["link"].text();
-    let phone = Device::enrol_with_push(link, "Phone", Some(push)).await;
+    let device = Device::enrol_with_push(link, "Phone", Some(push)).await;
     let application = host.web_application().await;
     let account = host.account(&user, &application).await;
-    Ada {
+    TestUser {
         user,
-        phone,
+        device,
         application,
         account,
     }
@@ -144,14 +144,10 @@ async fn ada_with(host: &TestHost, push: PushSubscription) -> Ada {
 async fn a_request_sends_a_push_message_that_only_the_device_can_decrypt() {
     let mut service = PushService::start().await;
     let plugin = service.plugin();
-    let host = TestHost::start_with(HostOptions {
-        plugins: &plugin,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&plugin).await;
     let browser = subscription(&service, 201);
     let ada = ada_with(&host, browser.public.clone()).await;
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
 
     let (headers, body) = service.next().await;
     assert_eq!(headers["content-encoding"], "aes128gcm");
@@ -161,7 +157,7 @@ async fn a_request_sends_a_push_message_that_only_the_device_can_decrypt() {
     assert!(headers["topic"].len() <= 32);
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
     let message: Value = parse_json(&text);
-    let request = &ada.phone.pending_requests(5).await[0];
+    let request = &ada.device.pending_requests(5).await[0];
     assert_eq!(message["request"], request.id.to_string());
     let names: Vec<&String> = message.members().keys().collect();
     assert!(
@@ -192,11 +188,7 @@ fn check_vapid(host: &TestHost, service: &PushService, header: &str) {
 async fn an_expired_subscription_is_deleted_and_the_device_still_lists_the_request() {
     let mut service = PushService::start().await;
     let plugin = service.plugin();
-    let host = TestHost::start_with(HostOptions {
-        plugins: &plugin,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&plugin).await;
     let ada = ada_with(&host, subscription(&service, 410).public).await;
     let path = format!("/users/{}/devices", id(&ada.user));
     let has_push = async || {
@@ -204,7 +196,7 @@ async fn an_expired_subscription_is_deleted_and_the_device_still_lists_the_reque
     };
     assert!(has_push().await);
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[]).await;
+    let page = ada.begin_sign_in(&browser, &[]).await;
     service.next().await;
     let mut ticks = tokio::time::interval(Duration::from_millis(20));
     let forgotten = async {
@@ -227,11 +219,7 @@ async fn an_expired_subscription_is_deleted_and_the_device_still_lists_the_reque
 async fn a_channel_without_egress_to_the_push_service_fails_no_sign_in() {
     let mut service = PushService::start().await;
     let plugin = service.plugin().replace("localhost:", "push.example:");
-    let host = TestHost::start_with(HostOptions {
-        plugins: &plugin,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&plugin).await;
     let ada = ada_with(&host, subscription(&service, 201).public).await;
     ada.sign_in(&Browser::new(&host.base)).await;
     assert!(
@@ -244,18 +232,14 @@ async fn a_channel_without_egress_to_the_push_service_fails_no_sign_in() {
 async fn account_notifications_wake_other_devices_without_details() {
     let mut service = PushService::start().await;
     let plugin = service.plugin();
-    let host = TestHost::start_with(HostOptions {
-        plugins: &plugin,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&plugin).await;
     let browser = subscription(&service, 201);
     let ada = ada_with(&host, browser.public.clone()).await;
-    ada.phone
+    ada.device
         .call_ok(Method::POST, "/recovery-codes", None)
         .await;
     let link = ada
-        .phone
+        .device
         .call_ok(Method::POST, "/devices/enrolment-links", None)
         .await;
     Device::enrol(link["link"].text(), "Tablet").await;
@@ -267,7 +251,7 @@ async fn account_notifications_wake_other_devices_without_details() {
     );
     assert!(headers["topic"].len() <= 32);
     // Of what the phone did itself there was none: the next is a request.
-    ada.ask(&Browser::new(&host.base), &[]).await;
+    ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let (_, body) = service.next().await;
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
     assert_eq!(parse_json::<Value>(&text)["kind"], "approval");
@@ -277,20 +261,16 @@ async fn account_notifications_wake_other_devices_without_details() {
 async fn an_expired_subscription_does_not_remove_its_replacement() {
     let mut service = PushService::start().await;
     let settings = service.plugin() + &service.plugin_called("another");
-    let host = TestHost::start_with(HostOptions {
-        plugins: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&settings).await;
     let mut old = subscription(&service, 410).public;
     old.endpoint = format!("{}/held/410", service.origin);
     let ada = ada_with(&host, old).await;
-    ada.ask(&Browser::new(&host.base), &[]).await;
+    ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     service.next().await;
     // The push service reports the missing address late; the app has subscribed again by then.
     let new = subscription(&service, 201);
     let body = json!({"subscription": new.public});
-    ada.phone
+    ada.device
         .call_ok(Method::PUT, "/device/push", Some(body))
         .await;
     service.gate.add_permits(1);
@@ -305,9 +285,9 @@ async fn an_expired_subscription_does_not_remove_its_replacement() {
 }
 
 /// Has Ada's phone be notified of a new device, which she enrols with it.
-async fn notify_of_a_device(ada: &Ada) {
+async fn notify_of_a_device(ada: &TestUser) {
     let link = ada
-        .phone
+        .device
         .call_ok(Method::POST, "/devices/enrolment-links", None)
         .await;
     Device::enrol(link["link"].text(), "Tablet").await;
@@ -322,13 +302,9 @@ async fn a_channel_for_certain_applications_delivers_no_account_notification() {
     let first = restricted.plugin_called("restricted").replace(&one, &both)
         + "applications = [\"did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK\"]\n";
     let settings = first + &general.plugin_called("general");
-    let host = TestHost::start_with(HostOptions {
-        plugins: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&settings).await;
     let ada = ada_with(&host, subscription(&general, 201).public).await;
-    let begun = |name: &str| {
+    let started = |name: &str| {
         let status = host.host.plugins.status();
         status
             .into_iter()
@@ -338,11 +314,11 @@ async fn a_channel_for_certain_applications_delivers_no_account_notification() {
             .calls
     };
     // Both were called once for their description.
-    let before = begun("restricted");
+    let before = started("restricted");
     notify_of_a_device(&ada).await;
     general.next().await;
     assert_eq!(
-        begun("restricted"),
+        started("restricted"),
         before,
         "it never learns of the notification"
     );
@@ -356,11 +332,7 @@ async fn an_account_notification_falls_back_to_the_next_channel() {
         .plugin_called("broken")
         .replace("localhost:", "push.example:");
     let settings = broken + &service.plugin_called("working");
-    let host = TestHost::start_with(HostOptions {
-        plugins: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&settings).await;
     let browser = subscription(&service, 201);
     let ada = ada_with(&host, browser.public.clone()).await;
     notify_of_a_device(&ada).await;
@@ -373,11 +345,7 @@ async fn an_account_notification_falls_back_to_the_next_channel() {
 async fn only_an_explicit_null_removes_a_subscription() {
     let service = PushService::start().await;
     let plugin = service.plugin();
-    let host = TestHost::start_with(HostOptions {
-        plugins: &plugin,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&plugin).await;
     let subscribed = subscription(&service, 201).public;
     let ada = ada_with(&host, subscribed.clone()).await;
     let path = format!("/users/{}/devices", id(&ada.user));
@@ -386,7 +354,7 @@ async fn only_an_explicit_null_removes_a_subscription() {
     };
     let put = async |body: Value| {
         let body = serde_json::to_vec(&body).expect("JSON");
-        ada.phone
+        ada.device
             .call(Method::PUT, "/authenticator/api/device/push", "", body)
             .await
             .expect("an answer")

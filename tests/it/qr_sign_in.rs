@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use reqwest::{Method, StatusCode, header};
 use serde_json::json;
 
-use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, Text, id, in_time};
+use crate::harness::{Browser, Database, HostOptions, Page, TestHost, TestUser, Text, id, in_time};
 
 /// What the code of a login page leads to.
 pub fn code(page: &Page) -> String {
@@ -36,7 +36,7 @@ async fn scanning_the_code_prompts_the_device_and_the_number_signs_in() {
         .stream(&format!("{}/events", login.path()))
         .await
         .bytes_stream();
-    ada.phone.scan_code(&code(&login)).await;
+    ada.device.scan_code(&code(&login)).await;
     let first = in_time(news.next()).await;
     assert!(
         String::from_utf8_lossy(&first.expect("an event").expect("read"))
@@ -44,14 +44,14 @@ async fn scanning_the_code_prompts_the_device_and_the_number_signs_in() {
     );
 
     let waiting = browser.get(&login.url).await;
-    let requests = ada.phone.pending_requests(0).await;
+    let requests = ada.device.pending_requests(0).await;
     assert_eq!((requests.len(), requests[0].account.as_str()), (1, "ada"));
     assert_eq!(
         (requests[0].place.as_str(), requests[0].browser.as_str()),
         ("This computer", "Firefox on Linux")
     );
     assert_eq!(
-        ada.phone.approve(&requests[0], &waiting.number()).await,
+        ada.device.approve(&requests[0], &waiting.number()).await,
         "approved"
     );
     assert!(
@@ -67,7 +67,7 @@ async fn scanning_the_code_prompts_the_device_and_the_number_signs_in() {
 async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let bob = host.person("bob", ada.application.clone()).await;
+    let bob = host.user_with_account("bob", ada.application.clone()).await;
     let browser = Browser::new(&host.base);
     let login = browser
         .get(&ada.application.request(&[]))
@@ -76,7 +76,12 @@ async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
         .await;
     let link = code(&login);
     let refused = async |link: &str| {
-        let error = ada.phone.scan(link).await.expect_err("refused").to_string();
+        let error = ada
+            .device
+            .scan(link)
+            .await
+            .expect_err("refused")
+            .to_string();
         assert!(error.starts_with("sign_in_not_found"), "{link}: {error}");
     };
     let (start, token) = link.split_once("#login=").expect("a token");
@@ -102,21 +107,21 @@ async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
     ] {
         refused(&format!("{start}#login={wrong}")).await;
     }
-    assert!(ada.phone.pending_requests(0).await.is_empty());
+    assert!(ada.device.pending_requests(0).await.is_empty());
 
     // Ten people at once: the browser waits for one of them.
     let (mut scans, mut taken) = (Vec::new(), 0);
     for _ in 0..5 {
-        scans.push(ada.phone.scan(&link));
-        scans.push(bob.phone.scan(&link));
+        scans.push(ada.device.scan(&link));
+        scans.push(bob.device.scan(&link));
     }
     for scan in futures_util::future::join_all(scans).await {
         taken += usize::from(scan.is_ok());
     }
     assert_eq!(taken, 1);
-    let asked = [&ada, &bob].map(|person| async { person.phone.pending_requests(0).await.len() });
+    let requested = [&ada, &bob].map(|user| async { user.device.pending_requests(0).await.len() });
     assert_eq!(
-        futures_util::future::join_all(asked)
+        futures_util::future::join_all(requested)
             .await
             .iter()
             .sum::<usize>(),
@@ -147,8 +152,8 @@ async fn a_relayed_qr_code_names_its_own_browser() {
         .await
         .followed()
         .await;
-    ada.phone.scan_code(&code(&login)).await;
-    let request = &ada.phone.pending_requests(0).await[0];
+    ada.device.scan_code(&code(&login)).await;
+    let request = &ada.device.pending_requests(0).await[0];
     assert_eq!(
         request.browser, "Firefox on Linux",
         "the relay's own, whatever Ada's says"
@@ -158,7 +163,7 @@ async fn a_relayed_qr_code_names_its_own_browser() {
     "Safari on iPhone".clone_into(&mut shown.browser);
     let waiting = relay.get(&login.url).await;
     let error = ada
-        .phone
+        .device
         .decide(&shown, Some(&waiting.number()))
         .await
         .expect_err("refused")
@@ -183,7 +188,7 @@ async fn a_rejected_scan_is_shown_on_the_device_but_not_in_the_browser() {
     )
     .await;
     let error = ada
-        .phone
+        .device
         .scan(&code(&login))
         .await
         .expect_err("refused")
@@ -197,7 +202,7 @@ async fn a_rejected_scan_is_shown_on_the_device_but_not_in_the_browser() {
 }
 
 /// A login of Ada's application, in a browser of its own.
-async fn begun(host: &TestHost, ada: &Ada) -> (Browser, Page) {
+async fn started(host: &TestHost, ada: &TestUser) -> (Browser, Page) {
     let browser = Browser::new(&host.base);
     let login = browser
         .get(&ada.application.request(&[]))
@@ -220,7 +225,7 @@ async fn flooding_a_name_does_not_block_its_qr_sign_in(database: Database) {
     let flood = async |times: usize| {
         let mut refused = 0;
         for at in 0..times {
-            let (_, login) = begun(&host, &ada).await;
+            let (_, login) = started(&host, &ada).await;
             let name = ["ada", "ada@example.org"][at % 2];
             refused +=
                 usize::from(login.submit(&login.path(), &[("name", name)]).await.status == 429);
@@ -229,17 +234,17 @@ async fn flooding_a_name_does_not_block_its_qr_sign_in(database: Database) {
     };
     // Both names beyond their limits, and Ada had enough of it.
     assert!(flood(150).await > 0);
-    let request = &ada.phone.pending_requests(5).await[0];
-    assert_eq!(ada.phone.report(request).await, "reported");
-    assert!(ada.phone.cooldown_end().await.is_some());
+    let request = &ada.device.pending_requests(5).await[0];
+    assert_eq!(ada.device.report(request).await, "reported");
+    assert!(ada.device.cooldown_end().await.is_some());
 
-    let (browser, login) = begun(&host, &ada).await;
-    ada.phone.scan_code(&code(&login)).await;
+    let (browser, login) = started(&host, &ada).await;
+    ada.device.scan_code(&code(&login)).await;
     // Neither the cooldown nor requests with a typed name take it away from her.
     host.advance(70);
-    ada.phone.end_cooldown().await;
+    ada.device.end_cooldown().await;
     flood(10).await;
-    let requests = ada.phone.pending_requests(0).await;
+    let requests = ada.device.pending_requests(0).await;
     let waiting = browser.get(&login.url).await;
     assert!(!requests.is_empty(), "{database:?}");
     ada.approve(&waiting).await;
@@ -256,25 +261,25 @@ async fn flooding_a_name_does_not_block_its_qr_sign_in(database: Database) {
 async fn a_qr_sign_in_is_replaced_only_by_the_same_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let (first, login) = begun(&host, &ada).await;
-    ada.phone.scan_code(&code(&login)).await;
-    let one = ada.phone.pending_requests(0).await[0].clone();
+    let (first, login) = started(&host, &ada).await;
+    ada.device.scan_code(&code(&login)).await;
+    let one = ada.device.pending_requests(0).await[0].clone();
     host.advance(1);
-    let (_, other) = begun(&host, &ada).await;
-    ada.phone.scan_code(&code(&other)).await;
+    let (_, other) = started(&host, &ada).await;
+    ada.device.scan_code(&code(&other)).await;
     other.browser().get(&ada.application.request(&[])).await;
-    let (_, typed) = begun(&host, &ada).await;
+    let (_, typed) = started(&host, &ada).await;
     typed.submit(&typed.path(), &[("name", "ada")]).await;
-    let pending = ada.phone.pending_requests(0).await;
+    let pending = ada.device.pending_requests(0).await;
     assert_eq!((pending.len(), pending[0].id), (3, one.id));
     let tab = first
         .get(&ada.application.request(&[]))
         .await
         .followed()
         .await;
-    ada.phone.scan_code(&code(&tab)).await;
+    ada.device.scan_code(&code(&tab)).await;
     assert_eq!(first.get(&login.url).await.outcome(), "replaced");
-    let pending = ada.phone.pending_requests(0).await;
+    let pending = ada.device.pending_requests(0).await;
     assert!(pending.len() == 3 && pending.iter().all(|request| request.id != one.id));
 }
 
@@ -284,18 +289,18 @@ async fn scanning_a_waiting_page_replaces_its_typed_request() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for name in ["ada", "nobody"] {
-        let (browser, login) = begun(&host, &ada).await;
+        let (browser, login) = started(&host, &ada).await;
         let waiting = login
             .submit(&login.path(), &[("name", name)])
             .await
             .followed()
             .await;
-        let typed = ada.phone.pending_requests(0).await;
+        let typed = ada.device.pending_requests(0).await;
         let mut news = browser
             .stream(&format!("{}/events", waiting.path()))
             .await
             .bytes_stream();
-        ada.phone.scan_code(&code(&waiting)).await;
+        ada.device.scan_code(&code(&waiting)).await;
         let first = tokio::time::timeout(std::time::Duration::from_secs(60), news.next())
             .await
             .expect("in time");
@@ -305,17 +310,17 @@ async fn scanning_a_waiting_page_replaces_its_typed_request() {
         );
         let scanned = waiting.again().await;
         assert_ne!(scanned.number(), waiting.number(), "{name}");
-        let pending = ada.phone.pending_requests(0).await;
+        let pending = ada.device.pending_requests(0).await;
         assert_eq!(pending.len(), 1, "{name}");
         for request in &typed {
             let late = ada
-                .phone
+                .device
                 .decide(request, Some(&waiting.number()))
                 .await
                 .expect_err("replaced");
             assert!(late.to_string().starts_with("already_decided"), "{late}");
         }
-        ada.phone.scan(&code(&waiting)).await.expect_err("once");
+        ada.device.scan(&code(&waiting)).await.expect_err("once");
         ada.approve(&scanned).await;
         assert!(
             browser
@@ -327,7 +332,7 @@ async fn scanning_a_waiting_page_replaces_its_typed_request() {
         );
     }
     // The page of an approved, denied or cancelled request does not wait.
-    let (_, login) = begun(&host, &ada).await;
+    let (_, login) = started(&host, &ada).await;
     let waiting = login
         .submit(&login.path(), &[("name", "ada")])
         .await
@@ -337,7 +342,7 @@ async fn scanning_a_waiting_page_replaces_its_typed_request() {
         .submit(&format!("{}/cancel", waiting.path()), &[])
         .await;
     let refused = ada
-        .phone
+        .device
         .scan(&code(&waiting))
         .await
         .expect_err("cancelled")
@@ -354,25 +359,25 @@ async fn scans_are_limited_per_device() {
     })
     .await;
     let ada = host.ada().await;
-    let mut told = Vec::new();
+    let mut returned = Vec::new();
     for _ in 0..3 {
-        let (_, login) = begun(&host, &ada).await;
-        told.push(
-            ada.phone
+        let (_, login) = started(&host, &ada).await;
+        returned.push(
+            ada.device
                 .scan(&code(&login))
                 .await
                 .map_err(|error| error.to_string()),
         );
     }
-    assert!(told[..2].iter().all(Result::is_ok), "{told:?}");
+    assert!(returned[..2].iter().all(Result::is_ok), "{returned:?}");
     assert!(
-        told[2]
+        returned[2]
             .as_ref()
             .is_err_and(|error| error.starts_with("too_many_sign_ins")),
-        "{told:?}"
+        "{returned:?}"
     );
     let second = host.authenticator(&ada.user).await;
-    let (_, login) = begun(&host, &ada).await;
+    let (_, login) = started(&host, &ada).await;
     second.scan_code(&code(&login)).await;
 }
 
@@ -380,9 +385,9 @@ async fn scans_are_limited_per_device() {
 async fn the_device_previews_the_sign_in_before_the_page_learns_the_user() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let (browser, login) = begun(&host, &ada).await;
+    let (browser, login) = started(&host, &ada).await;
     let link = code(&login);
-    let look = ada.phone.look_at_login(&link).await.expect("a look");
+    let look = ada.device.look_at_login(&link).await.expect("a look");
     let shown = (
         look.application.as_str(),
         look.place.as_str(),
@@ -393,8 +398,8 @@ async fn the_device_previews_the_sign_in_before_the_page_learns_the_user() {
         browser.get(&login.url).await.body.contains("id=\"name\""),
         "it still asks who the person is"
     );
-    assert!(ada.phone.pending_requests(0).await.is_empty());
-    ada.phone.scan_code(&link).await;
+    assert!(ada.device.pending_requests(0).await.is_empty());
+    ada.device.scan_code(&link).await;
     let waiting = browser.get(&login.url).await;
     assert!(
         !waiting.body.contains("ada"),
@@ -402,7 +407,7 @@ async fn the_device_previews_the_sign_in_before_the_page_learns_the_user() {
         waiting.body
     );
     let error = ada
-        .phone
+        .device
         .look_at_login(&link)
         .await
         .expect_err("refused")
@@ -470,12 +475,12 @@ async fn a_browser_remembers_a_name_only_if_the_user_agrees() {
 }
 
 /// Has the owner of this device scan the code of a login's page and type the number that the page then shows.
-async fn scanned_and_approved(owner: &Ada, browser: &Browser, login: &Page) {
-    owner.phone.scan_code(&code(login)).await;
+async fn scanned_and_approved(owner: &TestUser, browser: &Browser, login: &Page) {
+    owner.device.scan_code(&code(login)).await;
     let waiting = browser.get(&login.url).await;
-    let requests = owner.phone.pending_requests(5).await;
+    let requests = owner.device.pending_requests(5).await;
     assert_eq!(
-        owner.phone.approve(&requests[0], &waiting.number()).await,
+        owner.device.approve(&requests[0], &waiting.number()).await,
         "approved"
     );
 }
@@ -491,9 +496,9 @@ fn session_cookie(page: &Page) -> bool {
 async fn a_foreign_scan_cannot_sign_in_a_browser_unnoticed() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let eve = host.person("eve", ada.application.clone()).await;
+    let eve = host.user_with_account("eve", ada.application.clone()).await;
     // Eve sees Ada's screen: the code, and then the number.
-    let (browser, login) = begun(&host, &ada).await;
+    let (browser, login) = started(&host, &ada).await;
     scanned_and_approved(&eve, &browser, &login).await;
     let page = browser.get(&login.url).await;
     assert!(
@@ -513,32 +518,32 @@ async fn a_foreign_scan_cannot_sign_in_a_browser_unnoticed() {
     let confirm = format!("{}/confirm", login.path());
     assert_eq!(
         browser
-            .post(&confirm, &[("person", &page.person())])
+            .post(&confirm, &[("person", &page.user_token())])
             .await
             .status,
         StatusCode::FORBIDDEN
     );
-    let (other, others) = begun(&host, &ada).await;
+    let (other, others) = started(&host, &ada).await;
     scanned_and_approved(&eve, &other, &others).await;
-    let foreign = other.get(&others.url).await.person();
+    let foreign = other.get(&others.url).await.user_token();
     let tab = browser
         .get(&ada.application.request(&[]))
         .await
         .followed()
         .await;
     scanned_and_approved(&eve, &browser, &tab).await;
-    let of_tab = browser.get(&tab.url).await.person();
-    for person in ["", foreign.as_str(), of_tab.as_str()] {
-        let refused = page.submit(&confirm, &[("person", person)]).await;
+    let of_tab = browser.get(&tab.url).await.user_token();
+    for token in ["", foreign.as_str(), of_tab.as_str()] {
+        let refused = page.submit(&confirm, &[("person", token)]).await;
         assert!(
             refused.location().path() == login.path() && !session_cookie(&refused),
-            "{person}"
+            "{token}"
         );
     }
     let consent = format!("{}/consent", login.path());
     let token = [
         ("csrf", page.csrf()),
-        ("person", page.person()),
+        ("person", page.user_token()),
         ("decision", "allow".to_owned()),
     ];
     let token: Vec<(&str, &str)> = token
@@ -548,7 +553,7 @@ async fn a_foreign_scan_cannot_sign_in_a_browser_unnoticed() {
     assert!(!session_cookie(&browser.post(&consent, &token).await));
     assert!(browser.get(&login.url).await.asks_to_confirm());
 
-    let eves = page.person();
+    let eves = page.user_token();
     // Ada answers that it is not her, and signs in by the same page.
     let start = page
         .submit(&format!("{}/again", login.path()), &[])
@@ -597,7 +602,7 @@ async fn a_browser_known_to_the_user_continues_after_a_scan_without_a_click() {
         page.body
     );
     // Another user's is none.
-    let eve = host.person("eve", ada.application.clone()).await;
+    let eve = host.user_with_account("eve", ada.application.clone()).await;
     let login = browser
         .get(&ada.application.request(&[("prompt", Some("login"))]))
         .await

@@ -3,13 +3,13 @@
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use crate::harness::{Ada, Browser, Page, TestHost, id};
+use crate::harness::{Browser, Page, TestHost, TestUser, id};
 
 /// The page of a sign-in that was denied on the phone.
-async fn denied(ada: &Ada, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
-    let page = ada.ask(browser, changes).await;
-    let requests = ada.phone.pending_requests(5).await;
-    assert_eq!(ada.phone.deny(&requests[0]).await, "denied");
+async fn denied(ada: &TestUser, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
+    let page = ada.begin_sign_in(browser, changes).await;
+    let requests = ada.device.pending_requests(5).await;
+    assert_eq!(ada.device.deny(&requests[0]).await, "denied");
     browser.get(&page.url).await
 }
 
@@ -169,8 +169,8 @@ async fn a_return_token_is_bound_to_its_attempt() {
         .await
         .followed()
         .await;
-    let requests = ada.phone.pending_requests(5).await;
-    assert_eq!(ada.phone.deny(&requests[0]).await, "denied");
+    let requests = ada.device.pending_requests(5).await;
+    assert_eq!(ada.device.deny(&requests[0]).await, "denied");
     let second = waiting.again().await;
     assert_eq!(
         (second.path(), second.outcome()),
@@ -187,7 +187,7 @@ async fn a_return_token_is_bound_to_its_attempt() {
     assert_eq!(browser.get(&new).await.parameter("error"), "access_denied");
 }
 
-async fn denied_later(host: &TestHost, ada: &Ada, browser: &Browser) -> Page {
+async fn denied_later(host: &TestHost, ada: &TestUser, browser: &Browser) -> Page {
     host.advance(60);
     denied(ada, browser, &[]).await
 }
@@ -199,7 +199,7 @@ async fn each_failure_returns_and_a_pending_sign_in_does_not() {
     let browser = Browser::new(&host.base);
     let error = async |page: &Page| browser.get(&returns(page)).await.parameter("error");
 
-    let waiting = ada.ask(&browser, &[]).await;
+    let waiting = ada.begin_sign_in(&browser, &[]).await;
     assert_eq!(waiting.returns(), None);
     host.advance(120);
     let expired = browser.get(&waiting.url).await;
@@ -208,7 +208,7 @@ async fn each_failure_returns_and_a_pending_sign_in_does_not() {
         ("expired", "access_denied")
     );
 
-    let waiting = ada.ask(&browser, &[]).await;
+    let waiting = ada.begin_sign_in(&browser, &[]).await;
     let cancelled = waiting
         .submit(&format!("{}/cancel", waiting.path()), &[])
         .await
@@ -227,7 +227,7 @@ async fn each_failure_returns_and_a_pending_sign_in_does_not() {
     for path in [account, user] {
         for state in ["suspended", "active"] {
             if state == "suspended" {
-                let waiting = ada.ask(&browser, &[]).await;
+                let waiting = ada.begin_sign_in(&browser, &[]).await;
                 ada.approve(&waiting).await;
                 host.admin_ok(Method::PATCH, &path, json!({ "state": state }))
                     .await;

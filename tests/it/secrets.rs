@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use assent_model::clock::{Clock, SystemClock};
 use assent_tests::harness::{
-    Ada, Admin, Browser, Json, Page, Parsed, Respond, Text, VERIFIER, binary, component,
+    Admin, Browser, Json, Page, Parsed, Respond, TestUser, Text, VERIFIER, binary, component,
     http_client, id, in_time, read_bytes, read_file, temp_folder, utf8, write_file,
 };
 use axum::Router;
@@ -24,7 +24,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
 
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
-use crate::saml::party::{Party, Request, Response, identify};
+use crate::saml::service_provider::{Request, Response, TestServiceProvider, identify};
 
 /// The RelayState that the browser returns to a service provider. Only the database stores it, and only until then.
 const RELAY_STATE: &str = "a relay state that is the provider's own";
@@ -142,12 +142,12 @@ impl Process {
             .set(logged_address(&folder.join("log")).await)
             .expect("set once");
         let mut command = Command::new(binary("assent"));
-        let made = command
+        let created = command
             .args(["admin", "token", "--config", "assent.toml"])
             .current_dir(folder)
             .output()
             .await;
-        let token = utf8(made.expect("run").stdout).trim().to_owned();
+        let token = utf8(created.expect("run").stdout).trim().to_owned();
         Self {
             child,
             admin: Admin {
@@ -262,7 +262,7 @@ async fn logout_receiver() -> (String, Arc<Mutex<Vec<String>>>) {
     (address, taken)
 }
 
-async fn client_call(admin: &Admin, ada: &Ada, path: &str, token: &str) -> Value {
+async fn client_call(admin: &Admin, ada: &TestUser, path: &str, token: &str) -> Value {
     let request = http_client()
         .post(format!("{}/oidc/token/{path}", admin.base))
         .form(&[("token", token)]);
@@ -274,13 +274,13 @@ async fn client_call(admin: &Admin, ada: &Ada, path: &str, token: &str) -> Value
 }
 
 /// A sign-in by OpenID Connect from the enrolment to the logout, with failures on the way. Returns the shown numbers.
-async fn openid_connect(admin: &Admin, ada: &Ada, secrets: &mut Secrets) -> Vec<String> {
+async fn openid_connect(admin: &Admin, ada: &TestUser, secrets: &mut Secrets) -> Vec<String> {
     let browser = Browser::new(&admin.base);
-    let waiting = ada.ask(&browser, &OFFLINE).await;
+    let waiting = ada.begin_sign_in(&browser, &OFFLINE).await;
     let number = waiting.number();
-    let request = ada.phone.pending_requests(60).await.remove(0);
+    let request = ada.device.pending_requests(60).await.remove(0);
     let wrong = if number == "42" { "43" } else { "42" };
-    ada.phone
+    ada.device
         .decide(&request, Some(wrong))
         .await
         .expect_err("a wrong number");
@@ -352,17 +352,28 @@ async fn openid_connect(admin: &Admin, ada: &Ada, secrets: &mut Secrets) -> Vec<
 }
 
 /// A sign-on by SAML.
-async fn saml(admin: &Admin, party: &Party, ada: &Ada, secrets: &mut Secrets) -> String {
+async fn saml(
+    admin: &Admin,
+    service_provider: &TestServiceProvider,
+    ada: &TestUser,
+    secrets: &mut Secrets,
+) -> String {
     let browser = Browser::new(&admin.base);
     let request = Request {
         id: "_0c9a8e2f7f7d4f0fa4a0c0a8f0e3d2b1".to_owned(),
-        issuer: party.entity_id.clone(),
+        issuer: service_provider.entity_id.clone(),
         issue_instant: assent_saml_core::message::instant_text(SystemClock.now()),
-        destination: Some(format!("{}{}", party.base, party.sign_on())),
+        destination: Some(format!(
+            "{}{}",
+            service_provider.base,
+            service_provider.sign_on()
+        )),
         attributes: Vec::new(),
         content: String::new(),
     };
-    let login = party.begin(&browser, &request, Some(RELAY_STATE)).await;
+    let login = service_provider
+        .begin(&browser, &request, Some(RELAY_STATE))
+        .await;
     let waiting = identify(ada, &login).await;
     let number = waiting.number();
     ada.approve(&waiting).await;
@@ -381,9 +392,9 @@ async fn saml(admin: &Admin, party: &Party, ada: &Ada, secrets: &mut Secrets) ->
 }
 
 /// A recovery code that is wrong, and one that is good.
-async fn recovery(admin: &Admin, ada: &Ada, secrets: &mut Secrets) {
+async fn recovery(admin: &Admin, ada: &TestUser, secrets: &mut Secrets) {
     let codes = ada
-        .phone
+        .device
         .call_ok(Method::POST, "/recovery-codes", None)
         .await;
     for code in codes["codes"].items() {
@@ -483,11 +494,14 @@ async fn logs_traces_audit_log_and_database_contain_no_secrets_of_a_sign_in() {
         "an enrolment link's token",
         link.split_once("#enrol=").expect("a token").1,
     );
-    let party = Party::register(admin, json!({"custom_attributes": []})).await;
-    admin.account(&ada.user, &party.application()).await;
+    let service_provider =
+        TestServiceProvider::register(admin, json!({"custom_attributes": []})).await;
+    admin
+        .account(&ada.user, &service_provider.application())
+        .await;
 
     let mut numbers = openid_connect(admin, &ada, &mut secrets).await;
-    numbers.push(saml(admin, &party, &ada, &mut secrets).await);
+    numbers.push(saml(admin, &service_provider, &ada, &mut secrets).await);
     recovery(admin, &ada, &mut secrets).await;
     // Wrong credentials of each kind: an error must not repeat a rejected value.
     let wrong = "cs_a-wrong-secret-that-a-client-mistyped-1";
@@ -526,7 +540,7 @@ async fn logs_traces_audit_log_and_database_contain_no_secrets_of_a_sign_in() {
         log.contains("TRACE") && log.contains("DEBUG"),
         "the log is not at its most talkative"
     );
-    let kept = rows(folder, &["audit_entries", "claim_traces"]).await;
+    let stored = rows(folder, &["audit_entries", "claim_traces"]).await;
     let files = ["data/assent.db", "data/assent.db-wal"]
         .map(|name| std::fs::read(folder.join(name)).unwrap_or_default());
     let database = files
@@ -535,14 +549,14 @@ async fn logs_traces_audit_log_and_database_contain_no_secrets_of_a_sign_in() {
         .collect::<String>();
     for (place, text) in [
         ("the log", &log),
-        ("the audit log and the traces", &kept),
+        ("the audit log and the traces", &stored),
         ("the database", &database),
     ] {
         let found = secrets.found_in(text);
         assert!(found.is_empty(), "{place} holds {found:?}");
     }
     assert!(
-        !log.contains(RELAY_STATE) && !kept.contains(RELAY_STATE),
+        !log.contains(RELAY_STATE) && !stored.contains(RELAY_STATE),
         "a relay state is kept"
     );
     for number in numbers {
@@ -552,7 +566,7 @@ async fn logs_traces_audit_log_and_database_contain_no_secrets_of_a_sign_in() {
             format!("number\":\"{number}\""),
         ] {
             assert!(
-                !log.contains(&written) && !kept.contains(&written),
+                !log.contains(&written) && !stored.contains(&written),
                 "{written}"
             );
         }

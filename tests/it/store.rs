@@ -191,7 +191,7 @@ pub fn entry(event: Event) -> Entry {
 }
 
 /// What is noted of an answer, with pauses of so many seconds after denials.
-pub fn noted(pauses: &[u64]) -> AuditNote {
+pub fn audited(pauses: &[u64]) -> AuditNote {
     let pause = CooldownPolicy {
         steps: pauses.iter().copied().map(Duration::from_secs).collect(),
         forgotten_after: Duration::from_secs(86_400),
@@ -260,16 +260,16 @@ pub fn request(approval: Approval, known: Option<&User>) -> ApprovalRequest {
     }
 }
 
-pub async fn asked(store: &Store, user: Option<&User>, name: &str) -> Approval {
+pub async fn requested(store: &Store, user: Option<&User>, name: &str) -> Approval {
     let login = login();
     store.insert_login(login.clone()).await.expect("inserted");
     let approval = approval(&login, user, name);
-    let asked = store
+    let requested = store
         .request_approval(request(approval.clone(), user))
         .await
         .expect("requested");
     assert_eq!(
-        asked,
+        requested,
         approval
             .user_id
             .map_or(RequestOutcome::Nobody, RequestOutcome::Person)
@@ -320,7 +320,7 @@ async fn an_action_cannot_be_requested_after_its_user_changed(database: Database
             !matches!(without, Ok(RequestOutcome::Person(_))),
             "{database:?}: a request without its action"
         );
-        let asked = store
+        let requested = store
             .request_approval(ApprovalRequest {
                 action: Some(action.clone()),
                 target: Some(UserGuard::from(bob)),
@@ -333,7 +333,7 @@ async fn an_action_cannot_be_requested_after_its_user_changed(database: Database
         let is_stored = stored.is_some_and(|stored| stored == action);
         let request = store.approval(approval.id).await.expect("read");
         let subject = request.map(|request| request.subject);
-        (asked, is_stored, subject == Some(approval.subject))
+        (requested, is_stored, subject == Some(approval.subject))
     };
     let about_bob = (RequestOutcome::Person(grace.id), true, true);
     assert_eq!(ask(&bob).await, about_bob, "{database:?}");
@@ -591,7 +591,7 @@ async fn acknowledged_writes_survive_a_restart(database: Database) {
 #[both_databases]
 async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
-    let (ada, phone) = ada(store).await;
+    let (ada, device) = ada(store).await;
     let eve = user("eve");
     store
         .insert_user(eve.clone(), Vec::new())
@@ -600,11 +600,11 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
     let eves_phone = device(&eve);
     assert!(enrol(store, &eves_phone).await);
 
-    let asked = asked(store, Some(&ada), "ada").await;
+    let requested = requested(store, Some(&ada), "ada").await;
     let pending = store.pending_approvals(ada.id, NOW).await.expect("read");
     assert_eq!(
         pending.iter().map(|pending| pending.id).collect::<Vec<_>>(),
-        [asked.id]
+        [requested.id]
     );
     let approve = |device: DeviceId| DeviceAnswer::Approve {
         device,
@@ -613,7 +613,7 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
     };
     let answer = async |verdict, now| {
         store
-            .answer_approval(asked.id, verdict, noted(&[]), now)
+            .answer_approval(requested.id, verdict, audited(&[]), now)
             .await
             .expect("answered")
     };
@@ -622,7 +622,7 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
         AnswerOutcome::Late
     );
     assert_eq!(
-        answer(approve(phone.id), asked.expires_at).await,
+        answer(approve(device.id), requested.expires_at).await,
         AnswerOutcome::Late
     );
     let mut suspended = ada.clone();
@@ -634,7 +634,7 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
             .expect("updated"),
         UserUpdateOutcome::Done
     );
-    assert_eq!(answer(approve(phone.id), NOW).await, AnswerOutcome::Late);
+    assert_eq!(answer(approve(device.id), NOW).await, AnswerOutcome::Late);
     let active = User {
         version: 2,
         ..ada.clone()
@@ -647,7 +647,7 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
         UserUpdateOutcome::Done
     );
     let wrong = DeviceAnswer::NumberMismatch {
-        device: phone.id,
+        device: device.id,
         number: Digest::of(b"41"),
     };
     for _ in 0..5 {
@@ -655,25 +655,28 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
         assert_eq!(answer(wrong.clone(), NOW).await, counted_once);
     }
     let other = DeviceAnswer::NumberMismatch {
-        device: phone.id,
+        device: device.id,
         number: Digest::of(b"43"),
     };
     assert_eq!(
         answer(other, NOW).await,
         AnswerOutcome::NumberMismatch { attempts_left: 1 }
     );
-    assert_eq!(answer(approve(phone.id), NOW).await, AnswerOutcome::Counted);
     assert_eq!(
-        answer(DeviceAnswer::Deny { device: phone.id }, NOW).await,
+        answer(approve(device.id), NOW).await,
+        AnswerOutcome::Counted
+    );
+    assert_eq!(
+        answer(DeviceAnswer::Deny { device: device.id }, NOW).await,
         AnswerOutcome::Late
     );
     let kept = store
-        .approval(asked.id)
+        .approval(requested.id)
         .await
         .expect("read")
         .expect("an approval");
     let by = Approver::Device {
-        id: phone.id,
+        id: device.id,
         amr: vec![Amr::Swk, Amr::User],
     };
     let expected = ApprovalStage::Approved { by, at: NOW };
@@ -690,22 +693,22 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
 #[both_databases]
 async fn a_revoked_device_cannot_decide(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
-    let (ada, phone) = ada(store).await;
-    let asked = asked(store, Some(&ada), "ada").await;
+    let (ada, device) = ada(store).await;
+    let requested = requested(store, Some(&ada), "ada").await;
     let revoked = store
         .revoke_device_of(
             ada.id,
-            phone.id,
+            device.id,
             CodesOfDevice::End,
             entry(Event::DeviceRevoked),
             NOW,
         )
         .await;
     assert!(revoked.expect("revoked").is_some());
-    let verdict = DeviceAnswer::Deny { device: phone.id };
+    let verdict = DeviceAnswer::Deny { device: device.id };
     assert_eq!(
         store
-            .answer_approval(asked.id, verdict, noted(&[]), NOW)
+            .answer_approval(requested.id, verdict, audited(&[]), NOW)
             .await
             .expect("answered"),
         AnswerOutcome::Late

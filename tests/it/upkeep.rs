@@ -10,9 +10,7 @@ use assent_store::{Retention, Store};
 use reqwest::StatusCode;
 use sqlx::{AnyConnection, Connection};
 
-use crate::harness::{
-    Browser, Database, DatabaseUrl, HostOptions, TestHost, Text, open_store, temp_folder,
-};
+use crate::harness::{Browser, Database, DatabaseUrl, TestHost, Text, open_store, temp_folder};
 use crate::oidc::token::userinfo;
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -139,11 +137,7 @@ impl Fixture {
 
 #[both_databases]
 async fn a_token_without_a_family_is_invalid_without_an_error(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
@@ -314,11 +308,7 @@ async fn retention_does_not_scan_active_sessions() {
 
 #[both_databases]
 async fn unused_codes_are_deleted_and_used_codes_are_kept(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let (forgotten, exchanged) = (Browser::new(&host.base), Browser::new(&host.base));
     ada.sign_in(&forgotten).await;

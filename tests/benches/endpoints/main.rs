@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use assent_tests::harness::{Ada, Admin, Application, Browser, Database, VERIFIER};
+use assent_tests::harness::{Admin, Application, Browser, Database, TestUser, VERIFIER};
 use serde_json::Value;
 
 use bounds::FormPost;
@@ -119,7 +119,7 @@ async fn measure(database: Database, subjects: &[Subject]) {
         "  resident, idle             {:>8.1} MiB (goal 25)",
         server.resident_mib()
     );
-    let stand = Stand::prepare(&server, folder.path()).await;
+    let stand = Setup::prepare(&server, folder.path()).await;
     let trivial = FormPost::start().await;
     let form_posts = load::Drive {
         address: trivial.address,
@@ -171,7 +171,7 @@ fn same(request: &str) -> Vec<Same> {
 }
 
 /// People who signed in, and the application that they signed in to.
-struct Stand {
+struct Setup {
     address: std::net::SocketAddr,
     application: Application,
     browsers: Vec<Browser>,
@@ -181,25 +181,25 @@ struct Stand {
     refresh_tokens: RefCell<Vec<String>>,
 }
 
-impl Stand {
+impl Setup {
     async fn prepare(server: &Server, folder: &std::path::Path) -> Self {
         let admin = Admin {
             base: server.base.clone(),
             token: server.admin_token(folder).await,
         };
         let application = admin.web_application().await;
-        let mut people = Vec::new();
+        let mut users = Vec::new();
         for number in 0..PEOPLE {
-            let person = admin
-                .person(&format!("person{number}"), application.clone())
+            let user = admin
+                .user_with_account(&format!("person{number}"), application.clone())
                 .await;
             let browser = Browser::new(&server.base);
-            person.sign_in(&browser).await;
-            people.push((person, browser));
+            user.sign_in(&browser).await;
+            users.push((user, browser));
         }
         let (mut access_tokens, mut refresh_tokens) = (Vec::new(), Vec::new());
-        for (person, browser) in people.iter().cycle().take(CONNECTIONS) {
-            let tokens = tokens(person, browser, &server.base).await;
+        for (user, browser) in users.iter().cycle().take(CONNECTIONS) {
+            let tokens = tokens(user, browser, &server.base).await;
             let token = |name: &str| tokens[name].as_str().expect("a token").to_owned();
             access_tokens.push(token("access_token"));
             refresh_tokens.push(token("refresh_token"));
@@ -207,7 +207,7 @@ impl Stand {
         Self {
             address: server.address,
             application,
-            browsers: people.into_iter().map(|(_, browser)| browser).collect(),
+            browsers: users.into_iter().map(|(_, browser)| browser).collect(),
             access_tokens,
             refresh_tokens: refresh_tokens.into(),
         }
@@ -297,18 +297,18 @@ impl Stand {
 }
 
 /// Tokens of a family of their own, with a refresh token.
-async fn tokens(person: &Ada, browser: &Browser, base: &str) -> Value {
+async fn tokens(user: &TestUser, browser: &Browser, base: &str) -> Value {
     let changes = [
         ("scope", Some("openid profile email offline_access")),
         ("prompt", Some("consent")),
     ];
-    let asked = browser
-        .get(&person.application.request(&changes))
+    let requested = browser
+        .get(&user.application.request(&changes))
         .await
         .followed()
         .await;
-    let code = asked.decide("allow").await.parameter("code");
-    let (status, answer) = person.application.exchange(base, &code, &[]).await;
+    let code = requested.decide("allow").await.parameter("code");
+    let (status, answer) = user.application.exchange(base, &code, &[]).await;
     assert!(status.is_success(), "{answer}");
     answer
 }

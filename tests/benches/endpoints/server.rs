@@ -130,11 +130,11 @@ async fn answers(address: SocketAddr) -> bool {
     };
     let request = format!("GET /readyz HTTP/1.0\r\nHost: {address}\r\n\r\n");
     let mut answer = Vec::new();
-    let asked = async {
+    let requested = async {
         stream.write_all(request.as_bytes()).await?;
         stream.read_to_end(&mut answer).await
     };
-    asked.await.is_ok()
+    requested.await.is_ok()
         && answer.starts_with(b"HTTP/1.")
         && answer.windows(5).any(|bytes| bytes == b" 200 ")
 }

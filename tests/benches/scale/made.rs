@@ -9,7 +9,7 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::id::Did;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 use assent_store::{AccountWrite, UserWrite};
-use assent_tests::harness::{Ada, Admin, Application, TestHost, id};
+use assent_tests::harness::{Admin, Application, TestHost, TestUser, id};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ const LATELY: u32 = 10;
 const IN_SMALL: u32 = 1000;
 
 /// What was made.
-pub struct Made {
+pub struct DataSet {
     /// How the host's interface is called.
     pub admin: Admin,
     /// An application in which everybody has an account.
@@ -33,7 +33,7 @@ pub struct Made {
     /// One in which few have.
     pub small: Application,
     /// A person with a phone and a session.
-    pub ada: Ada,
+    pub ada: TestUser,
     /// Some of the users, of all times.
     pub some: Vec<User>,
     /// Some of the accounts in the large application.
@@ -45,7 +45,7 @@ pub struct Made {
     count: u32,
 }
 
-impl Made {
+impl DataSet {
     pub async fn make(host: &TestHost, count: u32) -> Self {
         let ada = host.ada().await;
         let small = host.native_application().await;
@@ -68,7 +68,7 @@ impl Made {
         let mut next = 0;
         while next < count {
             let numbers = next..(next + BATCH).min(count);
-            let told = |number| number >= count - count / LATELY;
+            let notified = |number| number >= count - count / LATELY;
             let users: Vec<User> = numbers
                 .clone()
                 .map(|number| user(&host.host, &mut draw, number))
@@ -76,7 +76,7 @@ impl Made {
             let writes = numbers.clone().zip(&users).map(|(number, user)| UserWrite {
                 user: user.clone(),
                 before: None,
-                entries: if told(number) {
+                entries: if notified(number) {
                     vec![user_made(&host.host, user, &by(busy))]
                 } else {
                     Vec::new()
@@ -90,7 +90,7 @@ impl Made {
             let mut writes = Vec::new();
             for (number, user) in numbers.clone().zip(&users) {
                 let large = account(&host.host, user, &ids[0], number);
-                let entries = if told(number) {
+                let entries = if notified(number) {
                     vec![account_made(&host.host, &large, &by(busy))]
                 } else {
                     Vec::new()
@@ -297,8 +297,13 @@ fn account_made(host: &Arc<Host>, account: &Account, by: &AuditContext) -> Entry
 
 /// What a sign-in leaves: mostly that it was done, at times that it was not. One in ten thousand is the person's word that it was not
 /// theirs.
-fn sign_in(host: &Arc<Host>, draw: &mut Draw, people: &[User], applications: &[Did; 2]) -> Entry {
-    let user = &people[draw.below(people.len())];
+fn sign_in(
+    host: &Arc<Host>,
+    draw: &mut Draw,
+    create_users: &[User],
+    applications: &[Did; 2],
+) -> Entry {
+    let user = &create_users[draw.below(create_users.len())];
     let event = match draw.below(10_000) {
         0 => Event::SignInReported,
         1..300 => Event::SignInDenied,

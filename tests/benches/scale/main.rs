@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use assent_tests::harness::{Database, HostOptions, TestHost};
 
-use made::Made;
+use made::DataSet;
 
 /// How many there are, where nobody says.
 const FEW: u32 = 20_000;
@@ -46,7 +46,7 @@ fn main() {
 
 /// What is too slow.
 async fn measure(database: Database, count: u32) -> Vec<String> {
-    let begun = Instant::now();
+    let started = Instant::now();
     let settings = "[rate_limits]\ntoken_requests_per_ip = { per_minute = 0, burst = 1 }\n";
     let host = TestHost::start_with(HostOptions {
         database,
@@ -54,10 +54,10 @@ async fn measure(database: Database, count: u32) -> Vec<String> {
         ..HostOptions::default()
     })
     .await;
-    let made = Made::make(&host, count).await;
+    let made = DataSet::make(&host, count).await;
     println!(
         "\n{database:?}: {count} users, accounts and entries, made in {:.0?}",
-        begun.elapsed()
+        started.elapsed()
     );
     if database == Database::Postgres {
         // What PostgreSQL does by itself some minutes later.
@@ -66,11 +66,11 @@ async fn measure(database: Database, count: u32) -> Vec<String> {
             .await
             .expect("analyzed");
     }
-    let begun = Instant::now();
+    let started = Instant::now();
     made.prove(&host).await;
     println!(
         "  the log is whole, and what was made is there: {:.0?}",
-        begun.elapsed()
+        started.elapsed()
     );
     requests::measure(&made).await
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::Client;
 
-use super::made::{Made, shown};
+use super::made::{DataSet, shown};
 use super::names::Draw;
 
 /// How often each is asked for.
@@ -16,11 +16,11 @@ const GOAL: Duration = Duration::from_millis(100);
 type Kind = (&'static str, Vec<String>);
 
 /// What is too slow.
-pub async fn measure(made: &Made) -> Vec<String> {
+pub async fn measure(made: &DataSet) -> Vec<String> {
     let client = Client::new();
     let get = async |path: &str| {
         let url = format!("{}/admin/api/v1{path}", made.admin.base);
-        let begun = Instant::now();
+        let started = Instant::now();
         let answer = client
             .get(url)
             .bearer_auth(&made.admin.token)
@@ -29,7 +29,7 @@ pub async fn measure(made: &Made) -> Vec<String> {
             .expect("an answer");
         assert!(answer.status().is_success(), "{path}: {}", answer.status());
         answer.bytes().await.expect("a body");
-        begun.elapsed()
+        started.elapsed()
     };
     let mut slow = Vec::new();
     for (name, paths) in kinds(made) {
@@ -54,7 +54,7 @@ pub async fn measure(made: &Made) -> Vec<String> {
     slow
 }
 
-fn kinds(made: &Made) -> Vec<Kind> {
+fn kinds(made: &DataSet) -> Vec<Kind> {
     let mut draw = Draw::new(11);
     let mut of_users = |path: &dyn Fn(&str) -> String| -> Vec<String> {
         (0..TIMES)

@@ -7,9 +7,9 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::protected_actions::{asked, number, owner, refused, waiting};
+use super::protected_actions::{number, owner, refused, requested, waiting};
 use super::service;
-use crate::harness::{Database, HostOptions, TestHost, Text, component, id, read_bytes};
+use crate::harness::{Database, TestHost, Text, component, id, read_bytes};
 
 fn wasm(name: &str) -> Vec<u8> {
     read_bytes(component(name))
@@ -25,11 +25,7 @@ fn candidate(account: &Value, plugin: &str, bytes: Option<&[u8]>, config: Value)
 
 #[both_databases]
 async fn an_unloaded_component_runs_only_after_approval_of_its_digest(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let (console, grace) = owner(&host).await;
     let ada = host.ada().await;
     let path = format!("/applications/{}/claims-preview", ada.application.id);
@@ -37,7 +33,7 @@ async fn an_unloaded_component_runs_only_after_approval_of_its_digest(database: 
     let new = wasm("hostile-mapper");
     let body = candidate(&ada.account, "another", Some(&new), set("1"));
 
-    let action = asked(&console, Method::POST, &path, &body).await;
+    let action = requested(&console, Method::POST, &path, &body).await;
     let words = action["summary"].text();
     let digest = Digest::of(&new).to_text();
     assert!(
@@ -56,9 +52,12 @@ async fn an_unloaded_component_runs_only_after_approval_of_its_digest(database: 
         "nothing ran"
     );
 
-    let request = waiting(&grace.phone).await;
+    let request = waiting(&grace.device).await;
     assert_eq!(
-        grace.phone.submit_decision(&request, number(&action)).await,
+        grace
+            .device
+            .submit_decision(&request, number(&action))
+            .await,
         "approved"
     );
     let done = console
@@ -77,20 +76,16 @@ async fn an_unloaded_component_runs_only_after_approval_of_its_digest(database: 
         Some(&wasm("claim-map")),
         json!({"rules": []}),
     );
-    asked(&console, Method::POST, &path, &other).await;
+    requested(&console, Method::POST, &path, &other).await;
     host.advance(60);
     let elsewhere = grace.signed_in(&host).await;
-    asked(&elsewhere, Method::POST, &path, &again).await;
+    requested(&elsewhere, Method::POST, &path, &again).await;
 }
 
 /// A component runs with the grants of the plugin in whose place it is tried, so the approval names that plugin.
 #[both_databases]
 async fn an_approval_of_a_component_names_one_plugin_only(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let (console, grace) = owner(&host).await;
     let ada = host.ada().await;
     let path = format!("/applications/{}/claims-preview", ada.application.id);
@@ -104,11 +99,11 @@ async fn an_approval_of_a_component_names_one_plugin_only(database: Database) {
         )
     };
     let first = as_plugin("another");
-    let action = asked(&console, Method::POST, &path, &first).await;
+    let action = requested(&console, Method::POST, &path, &first).await;
     assert_eq!(
         grace
-            .phone
-            .submit_decision(&waiting(&grace.phone).await, number(&action))
+            .device
+            .submit_decision(&waiting(&grace.device).await, number(&action))
             .await,
         "approved"
     );
@@ -129,7 +124,7 @@ async fn an_approval_of_a_component_names_one_plugin_only(database: Database) {
             .len()
     };
     assert_eq!(compared().await, 1, "{database:?}");
-    let action = asked(&console, Method::POST, &path, &second).await;
+    let action = requested(&console, Method::POST, &path, &second).await;
     let words = action["summary"].text();
     assert!(
         words.contains("“account-roles”") && words.contains(&Digest::of(&new).to_text()),

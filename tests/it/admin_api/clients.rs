@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::harness::{HostOptions, TestHost, id, in_time, write_file};
+use crate::harness::{TestHost, id, in_time, write_file};
 use crate::programs::target;
 
 fn folder(name: &str) -> PathBuf {
@@ -18,11 +18,11 @@ fn folder(name: &str) -> PathBuf {
 async fn succeeds(mut command: Command) {
     let running = command.stdin(Stdio::null()).kill_on_drop(true).output();
     let output = in_time(running).await.expect("it runs");
-    let said = [output.stdout, output.stderr].concat();
+    let message = [output.stdout, output.stderr].concat();
     assert!(
         output.status.success(),
         "{}",
-        String::from_utf8_lossy(&said)
+        String::from_utf8_lossy(&message)
     );
 }
 
@@ -30,11 +30,7 @@ async fn succeeds(mut command: Command) {
 async fn schemathesis_finds_no_violations() {
     // It comes without a token very often.
     let settings = "[rate_limits]\nunauthenticated_requests = { per_minute = 0 }\n";
-    let host = TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(settings).await;
     let ada = host.ada().await;
     let saml = json!({"protocol": "saml", "name": "Wiki", "entity_id": "https://wiki.example/saml",
                       "acs": [{"url": "https://wiki.example/acs"}]});
@@ -80,12 +76,12 @@ async fn a_client_generated_from_the_document_compiles() {
         "the packages of tests/js are missing: run `make test`"
     );
     let host = TestHost::start().await;
-    let made = host.folder().join("admin-api.d.ts");
+    let created = host.folder().join("admin-api.d.ts");
     let mut make = Command::new("node");
     make.arg(modules.join("openapi-typescript/bin/cli.js"));
     make.arg(format!("{}/admin/api/v1/openapi.json", host.base))
         .arg("--output")
-        .arg(&made);
+        .arg(&created);
     succeeds(make).await;
     // A program that uses it, whose types are right only if the document's are.
     let program = include_str!("../../js/admin_client.ts");
@@ -115,9 +111,9 @@ async fn a_client_generated_from_the_document_compiles() {
     assert_ne!(unknown_state, program, "the program names a state");
     write_file(&file, unknown_state);
     let refused = compiler(&file).output().await.expect("it runs");
-    let said = String::from_utf8_lossy(&refused.stdout).into_owned();
+    let message = String::from_utf8_lossy(&refused.stdout).into_owned();
     assert!(
-        !refused.status.success() && said.contains("gone"),
-        "another state is an error: {said}"
+        !refused.status.success() && message.contains("gone"),
+        "another state is an error: {message}"
     );
 }

@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Answer, Caller, sent};
-use crate::harness::{Database, HostOptions, TestHost, id};
+use crate::harness::{Database, TestHost, id};
 
 async fn with(
     caller: &Caller,
@@ -25,11 +25,7 @@ async fn with(
 
 #[both_databases]
 async fn if_match_updates_only_the_matching_version(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let caller = Caller::machine(&host);
     let ada = host.ada().await;
     let saml = json!({"protocol": "saml", "name": "Wiki", "entity_id": "https://wiki.example/saml",
@@ -121,10 +117,10 @@ async fn if_match_updates_only_the_matching_version(database: Database) {
             change.clone(),
         )
         .await
-        .good();
+        .success();
         with(&caller, Method::PATCH, &path, ("if-match", "*"), change)
             .await
-            .good();
+            .success();
     }
     for path in [
         format!("/accounts/{}", id(&ada.account)),

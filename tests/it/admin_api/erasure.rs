@@ -7,9 +7,9 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::Row;
 
-use super::protected_actions::{asked, waiting};
+use super::protected_actions::{requested, waiting};
 use super::{Administrator, Caller, sent};
-use crate::harness::{Database, Device, HostOptions, TestHost, Text, id};
+use crate::harness::{Database, Device, TestHost, Text, id};
 use crate::life::entries;
 
 async fn erase(host: &TestHost, user: &Value) {
@@ -22,11 +22,7 @@ async fn erase(host: &TestHost, user: &Value) {
 
 #[both_databases]
 async fn erasure_of_an_administrator_keeps_the_data_of_others(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let application = host.web_application().await;
     let ada = Administrator::new(&host, "ada", "owner").await;
     let grace = Administrator::new(&host, "grace", "owner").await;
@@ -41,12 +37,12 @@ async fn erasure_of_an_administrator_keeps_the_data_of_others(database: Database
                 slim,
             )
             .await
-            .good();
+            .success();
         let nickname = json!({"profile": {"nickname": format!("from {}", owner.user["name"])}});
         console
             .call(Method::PATCH, &format!("/users/{}", id(&bob)), nickname)
             .await
-            .good();
+            .success();
     }
     let by =
         async |owner: &Administrator| entries(&host, &format!("actor={}", id(&owner.user))).await;
@@ -113,11 +109,7 @@ async fn erasure_of_an_administrator_keeps_the_data_of_others(database: Database
 /// A device is a user's too: what it did says from where, and what the user calls it.
 #[both_databases]
 async fn audit_entries_of_devices_do_not_name_an_erased_user(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     // Another owner, since the last one cannot be erased.
     let _owner = Administrator::new(&host, "grace", "owner").await;
     // A name that no identifier holds by chance.
@@ -137,16 +129,16 @@ async fn audit_entries_of_devices_do_not_name_an_erased_user(database: Database)
             json!({"profile": {"nickname": "Bobby"}}),
         )
         .await
-        .good();
+        .success();
     host.advance(30);
     // A device denies a protected action upon somebody else.
-    asked(&console, Method::DELETE, &path, &Value::Null).await;
-    assert_eq!(ada.phone.deny(&waiting(&ada.phone).await).await, "denied");
-    ada.phone
+    requested(&console, Method::DELETE, &path, &Value::Null).await;
+    assert_eq!(ada.device.deny(&waiting(&ada.device).await).await, "denied");
+    ada.device
         .call_ok(Method::POST, "/recovery-codes", None)
         .await;
     let link = ada
-        .phone
+        .device
         .call_ok(Method::POST, "/devices/enrolment-links", None)
         .await;
     let link = link["link"].text();
@@ -158,9 +150,9 @@ async fn audit_entries_of_devices_do_not_name_an_erased_user(database: Database)
     tablet.call_ok(Method::DELETE, "/device", None).await;
 
     let by = async |actor: &str| entries(&host, &format!("actor={actor}")).await;
-    let [phone, tablet, bobs] =
-        [ada.phone.device(), tablet.device(), bobs_phone.device()].map(|id| id.to_string());
-    let actors = [phone.as_str(), tablet.as_str(), id(&ada.user)];
+    let [device, tablet, bobs] =
+        [ada.device.device(), tablet.device(), bobs_phone.device()].map(|id| id.to_string());
+    let actors = [device.as_str(), tablet.as_str(), id(&ada.user)];
     let mut before = Vec::new();
     for actor in actors {
         let entries = by(actor).await;
@@ -224,11 +216,7 @@ async fn audit_entries_of_devices_do_not_name_an_erased_user(database: Database)
 
 #[both_databases]
 async fn erasure_deletes_stored_responses_about_the_user_only(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let application = host.web_application().await;
     let caller = Caller::machine(&host);
     let post = async |path: &str, key: &str, body: &Value| {
@@ -251,13 +239,13 @@ async fn erasure_deletes_stored_responses_about_the_user_only(database: Database
     let accounts = format!("/applications/{}/accounts", application.id);
     post(&accounts, "account", &json!({"user_id": id(&user)}))
         .await
-        .good();
+        .success();
     let link = format!("/users/{}/enrolments", id(&user));
     assert_eq!(
         post(&link, "link", &Value::Null).await.status,
         StatusCode::CREATED
     );
-    let kept = async || {
+    let stored = async || {
         let rows = sqlx::query("SELECT id FROM idempotent_requests")
             .fetch_all(&mut host.connection().await)
             .await;
@@ -267,9 +255,9 @@ async fn erasure_deletes_stored_responses_about_the_user_only(database: Database
             .collect::<Vec<_>>()
             .len()
     };
-    assert_eq!(kept().await, 4, "{database:?}");
+    assert_eq!(stored().await, 4, "{database:?}");
     erase(&host, &user).await;
-    assert_eq!(kept().await, 1, "{database:?}");
+    assert_eq!(stored().await, 1, "{database:?}");
     assert_eq!(
         post("/users", "bob", &bob).await.body["id"],
         other["id"],

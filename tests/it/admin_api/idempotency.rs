@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sqlx::Row;
 
 use super::{Answer, Caller, sent, service, service_application, service_token};
-use crate::harness::{Database, HostOptions, TestHost, Text, id};
+use crate::harness::{Database, TestHost, Text, id};
 
 async fn post(caller: &Caller, path: &str, key: &str, body: &Value) -> Answer {
     let request = caller
@@ -23,11 +23,7 @@ async fn post(caller: &Caller, path: &str, key: &str, body: &Value) -> Answer {
 
 #[both_databases]
 async fn a_request_with_a_repeated_idempotency_key_runs_once(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let caller = Caller::machine(&host);
     let body = json!({"name": "eve"});
     let first = post(&caller, "/users", "k1", &body).await;
@@ -67,11 +63,7 @@ async fn a_request_with_a_repeated_idempotency_key_runs_once(database: Database)
 
 #[both_databases]
 async fn concurrent_requests_with_one_idempotency_key_run_once(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let application = host.web_application().await;
     let caller = Caller::machine(&host);
     let path = format!("/applications/{}/secret/rotate", application.id);
@@ -95,10 +87,10 @@ async fn concurrent_requests_with_one_idempotency_key_run_once(database: Databas
     let rows = sqlx::query("SELECT response FROM idempotent_requests")
         .fetch_all(&mut host.connection().await)
         .await;
-    let kept: Vec<String> = rows.expect("rows").iter().map(|row| row.get(0)).collect();
-    assert_eq!(kept.len(), 1);
+    let stored: Vec<String> = rows.expect("rows").iter().map(|row| row.get(0)).collect();
+    assert_eq!(stored.len(), 1);
     let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &secrets[0]);
-    assert!(!kept[0].contains(&secrets[0]) && !kept[0].contains(&encoded[..encoded.len() - 4]));
+    assert!(!stored[0].contains(&secrets[0]) && !stored[0].contains(&encoded[..encoded.len() - 4]));
 }
 
 #[tokio::test]
@@ -111,7 +103,7 @@ async fn idempotency_keys_expire_after_a_day_and_rejected_requests_release_them(
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
     post(&caller, "/users", "k", &json!({"name": "eve"}))
         .await
-        .good();
+        .success();
     for key in ["", "a b", &"k".repeat(256), "\u{e4}"] {
         let request = caller
             .request(Method::POST, &path)
@@ -134,19 +126,19 @@ async fn idempotency_keys_expire_after_a_day_and_rejected_requests_release_them(
     };
     let first = post(&service().await, &path, "day", &Value::Null)
         .await
-        .good();
+        .success();
     host.advance(24 * 60 * 60 - 10);
     assert_eq!(
         post(&service().await, &path, "day", &Value::Null)
             .await
-            .good(),
+            .success(),
         first
     );
     host.advance(20);
     assert_ne!(
         post(&service().await, &path, "day", &Value::Null)
             .await
-            .good(),
+            .success(),
         first
     );
 }

@@ -46,7 +46,7 @@ impl Answer {
     }
 
     /// The answer's body, where it must be a success.
-    fn good(self) -> Value {
+    fn success(self) -> Value {
         assert!(self.status.is_success(), "{} {}", self.status, self.body);
         self.body
     }
@@ -76,7 +76,7 @@ enum Caller {
     Console {
         browser: Browser,
         csrf: String,
-        phone: Arc<Device>,
+        device: Arc<Device>,
     },
 }
 
@@ -104,15 +104,15 @@ impl Caller {
     /// Calls, and approves on the phone what has to be approved.
     async fn call(&self, method: Method, path: &str, body: Value) -> Answer {
         let answer = self.call_once(method.clone(), path, &body, None).await;
-        let (Self::Console { phone, .. }, Some(action)) =
+        let (Self::Console { device, .. }, Some(action)) =
             (self, answer.body.get("action_approval"))
         else {
             return answer;
         };
         let number = action["number"].text();
-        let requests = phone.pending_requests(5).await;
+        let requests = device.pending_requests(5).await;
         let newest = requests.last().expect("a request");
-        assert_eq!(phone.approve(newest, number).await, "approved");
+        assert_eq!(device.approve(newest, number).await, "approved");
         self.call_once(method, path, &body, action["id"].as_str())
             .await
     }
@@ -146,7 +146,7 @@ impl Caller {
 /// A person with a role in the console, and their phone.
 struct Administrator {
     user: Value,
-    phone: Arc<Device>,
+    device: Arc<Device>,
 }
 
 impl Administrator {
@@ -156,11 +156,11 @@ impl Administrator {
         let user = host
             .admin_ok(Method::PATCH, &path, json!({"console_role": role}))
             .await;
-        let phone = Arc::new(host.authenticator(&user).await);
+        let device = Arc::new(host.authenticator(&user).await);
         // The first device makes whoever was invited active.
         Self {
             user: host.admin_ok(Method::GET, &path, Value::Null).await,
-            phone,
+            device,
         }
     }
 
@@ -174,10 +174,10 @@ impl Administrator {
             .await
             .followed()
             .await;
-        let requests = self.phone.pending_requests(5).await;
+        let requests = self.device.pending_requests(5).await;
         let newest = requests.last().expect("a request");
         assert_eq!(
-            self.phone.approve(newest, &waiting.number()).await,
+            self.device.approve(newest, &waiting.number()).await,
             "approved"
         );
         assert_eq!(
@@ -192,18 +192,18 @@ impl Administrator {
         let browser = self.browser(host).await;
         let me = sent(browser.request(Method::GET, "/admin/api/v1/me"))
             .await
-            .good();
+            .success();
         let csrf = me["csrf_token"].text().to_owned();
         Caller::Console {
             browser,
             csrf,
-            phone: Arc::clone(&self.phone),
+            device: Arc::clone(&self.device),
         }
     }
 }
 
 /// Somebody with this role, signed in to the console.
-async fn person(host: &TestHost, name: &str, role: &str) -> Caller {
+async fn console_caller(host: &TestHost, name: &str, role: &str) -> Caller {
     Administrator::new(host, name, role)
         .await
         .signed_in(host)

@@ -18,7 +18,7 @@ async fn signing_keys_are_rotated_and_revoked() {
             .filter(|key| key["alg"] == "RS256" && key["state"] == state);
         keys.map(|key| key["kid"].text().to_owned()).collect()
     };
-    let before = caller.get("/keys").await.good();
+    let before = caller.get("/keys").await.success();
     assert_eq!(
         (of(&before, "signing").len(), of(&before, "published").len()),
         (1, 0)
@@ -26,7 +26,7 @@ async fn signing_keys_are_rotated_and_revoked() {
     let rotated = caller
         .call(Method::POST, "/keys/rotate", json!({"algorithm": "RS256"}))
         .await
-        .good();
+        .success();
     assert_eq!(of(&rotated, "signing"), of(&before, "signing"));
     let next = of(&rotated, "published");
     let rotated = caller
@@ -36,10 +36,13 @@ async fn signing_keys_are_rotated_and_revoked() {
             json!({"algorithm": "RS256", "now": true}),
         )
         .await
-        .good();
+        .success();
     assert_eq!(of(&rotated, "signing"), next, "the one that waited");
     let path = format!("/keys/{}/revoke", next[0]);
-    let revoked = caller.call(Method::POST, &path, Value::Null).await.good();
+    let revoked = caller
+        .call(Method::POST, &path, Value::Null)
+        .await
+        .success();
     assert_eq!(of(&revoked, "revoked"), next);
     assert_ne!(of(&revoked, "signing"), next);
     assert_eq!(
@@ -60,8 +63,8 @@ async fn plugins_are_listed_with_their_grants() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     ada.sign_in(&Browser::new(&host.base)).await;
-    let told = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
-    let mapper = &told["plugins"][0];
+    let returned = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
+    let mapper = &returned["plugins"][0];
     assert_eq!(
         (&mapper["plugin"], &mapper["role"]),
         (&json!("account-roles"), &json!("claim-mapper"))
@@ -71,7 +74,7 @@ async fn plugins_are_listed_with_their_grants() {
         json!({"applications": null, "writes": ["account"], "hosts": []})
     );
     assert_eq!(mapper["sha256"].as_str().map(str::len), Some(64));
-    assert!(mapper["measured"]["calls"].as_u64() > Some(0), "{told}");
+    assert!(mapper["measured"]["calls"].as_u64() > Some(0), "{returned}");
 }
 
 #[both_databases]
@@ -83,13 +86,13 @@ async fn settings_are_listed_with_their_source_and_without_secrets(database: Dat
         ..HostOptions::default()
     })
     .await;
-    let told = host.admin_ok(Method::GET, "/settings", Value::Null).await;
-    let items = told["items"].items();
+    let returned = host.admin_ok(Method::GET, "/settings", Value::Null).await;
+    let items = returned["items"].items();
     let of = |key: &str| {
         items
             .iter()
             .find(|item| item["key"] == key)
-            .unwrap_or_else(|| panic!("no {key}: {told}"))
+            .unwrap_or_else(|| panic!("no {key}: {returned}"))
     };
     assert_eq!(
         of("operator"),
@@ -127,10 +130,10 @@ async fn the_overview_counts_users_sessions_and_requests(database: Database) {
     ada.sign_in(&browser).await;
     host.advance(60);
     let page = ada
-        .ask(&Browser::new(&host.base), &[("prompt", Some("login"))])
+        .begin_sign_in(&Browser::new(&host.base), &[("prompt", Some("login"))])
         .await;
-    let requests = ada.phone.pending_requests(5).await;
-    ada.phone.deny(&requests[0]).await;
+    let requests = ada.device.pending_requests(5).await;
+    ada.device.deny(&requests[0]).await;
     drop(page);
     let counts = host.admin_ok(Method::GET, "/overview", Value::Null).await;
     assert_eq!(
@@ -142,18 +145,18 @@ async fn the_overview_counts_users_sessions_and_requests(database: Database) {
         counts["applications"],
         json!({"openid_connect": 1, "saml": 0})
     );
-    let asked = counts["responses"]
+    let requested = counts["responses"]
         .items()
         .iter()
         .find(|one| one["endpoint"] == "authorization");
-    let asked = asked.expect("the authorization endpoint");
+    let requested = requested.expect("the authorization endpoint");
     assert_eq!(
-        (&asked["count"], &asked["failures"]),
+        (&requested["count"], &requested["failures"]),
         (&json!(2), &json!(0)),
         "{counts}"
     );
     assert!(
-        asked["p99_us"].as_u64() >= asked["p50_us"].as_u64() && asked["p50_us"] != 0,
+        requested["p99_us"].as_u64() >= requested["p50_us"].as_u64() && requested["p50_us"] != 0,
         "{counts}"
     );
     let of = |counts: &Value, place: usize| counts["sign_ins"].items()[place].clone();
@@ -189,7 +192,9 @@ async fn the_overview_counts_users_sessions_and_requests(database: Database) {
     // A wait counts, and hours that are over are counted once.
     host.advance(600);
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[("prompt", Some("login"))]).await;
+    let page = ada
+        .begin_sign_in(&browser, &[("prompt", Some("login"))])
+        .await;
     host.advance(12);
     ada.approve(&page).await;
     browser.finish(&page.url).await;
@@ -224,12 +229,12 @@ async fn the_overview_counts_users_sessions_and_requests(database: Database) {
         "{month}"
     );
     let mut connection = host.connection().await;
-    let kept: (i64,) =
+    let stored: (i64,) =
         sqlx::query_as("SELECT CAST(COALESCE(SUM(completed), 0) AS BIGINT) FROM sign_in_hours")
             .fetch_one(&mut connection)
             .await
             .expect("counted");
-    assert_eq!(kept.0, 2, "{database:?}");
+    assert_eq!(stored.0, 2, "{database:?}");
     let (status, _) = host
         .admin(Method::GET, "/overview?range=year", Value::Null)
         .await;

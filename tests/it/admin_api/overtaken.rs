@@ -18,23 +18,19 @@ use assent_store::StoreError;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Ada, Browser, Database, HostOptions, Json, Parsed, TestHost, id};
+use crate::harness::{Browser, Database, Json, Parsed, TestHost, TestUser, id};
 
 /// A person without a role, and an administrator who may act upon such people only.
-struct Overtaken {
+struct RoleChange {
     host: TestHost,
-    ada: Ada,
+    ada: TestUser,
     user: UserId,
     support: AdminContext,
 }
 
-impl Overtaken {
+impl RoleChange {
     async fn new(database: Database) -> Self {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            ..HostOptions::default()
-        })
-        .await;
+        let host = TestHost::start_on(database).await;
         let ada = host.ada().await;
         let user = id(&ada.user).parsed();
         let caller = Caller {
@@ -96,15 +92,17 @@ impl Overtaken {
 
 #[both_databases]
 async fn actions_recheck_the_role_of_their_target_when_they_write(database: Database) {
-    let overtaken = Overtaken::new(database).await;
-    let Overtaken { ada, user, .. } = &overtaken;
+    let role_change = RoleChange::new(database).await;
+    let RoleChange { ada, user, .. } = &role_change;
     let user = *user;
 
-    overtaken.is_refused("a link", EnrolDevice(user)).await;
-    let device: DeviceId = ada.phone.device();
-    overtaken.is_refused("a device", RevokeDevice(device)).await;
+    role_change.is_refused("a link", EnrolDevice(user)).await;
+    let device: DeviceId = ada.device.device();
+    role_change
+        .is_refused("a device", RevokeDevice(device))
+        .await;
     let devices = format!("/users/{user}/devices");
-    assert_eq!(overtaken.items(&devices).await, 1, "{database:?}");
+    assert_eq!(role_change.items(&devices).await, 1, "{database:?}");
 
     let account: AccountId = id(&ada.account).parsed();
     let change = AccountChange {
@@ -117,19 +115,19 @@ async fn actions_recheck_the_role_of_their_target_when_they_write(database: Data
         principal: Principal::Application(AdminScopes::from_iter([AdminScope::Users])),
     };
     let change = UpdateAccount { account, change };
-    let owned = AdminContext::new(Arc::clone(&overtaken.host.host), operator);
-    overtaken
+    let owned = AdminContext::new(Arc::clone(&role_change.host.host), operator);
+    role_change
         .is_refused_to(&owned, "a change of an account", change)
         .await;
-    overtaken
+    role_change
         .is_refused("an account's end", DeleteAccount(account))
         .await;
-    let kept = overtaken
+    let stored = role_change
         .host
         .admin_ok(Method::GET, &format!("/accounts/{account}"), Value::Null)
         .await;
-    assert_eq!(kept["roles"], ada.account["roles"], "{database:?}");
-    let application: Did = overtaken.host.web_application().await.id.parsed();
+    assert_eq!(stored["roles"], ada.account["roles"], "{database:?}");
+    let application: Did = role_change.host.web_application().await.id.parsed();
     let new = NewAccount {
         user_id: user.to_string(),
         name: None,
@@ -140,39 +138,39 @@ async fn actions_recheck_the_role_of_their_target_when_they_write(database: Data
         application,
         account: new,
     };
-    overtaken.is_refused("a new account", new).await;
+    role_change.is_refused("a new account", new).await;
     assert_eq!(
-        overtaken.items(&format!("/users/{user}/accounts")).await,
+        role_change.items(&format!("/users/{user}/accounts")).await,
         1,
         "{database:?}"
     );
 
     // Sessions end with a role, so there is none to be ended.
-    ada.sign_in(&Browser::new(&overtaken.host.base)).await;
-    let sessions = overtaken
+    ada.sign_in(&Browser::new(&role_change.host.base)).await;
+    let sessions = role_change
         .host
         .admin_ok(Method::GET, &format!("/users/{user}/sessions"), Value::Null)
         .await;
     let session: SessionId = id(&sessions["items"][0]).parsed();
-    overtaken
+    role_change
         .is_refused("a session", EndSession { user, session })
         .await;
-    overtaken.is_refused("sessions", EndSessions(user)).await;
+    role_change.is_refused("sessions", EndSessions(user)).await;
     let application: Did = ada.application.id.parsed();
-    overtaken
+    role_change
         .is_refused("a consent", WithdrawConsent { user, application })
         .await;
 
     // Who has no role is acted upon, whatever else was changed of them meanwhile.
     let plans = AtomicU32::new(0);
-    overtaken
+    role_change
         .support
         .run_with(&EnrolDevice(user), async || {
             let name = match plans.fetch_add(1, Ordering::Relaxed) {
                 0 => "countess",
                 _ => return,
             };
-            overtaken
+            role_change
                 .update(UserChange {
                     name: Some(name.to_owned()),
                     ..UserChange::default()
@@ -191,10 +189,10 @@ async fn actions_recheck_the_role_of_their_target_when_they_write(database: Data
 /// The same of what takes a vendor's channel, and of a table.
 #[both_databases]
 async fn a_write_applies_to_the_checked_user_only(database: Database) {
-    let overtaken = Overtaken::new(database).await;
-    let (host, store) = (&overtaken.host, &overtaken.host.host.store);
+    let role_change = RoleChange::new(database).await;
+    let (host, store) = (&role_change.host, &role_change.host.host.store);
     let seen = store
-        .user(overtaken.user)
+        .user(role_change.user)
         .await
         .expect("read")
         .expect("somebody");
@@ -209,7 +207,7 @@ async fn a_write_applies_to_the_checked_user_only(database: Database) {
             .await
             .expect("set")
     );
-    overtaken.role(Some(ConsoleRole::Admin)).await;
+    role_change.role(Some(ConsoleRole::Admin)).await;
     let set = store
         .set_external_authenticator(&seen, address, Vec::new(), None, now)
         .await;
@@ -219,7 +217,7 @@ async fn a_write_applies_to_the_checked_user_only(database: Database) {
         .await;
     assert!(matches!(removed, Err(StoreError::Stale)), "{database:?}");
     assert_eq!(
-        overtaken
+        role_change
             .items(&format!("/users/{}/external-authenticators", seen.id))
             .await,
         1,
@@ -227,7 +225,7 @@ async fn a_write_applies_to_the_checked_user_only(database: Database) {
     );
 
     let account = store
-        .account(id(&overtaken.ada.account).parsed())
+        .account(id(&role_change.ada.account).parsed())
         .await
         .expect("read")
         .expect("one");
@@ -242,14 +240,14 @@ async fn a_write_applies_to_the_checked_user_only(database: Database) {
         before,
         entries: Vec::new(),
     };
-    let kept = store.save_accounts(vec![write], now).await;
-    assert!(matches!(kept, Err(StoreError::Stale)), "{database:?}");
-    let kept = host
+    let stored = store.save_accounts(vec![write], now).await;
+    assert!(matches!(stored, Err(StoreError::Stale)), "{database:?}");
+    let stored = host
         .admin_ok(
             Method::GET,
-            &format!("/accounts/{}", id(&overtaken.ada.account)),
+            &format!("/accounts/{}", id(&role_change.ada.account)),
             Value::Null,
         )
         .await;
-    assert_ne!(kept["roles"], json!(["root"]), "{database:?}");
+    assert_ne!(stored["roles"], json!(["root"]), "{database:?}");
 }

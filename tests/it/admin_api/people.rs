@@ -5,11 +5,11 @@ use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Administrator, Caller, person, service};
-use crate::harness::{Browser, Database, HostOptions, Json, TestHost, Text, id};
+use super::{Administrator, Caller, console_caller, service};
+use crate::harness::{Browser, Database, Json, TestHost, Text, id};
 
 /// Every act upon a person that support may do, as method, path below the API and body.
-fn acts(user: &Value, account: &Value, device: &str) -> Vec<(Method, String, Value)> {
+fn support_actions(user: &Value, account: &Value, device: &str) -> Vec<(Method, String, Value)> {
     let user = format!("/users/{}", id(user));
     vec![
         (
@@ -50,7 +50,7 @@ fn acts(user: &Value, account: &Value, device: &str) -> Vec<(Method, String, Val
 }
 
 /// The acts that need more than support has.
-fn greater_acts(user: &Value, account: &Value) -> Vec<(Method, String, Value)> {
+fn admin_actions(user: &Value, account: &Value) -> Vec<(Method, String, Value)> {
     let user = format!("/users/{}", id(user));
     vec![
         (Method::PATCH, user.clone(), json!({"name": "renamed"})),
@@ -79,9 +79,9 @@ async fn administrators_cannot_act_on_users_with_greater_roles() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     let callers = [
-        ("admin", person(&host, "grace", "admin").await),
-        ("support", person(&host, "sam", "support").await),
-        ("auditor", person(&host, "kay", "auditor").await),
+        ("admin", console_caller(&host, "grace", "admin").await),
+        ("support", console_caller(&host, "sam", "support").await),
+        ("auditor", console_caller(&host, "kay", "auditor").await),
         (
             "service",
             service(&host, &["admin:users", "admin:applications", "admin:read"]).await,
@@ -109,9 +109,9 @@ async fn administrators_cannot_act_on_users_with_greater_roles() {
             if *who == "admin" && role != "owner" {
                 continue;
             }
-            for (method, path, body) in acts(&target, &account, &device)
+            for (method, path, body) in support_actions(&target, &account, &device)
                 .into_iter()
-                .chain(greater_acts(&target, &account))
+                .chain(admin_actions(&target, &account))
             {
                 let answer = caller.call(method.clone(), &path, body.clone()).await;
                 let what = format!(
@@ -120,10 +120,10 @@ async fn administrators_cannot_act_on_users_with_greater_roles() {
                 );
                 assert_eq!(answer.status, StatusCode::FORBIDDEN, "{what}");
             }
-            let made = json!({"user_id": id(&target)});
+            let created = json!({"user_id": id(&target)});
             let path = format!("/applications/{}/accounts", application.id);
             assert_eq!(
-                caller.call(Method::POST, &path, made).await.status,
+                caller.call(Method::POST, &path, created).await.status,
                 StatusCode::FORBIDDEN,
                 "{who} upon {role}"
             );
@@ -135,12 +135,12 @@ async fn administrators_cannot_act_on_users_with_greater_roles() {
 #[tokio::test]
 async fn support_helps_users_without_roles_but_cannot_verify_claims() {
     let host = TestHost::start().await;
-    let support = person(&host, "sam", "support").await;
+    let support = console_caller(&host, "sam", "support").await;
     let ada = host.ada().await;
     let devices = support
         .get(&format!("/users/{}/devices", id(&ada.user)))
         .await
-        .good();
+        .success();
     let device = devices["items"][0]["id"].text().to_owned();
     let path = format!("/users/{}", id(&ada.user));
     let refused = [
@@ -168,7 +168,7 @@ async fn support_helps_users_without_roles_but_cannot_verify_claims() {
             "{path} {body}"
         );
     }
-    for (method, path, body) in acts(&ada.user, &ada.account, &device) {
+    for (method, path, body) in support_actions(&ada.user, &ada.account, &device) {
         let answer = support.call(method.clone(), &path, body.clone()).await;
         assert_ne!(
             answer.status,
@@ -180,7 +180,7 @@ async fn support_helps_users_without_roles_but_cannot_verify_claims() {
     let now = support
         .get(&format!("/users/{}", id(&ada.user)))
         .await
-        .good();
+        .success();
     assert_eq!(
         (&now["email"], &now["state"]),
         (&json!("ada@example.org"), &json!("suspended"))
@@ -188,14 +188,14 @@ async fn support_helps_users_without_roles_but_cannot_verify_claims() {
     let left = support
         .get(&format!("/users/{}/devices", id(&ada.user)))
         .await
-        .good();
+        .success();
     assert_eq!(left["items"], json!([]));
 }
 
 #[tokio::test]
 async fn a_link_from_support_is_revoked_when_its_user_gets_a_role() {
     let host = TestHost::start().await;
-    let support = person(&host, "sam", "support").await;
+    let support = console_caller(&host, "sam", "support").await;
     let user = host.user("eve").await;
     let link = support
         .call(
@@ -204,7 +204,7 @@ async fn a_link_from_support_is_revoked_when_its_user_gets_a_role() {
             Value::Null,
         )
         .await
-        .good();
+        .success();
     host.admin_ok(
         Method::PATCH,
         &format!("/users/{}", id(&user)),
@@ -217,11 +217,7 @@ async fn a_link_from_support_is_revoked_when_its_user_gets_a_role() {
 
 #[both_databases]
 async fn the_last_owner_cannot_be_removed(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let first = Administrator::new(&host, "first", "owner").await.user;
     let second = Administrator::new(&host, "second", "owner").await.user;
     let path = |user: &Value| format!("/users/{}", id(user));
@@ -340,11 +336,7 @@ async fn read_only_members_are_rejected_and_listings_contain_no_secret() {
 
 #[both_databases]
 async fn users_are_found_by_search(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let mut users = Vec::new();
     for name in ["anna", "annabel", "berta", "bert.o"] {
         users.push(host.user(name).await);

@@ -14,8 +14,8 @@ use assent_model::statement::{ApprovalStatement, Decision};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Administrator, Answer, Caller, person, sent};
-use crate::harness::{Browser, Database, Device, HostOptions, Parsed, TestHost, Text, id};
+use super::{Administrator, Answer, Caller, console_caller, sent};
+use crate::harness::{Browser, Database, Device, Parsed, TestHost, Text, id};
 use crate::life::entries;
 
 pub(super) async fn owner(host: &TestHost) -> (Caller, Administrator) {
@@ -24,7 +24,7 @@ pub(super) async fn owner(host: &TestHost) -> (Caller, Administrator) {
 }
 
 /// Requests a protected action: the action approval in the API's answer.
-pub(super) async fn asked(caller: &Caller, method: Method, path: &str, body: &Value) -> Value {
+pub(super) async fn requested(caller: &Caller, method: Method, path: &str, body: &Value) -> Value {
     let answer = caller.call_once(method, path, body, None).await;
     assert_eq!(
         (answer.status, answer.problem()),
@@ -35,15 +35,15 @@ pub(super) async fn asked(caller: &Caller, method: Method, path: &str, body: &Va
     answer.body["action_approval"].clone()
 }
 
-pub(super) async fn waiting(phone: &Device) -> Request {
-    phone.pending_requests(5).await.remove(0)
+pub(super) async fn waiting(device: &Device) -> Request {
+    device.pending_requests(5).await.remove(0)
 }
 
 async fn state(caller: &Caller, action: &Value) -> Value {
     caller
         .get(&format!("/action-approvals/{}", id(action)))
         .await
-        .good()["state"]
+        .success()["state"]
         .clone()
 }
 
@@ -57,18 +57,14 @@ pub(super) fn refused(answer: &Answer) -> bool {
 
 #[both_databases]
 async fn a_protected_action_is_shown_signed_executed_once_and_audited(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
     let path = format!("/users/{}", id(&bob));
-    let action = asked(&console, Method::DELETE, &path, &Value::Null).await;
+    let action = requested(&console, Method::DELETE, &path, &Value::Null).await;
     assert_eq!(action["summary"], "Delete the user “bob”");
     assert_eq!(state(&console, &action).await, "pending", "{database:?}");
-    let request = waiting(&grace.phone).await;
+    let request = waiting(&grace.device).await;
     assert_eq!(
         (request.action.as_deref(), request.application.name.as_str()),
         (Some("Delete the user “bob”"), "Assent")
@@ -79,7 +75,10 @@ async fn a_protected_action_is_shown_signed_executed_once_and_audited(database: 
     assert!(refused(&early), "{}", early.body);
 
     assert_eq!(
-        grace.phone.submit_decision(&request, number(&action)).await,
+        grace
+            .device
+            .submit_decision(&request, number(&action))
+            .await,
         "approved"
     );
     assert_eq!(state(&console, &action).await, "approved", "{database:?}");
@@ -91,14 +90,17 @@ async fn a_protected_action_is_shown_signed_executed_once_and_audited(database: 
             .expect("noted")
             .clone()
     };
-    let noted = approved().await;
+    let audited = approved().await;
     assert_eq!(
-        (&noted["detail"]["target_user"], &noted["target_user_name"]),
+        (
+            &audited["detail"]["target_user"],
+            &audited["target_user_name"]
+        ),
         (&bob["id"], &json!("bob")),
-        "{database:?}: {noted}"
+        "{database:?}: {audited}"
     );
     let past =
-        async || grace.phone.call_ok(Method::GET, "/history", None).await["items"][0].clone();
+        async || grace.device.call_ok(Method::GET, "/history", None).await["items"][0].clone();
     assert_eq!(
         past().await["protected_action"],
         json!({"kind": "delete-user", "target": "bob", "target_deleted": false})
@@ -126,14 +128,14 @@ async fn a_protected_action_is_shown_signed_executed_once_and_audited(database: 
         .await;
     assert_eq!(action.status, StatusCode::NOT_FOUND, "{database:?}");
 
-    let told = &entries(&host, "event=user.deleted").await[0];
+    let returned = &entries(&host, "event=user.deleted").await[0];
     assert_eq!(
-        told["approval_id"],
+        returned["approval_id"],
         request.id.to_string(),
-        "{database:?}: {told}"
+        "{database:?}: {returned}"
     );
     assert_eq!(
-        told["actor"],
+        returned["actor"],
         json!({"kind": "user", "id": id(&grace.user), "name": "grace"})
     );
     // Who bob was is known nowhere any more.
@@ -154,15 +156,18 @@ async fn an_action_approval_is_valid_for_one_request_one_session_and_two_minutes
     let host = TestHost::start().await;
     let (console, grace) = owner(&host).await;
     let other = grace.signed_in(&host).await;
-    let heidi = person(&host, "heidi", "owner").await;
+    let heidi = console_caller(&host, "heidi", "owner").await;
     let (bob, eve) = (host.user("bob").await, host.user("eve").await);
     let of = |user: &Value| format!("/users/{}", id(user));
     let role = |role: &str| json!({"console_role": role});
     let approved = async |method: Method, path: &str, body: &Value| {
-        let action = asked(&console, method, path, body).await;
-        let request = waiting(&grace.phone).await;
+        let action = requested(&console, method, path, body).await;
+        let request = waiting(&grace.device).await;
         assert_eq!(
-            grace.phone.submit_decision(&request, number(&action)).await,
+            grace
+                .device
+                .submit_decision(&request, number(&action))
+                .await,
             "approved"
         );
         action
@@ -200,8 +205,8 @@ async fn an_action_approval_is_valid_for_one_request_one_session_and_two_minutes
     for answer in &wrong {
         assert!(refused(answer), "{}", answer.body);
     }
-    for stranger in [&other, &heidi, &Caller::machine(&host)] {
-        let answer = stranger
+    for attacker in [&other, &heidi, &Caller::machine(&host)] {
+        let answer = attacker
             .get(&format!("/action-approvals/{}", id(&action)))
             .await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", answer.body);
@@ -209,7 +214,7 @@ async fn an_action_approval_is_valid_for_one_request_one_session_and_two_minutes
     console
         .call_once(Method::PATCH, &of(&bob), &role("auditor"), named)
         .await
-        .good();
+        .success();
 
     let late = approved(Method::PATCH, &of(&bob), &role("admin")).await;
     host.advance(121);
@@ -226,7 +231,7 @@ async fn an_action_approval_is_valid_for_one_request_one_session_and_two_minutes
     let gone = approved(Method::PATCH, &of(&bob), &role("admin")).await;
     host.admin_ok(
         Method::DELETE,
-        &format!("/devices/{}", grace.phone.device()),
+        &format!("/devices/{}", grace.device.device()),
         Value::Null,
     )
     .await;
@@ -254,18 +259,18 @@ async fn denied_and_reported_actions_and_sign_in_proofs_execute_nothing() {
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
     let path = format!("/users/{}", id(&bob));
-    let action = asked(&console, Method::DELETE, &path, &Value::Null).await;
-    let request = waiting(&grace.phone).await;
+    let action = requested(&console, Method::DELETE, &path, &Value::Null).await;
+    let request = waiting(&grace.device).await;
     // What a phone signs that does not show the action.
     let blind = ApprovalStatement {
         action: None,
-        ..grace.phone.statement(&request, number(&action))
+        ..grace.device.statement(&request, number(&action))
     }
     .text();
-    let signature = grace.phone.signature(&blind);
+    let signature = grace.device.signature(&blind);
     let number_of = number(&action).expect("a number");
     let reply = grace
-        .phone
+        .device
         .send(request.id, Decision::Approve, number_of, &signature)
         .await
         .expect("an answer");
@@ -274,7 +279,7 @@ async fn denied_and_reported_actions_and_sign_in_proofs_execute_nothing() {
         StatusCode::FORBIDDEN,
         "its signature is not over what was shown"
     );
-    assert_eq!(grace.phone.deny(&request).await, "denied");
+    assert_eq!(grace.device.deny(&request).await, "denied");
     assert_eq!(state(&console, &action).await, "denied");
     let answer = console
         .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
@@ -294,12 +299,12 @@ async fn another_user_can_neither_delay_nor_continue_a_protected_action() {
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
     let path = format!("/users/{}", id(&bob));
-    let action = asked(&console, Method::DELETE, &path, &Value::Null).await;
-    let stranger = Browser::new(&host.base);
-    let login = stranger.get("/admin").await.followed().await;
+    let action = requested(&console, Method::DELETE, &path, &Value::Null).await;
+    let attacker = Browser::new(&host.base);
+    let login = attacker.get("/admin").await.followed().await;
     login.submit(&login.path(), &[("name", "grace")]).await;
     // Both are pending on the phone, and came at the same moment.
-    let pending = grace.phone.pending_requests(5).await;
+    let pending = grace.device.pending_requests(5).await;
     assert_eq!(pending.len(), 2);
     let request = pending
         .into_iter()
@@ -310,15 +315,18 @@ async fn another_user_can_neither_delay_nor_continue_a_protected_action() {
     let Caller::Console { browser, .. } = &console else {
         unreachable!()
     };
-    for browser in [browser, &stranger] {
+    for browser in [browser, &attacker] {
         let page = browser.get(&format!("/login/{}", id(&action))).await;
         assert_eq!(page.status, StatusCode::NOT_FOUND);
     }
     assert_eq!(
-        grace.phone.submit_decision(&request, number(&action)).await,
+        grace
+            .device
+            .submit_decision(&request, number(&action))
+            .await,
         "approved"
     );
-    for browser in [browser, &stranger] {
+    for browser in [browser, &attacker] {
         assert_eq!(
             browser.get(&format!("/login/{}", id(&action))).await.status,
             StatusCode::NOT_FOUND
@@ -344,7 +352,7 @@ async fn harmless_and_invalid_requests_need_no_approval() {
             None,
         )
         .await
-        .good();
+        .success();
     console
         .call_once(
             Method::PATCH,
@@ -353,7 +361,7 @@ async fn harmless_and_invalid_requests_need_no_approval() {
             None,
         )
         .await
-        .good();
+        .success();
     let unread = console
         .call_once(Method::PATCH, &path, &json!({"email": "no address"}), None)
         .await;
@@ -363,11 +371,11 @@ async fn harmless_and_invalid_requests_need_no_approval() {
         "{}",
         unread.body
     );
-    let made = json!({"name": "eve", "email": "eve@example.org"});
+    let created = json!({"name": "eve", "email": "eve@example.org"});
     console
-        .call_once(Method::POST, "/users", &made, None)
+        .call_once(Method::POST, "/users", &created, None)
         .await
-        .good();
+        .success();
     let link = console
         .call_once(
             Method::POST,
@@ -376,7 +384,7 @@ async fn harmless_and_invalid_requests_need_no_approval() {
             None,
         )
         .await
-        .good();
+        .success();
     let of_bob = Device::enrol(link["link"].text(), "Bob's").await;
     console
         .call_once(
@@ -415,7 +423,7 @@ async fn harmless_and_invalid_requests_need_no_approval() {
             answer.body
         );
     }
-    assert!(grace.phone.pending_requests(0).await.is_empty());
+    assert!(grace.device.pending_requests(0).await.is_empty());
     // Nor does whoever has no phone to ask.
     host.admin_ok(Method::DELETE, &path, Value::Null).await;
 }
@@ -599,26 +607,22 @@ async fn requests_that_would_fail_are_rejected_before_approval() {
         let answer = console.call_once(method, &own, &body, None).await;
         assert_eq!(answer.status, StatusCode::CONFLICT, "{}", answer.body);
     }
-    assert!(grace.phone.pending_requests(0).await.is_empty());
+    assert!(grace.device.pending_requests(0).await.is_empty());
 }
 
 #[tokio::test]
 async fn action_approvals_have_a_rate_limit_per_administrator() {
     let settings = "[rate_limits]\nactions_per_device = { per_minute = 1, burst = 3 }\n";
-    let host = TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(settings).await;
     let (console, _) = owner(&host).await;
     let path = format!("/users/{}", id(&host.user("bob").await));
     for _ in 0..3 {
-        asked(&console, Method::DELETE, &path, &Value::Null).await;
+        requested(&console, Method::DELETE, &path, &Value::Null).await;
     }
     let answer = console
         .call_once(Method::DELETE, &path, &Value::Null, None)
         .await;
     assert!(refused(&answer), "{}", answer.body);
     host.advance(61);
-    asked(&console, Method::DELETE, &path, &Value::Null).await;
+    requested(&console, Method::DELETE, &path, &Value::Null).await;
 }

@@ -6,7 +6,7 @@ use assent_model::user::ConsoleRole;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Caller, person, service, service_application, service_token};
+use super::{Caller, console_caller, service, service_application, service_token};
 use crate::harness::{Body, Respond, TestHost, Text, http_client, id};
 
 /// Each route with its permission, its protected action, and who may use it.
@@ -58,7 +58,7 @@ fn routes_and_roles_match_the_committed_table() {
 }
 
 /// The path with ids that name nothing.
-fn nowhere(path: &str) -> String {
+fn with_unknown_ids(path: &str) -> String {
     let parts = path.split('/').map(|part| {
         if part.starts_with('{') {
             "nothing"
@@ -70,7 +70,7 @@ fn nowhere(path: &str) -> String {
 }
 
 /// Asks for everything; whoever asks is let in where they may, and told of the permission where they may not.
-async fn is_held_to(caller: &Caller, name: &str, may: impl Fn(&Rule) -> bool) {
+async fn assert_permissions(caller: &Caller, name: &str, may: impl Fn(&Rule) -> bool) {
     for (method, path, rule) in rules() {
         // The body does nothing anywhere.
         let body = if method == Method::GET {
@@ -78,7 +78,9 @@ async fn is_held_to(caller: &Caller, name: &str, may: impl Fn(&Rule) -> bool) {
         } else {
             json!({"nothing": 1})
         };
-        let answer = caller.call(method.clone(), &nowhere(&path), body).await;
+        let answer = caller
+            .call(method.clone(), &with_unknown_ids(&path), body)
+            .await;
         let what = format!("{name}: {method} {path}: {} {}", answer.status, answer.body);
         if may(&rule) {
             assert!(
@@ -101,11 +103,11 @@ async fn is_held_to(caller: &Caller, name: &str, may: impl Fn(&Rule) -> bool) {
 #[tokio::test]
 async fn each_role_has_exactly_its_permissions_at_each_route() {
     let host = TestHost::start().await;
-    is_held_to(&Caller::machine(&host), "admin_token", |_| true).await;
+    assert_permissions(&Caller::machine(&host), "admin_token", |_| true).await;
     for role in ConsoleRole::ALL {
-        let caller = person(&host, role.as_str(), role.as_str()).await;
-        is_held_to(&caller, role.as_str(), |rule| role.gives(rule.permission)).await;
-        let me = caller.get("/me").await.good();
+        let caller = console_caller(&host, role.as_str(), role.as_str()).await;
+        assert_permissions(&caller, role.as_str(), |rule| role.gives(rule.permission)).await;
+        let me = caller.get("/me").await.success();
         assert_eq!(
             (&me["kind"], &me["role"]),
             (&json!("user"), &json!(role.as_str()))
@@ -118,8 +120,8 @@ async fn each_admin_scope_has_exactly_its_permissions_at_each_route() {
     let host = TestHost::start().await;
     for scope in AdminScope::ALL {
         let caller = service(&host, &[scope.as_str()]).await;
-        is_held_to(&caller, scope.as_str(), |rule| scope.gives(rule.permission)).await;
-        let me = caller.get("/me").await.good();
+        assert_permissions(&caller, scope.as_str(), |rule| scope.gives(rule.permission)).await;
+        let me = caller.get("/me").await.success();
         assert_eq!(
             (&me["kind"], &me["admin_scopes"]),
             (&json!("application"), &json!([scope.as_str()]))
@@ -182,16 +184,16 @@ async fn admin_scopes_apply_to_the_admin_api_only_while_the_application_has_them
     assert_eq!(userinfo.status(), StatusCode::FORBIDDEN);
     let other = host.web_application().await;
     for (asks, active) in [(&application, true), (&other, false)] {
-        let asked = client
+        let requested = client
             .post(format!("{}/oidc/token/introspection", host.base))
             .form(&[("token", token)]);
-        let asked = asked
+        let requested = requested
             .basic_auth(&asks.id, asks.secret.as_ref())
             .response()
             .await;
-        let told: Value = asked.read_json().await;
-        assert_eq!(told["active"], active, "{told}");
-        assert!(!active || told["scope"] == "admin:read", "{told}");
+        let returned: Value = requested.read_json().await;
+        assert_eq!(returned["active"], active, "{returned}");
+        assert!(!active || returned["scope"] == "admin:read", "{returned}");
     }
 
     host.admin_ok(
@@ -231,12 +233,12 @@ async fn only_owners_grant_roles_and_admin_scopes() {
     let user = host.user("eve").await;
     let application = host.web_application().await;
     let trusted = service_application(&host, &["admin:read"]).await;
-    let everything: Vec<_> = AdminScope::ALL
+    let database_dump: Vec<_> = AdminScope::ALL
         .into_iter()
         .map(AdminScope::as_str)
         .collect();
-    let admin = person(&host, "grace", "admin").await;
-    let service = service(&host, &everything).await;
+    let admin = console_caller(&host, "grace", "admin").await;
+    let service = service(&host, &database_dump).await;
     let users = format!("/users/{}", id(&user));
     let applications = format!("/applications/{}", application.id);
     for (who, caller) in [("admin", &admin), ("service", &service)] {
@@ -290,12 +292,12 @@ async fn only_owners_grant_roles_and_admin_scopes() {
             assert_eq!(answer.problem(), "forbidden");
         }
     }
-    let owner = person(&host, "ada", "owner").await;
+    let owner = console_caller(&host, "ada", "owner").await;
     for role in ["support", "owner"] {
         owner
             .call(Method::PATCH, &users, json!({"console_role": role}))
             .await
-            .good();
+            .success();
     }
     owner
         .call(
@@ -304,5 +306,5 @@ async fn only_owners_grant_roles_and_admin_scopes() {
             json!({"admin_scopes": ["admin:audit"]}),
         )
         .await
-        .good();
+        .success();
 }

@@ -5,9 +5,9 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::Caller;
-use crate::harness::{Application, Browser, Database, HostOptions, Json, TestHost, Text, get, id};
+use crate::harness::{Application, Browser, Database, Json, TestHost, Text, get, id};
 
-async fn made(host: &TestHost, name: &str, full: &str) -> Value {
+async fn created(host: &TestHost, name: &str, full: &str) -> Value {
     let body =
         json!({"name": name, "email": format!("{name}@example.org"), "profile": {"name": full}});
     host.advance(1);
@@ -46,15 +46,11 @@ async fn names(host: &TestHost, path: &str) -> String {
 
 #[both_databases]
 async fn users_are_found_by_each_word_of_their_name(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
-    made(&host, "al", "Ada King Lovelace").await;
-    made(&host, "gh", "Grace Hopper").await;
-    let asa = made(&host, "ol", "Åsa Öberg").await;
-    made(&host, "king", "Adam").await;
+    let host = TestHost::start_on(database).await;
+    created(&host, "al", "Ada King Lovelace").await;
+    created(&host, "gh", "Grace Hopper").await;
+    let asa = created(&host, "ol", "Åsa Öberg").await;
+    created(&host, "king", "Adam").await;
     for (q, expected) in [
         ("love", "al"),
         ("ada", "al king"),
@@ -105,11 +101,7 @@ async fn users_are_found_by_each_word_of_their_name(database: Database) {
 
 #[both_databases]
 async fn accounts_are_found_by_account_and_user_names(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let (application, other) = (
         host.web_application().await,
         host.native_application().await,
@@ -122,13 +114,13 @@ async fn accounts_are_found_by_account_and_user_names(database: Database) {
         ("gh", "Grace Hopper"),
         ("ak", "Ada Kern"),
     ] {
-        let user = made(&host, name, full).await;
+        let user = created(&host, name, full).await;
         let body = json!({"user_id": id(&user), "name": format!("x-{name}")});
         accounts.push((user, host.admin_ok(Method::POST, &list, body).await));
     }
     // Whoever has an account elsewhere alone is not found here.
-    let stranger = made(&host, "ad", "Ada Stranger").await;
-    host.admin_ok(Method::POST, &of(&other), json!({"user_id": id(&stranger)}))
+    let attacker = created(&host, "ad", "Ada Stranger").await;
+    host.admin_ok(Method::POST, &of(&other), json!({"user_id": id(&attacker)}))
         .await;
     let (user, account) = &accounts[0];
     let path = format!("/accounts/{}", id(account));
@@ -178,18 +170,18 @@ async fn accounts_are_found_by_account_and_user_names(database: Database) {
         names(&host, &format!("{list}?state=suspended")).await,
         "Countess"
     );
-    let person = format!("/users/{}", id(user));
+    let user_path = format!("/users/{}", id(user));
     host.admin_ok(
         Method::PATCH,
-        &person,
+        &user_path,
         json!({"email": "byron@example.org"}),
     )
     .await;
     assert_eq!(names(&host, &format!("{list}?q=byron")).await, "Countess");
     assert_eq!(names(&host, &format!("{list}?q=al%40")).await, "");
-    host.admin_ok(Method::PATCH, &person, json!({"state": "terminated"}))
+    host.admin_ok(Method::PATCH, &user_path, json!({"state": "terminated"}))
         .await;
-    host.admin_ok(Method::POST, &format!("{person}/erase"), Value::Null)
+    host.admin_ok(Method::POST, &format!("{user_path}/erase"), Value::Null)
         .await;
     for q in ["byron", "lovelace", "count", "erased"] {
         assert_eq!(
@@ -209,11 +201,7 @@ async fn accounts_are_found_by_account_and_user_names(database: Database) {
 
 #[both_databases]
 async fn activated_users_are_found_and_counted_as_active(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let application = host.web_application().await;
     let user = host.user("ada").await;
     let list = format!("/applications/{}/accounts", application.id);
@@ -229,7 +217,7 @@ async fn activated_users_are_found_and_counted_as_active(database: Database) {
         counts().await,
         json!({"invited": 1, "active": 0, "suspended": 0, "terminated": 0})
     );
-    let phone = host.authenticator(&user).await;
+    let device = host.authenticator(&user).await;
     assert_eq!(
         names(&host, "/users?q=love&state=active").await,
         "ada",
@@ -240,9 +228,9 @@ async fn activated_users_are_found_and_counted_as_active(database: Database) {
         "ada",
         "{database:?}"
     );
-    let ada = crate::harness::Ada {
+    let ada = crate::harness::TestUser {
         user: user.clone(),
-        phone,
+        device,
         application,
         account: Value::Null,
     };
@@ -280,11 +268,7 @@ async fn activated_users_are_found_and_counted_as_active(database: Database) {
 /// NUL, which PostgreSQL keeps in no text, is refused wherever it stands.
 #[both_databases]
 async fn texts_with_nul_are_rejected(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let caller = Caller::machine(&host);
     let application = host.web_application().await;
     for path in [
@@ -332,7 +316,7 @@ async fn texts_with_nul_are_rejected(database: Database) {
             json!({"profile": {"nickname": "\\u0000"}}),
         )
         .await
-        .good();
+        .success();
     let outside = get(format!("{}/oidc/auth?client_id=%00", host.base)).await;
     assert_eq!(outside.status(), StatusCode::BAD_REQUEST);
 }

@@ -4,8 +4,8 @@ use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Administrator, Answer, Caller, person, sent};
-use crate::harness::{Browser, Database, HostOptions, Json, TestHost, id};
+use super::{Administrator, Answer, Caller, console_caller, sent};
+use crate::harness::{Browser, Database, Json, TestHost, id};
 
 /// A call of a browser with these headers beside its cookies.
 async fn call(
@@ -30,10 +30,10 @@ async fn call(
 #[tokio::test]
 async fn state_changing_requests_require_the_console_origin() {
     let host = TestHost::start().await;
-    let Caller::Console { browser, csrf, .. } = person(&host, "ada", "owner").await else {
+    let Caller::Console { browser, csrf, .. } = console_caller(&host, "ada", "owner").await else {
         unreachable!()
     };
-    let Caller::Console { csrf: others, .. } = person(&host, "grace", "owner").await else {
+    let Caller::Console { csrf: others, .. } = console_caller(&host, "grace", "owner").await else {
         unreachable!()
     };
     let make = json!({"name": "eve"});
@@ -127,7 +127,7 @@ async fn a_console_session_is_valid_while_its_user_has_a_role() {
 #[tokio::test]
 async fn an_invalid_token_is_rejected_despite_a_session() {
     let host = TestHost::start().await;
-    let Caller::Console { browser, .. } = person(&host, "ada", "owner").await else {
+    let Caller::Console { browser, .. } = console_caller(&host, "ada", "owner").await else {
         unreachable!()
     };
     for header in ["Bearer am_x", "Bearer at_x", "Basic YTpi", "Bearer"] {
@@ -160,11 +160,7 @@ async fn an_invalid_token_is_rejected_despite_a_session() {
 /// Whoever looked after a person without a role may have a phone that signs in as them.
 #[both_databases]
 async fn a_session_from_before_the_role_was_granted_is_rejected(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     Administrator::new(&host, "olga", "owner").await;
     let ada = host.ada().await;
     let path = format!("/users/{}", id(&ada.user));
@@ -189,7 +185,7 @@ async fn a_session_from_before_the_role_was_granted_is_rejected(database: Databa
     ] {
         change(before.clone()).await;
         ada.sign_in(&Browser::new(&host.base)).await;
-        let unused = ada.ask(&Browser::new(&host.base), &[]).await;
+        let unused = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
         ada.approve(&unused).await;
         assert_eq!(sessions().await, 1, "{database:?}");
         change(after.clone()).await;

@@ -8,27 +8,23 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
 
-use super::protected_actions::{asked, number, owner, refused, waiting};
+use super::protected_actions::{number, owner, refused, requested, waiting};
 use super::{Administrator, Caller};
-use crate::harness::{Database, Device, HostOptions, TestHost, Text, id};
-use crate::life::erasure::everything;
+use crate::harness::{Database, Device, TestHost, Text, id};
+use crate::life::erasure::database_dump;
 
 async fn start(database: Database) -> TestHost {
-    TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await
+    TestHost::start_on(database).await
 }
 
-async fn denied(phone: &Device) {
-    let outcome = phone.decide(&waiting(phone).await, None).await;
+async fn denied(device: &Device) {
+    let outcome = device.decide(&waiting(device).await, None).await;
     assert_eq!(outcome.expect("an outcome"), "denied");
 }
 
-async fn approved(phone: &Device, action: &Value) {
-    let request = waiting(phone).await;
-    let outcome = phone.decide(&request, number(action)).await;
+async fn approved(device: &Device, action: &Value) {
+    let request = waiting(device).await;
+    let outcome = device.decide(&request, number(action)).await;
     assert_eq!(outcome.expect("an outcome"), "approved");
 }
 
@@ -53,7 +49,7 @@ async fn execute(host: &TestHost, statement: &str, values: &[&str]) {
 
 async fn state(caller: &Caller, action: &Value) -> Value {
     let path = format!("/action-approvals/{}", id(action));
-    caller.get(&path).await.good()["state"].clone()
+    caller.get(&path).await.success()["state"].clone()
 }
 
 /// Whoever is erased goes from what administrators were asked about them: pending, approved, denied, expired or used, and before they
@@ -64,19 +60,22 @@ async fn stored_actions_do_not_name_erased_users(database: Database) {
     let (console, grace) = owner(&host).await;
     let application = host.web_application().await;
     let deny = async |method: Method, path: &str, body: Value| {
-        asked(&console, method, path, &body).await;
-        denied(&grace.phone).await;
+        requested(&console, method, path, &body).await;
+        denied(&grace.device).await;
         // A phone is not asked about everything at once.
         host.advance(30);
     };
     let auditor = json!({"name": "quillon.two", "console_role": "auditor"});
     deny(Method::POST, "/users", auditor.clone()).await;
-    let user = console.call(Method::POST, "/users", auditor).await.good();
+    let user = console
+        .call(Method::POST, "/users", auditor)
+        .await
+        .success();
     let path = format!("/users/{}", id(&user));
     console
         .call(Method::PATCH, &path, json!({"name": "quillon"}))
         .await
-        .good();
+        .success();
     let used = "claimed_at IS NOT NULL";
     assert_eq!(count(&host, used).await, 2, "{database:?}");
     let used = format!("{used} AND (action IS NOT NULL OR summary_digest IS NOT NULL)");
@@ -96,7 +95,7 @@ async fn stored_actions_do_not_name_erased_users(database: Database) {
             json!({"name": "Quillon Q"}),
         )
         .await
-        .good();
+        .success();
     host.authenticator(&user).await;
     let devices = host
         .admin_ok(Method::GET, &format!("{path}/devices"), Value::Null)
@@ -108,34 +107,34 @@ async fn stored_actions_do_not_name_erased_users(database: Database) {
     )
     .await;
     let expired = json!({"email": "quillon@expired.example"});
-    asked(&console, Method::PATCH, &path, &expired).await;
+    requested(&console, Method::PATCH, &path, &expired).await;
     host.advance(600);
     // What is about others stays.
     let bob = host.user("bob").await;
     deny(Method::DELETE, &format!("/users/{}", id(&bob)), Value::Null).await;
     // One that is approved, and others that are open, one of them for a user who could get the name.
-    let unused = asked(
+    let unused = requested(
         &console,
         Method::PATCH,
         &path,
         &json!({"email": "quillon@unused.example"}),
     )
     .await;
-    approved(&grace.phone, &unused).await;
+    approved(&grace.device, &unused).await;
     let heidi = Administrator::new(&host, "heidi", "owner").await;
     let other = heidi.signed_in(&host).await;
     let later = json!({"name": "quillon.last", "console_role": "auditor"});
-    let later = asked(&other, Method::POST, "/users", &later).await;
+    let later = requested(&other, Method::POST, "/users", &later).await;
     for change in [
         json!({"name": "quillon.last"}),
         json!({"state": "terminated"}),
     ] {
         host.admin_ok(Method::PATCH, &path, change).await;
     }
-    let open = asked(&console, Method::DELETE, &path, &Value::Null).await;
+    let open = requested(&console, Method::DELETE, &path, &Value::Null).await;
 
     assert!(count(&host, "action LIKE '%quillon%'").await >= 3);
-    let before = everything(&host, database).await.to_lowercase();
+    let before = database_dump(&host, database).await.to_lowercase();
     assert!(before.matches("quillon").count() > 15, "{before}");
     for text in ["delete the user", "e-mail address of", "the role auditor"] {
         assert!(
@@ -145,7 +144,7 @@ async fn stored_actions_do_not_name_erased_users(database: Database) {
     }
     host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
         .await;
-    let left = everything(&host, database).await.to_lowercase();
+    let left = database_dump(&host, database).await.to_lowercase();
     assert!(!left.contains("quillon"), "{database:?}: {left}");
     let of_bob = format!("\"target_user\":\"{}\"", id(&bob));
     assert!(left.contains(&of_bob), "{database:?}");
@@ -155,11 +154,11 @@ async fn stored_actions_do_not_name_erased_users(database: Database) {
             .await;
         assert_eq!(gone.status, StatusCode::NOT_FOUND, "{database:?}");
     }
-    assert!(heidi.phone.pending_requests(0).await.is_empty());
+    assert!(heidi.device.pending_requests(0).await.is_empty());
     // Who is erased takes nothing of others with them.
     let eve = host.user("eve").await;
     let addresses = async || {
-        everything(&host, database)
+        database_dump(&host, database)
             .await
             .matches("127.0.0.1")
             .count()
@@ -199,24 +198,24 @@ async fn an_action_with_a_changed_summary_cannot_be_approved(database: Database)
     };
     let is_over = async |action: &Value| {
         assert_eq!(state(&console, action).await, "ended", "{database:?}");
-        let waiting = grace.phone.pending_requests(0).await;
+        let waiting = grace.device.pending_requests(0).await;
         assert!(waiting.is_empty(), "{database:?}: {waiting:?}");
         let late = console
             .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
             .await;
         assert!(refused(&late), "{database:?}: {}", late.body);
     };
-    let ask = async || asked(&console, Method::DELETE, &path, &Value::Null).await;
+    let ask = async || requested(&console, Method::DELETE, &path, &Value::Null).await;
 
     // The device has the request, and answers after the change.
     let action = ask().await;
-    let request = waiting(&grace.phone).await;
+    let request = waiting(&grace.device).await;
     rename("robert").await;
     let signature = grace
-        .phone
-        .signature(&grace.phone.statement(&request, number(&action)).text());
+        .device
+        .signature(&grace.device.statement(&request, number(&action)).text());
     let answer = grace
-        .phone
+        .device
         .submit_proof(&request, number(&action), &signature)
         .await;
     assert_eq!(answer.status, StatusCode::CONFLICT, "{database:?}");
@@ -227,7 +226,7 @@ async fn an_action_with_a_changed_summary_cannot_be_approved(database: Database)
     let action = ask().await;
     assert_eq!(action["summary"], "Delete the user “robert”");
     rename("bobby").await;
-    assert!(grace.phone.pending_requests(0).await.is_empty());
+    assert!(grace.device.pending_requests(0).await.is_empty());
     is_over(&action).await;
 
     // The console asks after the change.
@@ -239,9 +238,9 @@ async fn an_action_with_a_changed_summary_cannot_be_approved(database: Database)
     // A report needs no summary: whoever has the browser may have changed the name too.
     host.advance(10);
     let action = ask().await;
-    let request = waiting(&grace.phone).await;
+    let request = waiting(&grace.device).await;
     rename("rob").await;
-    let outcome = grace.phone.report(&request).await;
+    let outcome = grace.device.report(&request).await;
     assert_eq!(outcome, "reported", "{database:?}");
     let path = format!("/action-approvals/{}", id(&action));
     let ended = console.get(&path).await;
@@ -262,7 +261,7 @@ async fn an_approved_revocation_applies_to_a_renamed_device(database: Database) 
     )
     .await;
     let path = format!("/devices/{}", stolen.device());
-    let action = asked(&console, Method::DELETE, &path, &Value::Null).await;
+    let action = requested(&console, Method::DELETE, &path, &Value::Null).await;
     let device = stolen.device().to_string();
     let summary = action["summary"].text();
     assert!(
@@ -277,12 +276,12 @@ async fn an_approved_revocation_applies_to_a_renamed_device(database: Database) 
         &["Another name", &device],
     )
     .await;
-    approved(&grace.phone, &action).await;
+    approved(&grace.device, &action).await;
     assert_eq!(state(&console, &action).await, "approved", "{database:?}");
     console
         .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
         .await
-        .good();
+        .success();
 }
 
 /// Whoever changes the database gets no approval for another action.
@@ -298,9 +297,9 @@ async fn a_tampered_stored_action_is_neither_shown_nor_approved(database: Databa
     for tamper in [to_eve, to_nothing, without] {
         for is_shown in [false, true] {
             host.advance(10);
-            let action = asked(&console, Method::DELETE, &path, &Value::Null).await;
+            let action = requested(&console, Method::DELETE, &path, &Value::Null).await;
             let request = match is_shown {
-                true => Some(waiting(&grace.phone).await),
+                true => Some(waiting(&grace.device).await),
                 false => None,
             };
             let values = [id(&bob), id(&eve), id(&action)];
@@ -311,10 +310,10 @@ async fn a_tampered_stored_action_is_neither_shown_nor_approved(database: Databa
             };
             execute(&host, tamper, values).await;
             if let Some(request) = request {
-                let outcome = grace.phone.decide(&request, number(&action)).await;
+                let outcome = grace.device.decide(&request, number(&action)).await;
                 assert!(outcome.is_err(), "{database:?} {tamper}: {outcome:?}");
             }
-            let waiting = grace.phone.pending_requests(0).await;
+            let waiting = grace.device.pending_requests(0).await;
             assert!(waiting.is_empty(), "{database:?} {tamper}: {waiting:?}");
             assert_eq!(state(&console, &action).await, "ended", "{tamper}");
             let late = console
@@ -325,12 +324,12 @@ async fn a_tampered_stored_action_is_neither_shown_nor_approved(database: Databa
     }
     // With the digest of its own summary it is shown as what it is, and permits nothing: the request was for another action.
     host.advance(10);
-    let action = asked(&console, Method::DELETE, &path, &Value::Null).await;
+    let action = requested(&console, Method::DELETE, &path, &Value::Null).await;
     execute(&host, to_eve, &[id(&bob), id(&eve), id(&action)]).await;
     let digest = assent_model::secret::Digest::of("Delete the user “eve”".as_bytes()).to_text();
     let forge = "UPDATE action_approvals SET summary_digest = $1 WHERE id = $2";
     execute(&host, forge, &[&digest, id(&action)]).await;
-    approved(&grace.phone, &action).await;
+    approved(&grace.device, &action).await;
     for user in [&bob, &eve] {
         let path = format!("/users/{}", id(user));
         let done = console
@@ -348,7 +347,7 @@ async fn deletion_of_a_user_ends_only_requests_that_name_the_user(database: Data
     let bob = host.user("bob").await;
     let path = format!("/users/{}", id(&bob));
     let new_name = json!({"name": "zoe"});
-    let rename = asked(&console, Method::PATCH, &path, &new_name).await;
+    let rename = requested(&console, Method::PATCH, &path, &new_name).await;
     host.advance(10);
     for word in ["user", "changes", "update-user", "name"] {
         let user = host.user(word).await;
@@ -360,7 +359,7 @@ async fn deletion_of_a_user_ends_only_requests_that_name_the_user(database: Data
         .await;
     }
     assert_eq!(state(&console, &rename).await, "pending", "{database:?}");
-    approved(&grace.phone, &rename).await;
+    approved(&grace.device, &rename).await;
     assert_eq!(state(&console, &rename).await, "approved", "{database:?}");
     // A user with the very name takes it along.
     let zoe = host.user("zoe").await;
@@ -380,10 +379,10 @@ async fn a_former_administrator_cannot_read_current_names(database: Database) {
     let other = Administrator::new(&host, "ida", "owner").await;
     let bob = host.user("bob").await;
     let path = format!("/users/{}", id(&bob));
-    asked(&console, Method::DELETE, &path, &Value::Null).await;
-    denied(&grace.phone).await;
+    requested(&console, Method::DELETE, &path, &Value::Null).await;
+    denied(&grace.device).await;
     let past = async || {
-        let history = grace.phone.ask(Method::GET, "/history", None).await;
+        let history = grace.device.ask(Method::GET, "/history", None).await;
         history.expect("history")["items"][0]["protected_action"].clone()
     };
     let seen = json!({"kind": "delete-user", "target": "bob", "target_deleted": false});

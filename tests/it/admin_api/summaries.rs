@@ -6,12 +6,10 @@ use openssl::pkey::PKey;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::person;
-use super::protected_actions::{asked, number, owner, refused, waiting};
+use super::console_caller;
+use super::protected_actions::{number, owner, refused, requested, waiting};
 use crate::channels::vendor::Vendor;
-use crate::harness::{
-    HostOptions, Json, TestHost, Text, certificate, id, parse_json, plugins, utf8,
-};
+use crate::harness::{Json, TestHost, Text, certificate, id, parse_json, plugins, utf8};
 
 /// An enumeration's value may be written as an object in JSON, as far as serde is concerned.
 #[tokio::test]
@@ -58,7 +56,7 @@ async fn enum_values_written_as_objects_are_rejected_before_approval() {
         };
         assert_eq!(answer.status, expected, "{body}: {}", answer.body);
     }
-    assert!(grace.phone.pending_requests(0).await.is_empty());
+    assert!(grace.device.pending_requests(0).await.is_empty());
     let now = host.admin_ok(Method::GET, &user, Value::Null).await;
     assert_eq!(
         (&now["state"], &now["console_role"]),
@@ -80,25 +78,25 @@ async fn the_summary_shows_new_addresses_first() {
         .await;
     let mut all = known.clone();
     all.push("https://evil.example/steal".to_owned());
-    let action = asked(
+    let action = requested(
         &console,
         Method::PATCH,
         &client,
         &json!({"redirect_uris": all}),
     )
     .await;
-    let told = action["summary"].text();
+    let returned = action["summary"].text();
     assert!(
-        told.contains("It is answered at: https://evil.example/steal; as before at: "),
-        "{told}"
+        returned.contains("It is answered at: https://evil.example/steal; as before at: "),
+        "{returned}"
     );
-    assert!(told.ends_with(", and 3 more"), "{told}");
+    assert!(returned.ends_with(", and 3 more"), "{returned}");
     // The end of a host says whose it is.
     let far = format!(
         "https://login.a.example.org.{}.evil.example/",
         ["x".repeat(50), "y".repeat(50)].join(".")
     );
-    let action = asked(
+    let action = requested(
         &console,
         Method::PATCH,
         &client,
@@ -108,7 +106,7 @@ async fn the_summary_shows_new_addresses_first() {
     assert!(
         action["summary"]
             .as_str()
-            .is_some_and(|told| told.contains(&far)),
+            .is_some_and(|returned| returned.contains(&far)),
         "{action}"
     );
 }
@@ -125,15 +123,15 @@ async fn the_summary_shows_each_key_of_an_application() {
     let mut known = keys[..11].to_vec();
     host.admin_ok(Method::PATCH, &client, method(&known)).await;
     known.extend([keys[0].clone(), keys[11].clone()]);
-    let action = asked(&console, Method::PATCH, &client, &method(&known)).await;
-    let told = action["summary"].text();
+    let action = requested(&console, Method::PATCH, &client, &method(&known)).await;
+    let returned = action["summary"].text();
     let new = format!(
         "It proves itself by the key with the thumbprint {}; as before by the key with the thumbprint ",
         thumbprint(&keys[11])
     );
     assert!(
-        told.contains(&new) && keys.iter().all(|key| told.contains(&thumbprint(key))),
-        "{told}"
+        returned.contains(&new) && keys.iter().all(|key| returned.contains(&thumbprint(key))),
+        "{returned}"
     );
     // A key that calls itself a certificate.
     let own = PKey::from_rsa(openssl::rsa::Rsa::generate(2048).expect("a key")).expect("a key");
@@ -158,7 +156,7 @@ async fn the_summary_shows_each_key_of_an_application() {
         &certificate(&own).to_der().expect("DER"),
     ));
     host.advance(60);
-    let action = asked(
+    let action = requested(
         &console,
         Method::PATCH,
         &wiki,
@@ -170,7 +168,7 @@ async fn the_summary_shows_each_key_of_an_application() {
     );
     assert_eq!(action["summary"], words);
     let attributes = json!([{"name": "mail", "values": ["boss@example.org", "{email}"]}]);
-    let action = asked(
+    let action = requested(
         &console,
         Method::PATCH,
         &wiki,
@@ -194,7 +192,7 @@ async fn the_summary_shows_each_key_of_an_application() {
         ),
     ] {
         host.advance(10);
-        let action = asked(&console, Method::PATCH, &wiki, &change).await;
+        let action = requested(&console, Method::PATCH, &wiki, &change).await;
         assert_eq!(
             action["summary"],
             format!("Change the application “Wiki”: {words}")
@@ -202,13 +200,13 @@ async fn the_summary_shows_each_key_of_an_application() {
     }
     // The name of one is no words of ours.
     let name = "Wiki”. It proves itself by the key “abc";
-    let action = asked(&console, Method::PATCH, &wiki, &json!({ "name": name })).await;
+    let action = requested(&console, Method::PATCH, &wiki, &json!({ "name": name })).await;
     assert_eq!(
         action["summary"],
         "Change the application “Wiki”: name. It is called “Wiki. It proves itself by the key abc”"
     );
     assert_eq!(
-        waiting(&grace.phone).await.action.as_deref(),
+        waiting(&grace.device).await.action.as_deref(),
         action["summary"].as_str()
     );
 }
@@ -228,7 +226,7 @@ fn ec_key() -> Value {
 }
 
 /// The date of a user's creation, in UTC.
-fn since(user: &Value) -> &str {
+fn created_date(user: &Value) -> &str {
     &user["created_at"].text()[..10]
 }
 
@@ -237,11 +235,7 @@ fn since(user: &Value) -> &str {
 async fn the_summary_shows_external_authenticators() {
     let vendor = Vendor::start(500).await;
     let settings = plugins(&vendor.channel("vendor", ""));
-    let host = TestHost::start_with(HostOptions {
-        plugins: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&settings).await;
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
     let path = format!("/users/{}/external-authenticators/vendor", id(&bob));
@@ -250,7 +244,7 @@ async fn the_summary_shows_external_authenticators() {
     console
         .call_once(Method::PUT, &path, &of("bob@vendor"), None)
         .await
-        .good();
+        .success();
     for address in ["", "a\nb"] {
         let refused = console
             .call_once(Method::PUT, &path, &of(address), None)
@@ -262,11 +256,11 @@ async fn the_summary_shows_external_authenticators() {
             refused.body
         );
     }
-    assert!(grace.phone.pending_requests(0).await.is_empty());
-    let action = asked(&console, Method::PUT, &path, &of("eve@vendor")).await;
+    assert!(grace.device.pending_requests(0).await.is_empty());
+    let action = requested(&console, Method::PUT, &path, &of("eve@vendor")).await;
     assert_eq!(
         action["summary"],
-        "Let the holder of the identifier “eve@vendor” at the channel “vendor” approve as “bob”, a user since DATE, in place of “bob@vendor”".replace("DATE", since(&bob))
+        "Let the holder of the identifier “eve@vendor” at the channel “vendor” approve as “bob”, a user since DATE, in place of “bob@vendor”".replace("DATE", created_date(&bob))
     );
 }
 
@@ -282,7 +276,7 @@ async fn account_takeover_by_update_requires_approval() {
         format!("/users/{}", id(&bob)),
         format!("/applications/{}", application.id),
     );
-    let device = format!("/devices/{}", grace.phone.device());
+    let device = format!("/devices/{}", grace.device.device());
     let key = include_str!("../../fuzz/corpus/client_keys/pem-ec");
     let key = key
         .get(key.find("-----BEGIN").expect("a key")..)
@@ -464,15 +458,15 @@ async fn account_takeover_by_update_requires_approval() {
     for (method, path, body, words) in actions {
         // A phone is not asked about everything at once.
         host.advance(10);
-        let action = asked(&console, method, &path, &body).await;
-        let told = action["summary"].text();
-        let words = words.replace("DATE", since(&bob));
-        assert!(told.contains(&words), "{told}");
+        let action = requested(&console, method, &path, &body).await;
+        let returned = action["summary"].text();
+        let words = words.replace("DATE", created_date(&bob));
+        assert!(returned.contains(&words), "{returned}");
     }
     console
         .call_once(Method::PATCH, &of, &json!({"slim_id_token": true}), None)
         .await
-        .good();
+        .success();
     console
         .call_once(
             Method::PATCH,
@@ -481,16 +475,16 @@ async fn account_takeover_by_update_requires_approval() {
             None,
         )
         .await
-        .good();
+        .success();
     let own = json!({"user_id": id(&eve), "name": "eve"});
     console
         .call_once(Method::POST, &format!("{of}/accounts"), &own, None)
         .await
-        .good();
+        .success();
     // Of a service account anything is.
     host.admin_ok(Method::PATCH, &of, json!({"admin_scopes": ["admin:users"]}))
         .await;
-    asked(
+    requested(
         &console,
         Method::PATCH,
         &of,
@@ -498,7 +492,7 @@ async fn account_takeover_by_update_requires_approval() {
     )
     .await;
     // Support closes nobody for good, by whatever means.
-    let support = person(&host, "sam", "support").await;
+    let support = console_caller(&host, "sam", "support").await;
     let answer = support
         .call(Method::PATCH, &user, json!({"state": "terminated"}))
         .await;
@@ -506,7 +500,7 @@ async fn account_takeover_by_update_requires_approval() {
     support
         .call(Method::PATCH, &user, json!({"state": "suspended"}))
         .await
-        .good();
+        .success();
 }
 
 /// Every member of an application is protected, but those that hand nothing to anybody. A member without a class does not compile.
@@ -568,16 +562,16 @@ async fn a_role_grant_binds_the_devices_in_its_summary() {
         format!("/users/{}", id(&bob)),
         json!({"console_role": "admin"}),
     );
-    let action = asked(&console, Method::PATCH, &path, &body).await;
+    let action = requested(&console, Method::PATCH, &path, &body).await;
     assert_eq!(
         action["summary"],
-        "Give “bob”, a user since DATE, the role admin in the console; “bob” approves with 0 devices".replace("DATE", since(&bob))
+        "Give “bob”, a user since DATE, the role admin in the console; “bob” approves with 0 devices".replace("DATE", created_date(&bob))
     );
     host.authenticator(&bob).await;
     assert_eq!(
         grace
-            .phone
-            .submit_decision(&waiting(&grace.phone).await, number(&action))
+            .device
+            .submit_decision(&waiting(&grace.device).await, number(&action))
             .await,
         "approved"
     );
@@ -585,10 +579,10 @@ async fn a_role_grant_binds_the_devices_in_its_summary() {
         .call_once(Method::PATCH, &path, &body, action["id"].as_str())
         .await;
     assert!(refused(&late), "{}", late.body);
-    let action = asked(&console, Method::PATCH, &path, &body).await;
+    let action = requested(&console, Method::PATCH, &path, &body).await;
     assert_eq!(
         action["summary"],
-        "Give “bob”, a user since DATE, the role admin in the console; “bob” approves with 1 device".replace("DATE", since(&bob))
+        "Give “bob”, a user since DATE, the role admin in the console; “bob” approves with 1 device".replace("DATE", created_date(&bob))
     );
     let given = console
         .call(
@@ -597,5 +591,5 @@ async fn a_role_grant_binds_the_devices_in_its_summary() {
             json!({"console_role": "admin", "state": "active"}),
         )
         .await;
-    assert_eq!(given.good()["console_role"], "admin");
+    assert_eq!(given.success()["console_role"], "admin");
 }

@@ -11,13 +11,12 @@ use assent::authenticator::Request;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Administrator, Caller, person, service};
+use super::{Administrator, Caller, console_caller, service};
 use crate::harness::{
-    Application, Browser, Database, HostOptions, Json, Page, TestHost, Text, VERIFIER, component,
-    id,
+    Application, Browser, Database, Json, Page, TestHost, Text, VERIFIER, component, id,
 };
 use crate::life::entries;
-use crate::saml::party::{Party, Response};
+use crate::saml::service_provider::{Response, TestServiceProvider};
 
 /// An owner in the console, with an account in the application.
 async fn grace(host: &TestHost, application: &Application) -> (Caller, Administrator, Browser) {
@@ -47,7 +46,7 @@ async fn read(caller: &Caller, test: &Value) -> Value {
     caller
         .get(&format!("/test-sign-ins/{}", id(test)))
         .await
-        .good()
+        .success()
 }
 
 /// Opens the test sign-in's address and says this name; the waiting page.
@@ -68,8 +67,8 @@ async fn ask(browser: &Browser, test: &Value, name: &str) -> Page {
 }
 
 async fn decide(administrator: &Administrator, number: Option<&str>) -> Request {
-    let request = administrator.phone.pending_requests(5).await.remove(0);
-    administrator.phone.submit_decision(&request, number).await;
+    let request = administrator.device.pending_requests(5).await.remove(0);
+    administrator.device.submit_decision(&request, number).await;
     request
 }
 
@@ -90,11 +89,7 @@ fn names(test: &Value) -> Vec<(&str, bool)> {
 
 #[both_databases]
 async fn a_web_application_is_tested_by_a_real_sign_in(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let application = host.web_application().await;
     let (console, grace, browser) = grace(&host, &application).await;
     let test = begin(&console, &application.id).await;
@@ -130,8 +125,8 @@ async fn a_web_application_is_tested_by_a_real_sign_in(database: Database) {
         done.body
     );
 
-    let told = read(&console, &test).await;
-    assert_eq!(told["state"], "completed", "{database:?}: {told}");
+    let returned = read(&console, &test).await;
+    assert_eq!(returned["state"], "completed", "{database:?}: {returned}");
     let steps = [
         "request",
         "validation",
@@ -145,9 +140,13 @@ async fn a_web_application_is_tested_by_a_real_sign_in(database: Database) {
         "token_exchange",
         "userinfo",
     ];
-    assert_eq!(names(&told), steps.map(|name| (name, true)), "{told}");
+    assert_eq!(
+        names(&returned),
+        steps.map(|name| (name, true)),
+        "{returned}"
+    );
     let step = |name: &str| {
-        let steps = told["steps"].items();
+        let steps = returned["steps"].items();
         steps
             .iter()
             .find(|step| step["name"] == name)
@@ -159,7 +158,7 @@ async fn a_web_application_is_tested_by_a_real_sign_in(database: Database) {
         step("claims")["data"]["calls"][0]["plugin"],
         "account-roles"
     );
-    let result = &told["result"];
+    let result = &returned["result"];
     assert_eq!(result["protocol"], "openid_connect");
     assert_eq!(result["id_token"]["claims"]["aud"], application.id);
     assert_eq!(
@@ -175,12 +174,12 @@ async fn a_web_application_is_tested_by_a_real_sign_in(database: Database) {
         );
     }
     assert!(
-        told.to_string().matches("eyJ").count() <= 1,
-        "no token is shown whole: {told}"
+        returned.to_string().matches("eyJ").count() <= 1,
+        "no token is shown whole: {returned}"
     );
 
     // The console goes on, and nothing is left of the test sign-in.
-    console.get("/me").await.good();
+    console.get("/me").await.success();
     let sessions = host
         .admin_ok(
             Method::GET,
@@ -195,12 +194,12 @@ async fn a_web_application_is_tested_by_a_real_sign_in(database: Database) {
         .await
         .expect("counted");
     assert_eq!(open.0, 0, "{database:?}: what it gave is revoked");
-    let told: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM session_applications")
+    let returned: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM session_applications")
         .fetch_one(&mut connection)
         .await
         .expect("counted");
     assert_eq!(
-        told.0, 0,
+        returned.0, 0,
         "{database:?}: the application takes part in nothing"
     );
     for event in ["test-sign-in.started", "test-sign-in.ended"] {
@@ -235,23 +234,23 @@ async fn applications_of_every_type_are_tested() {
     for (number, mut kind) in kinds.into_iter().enumerate() {
         kind["name"] = json!(format!("Kind {number}"));
         kind["scopes"] = json!(["openid", "profile", "offline_access"]);
-        let (status, made) = host
+        let (status, created) = host
             .admin(Method::POST, "/applications", kind.clone())
             .await;
-        assert!(status.is_success(), "{kind}: {made}");
-        let made = Application {
-            id: id(&made).to_owned(),
+        assert!(status.is_success(), "{kind}: {created}");
+        let created = Application {
+            id: id(&created).to_owned(),
             secret: None,
             redirect_uri: String::new(),
         };
-        host.account(&grace.user, &made).await;
-        let test = begin(&console, &made.id).await;
+        host.account(&grace.user, &created).await;
+        let test = begin(&console, &created.id).await;
         let done = approved(&grace, &browser, &test).await.followed().await;
-        let told = read(&console, &test).await;
+        let returned = read(&console, &test).await;
         assert_eq!(
-            (done.outcome().as_str(), &told["state"]),
+            (done.outcome().as_str(), &returned["state"]),
             ("completed", &json!("completed")),
-            "{kind}: {told}"
+            "{kind}: {returned}"
         );
         host.advance(61);
     }
@@ -272,13 +271,16 @@ async fn failures_are_results_of_the_test_sign_in() {
         .followed()
         .await;
     assert_eq!(left.outcome(), "failed");
-    let told = read(&console, &test).await;
+    let returned = read(&console, &test).await;
     assert_eq!(
-        (&told["state"], &told["result"]["error"]),
+        (&returned["state"], &returned["result"]["error"]),
         (&json!("failed"), &json!("access_denied")),
-        "{told}"
+        "{returned}"
     );
-    assert!(names(&told).contains(&("approval", false)), "{told}");
+    assert!(
+        names(&returned).contains(&("approval", false)),
+        "{returned}"
+    );
 
     // Whoever has no account there, or a machine, can't begin.
     let other = host.web_application().await;
@@ -296,7 +298,7 @@ async fn failures_are_results_of_the_test_sign_in() {
             answer.body
         );
     }
-    let auditor = person(&host, "kay", "auditor").await;
+    let auditor = console_caller(&host, "kay", "auditor").await;
     assert_eq!(
         auditor.call(Method::POST, &path, Value::Null).await.status,
         StatusCode::FORBIDDEN
@@ -312,10 +314,10 @@ async fn a_test_sign_in_belongs_to_one_session_and_its_url_to_one_test_sign_in()
     host.account(&grace.user, &other).await;
     let test = begin(&console, &application.id).await;
     let address = format!("{}/admin/test-sign-ins/{}", host.base, id(&test));
-    let heidi = person(&host, "heidi", "owner").await;
+    let heidi = console_caller(&host, "heidi", "owner").await;
     let again = grace.signed_in(&host).await;
-    for stranger in [&heidi, &again, &Caller::machine(&host)] {
-        let answer = stranger.get(&format!("/test-sign-ins/{}", id(&test))).await;
+    for attacker in [&heidi, &again, &Caller::machine(&host)] {
+        let answer = attacker.get(&format!("/test-sign-ins/{}", id(&test))).await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", answer.body);
     }
     let (
@@ -331,9 +333,9 @@ async fn a_test_sign_in_belongs_to_one_session_and_its_url_to_one_test_sign_in()
     };
     let mine = application.request(&[("redirect_uri", Some(&address))]);
     // Nobody else's browser is sent there, and no other application's sign-in ends there.
-    for stranger in [heidis, second, &Browser::new(&host.base)] {
-        assert_eq!(stranger.get(&mine).await.status, StatusCode::BAD_REQUEST);
-        assert_eq!(stranger.get(&address).await.status, StatusCode::NOT_FOUND);
+    for attacker in [heidis, second, &Browser::new(&host.base)] {
+        assert_eq!(attacker.get(&mine).await.status, StatusCode::BAD_REQUEST);
+        assert_eq!(attacker.get(&address).await.status, StatusCode::NOT_FOUND);
     }
     assert_eq!(
         browser
@@ -403,11 +405,11 @@ async fn a_session_has_one_test_sign_in_and_few_waiting_calls() {
     let (console, _grace, browser) = grace(&host, &application).await;
     let first = begin(&console, &application.id).await;
     let second = begin(&console, &application.id).await;
-    let told = read(&console, &first).await;
+    let returned = read(&console, &first).await;
     assert_eq!(
-        (&told["state"], &told["result"]["error"]),
+        (&returned["state"], &returned["result"]["error"]),
         (&json!("failed"), &json!("replaced")),
-        "{told}"
+        "{returned}"
     );
     assert_eq!(
         browser.get(first["url"].text()).await.status,
@@ -422,11 +424,11 @@ async fn a_session_has_one_test_sign_in_and_few_waiting_calls() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         // Answered at once, so before the two that wait for half a minute.
-        console.get(&path).await.good()
+        console.get(&path).await.success()
     };
     tokio::select! {
         () = async { tokio::join!(console.get(&path), console.get(&path)); } => panic!("nothing changed"),
-        told = more => assert_eq!(told["state"], "pending"),
+        returned = more => assert_eq!(returned["state"], "pending"),
     }
 }
 
@@ -446,13 +448,13 @@ async fn another_user_cannot_complete_a_test_sign_in_and_stays_undisclosed() {
         "{}",
         refused.body
     );
-    let told = read(&console, &test).await;
+    let returned = read(&console, &test).await;
     assert_eq!(
-        (&told["state"], &told["result"]["error"]),
+        (&returned["state"], &returned["result"]["error"]),
         (&json!("failed"), &json!("somebody_else")),
-        "{told}"
+        "{returned}"
     );
-    assert!(!told.to_string().contains("heidi"), "{told}");
+    assert!(!returned.to_string().contains("heidi"), "{returned}");
     let sessions = host
         .admin_ok(
             Method::GET,
@@ -465,29 +467,29 @@ async fn another_user_cannot_complete_a_test_sign_in_and_stays_undisclosed() {
 
 #[both_databases]
 async fn a_saml_application_with_required_signatures_is_tested(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
-    let party = Party::register(&host, json!({"require_signed_requests": true})).await;
-    let (console, grace, browser) = grace(&host, &party.application()).await;
-    let test = begin(&console, &party.id).await;
+    let host = TestHost::start_on(database).await;
+    let service_provider =
+        TestServiceProvider::register(&host, json!({"require_signed_requests": true})).await;
+    let (console, grace, browser) = grace(&host, &service_provider.application()).await;
+    let test = begin(&console, &service_provider.id).await;
     let address = format!("{}/admin/test-sign-ins/{}", host.base, id(&test));
 
     // An open test sign-in lets no other request go without a signature, and none be answered elsewhere.
     let state = id(&test).to_owned();
-    let unsigned =
-        crate::saml::party::query("SAMLRequest", &party.request(&host).xml(), Some(&state));
+    let unsigned = crate::saml::service_provider::query(
+        "SAMLRequest",
+        &service_provider.request(&host).xml(),
+        Some(&state),
+    );
     let refused = browser
-        .get(&format!("{}?{unsigned}", party.sign_on()))
+        .get(&format!("{}?{unsigned}", service_provider.sign_on()))
         .await;
     assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{database:?}");
-    let there = party
+    let there = service_provider
         .request(&host)
         .with("AssertionConsumerServiceURL", &address);
     let refused = browser
-        .get(&party.signed_redirect(&there.xml(), Some(&state)))
+        .get(&service_provider.signed_redirect(&there.xml(), Some(&state)))
         .await;
     assert_eq!(
         refused.status,
@@ -510,8 +512,8 @@ async fn a_saml_application_with_required_signatures_is_tested(database: Databas
         .iter()
         .map(|(name, value)| (*name, value.as_str()))
         .collect();
-    let stranger = Browser::new(&host.base).post(&address, &fields).await;
-    assert_eq!(stranger.status, StatusCode::NOT_FOUND, "{database:?}");
+    let attacker = Browser::new(&host.base).post(&address, &fields).await;
+    assert_eq!(attacker.status, StatusCode::NOT_FOUND, "{database:?}");
     // Only what the host made ends it.
     let forged = [fields[0], ("RelayState", state.as_str())];
     assert_eq!(
@@ -521,26 +523,31 @@ async fn a_saml_application_with_required_signatures_is_tested(database: Databas
     );
     let done = browser.post(&address, &fields).await;
     assert_eq!(done.outcome(), "completed", "{database:?}: {}", done.body);
-    let told = read(&console, &test).await;
-    assert_eq!(told["state"], "completed", "{database:?}: {told}");
-    let kept = told["result"]["response"].text();
-    assert!(kept.contains("<saml:Assertion"), "{told}");
-    assert_eq!(kept.matches("<ds:SignatureValue/>").count(), 2, "{told}");
+    let returned = read(&console, &test).await;
+    assert_eq!(returned["state"], "completed", "{database:?}: {returned}");
+    let stored = returned["result"]["response"].text();
+    assert!(stored.contains("<saml:Assertion"), "{returned}");
     assert_eq!(
-        kept.matches("SignatureValue").count(),
+        stored.matches("<ds:SignatureValue/>").count(),
         2,
-        "no signature is of use: {told}"
+        "{returned}"
+    );
+    assert_eq!(
+        stored.matches("SignatureValue").count(),
+        2,
+        "no signature is of use: {returned}"
     );
     assert!(
-        told["result"]["name_id"]["value"].is_string() && told["result"]["attributes"].is_array(),
-        "{told}"
+        returned["result"]["name_id"]["value"].is_string()
+            && returned["result"]["attributes"].is_array(),
+        "{returned}"
     );
     assert_eq!(
         browser.post(&address, &fields).await.status,
         StatusCode::NOT_FOUND,
         "{database:?}: used once"
     );
-    console.get("/me").await.good();
+    console.get("/me").await.success();
     let mut connection = host.connection().await;
     let part: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM saml_participants")
         .fetch_one(&mut connection)
@@ -563,7 +570,7 @@ fn detail(test: &Value, name: &str) -> String {
 }
 
 /// Gives up waiting and says a name anew; the waiting page.
-async fn anew(waiting: &Page, name: &str) -> Page {
+async fn retry_as(waiting: &Page, name: &str) -> Page {
     let path = waiting.path();
     let ended = match waiting.again().await {
         page if page.body.contains(&format!("{path}/cancel")) => {

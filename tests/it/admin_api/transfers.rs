@@ -10,20 +10,20 @@ use axum::body::Bytes;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Administrator, Answer, Caller, person, sent, service};
-use crate::harness::{Database, HostOptions, Json, Respond, TestHost, Text, id, utf8};
+use super::{Administrator, Answer, Caller, console_caller, sent, service};
+use crate::harness::{Database, Json, Respond, TestHost, Text, id, utf8};
 
 /// Sends a table, and approves on the phone what has to be approved.
 async fn import(caller: &Caller, path: &str, table: impl Into<Bytes>) -> Answer {
     let table = table.into();
     let answer = import_once(caller, path, table.clone(), None).await;
-    let (Caller::Console { phone, .. }, Some(action)) =
+    let (Caller::Console { device, .. }, Some(action)) =
         (caller, answer.body.get("action_approval"))
     else {
         return answer;
     };
-    let requests = phone.pending_requests(5).await;
-    let outcome = phone
+    let requests = device.pending_requests(5).await;
+    let outcome = device
         .submit_decision(&requests[0], action["number"].as_str())
         .await;
     assert_eq!(outcome, "approved");
@@ -89,25 +89,21 @@ async fn users(host: &TestHost) -> Vec<Value> {
 
 #[both_databases]
 async fn users_are_imported_from_spreadsheet_exports(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let caller = Caller::machine(&host);
     let table = "\u{feff}Name;email;display_name;phone_number;state\r\n\
                      ada;ada@example.org;\"Lovelace; Ada\";+44 20 7946;\r\n\
                      grace;;Grace Hopper;'+1 555;active\r\n;;;;\r\n";
     let dry = import(&caller, "/users/import?dry_run=true", table)
         .await
-        .good();
+        .success();
     assert_eq!(
         (counts(&dry), &dry["dry_run"], &dry["rows"]),
         ([2, 0, 0, 0], &json!(true), &json!(2)),
         "{dry}"
     );
     assert_eq!(users(&host).await, Vec::<Value>::new(), "nothing was done");
-    let done = import(&caller, "/users/import", table).await.good();
+    let done = import(&caller, "/users/import", table).await.success();
     assert_eq!(
         (counts(&done), &done["dry_run"]),
         ([2, 0, 0, 0], &json!(false)),
@@ -128,12 +124,12 @@ async fn users_are_imported_from_spreadsheet_exports(database: Database) {
         (&Value::Null, &json!("active"))
     );
     assert_eq!(known[1]["profile"]["phone_number"], "+1 555");
-    let again = import(&caller, "/users/import", table).await.good();
+    let again = import(&caller, "/users/import", table).await.success();
     assert_eq!(counts(&again), [0, 0, 2, 0], "{database:?} {again}");
 
     // What is missing stays, an empty cell takes away, and each change has its entry.
     let change = "name,email,display_name,state\nada,,Ada,suspended\n";
-    let changed = import(&caller, "/users/import", change).await.good();
+    let changed = import(&caller, "/users/import", change).await.success();
     assert_eq!(counts(&changed), [0, 1, 0, 0], "{changed}");
     let ada = host
         .admin_ok(
@@ -179,7 +175,7 @@ async fn users_are_imported_from_spreadsheet_exports(database: Database) {
     // By its id a user may get another name.
     let renamed = format!("id,name\n{},countess\n", id(&ada));
     assert_eq!(
-        counts(&import(&caller, "/users/import", renamed).await.good()),
+        counts(&import(&caller, "/users/import", renamed).await.success()),
         [0, 1, 0, 0]
     );
     assert_eq!(
@@ -196,7 +192,7 @@ async fn postal_addresses_have_columns_of_their_own() {
     let table = "name,street_address,locality,postal_code,country,formatted_address\n\
                  ada,\"12 St James's Square\n2nd floor\",London,SW1Y 4JH,UK,\n\
                  grace,,,,,\"1 Main Street\nArlington\"\n";
-    let done = import(&caller, "/users/import", table).await.good();
+    let done = import(&caller, "/users/import", table).await.success();
     assert_eq!(counts(&done), [2, 0, 0, 0], "{done}");
     let mut known = users(&host).await;
     known.sort_by_key(|user| user["name"].as_str().map(str::to_owned));
@@ -214,13 +210,13 @@ async fn postal_addresses_have_columns_of_their_own() {
         "{exported}"
     );
     assert_eq!(
-        counts(&import(&caller, "/users/import", exported).await.good()),
+        counts(&import(&caller, "/users/import", exported).await.success()),
         [0, 0, 2, 0]
     );
     // A value without a column stays, and an empty cell removes the value.
     let change = "name,locality,country\nada,Marylebone,\n";
     assert_eq!(
-        counts(&import(&caller, "/users/import", change).await.good()),
+        counts(&import(&caller, "/users/import", change).await.success()),
         [0, 1, 0, 0]
     );
     let ada = host
@@ -240,11 +236,7 @@ async fn postal_addresses_have_columns_of_their_own() {
 
 #[both_databases]
 async fn an_export_is_imported_without_changes(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let caller = Caller::machine(&host);
     let application = host.web_application().await;
     for (name, profile) in [
@@ -304,7 +296,7 @@ async fn an_export_is_imported_without_changes(database: Database) {
         // An auditor who may read it may not send it back; whoever may, changes nothing by it.
         let report = import(&caller, &format!("{path}/import"), table)
             .await
-            .good();
+            .success();
         assert_eq!(counts(&report), [0, 0, 4, 0], "{database:?} {report}");
         assert_eq!(
             host.admin_ok(Method::GET, &list, Value::Null).await,
@@ -330,15 +322,18 @@ async fn an_export_is_imported_without_changes(database: Database) {
             .count(),
         2
     );
-    let told = host
+    let returned = host
         .admin_ok(Method::GET, "/audit?event=users.exported", Value::Null)
         .await;
     // What was looked for may be a name, which no erasure would find there.
-    assert_eq!(told["items"][2]["detail"]["searched"], true, "{told}");
     assert_eq!(
-        told["items"][0]["detail"],
+        returned["items"][2]["detail"]["searched"], true,
+        "{returned}"
+    );
+    assert_eq!(
+        returned["items"][0]["detail"],
         json!({"role": "owner", "searched": false, "state": null}),
-        "{told}"
+        "{returned}"
     );
     let accounts = host
         .admin_ok(Method::GET, "/audit?event=accounts.exported", Value::Null)
@@ -365,7 +360,7 @@ async fn an_import_with_an_invalid_row_changes_nothing() {
     let host = TestHost::start().await;
     let caller = Caller::machine(&host);
     let bob = host.user("bob").await;
-    let owner = person(&host, "olga", "owner").await;
+    let owner = console_caller(&host, "olga", "owner").await;
     drop(owner);
     let before = users(&host).await;
     let good = "new,new@example.org,,,";
@@ -393,7 +388,7 @@ async fn an_import_with_an_invalid_row_changes_nothing() {
                 table.clone(),
             )
             .await
-            .good();
+            .success();
             assert_eq!(
                 (error(&answer), counts(&answer)),
                 (expected, [0, 0, 0, 1]),
@@ -428,7 +423,9 @@ async fn an_import_with_an_invalid_row_changes_nothing() {
     for number in 0..150 {
         writeln!(many, "bob{number},gone").expect("written");
     }
-    let report = import(&caller, "/users/import", many.clone()).await.good();
+    let report = import(&caller, "/users/import", many.clone())
+        .await
+        .success();
     assert_eq!(
         (
             counts(&report)[3],
@@ -464,16 +461,12 @@ async fn an_import_with_an_invalid_row_changes_nothing() {
 /// One approval for fifty thousand people is worth more to somebody else than one for each.
 #[both_databases]
 async fn an_import_runs_after_approval_exactly_as_summarized(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let grace = Administrator::new(&host, "grace", "owner").await;
     let console = grace.signed_in(&host).await;
     let (bob, application) = (host.user("bob").await, host.web_application().await);
     let before = users(&host).await;
-    let asked = async |path: &str, table: &'static str| {
+    let requested = async |path: &str, table: &'static str| {
         let answer = import_once(&console, path, table, None).await;
         assert_eq!(
             answer.status,
@@ -485,10 +478,10 @@ async fn an_import_runs_after_approval_exactly_as_summarized(database: Database)
         answer.body["action_approval"].clone()
     };
     let approved = async |action: &Value| {
-        let requests = grace.phone.pending_requests(5).await;
+        let requests = grace.device.pending_requests(5).await;
         assert_eq!(requests[0].action.as_deref(), action["summary"].as_str());
         let outcome = grace
-            .phone
+            .device
             .submit_decision(&requests[0], action["number"].as_str())
             .await;
         assert_eq!(outcome, "approved");
@@ -503,9 +496,9 @@ async fn an_import_runs_after_approval_exactly_as_summarized(database: Database)
         (path, "name,email\nbob,bob@example.org\n"),
         (path, "name,email\neve,\nbob,nonsense\n"),
     ] {
-        import_once(&console, path, table, None).await.good();
+        import_once(&console, path, table, None).await.success();
     }
-    assert!(grace.phone.pending_requests(0).await.is_empty());
+    assert!(grace.device.pending_requests(0).await.is_empty());
     let again = import_once(
         &console,
         &format!("{path}?dry_run=true&dry_run=false"),
@@ -515,7 +508,7 @@ async fn an_import_runs_after_approval_exactly_as_summarized(database: Database)
     .await;
     assert_eq!(again.status, StatusCode::BAD_REQUEST, "{}", again.body);
 
-    let action = asked(path, table).await;
+    let action = requested(path, table).await;
     assert_eq!(
         action["summary"],
         "Import a table of 2 users: 1 new, 1 changed, 1 with another e-mail address"
@@ -523,7 +516,7 @@ async fn an_import_runs_after_approval_exactly_as_summarized(database: Database)
     // Meanwhile others may import.
     import(&Caller::machine(&host), "/users/import?dry_run=true", table)
         .await
-        .good();
+        .success();
     approved(&action).await;
     let named = action["id"].as_str();
     for (path, table) in [
@@ -545,9 +538,9 @@ async fn an_import_runs_after_approval_exactly_as_summarized(database: Database)
         );
     }
     assert_eq!(users(&host).await, before, "{database:?}: nothing was done");
-    let done = import_once(&console, path, table, named).await.good();
+    let done = import_once(&console, path, table, named).await.success();
     assert_eq!(counts(&done), [1, 1, 0, 0], "{database:?} {done}");
-    let told = host
+    let returned = host
         .admin_ok(
             Method::GET,
             "/audit?event=user.created&limit=1",
@@ -555,13 +548,16 @@ async fn an_import_runs_after_approval_exactly_as_summarized(database: Database)
         )
         .await;
     assert_eq!(
-        told["items"][0]["personal"]["after"]["login_name"], "eve",
-        "{told}"
+        returned["items"][0]["personal"]["after"]["login_name"], "eve",
+        "{returned}"
     );
-    assert!(told["items"][0]["approval_id"].is_string(), "{told}");
+    assert!(
+        returned["items"][0]["approval_id"].is_string(),
+        "{returned}"
+    );
 
     // What was shown is not what would come of it by now.
-    let late = asked(path, "name\nmallory\n").await;
+    let late = requested(path, "name\nmallory\n").await;
     assert_eq!(
         late["summary"],
         "Import a table of 1 user: 1 new, 0 changed"
@@ -569,7 +565,7 @@ async fn an_import_runs_after_approval_exactly_as_summarized(database: Database)
     approved(&late).await;
     let body = json!({"name": "mallory", "profile": {"nickname": "M"}});
     host.admin_ok(Method::POST, "/users", body).await;
-    let changed = asked(path, "name,nickname\nmallory,X\n").await;
+    let changed = requested(path, "name,nickname\nmallory,X\n").await;
     host.admin_ok(
         Method::DELETE,
         &format!(
@@ -597,7 +593,7 @@ async fn an_import_runs_after_approval_exactly_as_summarized(database: Database)
     );
 
     let path = format!("/applications/{}/accounts/import", application.id);
-    let action = asked(&path, "user,roles\nbob,root\n").await;
+    let action = requested(&path, "user,roles\nbob,root\n").await;
     let words = action["summary"].text();
     assert!(
         words.starts_with("Import a table of 1 account of the application "),
@@ -608,7 +604,7 @@ async fn an_import_runs_after_approval_exactly_as_summarized(database: Database)
         counts(
             &import(&console, &path, "user,roles\nbob,root\n")
                 .await
-                .good()
+                .success()
         ),
         [1, 0, 0, 0]
     );
@@ -620,7 +616,7 @@ async fn an_import_runs_after_approval_exactly_as_summarized(database: Database)
 }
 
 /// A request whose table is still on its way, and what sends the rest of it.
-fn begun(
+fn started(
     caller: &Caller,
     key: Option<&str>,
 ) -> (
@@ -644,7 +640,7 @@ fn begun(
 }
 
 /// Waits until so many are held. Whoever asked over the network until then could be the first one themselves.
-async fn are_held(held: &Held<()>, count: usize) {
+async fn wait_for_locks(held: &Held<()>, count: usize) {
     while !format!("{held:?}").contains(&format!("{{(): {count}}}")) {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
@@ -673,14 +669,14 @@ async fn imports_run_one_at_a_time() {
             request
         };
         let first = tokio::spawn(sent(request.body(many.clone())));
-        are_held(&host.host.rate_limits.import, 1).await;
+        wait_for_locks(&host.host.rate_limits.import, 1).await;
         let second = import(&caller, "/users/import?dry_run=true", "name\nbob\n").await;
         assert_eq!(
             (second.status, second.problem()),
             (StatusCode::TOO_MANY_REQUESTS, "too-many-requests")
         );
         assert_eq!(
-            counts(&first.await.expect("an answer").good()),
+            counts(&first.await.expect("an answer").success()),
             [3000, 0, 0, 0]
         );
         // However long it takes.
@@ -698,7 +694,7 @@ async fn imports_run_one_at_a_time() {
             );
         }
         drop(held);
-        let (first, rest) = begun(&caller, key.map(|_| "other-key"));
+        let (first, rest) = started(&caller, key.map(|_| "other-key"));
         rest.send(Ok(if key.is_none() {
             "ada\ngrace\n"
         } else {
@@ -706,9 +702,9 @@ async fn imports_run_one_at_a_time() {
         }))
         .expect("sent");
         drop(rest);
-        let made = counts(&first.await.expect("an answer").good());
+        let created = counts(&first.await.expect("an answer").success());
         assert_eq!(
-            made,
+            created,
             if key.is_none() {
                 [2, 0, 0, 0]
             } else {
@@ -717,7 +713,7 @@ async fn imports_run_one_at_a_time() {
         );
         import(&caller, "/users/import?dry_run=true", "name\nbob\n")
             .await
-            .good();
+            .success();
     }
     // Each has an identifier of its own.
     let dids: std::collections::HashSet<_> = users(&host)

@@ -28,11 +28,7 @@ const RESTORE: [&str; 4] = [
 
 /// A host with a log of ten entries, a connection to its database, and the log saved there.
 async fn host_with_log(database: Database) -> (TestHost, AnyConnection) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"] {
         host.user(name).await;
     }
@@ -238,11 +234,7 @@ async fn deleted_chain_ends_are_not_recreated(database: Database) {
 
 #[both_databases]
 async fn erasure_and_retention_leave_the_chain_whole(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let store = &host.host.store;
     let ada = host.ada().await;
     ada.sign_in(&Browser::new(&host.base)).await;
@@ -366,11 +358,7 @@ async fn retention_does_not_repair_a_tampered_chain(database: Database) {
 
 #[both_databases]
 async fn concurrent_instances_write_one_chain(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let (_, running, base) = host
         .second(HostOptions {
             database,
@@ -481,11 +469,7 @@ async fn verification_with_another_key_reports_forged_ends() {
 /// What is personal goes out of the entries that are still on their way to the log, too.
 #[both_databases]
 async fn entries_written_during_a_deletion_do_not_name_the_user(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let store = &host.host.store;
     let entry = |event| {
         Entry::new(
@@ -498,14 +482,14 @@ async fn entries_written_during_a_deletion_do_not_name_the_user(database: Databa
     for number in 0..20 {
         let user = host.user(&format!("user{number}")).await;
         let user: UserId = id(&user).parsed();
-        let told = entry(Event::UserChanged)
+        let returned = entry(Event::UserChanged)
             .about(user)
             .personal("name", "augusta");
         let gone = entry(Event::UserDeleted).about(user);
         // One occupies the writer, so that the next two share a transaction.
         let (first, second, third) = tokio::join!(
             store.append_audit(vec![entry(Event::CooldownStarted)]),
-            store.append_audit(vec![told]),
+            store.append_audit(vec![returned]),
             store.delete_user(user, 1, vec![gone], host.host.now()),
         );
         assert!(first.is_ok() && second.is_ok());
@@ -530,11 +514,11 @@ async fn entries_written_during_a_deletion_do_not_name_the_user(database: Databa
 #[both_databases]
 async fn a_time_range_is_listed_completely(database: Database) {
     let fixture = fixture(database).await;
-    let begun = crate::store::NOW;
+    let started = crate::store::NOW;
     let hour = Duration::from_secs(3600);
     // Several in each millisecond, whose ids have no order.
     for number in 0..10 {
-        let at = begun + hour * number;
+        let at = started + hour * number;
         let entries = (0..5)
             .map(|_| {
                 Entry::new(
@@ -549,8 +533,8 @@ async fn a_time_range_is_listed_completely(database: Database) {
     }
     let listed = async |since: Option<u32>, until: Option<u32>| {
         let filter = AuditFilter {
-            since: since.map(|hours| begun + hour * hours),
-            until: until.map(|hours| begun + hour * hours),
+            since: since.map(|hours| started + hour * hours),
+            until: until.map(|hours| started + hour * hours),
             ..AuditFilter::default()
         };
         let entries = fixture

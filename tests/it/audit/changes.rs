@@ -12,9 +12,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::broken;
-use crate::harness::{
-    Database, HostOptions, Json, Respond, TestHost, Text, certificate, http_client, id, utf8,
-};
+use crate::harness::{Database, Json, Respond, TestHost, Text, certificate, http_client, id, utf8};
 use crate::life::{entries, events};
 
 /// The entries about an application, the oldest first.
@@ -24,11 +22,7 @@ async fn about(host: &TestHost, application: &Value) -> Vec<Value> {
 
 #[both_databases]
 async fn client_changes_are_audited_without_key_material(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let body = json!({"name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"]});
     let application = host.admin_ok(Method::POST, "/applications", body).await;
     let path = format!("/applications/{}", id(&application));
@@ -55,7 +49,7 @@ async fn client_changes_are_audited_without_key_material(database: Database) {
         .await;
     host.admin_ok(Method::DELETE, &path, Value::Null).await;
 
-    let told = about(&host, &application).await;
+    let returned = about(&host, &application).await;
     let expected = [
         "application.created",
         "application.secret-rotated",
@@ -65,16 +59,19 @@ async fn client_changes_are_audited_without_key_material(database: Database) {
         "application.logo-removed",
         "application.deleted",
     ];
-    assert_eq!(events(&told), expected, "{database:?}");
+    assert_eq!(events(&returned), expected, "{database:?}");
     assert_eq!(
-        told[0]["detail"]["after"]["redirect_uris"],
+        returned[0]["detail"]["after"]["redirect_uris"],
         json!(["https://rp.example/cb"])
     );
     assert_eq!(
-        told[2]["detail"],
+        returned[2]["detail"],
         json!({"before": {"name": "Books"}, "after": {"name": "Library"}})
     );
-    let (was, is) = (&told[3]["detail"]["before"], &told[3]["detail"]["after"]);
+    let (was, is) = (
+        &returned[3]["detail"]["before"],
+        &returned[3]["detail"]["after"],
+    );
     assert_eq!(
         was,
         &json!({"authentication": {"method": "client_secret_basic"}}),
@@ -85,13 +82,14 @@ async fn client_changes_are_audited_without_key_material(database: Database) {
         &json!({"authentication": {"method": "private_key_jwt"}}),
         "{database:?}"
     );
-    assert_eq!(told[6]["detail"]["before"]["name"], "Library");
+    assert_eq!(returned[6]["detail"]["before"]["name"], "Library");
     assert!(
-        told.iter()
+        returned
+            .iter()
             .all(|entry| entry["actor"]["kind"] == "admin_token"),
-        "{told:?}"
+        "{returned:?}"
     );
-    let all = format!("{told:?}");
+    let all = format!("{returned:?}");
     let secret = secret["client_secret"].text();
     let modulus = keyed["jwks"]["keys"][0].members().values();
     for hidden in modulus
@@ -110,11 +108,7 @@ async fn client_changes_are_audited_without_key_material(database: Database) {
 
 #[both_databases]
 async fn service_provider_and_certificate_changes_are_audited(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let body = json!({
         "protocol": "saml", "name": "Wiki", "entity_id": "https://wiki.example/saml",
         "acs": [{"url": "https://wiki.example/acs"}],
@@ -155,7 +149,7 @@ async fn service_provider_and_certificate_changes_are_audited(database: Database
         json!({"metadata": metadata, "apply": true}),
     )
     .await;
-    let told = about(&host, &application).await;
+    let returned = about(&host, &application).await;
     let expected = [
         "application.created",
         "application.changed",
@@ -164,28 +158,24 @@ async fn service_provider_and_certificate_changes_are_audited(database: Database
         "certificate.withdrawn",
         "application.metadata-applied",
     ];
-    assert_eq!(events(&told), expected, "{database:?}");
+    assert_eq!(events(&returned), expected, "{database:?}");
     assert_eq!(
-        told[1]["detail"]["after"],
+        returned[1]["detail"]["after"],
         json!({"clock_skew": 30}),
         "{:?}",
-        told[1]
+        returned[1]
     );
-    assert_eq!(told[3]["detail"], json!({"certificate": next["id"]}));
+    assert_eq!(returned[3]["detail"], json!({"certificate": next["id"]}));
     assert_eq!(
-        told[5]["detail"]["after"]["acs"][0]["url"],
+        returned[5]["detail"]["after"]["acs"][0]["url"],
         "https://wiki.example/other"
     );
-    assert!(!format!("{told:?}").contains("BEGIN"), "{told:?}");
+    assert!(!format!("{returned:?}").contains("BEGIN"), "{returned:?}");
 }
 
 #[both_databases]
 async fn key_and_token_changes_are_audited_by_name_only(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let token = entries(&host, "event=admin-token.created").await;
     assert_eq!(
         (token.len(), &token[0]["actor"]["kind"]),
@@ -193,13 +183,13 @@ async fn key_and_token_changes_are_audited_by_name_only(database: Database) {
         "{database:?}"
     );
     host.user("ada").await;
-    let made = &entries(&host, "event=user.created").await[0];
+    let created = &entries(&host, "event=user.created").await[0];
     assert_eq!(
-        token[0]["detail"]["token"], made["actor"]["id"],
+        token[0]["detail"]["token"], created["actor"]["id"],
         "so it is known who did what with it"
     );
     assert!(!format!("{token:?}").contains(&host.token));
-    let of = format!("actor={}", made["actor"]["id"].text());
+    let of = format!("actor={}", created["actor"]["id"].text());
     assert_eq!(
         events(&entries(&host, &of).await),
         ["user.created"],
@@ -217,10 +207,10 @@ async fn key_and_token_changes_are_audited_by_name_only(database: Database) {
         .await
         .expect("revoked");
     for event in [Event::SigningKeyPublished, Event::SigningKeyRevoked] {
-        let told = entries(&host, &format!("event={}", event.as_str())).await;
-        assert_eq!(told.len(), 1, "{database:?}: {told:?}");
+        let returned = entries(&host, &format!("event={}", event.as_str())).await;
+        assert_eq!(returned.len(), 1, "{database:?}: {returned:?}");
         assert_eq!(
-            told[0]["approval_id"],
+            returned[0]["approval_id"],
             approval.to_string(),
             "which approval allowed it"
         );

@@ -10,7 +10,7 @@ use tokio::process::Command;
 
 use super::tamper;
 use crate::harness::{
-    Database, HostOptions, TestHost, Text, binary, in_time, parse_json, temp_folder, write_file,
+    Database, TestHost, Text, binary, in_time, parse_json, temp_folder, write_file,
 };
 
 /// The command, with settings that name this host's database and master key.
@@ -45,11 +45,7 @@ fn out(output: &Output) -> String {
 
 #[both_databases]
 async fn commands_verify_and_export_the_audit_log(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     host.user("ada").await;
     host.advance(2);
     host.user("grace").await;
@@ -61,9 +57,13 @@ async fn commands_verify_and_export_the_audit_log(database: Database) {
         "{good:?}"
     );
     let good = run(&host, &["audit", "verify", "--json"]).await;
-    let told: Value = parse_json(&out(&good));
+    let returned: Value = parse_json(&out(&good));
     assert_eq!(
-        (&told["valid"], &told["entries"], &told["broken"]),
+        (
+            &returned["valid"],
+            &returned["entries"],
+            &returned["broken"]
+        ),
         (&json!(true), &json!(3), &Value::Null)
     );
 
@@ -116,9 +116,9 @@ async fn commands_verify_and_export_the_audit_log(database: Database) {
     assert_eq!(broken.status.code(), Some(1), "{broken:?}");
     assert!(out(&broken).starts_with("BROKEN: entry 2 ("), "{broken:?}");
     let broken = run(&host, &["audit", "verify", "--json"]).await;
-    let told: Value = parse_json(&out(&broken));
+    let returned: Value = parse_json(&out(&broken));
     assert_eq!(
-        (broken.status.code(), &told["broken"]["kind"]),
+        (broken.status.code(), &returned["broken"]["kind"]),
         (Some(1), &json!("changed"))
     );
 
@@ -167,7 +167,7 @@ async fn a_closed_pipe_is_not_a_failure() {
 async fn config_check_rejects_an_invalid_audit_stream() {
     let folder = temp_folder();
     let file = folder.path().join("assent.toml");
-    for (setting, said) in [
+    for (setting, message) in [
         (
             "file = \"/no/such/folder/audit.jsonl\"",
             "audit.stream.file: /no/such/folder/audit.jsonl: the folder",
@@ -192,6 +192,6 @@ async fn config_check_rejects_an_invalid_audit_stream() {
         let output = in_time(command.output()).await.expect("run");
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{setting}: {error}");
-        assert!(error.contains(said), "{setting}: {error}");
+        assert!(error.contains(message), "{setting}: {error}");
     }
 }

@@ -8,31 +8,27 @@ use assent_test_macros::both_databases;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Database, HostOptions, Json, TestHost, Text};
+use crate::harness::{Database, Json, TestHost, Text};
 
 #[both_databases]
 async fn a_page_has_a_bounded_cost_and_the_next_page_continues(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let applications = [1, 2].map(|byte| Did::from_ed25519(&[byte; 32]));
     let actors = [1, 2].map(|_| TokenId::new(host.host.now(), &SystemEntropy));
-    let made = |event, application: usize, actor: usize| {
+    let created = |event, application: usize, actor: usize| {
         let by = AuditContext::new(Actor::AdminToken(actors[actor]), Origin::NOWHERE);
         entry(&host.host, event, &by).of(applications[application].clone())
     };
     // What is looked for comes first, and much after it that fits one of the filters alone.
     host.host
         .store
-        .append_audit(vec![made(Event::LogoSet, 0, 1)])
+        .append_audit(vec![created(Event::LogoSet, 0, 1)])
         .await
         .expect("kept");
     for _ in 0..110 {
         host.advance(5);
         let entries = (0..200)
-            .map(|number| made(Event::LogoRemoved, number % 2, number % 2))
+            .map(|number| created(Event::LogoRemoved, number % 2, number % 2))
             .collect();
         host.host.store.append_audit(entries).await.expect("kept");
     }

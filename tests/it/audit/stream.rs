@@ -18,7 +18,7 @@ use crate::harness::{
 };
 
 /// Waits until something is so.
-async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+async fn wait_until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let looking = async {
         loop {
             if let Some(found) = look().await {
@@ -42,14 +42,14 @@ fn lines(file: &Path) -> usize {
 }
 
 /// Waits until a file has so many lines.
-async fn until_lines(file: &Path, count: i64) {
+async fn wait_for_lines(file: &Path, count: i64) {
     let count = usize::try_from(count).expect("few");
-    until("lines", async || (lines(file) >= count).then_some(())).await;
+    wait_until("lines", async || (lines(file) >= count).then_some(())).await;
 }
 
 /// Waits until it is noted that a stream has come to the last entry.
-async fn until_noted(host: &TestHost, stream: &str) {
-    until("noted", async || {
+async fn wait_for_entry(host: &TestHost, stream: &str) {
+    wait_until("noted", async || {
         let (seq, head) = host.host.store.audit_stream(stream).await.expect("read");
         (seq == Some(head)).then_some(())
     })
@@ -93,7 +93,7 @@ async fn a_stream_file_has_each_entry_and_may_be_rotated(database: Database) {
         host.user(name).await;
     }
     let first = head(&host).await;
-    until_lines(&file, first).await;
+    wait_for_lines(&file, first).await;
     assert_eq!(
         std::fs::metadata(&file)
             .expect("a file")
@@ -105,12 +105,12 @@ async fn a_stream_file_has_each_entry_and_may_be_rotated(database: Database) {
     let moved = folder.path().join("audit.jsonl.1");
     std::fs::rename(&file, &moved).expect("moved");
     host.user("d").await;
-    until_lines(&file, head(&host).await - first).await;
+    wait_for_lines(&file, head(&host).await - first).await;
 
     // It goes on after a restart, where it was; what it has told but not yet noted it would tell again.
     host.user("e").await;
-    until_lines(&file, head(&host).await - first).await;
-    until_noted(&host, "file").await;
+    wait_for_lines(&file, head(&host).await - first).await;
+    wait_for_entry(&host, "file").await;
     let (_, running, base) = {
         host.stop().await;
         host.advance(31);
@@ -138,7 +138,7 @@ async fn a_stream_file_has_each_entry_and_may_be_rotated(database: Database) {
         .await
         .expect("read")
         .1;
-    until_lines(&file, last - first).await;
+    wait_for_lines(&file, last - first).await;
     let all = read_file(&moved) + &read_file(&file);
     let verdict = verify_export(all.as_bytes()).expect("readable");
     assert_eq!(
@@ -159,18 +159,18 @@ async fn one_instance_streams_at_a_time_and_another_takes_over() {
     let folder = temp_folder();
     let file = folder.path().join("audit.jsonl");
     let settings = format!("[audit.stream]\nfile = \"{}\"", file.display());
-    let wish = HostOptions {
+    let options = HostOptions {
         database: Database::Postgres,
         settings: &settings,
         ..HostOptions::default()
     };
-    let mut host = TestHost::start_with(wish).await;
-    let (_, running, base) = host.second(wish).await;
+    let mut host = TestHost::start_with(options).await;
+    let (_, running, base) = host.second(options).await;
     for number in 0..20 {
         host.user(&format!("user{number}")).await;
     }
     let first = head(&host).await;
-    until_lines(&file, first).await;
+    wait_for_lines(&file, first).await;
     assert_eq!(
         lines(&file),
         usize::try_from(first).expect("few"),
@@ -188,7 +188,7 @@ async fn one_instance_streams_at_a_time_and_another_takes_over() {
             .status()
             .is_success()
     );
-    until_lines(&file, first + 1).await;
+    wait_for_lines(&file, first + 1).await;
     running.stop().await;
 }
 
@@ -197,11 +197,7 @@ async fn syslog_over_udp_receives_each_entry_after_an_outage() {
     let mut receiver = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
     let address = receiver.local_addr().expect("an address");
     let settings = format!("[audit.stream]\nsyslog = \"udp://{address}\"");
-    let host = TestHost::start_with(HostOptions {
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(&settings).await;
     host.user("a").await;
     let mut seqs = Vec::new();
     let mut buffer = vec![0; 70_000];
@@ -217,9 +213,9 @@ async fn syslog_over_udp_receives_each_entry_after_an_outage() {
     drop(receiver);
     // Nobody is told that the first of these is lost; it is found when the second is sent.
     host.user("b").await;
-    until_noted(&host, "syslog").await;
+    wait_for_entry(&host, "syslog").await;
     host.user("c").await;
-    until("it is noticed", async || {
+    wait_until("it is noticed", async || {
         (host.host.audit_streams.faring()["syslog"].up == Some(false)).then_some(())
     })
     .await;
@@ -227,7 +223,7 @@ async fn syslog_over_udp_receives_each_entry_after_an_outage() {
     first(&mut receiver, &mut seqs, head(&host).await).await;
     assert_whole(&seqs, head(&host).await);
     let back = async || (host.host.audit_streams.faring()["syslog"].up == Some(true)).then_some(());
-    until("it is up again", back).await;
+    wait_until("it is up again", back).await;
 }
 
 /// The messages that come by one connection, each after its length.
@@ -275,7 +271,7 @@ async fn syslog_over_tcp_receives_each_entry_after_an_outage_without_delaying_re
     for name in ["b", "c", "d"] {
         in_time(host.user(name)).await;
     }
-    until("it is noticed", async || {
+    wait_until("it is noticed", async || {
         (host.host.audit_streams.faring()["syslog"].up == Some(false)).then_some(())
     })
     .await;
@@ -299,14 +295,14 @@ async fn syslog_over_tcp_receives_each_entry_after_an_outage_without_delaying_re
         .apply_retention(retention, later)
         .await
         .expect("swept");
-    let kept = host.host.store.audit_records(0, 100).await.expect("read");
-    assert!(kept.len() >= 3, "{database:?}: {}", kept.len());
+    let stored = host.host.store.audit_records(0, 100).await.expect("read");
+    assert!(stored.len() >= 3, "{database:?}: {}", stored.len());
 
     let listener = TcpListener::bind(address).await.expect("the port");
     let (stream, _) = in_time(listener.accept()).await.expect("a connection");
     counted(stream, &mut seqs, head(&host).await).await;
     assert_whole(&seqs, head(&host).await);
-    until_noted(&host, "syslog").await;
+    wait_for_entry(&host, "syslog").await;
     host.host
         .store
         .apply_retention(retention, later)
@@ -330,11 +326,7 @@ async fn syslog_over_local_stream_and_datagram_sockets() {
     let path = folder.path().join("log");
     let settings = format!("[audit.stream]\nsyslog = \"unix://{}\"", path.display());
     let receiver = UnixDatagram::bind(&path).expect("a socket");
-    let host = TestHost::start_with(HostOptions {
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(&settings).await;
     host.user("a").await;
     let mut seqs = Vec::new();
     let mut buffer = vec![0; 70_000];
@@ -347,7 +339,7 @@ async fn syslog_over_local_stream_and_datagram_sockets() {
     drop(receiver);
     std::fs::remove_file(&path).expect("removed");
     host.user("b").await;
-    until("it is noticed", async || {
+    wait_until("it is noticed", async || {
         (host.host.audit_streams.faring()["syslog"].up == Some(false)).then_some(())
     })
     .await;
@@ -367,13 +359,9 @@ async fn an_unreachable_receiver_appears_in_the_metrics() {
         secret.display(),
         folder.path().join("nobody").display()
     );
-    let host = TestHost::start_with(HostOptions {
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(&settings).await;
     host.user("ada").await;
-    until("it is seen", async || {
+    wait_until("it is seen", async || {
         let request = http_client().get(format!("{}/metrics", host.base));
         let answer = request
             .bearer_auth("a-secret-of-the-operator")

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::channel;
 use super::vendor::Vendor;
-use crate::harness::{Database, HostOptions, TestHost, Text, id, plugins};
+use crate::harness::{Database, TestHost, Text, id, plugins};
 
 #[both_databases]
 async fn an_administrator_sets_the_external_authenticator_of_a_user(database: Database) {
@@ -15,12 +15,7 @@ async fn an_administrator_sets_the_external_authenticator_of_a_user(database: Da
         + &vendor.channel("other", "")
         + &channel("web-push", "web-push", "");
     let settings = plugins(&entries);
-    let host = TestHost::start_with(HostOptions {
-        plugins: &settings,
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&settings, database).await;
     let ada = host.user("ada").await;
     let path = format!("/users/{}/external-authenticators", id(&ada));
     let put = async |channel: &str, body: Value| {
@@ -49,7 +44,7 @@ async fn an_administrator_sets_the_external_authenticator_of_a_user(database: Da
     );
     let both = json!([{"channel": "other", "identifier": "ada"}, {"channel": "vendor", "identifier": "ä".repeat(512)}]);
     assert_eq!(list().await, both);
-    for (channel, body, status, said) in [
+    for (channel, body, status, message) in [
         (
             "web-push",
             json!({"identifier": "ada"}),
@@ -90,7 +85,10 @@ async fn an_administrator_sets_the_external_authenticator_of_a_user(database: Da
     ] {
         let (given, problem) = put(channel, body.clone()).await;
         assert_eq!(given.as_u16(), status, "{channel} {body} {problem}");
-        assert!(problem["detail"].text().contains(said), "{body} {problem}");
+        assert!(
+            problem["detail"].text().contains(message),
+            "{body} {problem}"
+        );
     }
     assert_eq!(list().await, both);
     let remove = async || {

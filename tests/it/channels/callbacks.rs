@@ -7,17 +7,18 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use super::vendor::Vendor;
-use super::{call_back, known_as, moved_on, path_of, question};
+use super::{add_external_authenticator, call_back, next_page, path_of, question};
 use crate::harness::{
-    Ada, Body, Browser, Database, HostOptions, Page, Respond, TestHost, Text, http_client, plugins,
+    Body, Browser, Database, HostOptions, Page, Respond, TestHost, TestUser, Text, http_client,
+    plugins,
 };
 
 /// A poll that nobody sees in a test whose clock stands still.
 const LONG: u32 = 30_000;
 
-struct Asked {
+struct PendingRequest {
     host: TestHost,
-    ada: Ada,
+    ada: TestUser,
     waiting: Page,
     question: Value,
     callback: String,
@@ -25,20 +26,15 @@ struct Asked {
 }
 
 /// Ada waits for a vendor that wants to call back.
-async fn asked(vendor: &Vendor, database: Database) -> Asked {
+async fn requested(vendor: &Vendor, database: Database) -> PendingRequest {
     let settings = plugins(&vendor.channel("vendor", ""));
-    let host = TestHost::start_with(HostOptions {
-        plugins: &settings,
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&settings, database).await;
     let ada = host.ada().await;
-    known_as(&host, &ada, "vendor", "ada@vendor").await;
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    add_external_authenticator(&host, &ada, "vendor", "ada@vendor").await;
+    let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let question = question(&host, vendor, "ada@vendor").await;
     let callback = path_of(question["callback_url"].text());
-    Asked {
+    PendingRequest {
         host,
         ada,
         waiting,
@@ -48,23 +44,23 @@ async fn asked(vendor: &Vendor, database: Database) -> Asked {
     }
 }
 
-fn news(question: &Value) -> String {
+fn callbacks(question: &Value) -> String {
     json!({"request_id": question["request_id"], "status": "approved"}).to_string()
 }
 
 #[tokio::test]
 async fn a_callback_triggers_a_poll_and_decides_nothing() {
     let vendor = Vendor::start(LONG).await;
-    let it = asked(&vendor, Database::Sqlite).await;
+    let it = requested(&vendor, Database::Sqlite).await;
     // The vendor's callback says that the person approved, and the vendor says otherwise when it is asked.
     assert_eq!(
-        call_back(&it.host.base, &it.callback, news(&it.question)).await,
+        call_back(&it.host.base, &it.callback, callbacks(&it.question)).await,
         StatusCode::NO_CONTENT
     );
     vendor.polled(&it.question, 1).await;
     assert_eq!(it.waiting.again().await.number(), it.waiting.number());
     vendor.answer(&it.question, "approved");
-    super::until("the answer was taken", async || {
+    super::wait_until("the answer was taken", async || {
         let next = it
             .host
             .host
@@ -77,11 +73,11 @@ async fn a_callback_triggers_a_poll_and_decides_nothing() {
     })
     .await;
     assert_eq!(
-        call_back(&it.host.base, &it.callback, news(&it.question)).await,
+        call_back(&it.host.base, &it.callback, callbacks(&it.question)).await,
         StatusCode::NO_CONTENT
     );
     assert!(
-        moved_on(&it.waiting)
+        next_page(&it.waiting)
             .await
             .parameter("code")
             .starts_with("ac_")
@@ -96,20 +92,20 @@ async fn a_callback_triggers_a_poll_and_decides_nothing() {
 #[both_databases]
 async fn a_callback_may_reach_another_instance(database: Database) {
     let vendor = Vendor::start(LONG).await;
-    let it = asked(&vendor, database).await;
-    let wish = HostOptions {
+    let it = requested(&vendor, database).await;
+    let options = HostOptions {
         plugins: &it.settings,
         database,
         ..HostOptions::default()
     };
-    let (_, other, base) = it.host.second(wish).await;
+    let (_, other, base) = it.host.second(options).await;
     vendor.answer(&it.question, "approved");
     assert_eq!(
-        call_back(&base, &it.callback, news(&it.question)).await,
+        call_back(&base, &it.callback, callbacks(&it.question)).await,
         StatusCode::NO_CONTENT
     );
     assert!(
-        moved_on(&it.waiting)
+        next_page(&it.waiting)
             .await
             .parameter("code")
             .starts_with("ac_")
@@ -120,39 +116,39 @@ async fn a_callback_may_reach_another_instance(database: Database) {
 #[tokio::test]
 async fn a_restart_between_begin_and_callback_loses_nothing() {
     let vendor = Vendor::start(LONG).await;
-    let mut it = asked(&vendor, Database::Sqlite).await;
+    let mut it = requested(&vendor, Database::Sqlite).await;
     it.host.stop().await;
-    let wish = HostOptions {
+    let options = HostOptions {
         plugins: &it.settings,
         ..HostOptions::default()
     };
-    let (_, restarted, base) = it.host.second(wish).await;
+    let (_, restarted, base) = it.host.second(options).await;
     vendor.answer(&it.question, "approved");
     let page = it.waiting.browser().at(&base).get(&it.waiting.path()).await;
     assert_eq!(page.number(), it.waiting.number());
     assert_eq!(
-        call_back(&base, &it.callback, news(&it.question)).await,
+        call_back(&base, &it.callback, callbacks(&it.question)).await,
         StatusCode::NO_CONTENT
     );
-    assert!(moved_on(&page).await.parameter("code").starts_with("ac_"));
+    assert!(next_page(&page).await.parameter("code").starts_with("ac_"));
     restarted.stop().await;
 }
 
 #[tokio::test]
 async fn late_and_replayed_callbacks_change_nothing() {
     let vendor = Vendor::start(LONG).await;
-    let it = asked(&vendor, Database::Sqlite).await;
+    let it = requested(&vendor, Database::Sqlite).await;
     vendor.answer(&it.question, "denied");
-    let several = (0..8).map(|_| call_back(&it.host.base, &it.callback, news(&it.question)));
+    let several = (0..8).map(|_| call_back(&it.host.base, &it.callback, callbacks(&it.question)));
     for status in futures_util::future::join_all(several).await {
         assert_eq!(status, StatusCode::NO_CONTENT);
     }
-    assert_eq!(moved_on(&it.waiting).await.outcome(), "denied");
+    assert_eq!(next_page(&it.waiting).await.outcome(), "denied");
     let polls = vendor.polls(&it.question);
     vendor.answer(&it.question, "approved");
     for _ in 0..3 {
         assert_eq!(
-            call_back(&it.host.base, &it.callback, news(&it.question)).await,
+            call_back(&it.host.base, &it.callback, callbacks(&it.question)).await,
             StatusCode::NO_CONTENT
         );
     }
@@ -161,15 +157,18 @@ async fn late_and_replayed_callbacks_change_nothing() {
     assert_eq!(vendor.polls(&it.question), polls);
     // After the two minutes as well. The denial began a pause.
     it.host.advance(30);
-    let waiting = it.ada.ask(&Browser::new(&it.host.base), &[]).await;
+    let waiting = it
+        .ada
+        .begin_sign_in(&Browser::new(&it.host.base), &[])
+        .await;
     let question = question(&it.host, &vendor, "ada@vendor").await;
     it.host.advance(120);
     vendor.answer(&question, "approved");
     assert_eq!(
-        call_back(&it.host.base, &it.callback, news(&question)).await,
+        call_back(&it.host.base, &it.callback, callbacks(&question)).await,
         StatusCode::NO_CONTENT
     );
-    super::until("taken back", async || vendor.cancelled(&question) == 1).await;
+    super::wait_until("taken back", async || vendor.cancelled(&question) == 1).await;
     assert_eq!(
         (waiting.again().await.outcome(), vendor.polls(&question)),
         ("expired".to_owned(), 0)
@@ -180,20 +179,16 @@ async fn late_and_replayed_callbacks_change_nothing() {
 async fn a_channel_receives_no_callbacks_for_other_channels() {
     let (vendor, other) = (Vendor::start(LONG).await, Vendor::start(LONG).await);
     let settings = plugins(&(vendor.channel("vendor", "") + &other.channel("other", "")));
-    let host = TestHost::start_with(HostOptions {
-        plugins: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&settings).await;
     let application = host.web_application().await;
     let (ada, eve) = (
-        host.person("ada", application.clone()).await,
-        host.person("eve", application).await,
+        host.user_with_account("ada", application.clone()).await,
+        host.user_with_account("eve", application).await,
     );
-    known_as(&host, &ada, "vendor", "ada@vendor").await;
-    known_as(&host, &eve, "other", "eve@other").await;
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
-    eve.ask(&Browser::new(&host.base), &[]).await;
+    add_external_authenticator(&host, &ada, "vendor", "ada@vendor").await;
+    add_external_authenticator(&host, &eve, "other", "eve@other").await;
+    let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
+    eve.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let (question, others) = (
         question(&host, &vendor, "ada@vendor").await,
         question(&host, &other, "eve@other").await,
@@ -202,12 +197,12 @@ async fn a_channel_receives_no_callbacks_for_other_channels() {
     assert_ne!(address(&question), address(&others));
     vendor.answer(&question, "approved");
     assert_eq!(
-        call_back(&host.base, &address(&others), news(&question)).await,
+        call_back(&host.base, &address(&others), callbacks(&question)).await,
         StatusCode::NO_CONTENT
     );
     // Its own request is asked for, so there was time for the other as well.
     assert_eq!(
-        call_back(&host.base, &address(&others), news(&others)).await,
+        call_back(&host.base, &address(&others), callbacks(&others)).await,
         StatusCode::NO_CONTENT
     );
     other.polled(&others, 1).await;
@@ -220,14 +215,14 @@ async fn a_channel_receives_no_callbacks_for_other_channels() {
 #[tokio::test]
 async fn a_callback_response_does_not_reveal_whether_a_request_exists() {
     let vendor = Vendor::start(LONG).await;
-    let it = asked(&vendor, Database::Sqlite).await;
+    let it = requested(&vendor, Database::Sqlite).await;
     let answer = async |path: &str, body: String| {
         let url = format!("{}{path}", it.host.base);
         let answer = http_client().post(url).body(body).response().await;
         let length = answer.headers().len();
         (answer.status(), length, answer.read_text().await)
     };
-    let good = answer(&it.callback, news(&it.question)).await;
+    let good = answer(&it.callback, callbacks(&it.question)).await;
     assert_eq!((good.0, good.2.as_str()), (StatusCode::NO_CONTENT, ""));
     for body in [
         "",
@@ -263,7 +258,7 @@ async fn a_callback_response_does_not_reveal_whether_a_request_exists() {
         assert_eq!(
             answer(
                 &format!("/approvals/callbacks/{unknown}"),
-                news(&it.question)
+                callbacks(&it.question)
             )
             .await
             .0,

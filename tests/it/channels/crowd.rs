@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::harness::{Parsed, crowd, slow_vendor};
+use crate::harness::{Parsed, slow_vendor, vendor_load};
 
 /// Tells the test that it runs in a process of its own, and at which port the vendor is.
 const VENDOR: &str = "ASSENT_TEST_VENDOR";
@@ -14,8 +14,11 @@ const SPARE: usize = 24;
 #[tokio::test]
 async fn five_hundred_pending_vendor_requests_block_no_thread() {
     if let Ok(port) = std::env::var(VENDOR) {
-        let crowd = crowd(500, port.parsed()).await;
-        assert!(crowd.threads.1 <= crowd.threads.0 + SPARE, "{crowd:?}");
+        let vendor_load = vendor_load(500, port.parsed()).await;
+        assert!(
+            vendor_load.threads.1 <= vendor_load.threads.0 + SPARE,
+            "{vendor_load:?}"
+        );
         return;
     }
     let port = slow_vendor().await;
@@ -29,9 +32,9 @@ async fn five_hundred_pending_vendor_requests_block_no_thread() {
             .expect("a process")
     });
     let alone = alone.await.expect("an end");
-    let told = String::from_utf8_lossy(&alone.stdout);
+    let returned = String::from_utf8_lossy(&alone.stdout);
     assert!(
-        alone.status.success() && told.contains("1 passed"),
-        "{told}"
+        alone.status.success() && returned.contains("1 passed"),
+        "{returned}"
     );
 }

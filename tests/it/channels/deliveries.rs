@@ -17,7 +17,7 @@ use assent_store::{
 };
 
 use crate::harness::{Database, open_store};
-use crate::store::{Fixture, NOW, ada, approval, asked, fixture, login, noted, request};
+use crate::store::{Fixture, NOW, ada, approval, audited, fixture, login, request, requested};
 
 const LEASE: Duration = Duration::from_secs(35);
 const SECOND: Duration = Duration::from_secs(1);
@@ -29,14 +29,14 @@ fn vendor() -> Recipient {
 }
 
 /// An administrator says that the channel's vendor knows the person by this.
-async fn known_as(store: &Store, person: &User, channel: &str, address: &str) {
+async fn add_external_authenticator(store: &Store, user: &User, channel: &str, address: &str) {
     let address = ExternalAuthenticator {
         channel: channel.to_owned(),
         identifier: address.to_owned(),
     };
     assert!(
         store
-            .set_external_authenticator(person.id, address, Vec::new(), None, NOW)
+            .set_external_authenticator(user.id, address, Vec::new(), None, NOW)
             .await
             .expect("set")
     );
@@ -79,9 +79,9 @@ async fn claimed(store: &Store, channel: &str, after: u64) -> Vec<DeliveryId> {
 #[both_databases]
 async fn one_instance_owns_a_delivery_at_a_time_and_another_takes_over(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
-    let (person, _) = ada(store).await;
-    let asked = asked(store, Some(&person), "ada").await;
-    let kept = delivery(store, asked.id, "vendor", vendor()).await;
+    let (user, _) = ada(store).await;
+    let requested = requested(store, Some(&user), "ada").await;
+    let stored = delivery(store, requested.id, "vendor", vendor()).await;
     assert_eq!(
         store.next_delivery().await.expect("read"),
         Some(NOW + SECOND)
@@ -102,12 +102,12 @@ async fn one_instance_owns_a_delivery_at_a_time_and_another_takes_over(database:
             .iter()
             .map(|leased| &leased.delivery)
             .collect::<Vec<_>>(),
-        [&kept]
+        [&stored]
     );
     assert_eq!(claimed(store, "vendor", 30).await, [], "it is taken");
     assert_eq!(
         claimed(store, "vendor", 36).await,
-        [kept.id],
+        [stored.id],
         "whoever had it stopped"
     );
     // Whoever comes back late gives nothing back that is another's now.
@@ -116,17 +116,17 @@ async fn one_instance_owns_a_delivery_at_a_time_and_another_takes_over(database:
         .await
         .expect("released");
     assert_eq!(claimed(store, "vendor", 37).await, []);
-    assert!(store.end_delivery(kept.id).await.expect("ended"));
-    assert!(!store.end_delivery(kept.id).await.expect("ended"), "once");
+    assert!(store.end_delivery(stored.id).await.expect("ended"));
+    assert!(!store.end_delivery(stored.id).await.expect("ended"), "once");
 }
 
 #[both_databases]
 async fn concurrent_instances_claim_each_delivery_once(database: Database) {
     let fixture = Arc::new(fixture(database).await);
-    let (person, _) = ada(&fixture.store).await;
-    let asked = asked(&fixture.store, Some(&person), "ada").await;
+    let (user, _) = ada(&fixture.store).await;
+    let requested = requested(&fixture.store, Some(&user), "ada").await;
     for _ in 0..30 {
-        delivery(&fixture.store, asked.id, "vendor", vendor()).await;
+        delivery(&fixture.store, requested.id, "vendor", vendor()).await;
     }
     // Stores of their own, as hosts have.
     let mut stores = Vec::new();
@@ -150,16 +150,16 @@ async fn concurrent_instances_claim_each_delivery_once(database: Database) {
 #[both_databases]
 async fn a_callback_during_a_poll_triggers_another_poll(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
-    let (person, phone) = ada(store).await;
-    let asked = asked(store, Some(&person), "ada").await;
-    let kept = delivery(store, asked.id, "vendor", vendor()).await;
-    let to_phone = delivery(store, asked.id, "push", Recipient::Device(phone.id)).await;
+    let (user, device) = ada(store).await;
+    let requested = requested(store, Some(&user), "ada").await;
+    let stored = delivery(store, requested.id, "vendor", vendor()).await;
+    let to_phone = delivery(store, requested.id, "push", Recipient::Device(device.id)).await;
     let leased = store
         .claim_deliveries("vendor", 1, LEASE, NOW + SECOND)
         .await
         .expect("claimed");
     let news = async |channel: &str, after: u64| {
-        let ids = [asked.id, ApprovalId::new(NOW, &SystemEntropy)];
+        let ids = [requested.id, ApprovalId::new(NOW, &SystemEntropy)];
         store
             .expedite_deliveries(channel, &ids, NOW + Duration::from_secs(after))
             .await
@@ -177,27 +177,27 @@ async fn a_callback_during_a_poll_triggers_another_poll(database: Database) {
         .release_delivery(&leased[0], NOW + Duration::from_secs(30))
         .await
         .expect("released");
-    assert_eq!(claimed(store, "vendor", 3).await, [kept.id]);
+    assert_eq!(claimed(store, "vendor", 3).await, [stored.id]);
     assert_eq!(claimed(store, "push", 1).await, [to_phone.id]);
 }
 
 #[both_databases]
 async fn a_decided_request_is_completed_at_once_and_begins_no_delivery(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
-    let (person, phone) = ada(store).await;
+    let (user, device) = ada(store).await;
     let approve = DeviceAnswer::Approve {
-        device: phone.id,
+        device: device.id,
         amr: vec![Amr::Swk],
         passkey: None,
     };
     for how in ["answer", "number", "cancel", "replace"] {
-        let asked_first = asked(store, Some(&person), "ada").await;
-        let kept = delivery(store, asked_first.id, how, vendor()).await;
+        let first_request = requested(store, Some(&user), "ada").await;
+        let stored = delivery(store, first_request.id, how, vendor()).await;
         assert_eq!(claimed(store, how, 0).await, []);
         match how {
             "answer" => {
                 let answer = store
-                    .answer_approval(asked_first.id, approve.clone(), noted(&[]), NOW)
+                    .answer_approval(first_request.id, approve.clone(), audited(&[]), NOW)
                     .await
                     .expect("answered");
                 assert_eq!(answer, AnswerOutcome::Counted);
@@ -205,32 +205,32 @@ async fn a_decided_request_is_completed_at_once_and_begins_no_delivery(database:
             "number" => {
                 for number in [b"41", b"43", b"44"] {
                     let wrong = DeviceAnswer::NumberMismatch {
-                        device: phone.id,
+                        device: device.id,
                         number: Digest::of(number),
                     };
                     store
-                        .answer_approval(asked_first.id, wrong, noted(&[]), NOW)
+                        .answer_approval(first_request.id, wrong, audited(&[]), NOW)
                         .await
                         .expect("answered");
                 }
             }
             "cancel" => store
-                .cancel_approval(asked_first.id, NOW)
+                .cancel_approval(first_request.id, NOW)
                 .await
                 .expect("cancelled"),
-            _ => drop(asked(store, Some(&person), "ada").await),
+            _ => drop(requested(store, Some(&user), "ada").await),
         }
-        assert_eq!(claimed(store, how, 0).await, [kept.id], "{how}");
+        assert_eq!(claimed(store, how, 0).await, [stored.id], "{how}");
         let late = Delivery {
             id: DeliveryId::new(NOW, &SystemEntropy),
-            ..kept
+            ..stored
         };
         assert!(
             !store.add_delivery(late, NOW, NOW).await.expect("asked"),
             "{how}"
         );
     }
-    let expired = asked(store, Some(&person), "ada").await;
+    let expired = requested(store, Some(&user), "ada").await;
     let late = Delivery {
         id: DeliveryId::new(NOW, &SystemEntropy),
         approval: expired.id,
@@ -249,9 +249,9 @@ async fn a_decided_request_is_completed_at_once_and_begins_no_delivery(database:
 #[both_databases]
 async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
-    let (person, phone) = ada(store).await;
+    let (user, device) = ada(store).await;
     for channel in ["vendor", "other", "push"] {
-        known_as(store, &person, channel, "ada@vendor").await;
+        add_external_authenticator(store, &user, channel, "ada@vendor").await;
     }
     let stage = async |id| {
         store
@@ -263,13 +263,13 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
     };
     let rule = async |delivery: DeliveryId, ruling, now| {
         store
-            .rule_on_approval(delivery, ruling, noted(&[]), now)
+            .rule_on_approval(delivery, ruling, audited(&[]), now)
             .await
             .expect("ruled")
     };
     // On its way to a device: no word decides it.
-    let first = asked(store, Some(&person), "ada").await;
-    let to_phone = delivery(store, first.id, "push", Recipient::Device(phone.id)).await;
+    let first = requested(store, Some(&user), "ada").await;
+    let to_phone = delivery(store, first.id, "push", Recipient::Device(device.id)).await;
     assert!(!rule(to_phone.id, Ruling::Approved, NOW).await);
     // After its time.
     let late = delivery(store, first.id, "vendor", vendor()).await;
@@ -282,31 +282,31 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
     let suspended = delivery(store, first.id, "vendor", vendor()).await;
     let update = async |user: User| {
         let state = user.state;
-        let kept = store
+        let stored = store
             .update_user(user, state, Vec::new())
             .await
             .expect("updated");
-        assert_eq!(kept, UserUpdateOutcome::Done);
+        assert_eq!(stored, UserUpdateOutcome::Done);
     };
     update(User {
         state: LifecycleState::Suspended,
-        ..person.clone()
+        ..user.clone()
     })
     .await;
     assert!(!rule(suspended.id, Ruling::Approved, NOW).await);
     update(User {
         version: 2,
-        ..person.clone()
+        ..user.clone()
     })
     .await;
     // A name that is nobody's.
-    let nobodys = asked(store, None, "nobody").await;
+    let nobodys = requested(store, None, "nobody").await;
     let to_nobody = delivery(store, nobodys.id, "vendor", vendor()).await;
     assert!(!rule(to_nobody.id, Ruling::Approved, NOW).await);
     // Once a newer request of the same browser took its place.
-    let replaced = asked(store, Some(&person), "ada@example.org").await;
+    let replaced = requested(store, Some(&user), "ada@example.org").await;
     let older = delivery(store, replaced.id, "vendor", vendor()).await;
-    let newer = asked_later(store, &person).await;
+    let newer = requested_later(store, &user).await;
     assert!(!rule(older.id, Ruling::Approved, NOW).await);
     assert_eq!(stage(replaced.id).await, ApprovalStage::Replaced);
     // For itself, and once.
@@ -322,23 +322,23 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
         }
     );
     // By an address that was changed or withdrawn meanwhile.
-    let asked = asked_later(store, &person).await;
-    let by_old = delivery(store, asked, "vendor", vendor()).await;
-    known_as(store, &person, "vendor", "ada.new@vendor").await;
+    let requested = requested_later(store, &user).await;
+    let by_old = delivery(store, requested, "vendor", vendor()).await;
+    add_external_authenticator(store, &user, "vendor", "ada.new@vendor").await;
     assert!(!rule(by_old.id, Ruling::Approved, NOW).await);
-    let by_none = delivery(store, asked, "vendor", vendor()).await;
+    let by_none = delivery(store, requested, "vendor", vendor()).await;
     assert!(
         store
-            .remove_external_authenticator(person.id, "vendor", Vec::new())
+            .remove_external_authenticator(user.id, "vendor", Vec::new())
             .await
             .expect("removed")
     );
     assert!(!rule(by_none.id, Ruling::Approved, NOW).await);
-    assert_eq!(stage(asked).await, ApprovalStage::Requested);
+    assert_eq!(stage(requested).await, ApprovalStage::Requested);
     // The other way to end it.
-    let kept = delivery(store, asked, "other", vendor()).await;
-    assert!(rule(kept.id, Ruling::Denied, NOW).await);
-    assert_eq!(stage(asked).await, ApprovalStage::Denied);
+    let stored = delivery(store, requested, "other", vendor()).await;
+    assert!(rule(stored.id, Ruling::Denied, NOW).await);
+    assert_eq!(stage(requested).await, ApprovalStage::Denied);
     assert_eq!(
         store.next_delivery().await.expect("read"),
         None,
@@ -347,19 +347,19 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
 }
 
 /// A request of the person's by their e-mail address, a moment later.
-async fn asked_later(store: &Store, person: &User) -> ApprovalId {
+async fn requested_later(store: &Store, user: &User) -> ApprovalId {
     let login = login();
     store.insert_login(login.clone()).await.expect("inserted");
     let id = ApprovalId::new(NOW + Duration::from_millis(1), &SystemEntropy);
     let approval = Approval {
         id,
-        ..approval(&login, Some(person), "ada@example.org")
+        ..approval(&login, Some(user), "ada@example.org")
     };
-    let asked = store
-        .request_approval(request(approval, Some(person)))
+    let requested = store
+        .request_approval(request(approval, Some(user)))
         .await
         .expect("requested");
-    assert_eq!(asked, RequestOutcome::Person(person.id));
+    assert_eq!(requested, RequestOutcome::Person(user.id));
     id
 }
 
@@ -367,18 +367,18 @@ async fn asked_later(store: &Store, person: &User) -> ApprovalId {
 async fn of_fifty_concurrent_decisions_by_devices_and_vendors_one_counts(database: Database) {
     let fixture = Arc::new(fixture(database).await);
     let store = &fixture.store;
-    let (person, phone) = ada(store).await;
-    let asked = asked(store, Some(&person), "ada").await;
-    known_as(store, &person, "vendor", "ada@vendor").await;
+    let (user, device) = ada(store).await;
+    let requested = requested(store, Some(&user), "ada").await;
+    add_external_authenticator(store, &user, "vendor", "ada@vendor").await;
     let mut deliveries = Vec::new();
     for _ in 0..50 {
-        deliveries.push(delivery(store, asked.id, "vendor", vendor()).await);
+        deliveries.push(delivery(store, requested.id, "vendor", vendor()).await);
     }
     let mut answers = Vec::new();
     for (n, delivery) in deliveries.into_iter().enumerate() {
         let fixture = Arc::clone(&fixture);
         let verdict = DeviceAnswer::Approve {
-            device: phone.id,
+            device: device.id,
             amr: vec![Amr::Swk],
             passkey: None,
         };
@@ -391,13 +391,13 @@ async fn of_fifty_concurrent_decisions_by_devices_and_vendors_one_counts(databas
                 };
                 fixture
                     .store
-                    .rule_on_approval(delivery.id, ruling, noted(&[]), NOW)
+                    .rule_on_approval(delivery.id, ruling, audited(&[]), NOW)
                     .await
                     .expect("ruled")
             } else {
                 let answer = fixture
                     .store
-                    .answer_approval(asked.id, verdict, noted(&[]), NOW)
+                    .answer_approval(requested.id, verdict, audited(&[]), NOW)
                     .await
                     .expect("answered");
                 answer == AnswerOutcome::Counted
@@ -414,16 +414,16 @@ async fn of_fifty_concurrent_decisions_by_devices_and_vendors_one_counts(databas
 #[both_databases]
 async fn a_vendor_decision_without_letters_is_rejected_after_a_second_request(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
-    let (person, _) = ada(store).await;
-    known_as(store, &person, "vendor", "ada@vendor").await;
+    let (user, _) = ada(store).await;
+    add_external_authenticator(store, &user, "vendor", "ada@vendor").await;
     let typed = async |browser: &[u8], without_binding| {
         let login = login();
         store.insert_login(login.clone()).await.expect("inserted");
-        let approval = approval(&login, Some(&person), "ada");
+        let approval = approval(&login, Some(&user), "ada");
         let request = ApprovalRequest {
             browser: Digest::of(browser),
             without_binding,
-            ..request(approval.clone(), Some(&person))
+            ..request(approval.clone(), Some(&user))
         };
         (
             approval.id,
@@ -431,13 +431,13 @@ async fn a_vendor_decision_without_letters_is_rejected_after_a_second_request(da
         )
     };
     let (one, reached) = typed(b"one", true).await;
-    assert_eq!(reached, RequestOutcome::Person(person.id), "{database:?}");
+    assert_eq!(reached, RequestOutcome::Person(user.id), "{database:?}");
     let carried = delivery(store, one, "vendor", vendor()).await;
     // The second is for an application that no such channel serves: the user could still take one for the other.
     let (two, reached) = typed(b"two", false).await;
     assert_eq!(reached, RequestOutcome::Nobody, "{database:?}");
     let ruled = store
-        .rule_on_approval(carried.id, Ruling::Approved, noted(&[]), NOW + SECOND)
+        .rule_on_approval(carried.id, Ruling::Approved, audited(&[]), NOW + SECOND)
         .await;
     assert!(
         !ruled.expect("read"),
@@ -466,12 +466,12 @@ async fn a_request_beyond_the_limit_of_its_name_ends_a_delegated_request(databas
         ("ada", 29, false, ApprovalStage::Requested),
     ] {
         let Fixture { store, .. } = &fixture(database).await;
-        let (person, _) = ada(store).await;
-        known_as(store, &person, "vendor", "ada@vendor").await;
+        let (user, _) = ada(store).await;
+        add_external_authenticator(store, &user, "vendor", "ada@vendor").await;
         let typed = async |name: &str, browser: &[u8], without_binding| {
             let login = login();
             store.insert_login(login.clone()).await.expect("inserted");
-            let known = Some(&person).filter(|_| name != "eve");
+            let known = Some(&user).filter(|_| name != "eve");
             let approval = approval(&login, known, name);
             let request = ApprovalRequest {
                 browser: Digest::of(browser),
@@ -494,7 +494,7 @@ async fn a_request_beyond_the_limit_of_its_name_ends_a_delegated_request(databas
         let (own, reached) = typed("ada", b"own", without_binding).await;
         assert_eq!(
             reached,
-            RequestOutcome::Person(person.id),
+            RequestOutcome::Person(user.id),
             "{database:?} {name}"
         );
         let carried = delivery(store, own, "vendor", vendor()).await;
@@ -513,7 +513,7 @@ async fn a_request_beyond_the_limit_of_its_name_ends_a_delegated_request(databas
             .stage;
         assert_eq!(stage, expected, "{database:?} {name}");
         let ruled = store
-            .rule_on_approval(carried.id, Ruling::Approved, noted(&[]), NOW + SECOND)
+            .rule_on_approval(carried.id, Ruling::Approved, audited(&[]), NOW + SECOND)
             .await;
         assert_eq!(
             ruled.expect("read"),

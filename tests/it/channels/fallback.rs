@@ -7,14 +7,13 @@ use reqwest::Method;
 use serde_json::Value;
 
 use super::vendor::Vendor;
-use super::{channel, known_as, moved_on, question};
+use super::{add_external_authenticator, channel, next_page, question};
 use crate::harness::{
-    Ada, Browser, Device, HostOptions, TestHost, Text, component, id, plugins, temp_folder,
-    write_file,
+    Browser, Device, TestHost, TestUser, Text, component, id, plugins, temp_folder, write_file,
 };
 
 /// Ada with a phone that is woken at this address.
-pub async fn ada_with_push(host: &TestHost, endpoint: &str) -> Ada {
+pub async fn ada_with_push(host: &TestHost, endpoint: &str) -> TestUser {
     let user = host.user("ada").await;
     let enrolment = host
         .admin_ok(
@@ -23,13 +22,13 @@ pub async fn ada_with_push(host: &TestHost, endpoint: &str) -> Ada {
             Value::Null,
         )
         .await;
-    let phone =
+    let device =
         Device::enrol_with_push(enrolment["link"].text(), "Phone", Some(push(endpoint))).await;
     let application = host.web_application().await;
     let account = host.account(&user, &application).await;
-    Ada {
+    TestUser {
         user,
-        phone,
+        device,
         application,
         account,
     }
@@ -57,20 +56,16 @@ async fn a_user_unknown_to_the_vendor_receives_a_push_message() {
         &format!("http_hosts = [\"localhost:{}\"]", vendor.port),
     );
     let settings = plugins(&(vendor.channel("vendor", "") + &web_push));
-    let host = TestHost::start_with(HostOptions {
-        plugins: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&settings).await;
     let ada = ada_with_push(&host, &format!("http://localhost:{}/push", vendor.port)).await;
-    known_as(&host, &ada, "vendor", "unknown").await;
+    add_external_authenticator(&host, &ada, "vendor", "unknown").await;
     let browser = Browser::new(&host.base);
-    let waiting = ada.ask(&browser, &[]).await;
-    super::until("pushed", async || vendor.pushed() == 1).await;
-    assert_eq!(vendor.begun(), 1);
+    let waiting = ada.begin_sign_in(&browser, &[]).await;
+    super::wait_until("pushed", async || vendor.pushed() == 1).await;
+    assert_eq!(vendor.started(), 1);
     ada.approve(&waiting).await;
     assert!(
-        moved_on(&waiting)
+        next_page(&waiting)
             .await
             .parameter("code")
             .starts_with("ac_")
@@ -98,47 +93,43 @@ async fn the_next_channel_is_tried_only_if_one_does_not_begin() {
     ]
     .concat();
     let settings = plugins(&entries);
-    let host = TestHost::start_with(HostOptions {
-        plugins: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&settings).await;
     let ada = host.ada().await;
-    known_as(&host, &ada, "second", "ada").await;
+    add_external_authenticator(&host, &ada, "second", "ada").await;
     // The same browser each time: a request of another one would end the pending request.
     let browser = Browser::new(&host.base);
     let ask = async || {
-        ada.ask(&browser, &[]).await;
+        ada.begin_sign_in(&browser, &[]).await;
     };
     // Without an address nobody is asked.
     ask().await;
     second.question("ada").await;
-    assert_eq!(first.begun(), 0);
-    known_as(&host, &ada, "hostile", "whoever").await;
+    assert_eq!(first.started(), 0);
+    add_external_authenticator(&host, &ada, "hostile", "whoever").await;
     for (n, address) in ["unknown", "broken", "garbage", "redirect", "hangs"]
         .iter()
         .enumerate()
     {
-        known_as(&host, &ada, "first", address).await;
+        add_external_authenticator(&host, &ada, "first", address).await;
         ask().await;
         second.question("ada").await;
-        assert_eq!(first.begun(), n + 1, "{address}");
+        assert_eq!(first.started(), n + 1, "{address}");
     }
-    let begun = second.begun();
-    known_as(&host, &ada, "first", "ada").await;
-    let waiting = ada.ask(&browser, &[]).await;
+    let started = second.started();
+    add_external_authenticator(&host, &ada, "first", "ada").await;
+    let waiting = ada.begin_sign_in(&browser, &[]).await;
     let question = question(&host, &first, "ada").await;
     first.answer(&question, "approved");
     host.advance(1);
     assert!(
-        moved_on(&waiting)
+        next_page(&waiting)
             .await
             .parameter("code")
             .starts_with("ac_")
     );
     assert_eq!(
-        second.begun(),
-        begun,
+        second.started(),
+        started,
         "the second is not asked where the first begins"
     );
 }
@@ -151,27 +142,23 @@ async fn a_sign_in_succeeds_although_no_channel_begins() {
         .channel("vendor", "")
         .replace(r#"http_timeout = "1s""#, r#"http_timeout = "60s""#);
     let settings = plugins(&(patient + &web_push));
-    let host = TestHost::start_with(HostOptions {
-        plugins: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&settings).await;
     let ada = ada_with_push(&host, "http://push.example/push").await;
     for address in ["broken", "hangs"] {
-        known_as(&host, &ada, "vendor", address).await;
-        let asked = std::time::Instant::now();
-        let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+        add_external_authenticator(&host, &ada, "vendor", address).await;
+        let requested = std::time::Instant::now();
+        let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
         ada.approve(&waiting).await;
         assert!(
-            moved_on(&waiting)
+            next_page(&waiting)
                 .await
                 .parameter("code")
                 .starts_with("ac_")
         );
         assert!(
-            asked.elapsed().as_secs() < 30,
+            requested.elapsed().as_secs() < 30,
             "nobody waits for the vendor: {:?}",
-            asked.elapsed()
+            requested.elapsed()
         );
     }
 }
@@ -185,36 +172,32 @@ async fn a_slow_channel_delays_neither_pages_nor_other_requests() {
         .channel("slow", "")
         .replace(r#"http_timeout = "1s""#, r#"http_timeout = "2m""#);
     let settings = plugins(&(patient + &other.channel("other", "")));
-    let host = TestHost::start_with(HostOptions {
-        plugins: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&settings).await;
     let ada = host.ada().await;
     let mut people = vec![];
     for at in 0..SLOW {
-        let person = host
-            .person(&format!("user{at}"), ada.application.clone())
+        let user = host
+            .user_with_account(&format!("user{at}"), ada.application.clone())
             .await;
-        known_as(&host, &person, "slow", "hangs").await;
-        let waiting = person.ask(&Browser::new(&host.base), &[]).await;
+        add_external_authenticator(&host, &user, "slow", "hangs").await;
+        let waiting = user.begin_sign_in(&Browser::new(&host.base), &[]).await;
         assert_eq!(waiting.number().len(), 2, "the page is there");
-        people.push((person, waiting));
+        people.push((user, waiting));
     }
-    super::until("all of them hang", async || slow.hanging() == SLOW).await;
+    super::wait_until("all of them hang", async || slow.hanging() == SLOW).await;
 
     // Another user, through the same channel and through the other one.
     for (vendor, channel) in [(&slow, "slow"), (&other, "other")] {
         let bob = host
-            .person(&format!("bob-{channel}"), ada.application.clone())
+            .user_with_account(&format!("bob-{channel}"), ada.application.clone())
             .await;
-        known_as(&host, &bob, channel, channel).await;
-        let waiting = bob.ask(&Browser::new(&host.base), &[]).await;
+        add_external_authenticator(&host, &bob, channel, channel).await;
+        let waiting = bob.begin_sign_in(&Browser::new(&host.base), &[]).await;
         let question = question(&host, vendor, channel).await;
         vendor.answer(&question, "approved");
         host.advance(1);
         assert!(
-            moved_on(&waiting)
+            next_page(&waiting)
                 .await
                 .parameter("code")
                 .starts_with("ac_"),
@@ -222,9 +205,14 @@ async fn a_slow_channel_delays_neither_pages_nor_other_requests() {
         );
     }
     // A user with a hanging channel signs in with the device.
-    let (person, waiting) = &people[0];
-    person.approve(waiting).await;
-    assert!(moved_on(waiting).await.parameter("code").starts_with("ac_"));
+    let (user, waiting) = &people[0];
+    user.approve(waiting).await;
+    assert!(
+        next_page(waiting)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
     assert_eq!(
         slow.hanging(),
         SLOW,

@@ -6,24 +6,19 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::vendor::Vendor;
-use super::{binding, channel, known_as, moved_on, question, reload};
+use super::{add_external_authenticator, binding, channel, next_page, question, reload};
 use crate::harness::{
-    Ada, Body, Browser, Database, HostOptions, Json, Respond, TestHost, Text, base64url,
+    Body, Browser, Database, HostOptions, Json, Respond, TestHost, TestUser, Text, base64url,
     http_client, id, parse_json, plugins,
 };
 use crate::oidc::token::userinfo;
 
 /// A host whose logins this vendor may approve, and Ada, whom it knows.
-async fn host_with(vendor: &Vendor, database: Database) -> (TestHost, Ada) {
+async fn host_with(vendor: &Vendor, database: Database) -> (TestHost, TestUser) {
     let settings = plugins(&vendor.channel("vendor", "shows_letters = true"));
-    let host = TestHost::start_with(HostOptions {
-        plugins: &settings,
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&settings, database).await;
     let ada = host.ada().await;
-    known_as(&host, &ada, "vendor", "ada@vendor").await;
+    add_external_authenticator(&host, &ada, "vendor", "ada@vendor").await;
     (host, ada)
 }
 
@@ -37,7 +32,7 @@ async fn a_vendor_approval_is_visible_in_acr_and_amr(database: Database) {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, database).await;
     let browser = Browser::new(&host.base);
-    let waiting = ada.ask(&browser, &[]).await;
+    let waiting = ada.begin_sign_in(&browser, &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
     for (name, expected) in [
         ("application", "Books & <Co>"),
@@ -58,7 +53,7 @@ async fn a_vendor_approval_is_visible_in_acr_and_amr(database: Database) {
     assert_eq!(waiting.again().await.number(), waiting.number(), "it waits");
     vendor.answer(&question, "approved");
     host.advance(1);
-    let code = moved_on(&waiting).await.parameter("code");
+    let code = next_page(&waiting).await.parameter("code");
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
     let claims = payload(tokens["id_token"].text());
@@ -68,13 +63,13 @@ async fn a_vendor_approval_is_visible_in_acr_and_amr(database: Database) {
     );
     let access = tokens["access_token"].text();
     assert_eq!(userinfo(&host, access).await.1["sub"], claims["sub"]);
-    let told = http_client()
+    let returned = http_client()
         .post(format!("{}/oidc/token/introspection", host.base))
         .basic_auth(&ada.application.id, ada.application.secret.as_ref())
         .form(&[("token", access)]);
-    let told: Value = told.response().await.read_json().await;
+    let returned: Value = returned.response().await.read_json().await;
     assert_eq!(
-        (&told["active"], &told["acr"]),
+        (&returned["active"], &returned["acr"]),
         (&json!(true), &json!("urn:assent:acr:delegated"))
     );
     let discovery = http_client().get(format!(
@@ -91,11 +86,11 @@ async fn a_vendor_approval_is_visible_in_acr_and_amr(database: Database) {
 async fn a_vendor_denial_ends_the_sign_in() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
     vendor.answer(&question, "denied");
     host.advance(1);
-    assert_eq!(moved_on(&waiting).await.outcome(), "denied");
+    assert_eq!(next_page(&waiting).await.outcome(), "denied");
     // What the vendor says afterwards is not asked for.
     vendor.answer(&question, "approved");
     let polls = vendor.polls(&question);
@@ -109,11 +104,11 @@ async fn a_vendor_failure_does_not_reveal_whether_the_user_exists() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
     let given_up = async || {
-        let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+        let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
         let question = question(&host, &vendor, "ada@vendor").await;
         vendor.answer(&question, "expired");
         host.advance(1);
-        done_with(&host).await;
+        wait_for_completion(&host).await;
         assert_eq!(waiting.again().await.number(), waiting.number());
         waiting
     };
@@ -121,7 +116,7 @@ async fn a_vendor_failure_does_not_reveal_whether_the_user_exists() {
     let waiting = given_up().await;
     ada.approve(&waiting).await;
     assert!(
-        moved_on(&waiting)
+        next_page(&waiting)
             .await
             .parameter("code")
             .starts_with("ac_")
@@ -133,8 +128,8 @@ async fn a_vendor_failure_does_not_reveal_whether_the_user_exists() {
 }
 
 /// Waits until the vendor is asked no more.
-async fn done_with(host: &TestHost) {
-    super::until("the delivery is done with", async || {
+async fn wait_for_completion(host: &TestHost) {
+    super::wait_until("the delivery is done with", async || {
         host.host
             .store
             .next_delivery()
@@ -149,7 +144,7 @@ async fn done_with(host: &TestHost) {
 async fn a_removed_external_authenticator_cannot_approve() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
     let path = format!("/users/{}/external-authenticators/vendor", id(&ada.user));
     assert_eq!(
@@ -158,7 +153,7 @@ async fn a_removed_external_authenticator_cannot_approve() {
     );
     vendor.answer(&question, "approved");
     host.advance(1);
-    done_with(&host).await;
+    wait_for_completion(&host).await;
     assert_eq!(waiting.again().await.number(), waiting.number());
 }
 
@@ -166,7 +161,7 @@ async fn a_removed_external_authenticator_cannot_approve() {
 async fn an_invalid_vendor_response_approves_nothing_and_the_next_poll_counts() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
     for (n, status) in [
         "garbage", "wrong id", "no id", "redirect", "busy", "slow", "Approved", "",
@@ -179,7 +174,7 @@ async fn an_invalid_vendor_response_approves_nothing_and_the_next_poll_counts() 
         vendor.polled(&question, n + 1).await;
         assert_eq!(waiting.again().await.number(), waiting.number(), "{status}");
         // Until the host has taken the answer.
-        super::until("the request waits", async || {
+        super::wait_until("the request waits", async || {
             let next = host
                 .host
                 .store
@@ -194,7 +189,7 @@ async fn an_invalid_vendor_response_approves_nothing_and_the_next_poll_counts() 
     vendor.answer(&question, "approved");
     host.advance(6);
     assert!(
-        moved_on(&waiting)
+        next_page(&waiting)
             .await
             .parameter("code")
             .starts_with("ac_")
@@ -207,11 +202,11 @@ async fn an_ended_request_is_cancelled_at_the_vendor_once() {
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
     let browser = Browser::new(&host.base);
     let taken_back = async |question: &Value| {
-        super::until("taken back", async || vendor.cancelled(question) == 1).await;
+        super::wait_until("taken back", async || vendor.cancelled(question) == 1).await;
         vendor.answer(question, "approved");
     };
     // Given up in the browser.
-    let waiting = ada.ask(&browser, &[]).await;
+    let waiting = ada.begin_sign_in(&browser, &[]).await;
     let given_up = question(&host, &vendor, "ada@vendor").await;
     assert_eq!(
         waiting
@@ -226,23 +221,23 @@ async fn an_ended_request_is_cancelled_at_the_vendor_once() {
     assert_eq!(waiting.again().await.outcome(), "cancelled");
     // Replaced by a newer one.
     host.advance(1);
-    ada.ask(&browser, &[]).await;
+    ada.begin_sign_in(&browser, &[]).await;
     let replaced = question(&host, &vendor, "ada@vendor").await;
     assert_ne!(replaced, given_up);
     host.advance(1);
-    let waiting = ada.ask(&browser, &[]).await;
+    let waiting = ada.begin_sign_in(&browser, &[]).await;
     taken_back(&replaced).await;
     // Approved on a device of hers.
     let by_phone = question(&host, &vendor, "ada@vendor").await;
     assert_ne!(by_phone, replaced);
     ada.approve(&waiting).await;
     taken_back(&by_phone).await;
-    let code = moved_on(&waiting).await.parameter("code");
+    let code = next_page(&waiting).await.parameter("code");
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     let claims = payload(tokens["id_token"].text());
     assert_eq!(claims["acr"], "urn:assent:acr:device", "{claims}");
     // Run out.
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let late = question(&host, &vendor, "ada@vendor").await;
     host.advance(120);
     taken_back(&late).await;
@@ -256,14 +251,14 @@ async fn an_ended_request_is_cancelled_at_the_vendor_once() {
 async fn a_vendor_approval_cannot_sign_in_a_suspended_user() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
     let path = format!("/users/{}", id(&ada.user));
     host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
         .await;
     vendor.answer(&question, "approved");
     host.advance(1);
-    super::until("taken back", async || vendor.cancelled(&question) == 1).await;
+    super::wait_until("taken back", async || vendor.cancelled(&question) == 1).await;
     assert_eq!(vendor.polls(&question), 0, "it is not even asked");
     assert_eq!(waiting.again().await.number(), waiting.number());
 }
@@ -283,13 +278,13 @@ async fn a_vendor_without_trust_approves_nothing() {
         (other_application.as_str(), true),
     ] {
         reload(&host.host, &vendor.channel("vendor", "")).await;
-        let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+        let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
         let question = question(&host, &vendor, "ada@vendor").await;
         reload(&host.host, settings).await;
         vendor.answer(&question, "approved");
         host.advance(1);
         if ends {
-            super::until("the delivery is done with", async || {
+            super::wait_until("the delivery is done with", async || {
                 host.host
                     .store
                     .next_delivery()
@@ -311,11 +306,11 @@ async fn a_vendor_without_trust_approves_nothing() {
 async fn trust_revoked_between_approval_and_use_signs_in_no_user() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
     vendor.answer(&question, "approved");
     host.advance(1);
-    super::until("approved", async || {
+    super::wait_until("approved", async || {
         host.host
             .store
             .next_delivery()
@@ -340,8 +335,8 @@ async fn callbacks_have_rate_limits_per_channel_and_ip() {
     })
     .await;
     let ada = host.ada().await;
-    known_as(&host, &ada, "vendor", "ada@vendor").await;
-    ada.ask(&Browser::new(&host.base), &[]).await;
+    add_external_authenticator(&host, &ada, "vendor", "ada@vendor").await;
+    ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
     let path = super::path_of(question["callback_url"].text());
     for expected in [

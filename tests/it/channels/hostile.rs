@@ -2,11 +2,11 @@
 
 use reqwest::StatusCode;
 
-use super::{call_back, callback_path, channel, known_as, moved_on, until};
-use crate::harness::{Ada, Browser, HostOptions, Page, TestHost, plugins};
+use super::{add_external_authenticator, call_back, callback_path, channel, next_page, wait_until};
+use crate::harness::{Browser, Page, TestHost, TestUser, plugins};
 
 /// A host with the hostile channel that behaves like this, and a second one that does nothing.
-async fn host_with(behaviour: &str) -> (TestHost, Ada) {
+async fn host_with(behaviour: &str) -> (TestHost, TestUser) {
     let entry = |name: &str, behaviour: &str| {
         let more = format!(
             "trust = \"delegated\"\nconfig = {{ behaviour = \"{behaviour}\" }}\nlimits = {{ deadline = \"60s\" }}"
@@ -14,19 +14,15 @@ async fn host_with(behaviour: &str) -> (TestHost, Ada) {
         channel(name, "hostile-delegated", &more)
     };
     let settings = plugins(&(entry("hostile", behaviour) + &entry("idle", "nothing")));
-    let host = TestHost::start_with(HostOptions {
-        plugins: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&settings).await;
     let ada = host.ada().await;
-    known_as(&host, &ada, "hostile", "ada").await;
+    add_external_authenticator(&host, &ada, "hostile", "ada").await;
     (host, ada)
 }
 
-async fn open(host: &TestHost, ada: &Ada) -> Page {
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
-    until("kept", async || {
+async fn open(host: &TestHost, ada: &TestUser) -> Page {
+    let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
+    wait_until("kept", async || {
         host.host
             .store
             .next_delivery()
@@ -52,7 +48,7 @@ async fn callbacks_and_handles_cannot_approve() {
     for behaviour in ["callback", "handle"] {
         let (host, ada) = host_with(behaviour).await;
         let waiting = open(&host, &ada).await;
-        let request = ada.phone.pending_requests(5).await[0].id.to_string();
+        let request = ada.device.pending_requests(5).await[0].id.to_string();
         for body in [
             request.clone(),
             format!("approved {request}"),
@@ -70,7 +66,7 @@ async fn callbacks_and_handles_cannot_approve() {
         // It goes its usual way all the same.
         ada.approve(&waiting).await;
         assert!(
-            moved_on(&waiting)
+            next_page(&waiting)
                 .await
                 .parameter("code")
                 .starts_with("ac_")
@@ -82,13 +78,13 @@ async fn callbacks_and_handles_cannot_approve() {
 async fn a_channel_proof_applies_to_its_own_request_only() {
     let (host, eve) = host_with("approves").await;
     // Bob is asked through the other channel.
-    let bob = host.person("bob", eve.application.clone()).await;
-    known_as(&host, &bob, "idle", "bob").await;
+    let bob = host.user_with_account("bob", eve.application.clone()).await;
+    add_external_authenticator(&host, &bob, "idle", "bob").await;
     let bobs = open(&host, &bob).await;
-    let request = bob.phone.pending_requests(5).await[0].id.to_string();
+    let request = bob.device.pending_requests(5).await[0].id.to_string();
     call_back(&host.base, &callback_path(&host, "hostile"), request).await;
-    let eves = eve.ask(&Browser::new(&host.base), &[]).await;
-    until("kept", async || {
+    let eves = eve.begin_sign_in(&Browser::new(&host.base), &[]).await;
+    wait_until("kept", async || {
         host.advance(1);
         eves.again().await.status != StatusCode::OK || eves.again().await.asks_for_consent()
     })
@@ -106,11 +102,11 @@ async fn endless_and_trapping_polls_do_not_block_sign_ins() {
         let (host, ada) = host_with(behaviour).await;
         let waiting = open(&host, &ada).await;
         host.advance(1);
-        until("at fault", async || faults(&host, "hostile") >= 1).await;
+        wait_until("at fault", async || faults(&host, "hostile") >= 1).await;
         assert_eq!(waiting.again().await.number(), waiting.number());
         ada.approve(&waiting).await;
         assert!(
-            moved_on(&waiting)
+            next_page(&waiting)
                 .await
                 .parameter("code")
                 .starts_with("ac_"),
@@ -122,7 +118,7 @@ async fn endless_and_trapping_polls_do_not_block_sign_ins() {
 #[tokio::test]
 async fn a_channel_beyond_its_limits_fails_and_the_next_delivers() {
     let (host, ada) = host_with("huge").await;
-    known_as(&host, &ada, "idle", "ada").await;
+    add_external_authenticator(&host, &ada, "idle", "ada").await;
     open(&host, &ada).await;
     assert_eq!(faults(&host, "hostile"), 1);
     let (host, ada) = host_with("flood").await;

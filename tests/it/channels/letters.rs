@@ -4,12 +4,12 @@ use assent_test_macros::both_databases;
 use reqwest::StatusCode;
 
 use super::vendor::Vendor;
-use super::{known_as, moved_on, question, until};
-use crate::harness::{Ada, Browser, Database, HostOptions, Page, Parsed, TestHost, plugins};
+use super::{add_external_authenticator, next_page, question, wait_until};
+use crate::harness::{Browser, Database, HostOptions, Page, Parsed, TestHost, TestUser, plugins};
 use crate::qr_sign_in::code;
 
 /// A host with a vendor that knows Ada, and with these settings of its channel.
-async fn host_with(vendor: &Vendor, more: &str, database: Database) -> (TestHost, Ada) {
+async fn host_with(vendor: &Vendor, more: &str, database: Database) -> (TestHost, TestUser) {
     let settings = plugins(&vendor.channel("vendor", more));
     let host = TestHost::start_with(HostOptions {
         plugins: &settings,
@@ -18,14 +18,14 @@ async fn host_with(vendor: &Vendor, more: &str, database: Database) -> (TestHost
     })
     .await;
     let ada = host.ada().await;
-    known_as(&host, &ada, "vendor", "ada@vendor").await;
+    add_external_authenticator(&host, &ada, "vendor", "ada@vendor").await;
     (host, ada)
 }
 
 const LIMITS: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 600, burst = 600 }\nprompts_per_user = { per_minute = 600, burst = 600 }\n";
 
 /// The same request by another name, in a new browser: its waiting page.
-async fn ask_as(host: &TestHost, ada: &Ada, name: &str) -> Page {
+async fn request_as(host: &TestHost, ada: &TestUser, name: &str) -> Page {
     let browser = Browser::new(&host.base);
     let login = browser
         .get(&ada.application.request(&[]))
@@ -44,7 +44,7 @@ fn is_conflict(page: &Page) -> bool {
 }
 
 async fn conflicted(page: &Page) {
-    until("the page shows that two sign-ins started", async || {
+    wait_until("the page shows that two sign-ins started", async || {
         is_conflict(&page.again().await)
     })
     .await;
@@ -54,31 +54,31 @@ async fn conflicted(page: &Page) {
 async fn a_second_request_conflicts_on_a_channel_without_letters(database: Database) {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, "", database).await;
-    let own = ada.ask(&Browser::new(&host.base), &[]).await;
+    let own = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let number = own.number();
     assert!(
         !own.body.contains("id=\"binding\""),
         "no letters where the vendor's app shows none"
     );
     let question = question(&host, &vendor, "ada@vendor").await;
-    let pending = ada.phone.pending_requests(5).await[0].clone();
+    let pending = ada.device.pending_requests(5).await[0].clone();
 
     // The attacker's request, from the same network with the same browser string.
-    let stranger = ask_as(&host, &ada, "ada").await;
+    let attacker = request_as(&host, &ada, "ada").await;
     assert!(
-        is_conflict(&stranger) && stranger.returns().is_none(),
+        is_conflict(&attacker) && attacker.returns().is_none(),
         "{database:?}: {}",
-        stranger.body
+        attacker.body
     );
     conflicted(&own).await;
     // Ada approves the vendor's question, and types the number of her page on her device: both come too late.
     vendor.answer(&question, "approved");
-    until("the question is taken back", async || {
+    wait_until("the question is taken back", async || {
         vendor.cancelled(&question) == 1
     })
     .await;
     let late = ada
-        .phone
+        .device
         .decide(&pending, Some(&number))
         .await
         .expect_err("refused")
@@ -88,32 +88,32 @@ async fn a_second_request_conflicts_on_a_channel_without_letters(database: Datab
     for _ in 0..3 {
         host.advance(5);
         assert!(
-            is_conflict(&ask_as(&host, &ada, "ada").await),
+            is_conflict(&request_as(&host, &ada, "ada").await),
             "{database:?}"
         );
     }
     assert!(
-        is_conflict(&own.again().await) && is_conflict(&stranger.again().await),
+        is_conflict(&own.again().await) && is_conflict(&attacker.again().await),
         "{database:?}"
     );
     assert_eq!(
-        vendor.begun(),
+        vendor.started(),
         1,
         "{database:?}: nothing but the first was carried"
     );
     assert!(
-        ada.phone.pending_requests(0).await.is_empty(),
+        ada.device.pending_requests(0).await.is_empty(),
         "{database:?}"
     );
 
     // Once all of them have expired, the way is free again.
     host.advance(121);
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let question = super::question(&host, &vendor, "ada@vendor").await;
     vendor.answer(&question, "approved");
     host.advance(1);
     assert!(
-        moved_on(&waiting)
+        next_page(&waiting)
             .await
             .parameter("code")
             .starts_with("ac_"),
@@ -126,24 +126,24 @@ async fn a_conflict_reveals_neither_users_nor_their_aliases() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, "", Database::Sqlite).await;
     // An unknown name, and a user without an account at the vendor.
-    host.person("eve", ada.application.clone()).await;
+    host.user_with_account("eve", ada.application.clone()).await;
     for name in ["nobody", "eve"] {
-        let first = ask_as(&host, &ada, name).await;
-        assert!(is_conflict(&ask_as(&host, &ada, name).await), "{name}");
+        let first = request_as(&host, &ada, name).await;
+        assert!(is_conflict(&request_as(&host, &ada, name).await), "{name}");
         conflicted(&first).await;
     }
     // Ada's other name: nothing is carried, and no page shows it.
-    let own = ada.ask(&Browser::new(&host.base), &[]).await;
+    let own = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
-    let by_mail = ask_as(&host, &ada, "ada@example.org").await;
-    until("the question is taken back", async || {
+    let by_mail = request_as(&host, &ada, "ada@example.org").await;
+    wait_until("the question is taken back", async || {
         vendor.cancelled(&question) == 1
     })
     .await;
     assert_eq!(own.again().await.number(), own.number());
     assert_eq!(by_mail.again().await.number(), by_mail.number());
-    assert!(ada.phone.pending_requests(0).await.is_empty());
-    assert_eq!(vendor.begun(), 1);
+    assert!(ada.device.pending_requests(0).await.is_empty());
+    assert_eq!(vendor.started(), 1);
     // Nor does a page after its cancellation show it, nor the page of a later request by the same name.
     let cancelled = own
         .submit(&format!("{}/cancel", own.path()), &[])
@@ -155,7 +155,7 @@ async fn a_conflict_reveals_neither_users_nor_their_aliases() {
         "{}",
         cancelled.body
     );
-    let later = ask_as(&host, &ada, "ada").await;
+    let later = request_as(&host, &ada, "ada").await;
     assert!(
         !is_conflict(&later) && !later.number().is_empty(),
         "{}",
@@ -179,11 +179,11 @@ async fn a_rate_limited_request_ends_delegated_requests(database: Database) {
     })
     .await;
     let ada = host.ada().await;
-    known_as(&host, &ada, "vendor", "ada@vendor").await;
-    let theirs = ask_as(&host, &ada, "ada").await;
+    add_external_authenticator(&host, &ada, "vendor", "ada@vendor").await;
+    let theirs = request_as(&host, &ada, "ada").await;
     let question = question(&host, &vendor, "ada@vendor").await;
     // The same by a name that nobody has.
-    let unknown = ask_as(&host, &ada, "nobody").await;
+    let unknown = request_as(&host, &ada, "nobody").await;
 
     let own = Browser::new(&host.base);
     for name in ["ada", "nobody"] {
@@ -208,7 +208,7 @@ async fn a_rate_limited_request_ends_delegated_requests(database: Database) {
     conflicted(&theirs).await;
     conflicted(&unknown).await;
     vendor.answer(&question, "approved");
-    until("the question is taken back", async || {
+    wait_until("the question is taken back", async || {
         vendor.cancelled(&question) == 1
     })
     .await;
@@ -230,16 +230,16 @@ async fn a_rate_limited_request_ends_delegated_requests(database: Database) {
             .await;
         assert!(is_conflict(&next), "{database:?} {name}: {}", next.body);
     }
-    assert_eq!(vendor.begun(), 1, "{database:?}");
+    assert_eq!(vendor.started(), 1, "{database:?}");
 
     // Once all of them have expired, the way is free again.
     host.advance(121);
-    let waiting = ada.ask(&own, &[]).await;
+    let waiting = ada.begin_sign_in(&own, &[]).await;
     let question = super::question(&host, &vendor, "ada@vendor").await;
     vendor.answer(&question, "approved");
     host.advance(1);
     assert!(
-        moved_on(&waiting)
+        next_page(&waiting)
             .await
             .parameter("code")
             .starts_with("ac_"),
@@ -252,9 +252,9 @@ async fn a_browser_replaces_its_own_request_and_qr_sign_ins_never_conflict() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, "", Database::Sqlite).await;
     let browser = Browser::new(&host.base);
-    ada.ask(&browser, &[]).await;
+    ada.begin_sign_in(&browser, &[]).await;
     question(&host, &vendor, "ada@vendor").await;
-    let waiting = ada.ask(&browser, &[]).await;
+    let waiting = ada.begin_sign_in(&browser, &[]).await;
     let second = question(&host, &vendor, "ada@vendor").await;
     // Ada's own QR sign-in beside it, with the device.
     let other = Browser::new(&host.base);
@@ -263,19 +263,19 @@ async fn a_browser_replaces_its_own_request_and_qr_sign_ins_never_conflict() {
         .await
         .followed()
         .await;
-    ada.phone.scan_code(&code(&login)).await;
+    ada.device.scan_code(&code(&login)).await;
     assert_eq!(
         waiting.again().await.number(),
         waiting.number(),
         "the typed one stays pending"
     );
     // An attacker's request conflicts with the typed one only.
-    assert!(is_conflict(&ask_as(&host, &ada, "ada").await));
+    assert!(is_conflict(&request_as(&host, &ada, "ada").await));
     conflicted(&waiting).await;
     let number = other.get(&login.url).await.number();
-    let requests = ada.phone.pending_requests(5).await;
+    let requests = ada.device.pending_requests(5).await;
     assert_eq!(requests.len(), 1);
-    assert_eq!(ada.phone.approve(&requests[0], &number).await, "approved");
+    assert_eq!(ada.device.approve(&requests[0], &number).await, "approved");
     assert!(
         other
             .finish(&login.url)
@@ -285,7 +285,7 @@ async fn a_browser_replaces_its_own_request_and_qr_sign_ins_never_conflict() {
     );
     vendor.answer(&second, "approved");
     assert_eq!(
-        vendor.begun(),
+        vendor.started(),
         2,
         "a QR sign-in is for the user's own devices"
     );
@@ -295,9 +295,9 @@ async fn a_browser_replaces_its_own_request_and_qr_sign_ins_never_conflict() {
 async fn several_requests_may_be_pending_with_letters_or_without_a_vendor() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, "shows_letters = true", Database::Sqlite).await;
-    let first = ada.ask(&Browser::new(&host.base), &[]).await;
+    let first = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     question(&host, &vendor, "ada@vendor").await;
-    let second = ask_as(&host, &ada, "ada").await;
+    let second = request_as(&host, &ada, "ada").await;
     question(&host, &vendor, "ada@vendor").await;
     for page in [&first, &second] {
         assert!(
@@ -313,8 +313,8 @@ async fn several_requests_may_be_pending_with_letters_or_without_a_vendor() {
         Database::Sqlite,
     )
     .await;
-    let first = ada.ask(&Browser::new(&host.base), &[]).await;
-    let second = ask_as(&host, &ada, "ada").await;
-    assert_eq!(ada.phone.pending_requests(5).await.len(), 2);
+    let first = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
+    let second = request_as(&host, &ada, "ada").await;
+    assert_eq!(ada.device.pending_requests(5).await.len(), 2);
     assert!(!is_conflict(&second) && !is_conflict(&first.again().await));
 }

@@ -24,10 +24,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::vendor::Vendor;
-use crate::harness::{Ada, PATIENCE, Page, Respond, TestHost, Text, component, http_client, id};
+use crate::harness::{
+    PATIENCE, Page, Respond, TestHost, TestUser, Text, component, http_client, id,
+};
 
 /// Waits until something is so, for as long as a busy machine may take.
-pub async fn until(what: &str, mut so: impl AsyncFnMut() -> bool) {
+pub async fn wait_until(what: &str, mut so: impl AsyncFnMut() -> bool) {
     let mut ticks = tokio::time::interval(Duration::from_millis(25));
     let looking = async {
         while !so().await {
@@ -44,10 +46,11 @@ async fn question(host: &TestHost, vendor: &Vendor, user: &str) -> Value {
     let question = vendor.question(user).await;
     let mut connection = host.connection().await;
     let request = question["request_id"].text().to_owned();
-    until("the host keeps the request", async || {
-        let kept = sqlx::query("SELECT id FROM approval_deliveries WHERE approval_id = $1")
+    wait_until("the host keeps the request", async || {
+        let stored = sqlx::query("SELECT id FROM approval_deliveries WHERE approval_id = $1")
             .bind(request.clone());
-        kept.fetch_optional(&mut connection)
+        stored
+            .fetch_optional(&mut connection)
             .await
             .expect("read")
             .is_some()
@@ -57,9 +60,9 @@ async fn question(host: &TestHost, vendor: &Vendor, user: &str) -> Value {
 }
 
 /// The page that a waiting page goes on to.
-pub async fn moved_on(waiting: &Page) -> Page {
+pub async fn next_page(waiting: &Page) -> Page {
     let mut page = None;
-    until("the page goes on", async || {
+    wait_until("the page goes on", async || {
         let now = waiting.again().await;
         let waits = now.status == StatusCode::OK && now.body.contains("id=\"number\"");
         page = (!waits).then_some(now);
@@ -84,7 +87,12 @@ fn binding(waiting: &Page) -> String {
 }
 
 /// Says what a vendor knows a person by.
-pub async fn known_as(host: &TestHost, ada: &Ada, channel: &str, address: &str) {
+pub async fn add_external_authenticator(
+    host: &TestHost,
+    ada: &TestUser,
+    channel: &str,
+    address: &str,
+) {
     let path = format!("/users/{}/external-authenticators/{channel}", id(&ada.user));
     host.admin_ok(Method::PUT, &path, json!({"identifier": address}))
         .await;

@@ -9,68 +9,68 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::fallback::ada_with_push;
-use super::{call_back, callback_path, channel, moved_on, until};
+use super::{call_back, callback_path, channel, next_page, wait_until};
 use crate::harness::{
-    Ada, Browser, Device, HostOptions, Page, Parsed, TestHost, Text, id, listen, plugins,
+    Browser, Device, Page, Parsed, TestHost, TestUser, Text, id, listen, plugins,
 };
 
 /// A service that the hostile channel asks how a request stands. It says what the test wants said.
-struct Says {
+struct ScriptedService {
     port: u16,
     text: Arc<Mutex<String>>,
-    asked: Arc<Mutex<usize>>,
+    requested: Arc<Mutex<usize>>,
 }
 
-impl Says {
+impl ScriptedService {
     async fn start() -> Self {
         let (listener, port) = listen().await;
         let text = Arc::new(Mutex::new(json!({"state": "pending"}).to_string()));
-        let asked = Arc::new(Mutex::new(0));
-        let (said, count) = (Arc::clone(&text), Arc::clone(&asked));
+        let requested = Arc::new(Mutex::new(0));
+        let (message, count) = (Arc::clone(&text), Arc::clone(&requested));
         let answer = move || async move {
             *count.lock().expect("a count") += 1;
-            said.lock().expect("a text").clone()
+            message.lock().expect("a text").clone()
         };
         let router = Router::new().route("/", post(answer));
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { port, text, asked }
+        Self {
+            port,
+            text,
+            requested,
+        }
     }
 
-    fn say(&self, what: &Value) {
+    fn set_result(&self, what: &Value) {
         *self.text.lock().expect("a text") = what.to_string();
     }
 
-    fn asked(&self) -> usize {
-        *self.asked.lock().expect("a count")
+    fn requested(&self) -> usize {
+        *self.requested.lock().expect("a count")
     }
 }
 
-struct It {
-    says: Says,
+struct Fixture {
+    service: ScriptedService,
     host: TestHost,
-    ada: Ada,
+    ada: TestUser,
     waiting: Page,
     request: Request,
     callback: String,
 }
 
 /// Ada waits, and the hostile channel carries her request to her phone.
-async fn asked() -> It {
-    let says = Says::start().await;
+async fn requested() -> Fixture {
+    let service = ScriptedService::start().await;
     let more = format!(
         "http_hosts = [\"localhost:{}\"]\nconfig = {{ behaviour = \"relay\" }}",
-        says.port
+        service.port
     );
     let settings = plugins(&channel("hostile", "hostile-channel", &more));
-    let host = TestHost::start_with(HostOptions {
-        plugins: &settings,
-        ..HostOptions::default()
-    })
-    .await;
-    let ada = ada_with_push(&host, &format!("http://localhost:{}/", says.port)).await;
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
-    let request = ada.phone.pending_requests(5).await.remove(0);
-    until("kept", async || {
+    let host = TestHost::start_with_plugins(&settings).await;
+    let ada = ada_with_push(&host, &format!("http://localhost:{}/", service.port)).await;
+    let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
+    let request = ada.device.pending_requests(5).await.remove(0);
+    wait_until("kept", async || {
         host.host
             .store
             .next_delivery()
@@ -80,8 +80,8 @@ async fn asked() -> It {
     })
     .await;
     let callback = callback_path(&host, "hostile");
-    It {
-        says,
+    Fixture {
+        service,
         host,
         ada,
         waiting,
@@ -91,19 +91,19 @@ async fn asked() -> It {
 }
 
 /// What a phone signs about a request, as a channel carries it.
-fn proof(phone: &Device, request: &Request, number: Option<&str>) -> Value {
-    let signature = phone.signature(&phone.statement(request, number).text());
+fn proof(device: &Device, request: &Request, number: Option<&str>) -> Value {
+    let signature = device.signature(&device.statement(request, number).text());
     let decision = if number.is_some() { "approve" } else { "deny" };
-    json!({"device": phone.device(), "decision": decision, "number": number.unwrap_or_default(), "signature": signature})
+    json!({"device": device.device(), "decision": decision, "number": number.unwrap_or_default(), "signature": signature})
 }
 
 fn evidence(request: &Request, proof: &Value) -> Value {
     json!({"request_id": request.id, "proof": proof.to_string()})
 }
 
-impl It {
+impl Fixture {
     /// The channel says this, when it is asked and unasked; the page waits on.
-    async fn is_of_no_use(&self, what: &Value, why: &str) {
+    async fn assert_rejected(&self, what: &Value, why: &str) {
         let status = call_back(&self.host.base, &self.callback, what.to_string()).await;
         assert_eq!(status, StatusCode::NO_CONTENT);
         assert_eq!(
@@ -111,11 +111,14 @@ impl It {
             self.waiting.number(),
             "a callback with {why}"
         );
-        self.says.say(what);
-        let before = self.says.asked();
+        self.service.set_result(what);
+        let before = self.service.requested();
         // The pause after what was of no use.
         self.host.advance(5);
-        until("the channel is asked", async || self.says.asked() > before).await;
+        wait_until("the channel is asked", async || {
+            self.service.requested() > before
+        })
+        .await;
         assert_eq!(
             self.waiting.again().await.number(),
             self.waiting.number(),
@@ -126,10 +129,13 @@ impl It {
 
 #[tokio::test]
 async fn an_invalid_channel_proof_approves_nothing() {
-    let it = asked().await;
+    let it = requested().await;
     let number = it.waiting.number();
-    let good = proof(&it.ada.phone, &it.request, Some(&number));
-    let eve = it.host.person("eve", it.ada.application.clone()).await;
+    let good = proof(&it.ada.device, &it.request, Some(&number));
+    let eve = it
+        .host
+        .user_with_account("eve", it.ada.application.clone())
+        .await;
     let changed = |name: &str, value: Value| {
         let mut changed = good.clone();
         changed[name] = value;
@@ -140,7 +146,7 @@ async fn an_invalid_channel_proof_approves_nothing() {
         id: "018f0000000070008000000000000001".parsed(),
         ..it.request.clone()
     };
-    let of_earlier = proof(&it.ada.phone, &earlier, Some(&number));
+    let of_earlier = proof(&it.ada.device, &earlier, Some(&number));
     for (what, why) in [
         (
             json!({"request_id": it.request.id, "proof": ""}),
@@ -161,7 +167,7 @@ async fn an_invalid_channel_proof_approves_nothing() {
         (
             evidence(
                 &it.request,
-                &json!({"device": it.ada.phone.device(), "decision": "approve"}),
+                &json!({"device": it.ada.device.device(), "decision": "approve"}),
             ),
             "no signature",
         ),
@@ -178,11 +184,11 @@ async fn an_invalid_channel_proof_approves_nothing() {
             "another decision under the signature",
         ),
         (
-            evidence(&it.request, &changed("device", json!(eve.phone.device()))),
+            evidence(&it.request, &changed("device", json!(eve.device.device()))),
             "another's device",
         ),
         (
-            evidence(&it.request, &proof(&eve.phone, &it.request, Some(&number))),
+            evidence(&it.request, &proof(&eve.device, &it.request, Some(&number))),
             "another person's proof",
         ),
         (
@@ -194,12 +200,12 @@ async fn an_invalid_channel_proof_approves_nothing() {
             "a proof under another request's name",
         ),
     ] {
-        it.is_of_no_use(&what, why).await;
+        it.assert_rejected(&what, why).await;
     }
     // None of it took anything from her phone.
     it.ada.approve(&it.waiting).await;
     assert!(
-        moved_on(&it.waiting)
+        next_page(&it.waiting)
             .await
             .parameter("code")
             .starts_with("ac_")
@@ -209,9 +215,9 @@ async fn an_invalid_channel_proof_approves_nothing() {
 #[tokio::test]
 async fn a_channel_result_without_proof_decides_nothing() {
     for state in ["denied", "expired"] {
-        let it = asked().await;
-        it.says.say(&json!({"state": state}));
-        until("the channel is given up", async || {
+        let it = requested().await;
+        it.service.set_result(&json!({"state": state}));
+        wait_until("the channel is given up", async || {
             it.host.clock.advance(std::time::Duration::from_millis(300));
             it.host
                 .host
@@ -229,7 +235,7 @@ async fn a_channel_result_without_proof_decides_nothing() {
         );
         it.ada.approve(&it.waiting).await;
         assert!(
-            moved_on(&it.waiting)
+            next_page(&it.waiting)
                 .await
                 .parameter("code")
                 .starts_with("ac_")
@@ -240,24 +246,27 @@ async fn a_channel_result_without_proof_decides_nothing() {
 #[tokio::test]
 async fn a_device_proof_counts_once_through_any_channel() {
     // Brought unasked.
-    let it = asked().await;
+    let it = requested().await;
     let good = evidence(
         &it.request,
-        &proof(&it.ada.phone, &it.request, Some(&it.waiting.number())),
+        &proof(&it.ada.device, &it.request, Some(&it.waiting.number())),
     );
     assert_eq!(
         call_back(&it.host.base, &it.callback, good.to_string()).await,
         StatusCode::NO_CONTENT
     );
     assert!(
-        moved_on(&it.waiting)
+        next_page(&it.waiting)
             .await
             .parameter("code")
             .starts_with("ac_")
     );
     // Its repetition is of no use for the next request, nor under that one's name.
-    let waiting = it.ada.ask(&Browser::new(&it.host.base), &[]).await;
-    let request = it.ada.phone.pending_requests(5).await.remove(0);
+    let waiting = it
+        .ada
+        .begin_sign_in(&Browser::new(&it.host.base), &[])
+        .await;
+    let request = it.ada.device.pending_requests(5).await.remove(0);
     let mut replayed = good.clone();
     replayed["request_id"] = json!(request.id);
     for body in [good, replayed] {
@@ -268,9 +277,9 @@ async fn a_device_proof_counts_once_through_any_channel() {
         assert_eq!(waiting.again().await.number(), waiting.number());
     }
     // Brought when the channel was asked.
-    it.says
-        .say(&evidence(&request, &proof(&it.ada.phone, &request, None)));
-    until("denied", async || {
+    it.service
+        .set_result(&evidence(&request, &proof(&it.ada.device, &request, None)));
+    wait_until("denied", async || {
         it.host.clock.advance(std::time::Duration::from_millis(500));
         waiting
             .again()
@@ -283,7 +292,7 @@ async fn a_device_proof_counts_once_through_any_channel() {
 
 #[tokio::test]
 async fn a_poll_accepts_only_the_proof_of_a_prompted_device() {
-    let it = asked().await;
+    let it = requested().await;
     // Her other phone, which no channel wakes.
     let path = format!("/users/{}/enrolments", id(&it.ada.user));
     let link = it.host.admin_ok(Method::POST, &path, Value::Null).await["link"]
@@ -291,22 +300,22 @@ async fn a_poll_accepts_only_the_proof_of_a_prompted_device() {
         .to_owned();
     let other = Device::enrol(&link, "Other phone").await;
     let number = it.waiting.number();
-    it.says.say(&evidence(
+    it.service.set_result(&evidence(
         &it.request,
         &proof(&other, &it.request, Some(&number)),
     ));
-    let before = it.says.asked();
-    until("the channel is asked", async || {
+    let before = it.service.requested();
+    wait_until("the channel is asked", async || {
         it.host.clock.advance(std::time::Duration::from_millis(300));
-        it.says.asked() >= before + 2
+        it.service.requested() >= before + 2
     })
     .await;
     assert_eq!(it.waiting.again().await.number(), number);
-    it.says.say(&evidence(
+    it.service.set_result(&evidence(
         &it.request,
-        &proof(&it.ada.phone, &it.request, Some(&number)),
+        &proof(&it.ada.device, &it.request, Some(&number)),
     ));
-    until("approved", async || {
+    wait_until("approved", async || {
         it.host.clock.advance(std::time::Duration::from_millis(500));
         it.host
             .host
@@ -318,7 +327,7 @@ async fn a_poll_accepts_only_the_proof_of_a_prompted_device() {
     })
     .await;
     assert!(
-        moved_on(&it.waiting)
+        next_page(&it.waiting)
             .await
             .parameter("code")
             .starts_with("ac_")
@@ -327,11 +336,11 @@ async fn a_poll_accepts_only_the_proof_of_a_prompted_device() {
 
 #[tokio::test]
 async fn a_wrong_number_counts_through_any_channel() {
-    let it = asked().await;
+    let it = requested().await;
     let wrong = async |number: &str| {
         let body = evidence(
             &it.request,
-            &proof(&it.ada.phone, &it.request, Some(number)),
+            &proof(&it.ada.device, &it.request, Some(number)),
         )
         .to_string();
         assert_eq!(
@@ -346,9 +355,9 @@ async fn a_wrong_number_counts_through_any_channel() {
     assert_eq!(it.waiting.again().await.number(), it.waiting.number());
     wrong("02").await;
     wrong("03").await;
-    assert_eq!(moved_on(&it.waiting).await.outcome(), "refused");
+    assert_eq!(next_page(&it.waiting).await.outcome(), "refused");
     // Nothing is left to look after.
-    until("taken back", async || {
+    wait_until("taken back", async || {
         it.host
             .host
             .store

@@ -4,13 +4,13 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::vendor::Vendor;
-use super::{binding, known_as, moved_on, question};
+use super::{add_external_authenticator, binding, next_page, question};
 use crate::harness::{
-    Ada, Application, Browser, HostOptions, Page, Respond, TestHost, http_client, id, plugins,
+    Application, Browser, HostOptions, Page, Respond, TestHost, TestUser, http_client, id, plugins,
     without_code,
 };
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
-use crate::saml::party::{Party, Response};
+use crate::saml::service_provider::{Response, TestServiceProvider};
 
 const DEVICE: &str =
     r#"{"id_token": {"acr": {"essential": true, "value": "urn:assent:acr:device"}}}"#;
@@ -18,17 +18,17 @@ const DELEGATED: &str =
     r#"{"userinfo": {"acr": {"essential": true, "values": ["urn:assent:acr:delegated"]}}}"#;
 
 /// A host at which this vendor serves the first of two applications alone, and Ada, who is in both.
-struct Two {
+struct TwoApplications {
     vendor: Vendor,
     host: TestHost,
-    served: Ada,
+    served: TestUser,
     other: Application,
     /// The host's address and settings as they are since the first application is known.
     base: String,
     running: assent::app::Running,
 }
 
-impl Two {
+impl TwoApplications {
     async fn start() -> Self {
         let vendor = Vendor::start(500).await;
         let host = TestHost::start().await;
@@ -81,7 +81,7 @@ impl Two {
 
     /// Signs Ada in by the vendor.
     async fn signed_in(&self, browser: &Browser) {
-        let waiting = self.served.ask(browser, &[]).await;
+        let waiting = self.served.begin_sign_in(browser, &[]).await;
         self.approved(&waiting).await.parameter("code");
     }
 
@@ -89,17 +89,17 @@ impl Two {
         let question = question(&self.host, &self.vendor, "ada@vendor").await;
         self.vendor.answer(&question, "approved");
         self.host.advance(1);
-        moved_on(waiting).await
+        next_page(waiting).await
     }
 }
 
-fn asks_who(page: &Page) -> bool {
+fn asks_for_name(page: &Page) -> bool {
     page.body.contains("name=\"name\"")
 }
 
 #[tokio::test]
 async fn a_vendor_session_is_valid_only_for_applications_of_the_vendor() {
-    let two = Two::start().await;
+    let two = TwoApplications::start().await;
     let browser = two.browser();
     two.signed_in(&browser).await;
     let silent = [("prompt", Some("none"))];
@@ -108,7 +108,7 @@ async fn a_vendor_session_is_valid_only_for_applications_of_the_vendor() {
     let elsewhere = browser.get(&two.other.request(&silent)).await;
     assert_eq!(elsewhere.parameter("error"), "login_required");
     let login = browser.get(&two.other.request(&[])).await.followed().await;
-    assert!(asks_who(&login), "{}", login.body);
+    assert!(asks_for_name(&login), "{}", login.body);
     // Nor can she choose to go on with it.
     let login = browser
         .get(&two.other.request(&[("prompt", Some("select_account"))]))
@@ -123,13 +123,13 @@ async fn a_vendor_session_is_valid_only_for_applications_of_the_vendor() {
         .followed()
         .await;
     assert_eq!(
-        two.vendor.begun(),
+        two.vendor.started(),
         1,
         "the vendor is not asked for an application that it does not serve"
     );
     two.served.approve(&waiting).await;
     assert!(
-        moved_on(&waiting)
+        next_page(&waiting)
             .await
             .parameter("code")
             .starts_with("ac_")
@@ -148,7 +148,7 @@ async fn a_vendor_session_is_valid_only_for_applications_of_the_vendor() {
 
 #[tokio::test]
 async fn a_vendor_session_does_not_open_the_console() {
-    let two = Two::start().await;
+    let two = TwoApplications::start().await;
     two.host
         .admin_ok(
             Method::PATCH,
@@ -169,7 +169,7 @@ async fn a_vendor_session_does_not_open_the_console() {
 
 #[tokio::test]
 async fn a_vendor_cannot_approve_for_applications_of_another_vendor() {
-    let two = Two::start().await;
+    let two = TwoApplications::start().await;
     let other = Vendor::start(500).await;
     let serving = |vendor: &Vendor, name: &str, application: &Application| {
         vendor.channel(name, &format!("applications = [\"{}\"]", application.id))
@@ -209,13 +209,9 @@ async fn a_vendor_cannot_approve_for_applications_of_another_vendor() {
 async fn the_console_requires_a_device_although_a_vendor_serves_local_pages() {
     let vendor = Vendor::start(500).await;
     let settings = plugins(&vendor.channel("vendor", ""));
-    let host = TestHost::start_with(HostOptions {
-        plugins: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&settings).await;
     let ada = host.ada().await;
-    known_as(&host, &ada, "vendor", "ada@vendor").await;
+    add_external_authenticator(&host, &ada, "vendor", "ada@vendor").await;
     host.admin_ok(
         Method::PATCH,
         &format!("/users/{}", id(&ada.user)),
@@ -224,13 +220,13 @@ async fn the_console_requires_a_device_although_a_vendor_serves_local_pages() {
     .await;
     // A session that a vendor began is not enough.
     let browser = Browser::new(&host.base);
-    let waiting = ada.ask(&browser, &[]).await;
+    let waiting = ada.begin_sign_in(&browser, &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
     vendor.answer(&question, "approved");
     host.advance(1);
-    moved_on(&waiting).await.parameter("code");
+    next_page(&waiting).await.parameter("code");
     let login = browser.get("/admin").await.followed().await;
-    assert!(asks_who(&login), "{}", login.body);
+    assert!(asks_for_name(&login), "{}", login.body);
     // Nor is a vendor asked for one that would be.
     let waiting = login
         .submit(&login.path(), &[("name", "ada")])
@@ -243,22 +239,28 @@ async fn the_console_requires_a_device_although_a_vendor_serves_local_pages() {
         waiting.body
     );
     ada.approve(&waiting).await;
-    assert_eq!(moved_on(&waiting).await.location().path(), "/admin");
+    assert_eq!(next_page(&waiting).await.location().path(), "/admin");
     assert_eq!(
-        (vendor.begun(), browser.get("/admin").await.status.as_u16()),
+        (
+            vendor.started(),
+            browser.get("/admin").await.status.as_u16()
+        ),
         (1, 200)
     );
 }
 
 #[tokio::test]
 async fn an_application_that_requires_a_device_gets_no_vendor_approval() {
-    let two = Two::start().await;
+    let two = TwoApplications::start().await;
     let browser = two.browser();
     two.signed_in(&browser).await;
     let silent = [("prompt", Some("none")), ("claims", Some(DEVICE))];
     let page = browser.get(&two.served.application.request(&silent)).await;
     assert_eq!(page.parameter("error"), "login_required");
-    let waiting = two.served.ask(&browser, &[("claims", Some(DEVICE))]).await;
+    let waiting = two
+        .served
+        .begin_sign_in(&browser, &[("claims", Some(DEVICE))])
+        .await;
     assert!(
         waiting.body.contains("Approve on your phone"),
         "{}",
@@ -266,12 +268,12 @@ async fn an_application_that_requires_a_device_gets_no_vendor_approval() {
     );
     two.served.approve(&waiting).await;
     assert!(
-        moved_on(&waiting)
+        next_page(&waiting)
             .await
             .parameter("code")
             .starts_with("ac_")
     );
-    assert_eq!(two.vendor.begun(), 1, "the vendor is not asked");
+    assert_eq!(two.vendor.started(), 1, "the vendor is not asked");
     // What an application would merely like makes no difference.
     let liked = r#"{"id_token": {"acr": {"value": "urn:assent:acr:device"}}}"#;
     let browser = two.browser();
@@ -282,7 +284,7 @@ async fn an_application_that_requires_a_device_gets_no_vendor_approval() {
         two.host.advance(1);
         let waiting = two
             .served
-            .ask(&browser, &[changes, ("prompt", Some("login"))])
+            .begin_sign_in(&browser, &[changes, ("prompt", Some("login"))])
             .await;
         assert!(
             two.approved(&waiting)
@@ -296,7 +298,7 @@ async fn an_application_that_requires_a_device_gets_no_vendor_approval() {
 
 #[tokio::test]
 async fn delegated_approval_can_be_requested_where_available() {
-    let two = Two::start().await;
+    let two = TwoApplications::start().await;
     let refused = two
         .browser()
         .get(&two.other.request(&[("claims", Some(DELEGATED))]))
@@ -308,17 +310,17 @@ async fn delegated_approval_can_be_requested_where_available() {
     let browser = two.browser();
     let waiting = two
         .served
-        .ask(&browser, &[("claims", Some(DELEGATED))])
+        .begin_sign_in(&browser, &[("claims", Some(DELEGATED))])
         .await;
     two.vendor.question("ada@vendor").await;
     two.served.approve(&waiting).await;
     assert_eq!(
-        moved_on(&waiting).await.parameter("error"),
+        next_page(&waiting).await.parameter("error"),
         "unmet_authentication_requirements"
     );
     let waiting = two
         .served
-        .ask(&browser, &[("claims", Some(DELEGATED))])
+        .begin_sign_in(&browser, &[("claims", Some(DELEGATED))])
         .await;
     assert!(
         two.approved(&waiting)
@@ -331,7 +333,7 @@ async fn delegated_approval_can_be_requested_where_available() {
 
 #[tokio::test]
 async fn the_waiting_page_is_identical_for_vendors_devices_and_unknown_users() {
-    let two = Two::start().await;
+    let two = TwoApplications::start().await;
     let page = async |application: &Application, name: &str| {
         let login = two
             .browser()
@@ -370,20 +372,16 @@ async fn the_waiting_page_is_identical_for_vendors_devices_and_unknown_users() {
 async fn service_providers_receive_the_unspecified_context_from_vendors() {
     let vendor = Vendor::start(500).await;
     let settings = plugins(&vendor.channel("vendor", ""));
-    let host = TestHost::start_with(HostOptions {
-        plugins: &settings,
-        ..HostOptions::default()
-    })
-    .await;
-    let party = Party::register(&host, json!({})).await;
-    let ada = party.ada(&host).await;
-    known_as(&host, &ada, "vendor", "ada@vendor").await;
+    let host = TestHost::start_with_plugins(&settings).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let ada = service_provider.ada(&host).await;
+    add_external_authenticator(&host, &ada, "vendor", "ada@vendor").await;
     let browser = Browser::new(&host.base);
     let approved = async |content: &str| {
-        let login = party
+        let login = service_provider
             .begin(
                 &browser,
-                &party
+                &service_provider
                     .request(&host)
                     .with("ForceAuthn", "true")
                     .containing(content),
@@ -398,7 +396,7 @@ async fn service_providers_receive_the_unspecified_context_from_vendors() {
         let question = question(&host, &vendor, "ada@vendor").await;
         vendor.answer(&question, "approved");
         host.advance(1);
-        Response::of(&moved_on(&waiting).await)
+        Response::of(&next_page(&waiting).await)
     };
     let context = |comparison: &str, class: &str| {
         format!(
@@ -423,39 +421,43 @@ async fn service_providers_receive_the_unspecified_context_from_vendors() {
         context("minimum", "Password"),
         context("better", "Password"),
     ] {
-        let passive = party
+        let passive = service_provider
             .request(&host)
             .with("IsPassive", "true")
             .containing(&content);
-        let response = Response::of(&party.begin(&browser, &passive, None).await);
+        let response = Response::of(&service_provider.begin(&browser, &passive, None).await);
         assert_eq!(
             response.status()[1],
             "urn:oasis:names:tc:SAML:2.0:status:NoPassive",
             "{content}"
         );
-        let begun = vendor.begun();
-        let login = party
-            .begin(&browser, &party.request(&host).containing(&content), None)
+        let started = vendor.started();
+        let login = service_provider
+            .begin(
+                &browser,
+                &service_provider.request(&host).containing(&content),
+                None,
+            )
             .await;
         let waiting = login
             .submit(&login.path(), &[("name", "ada")])
             .await
             .followed()
             .await;
-        ada.phone.pending_requests(5).await;
-        assert_eq!(vendor.begun(), begun);
+        ada.device.pending_requests(5).await;
+        assert_eq!(vendor.started(), started);
         waiting
             .submit(&format!("{}/cancel", waiting.path()), &[])
             .await;
     }
-    let passive = party.request(&host).with("IsPassive", "true");
-    assert!(Response::of(&party.begin(&browser, &passive, None).await).is_success());
+    let passive = service_provider.request(&host).with("IsPassive", "true");
+    assert!(Response::of(&service_provider.begin(&browser, &passive, None).await).is_success());
 }
 
 #[tokio::test]
 async fn tokens_cannot_be_refreshed_after_vendor_trust_ends() {
-    let two = Two::start().await;
-    let waiting = two.served.ask(&two.browser(), &OFFLINE).await;
+    let two = TwoApplications::start().await;
+    let waiting = two.served.begin_sign_in(&two.browser(), &OFFLINE).await;
     let code = two.approved(&waiting).await.parameter("code");
     let application = &two.served.application;
     let (_, tokens) = application.exchange(&two.base, &code, &[]).await;

@@ -15,7 +15,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::{channel, until};
+use super::{channel, wait_until};
 use crate::harness::{Text, listen, parse_json, temp_folder, write_file};
 
 const KEY: &str = "a secret of 32 characters or so!";
@@ -31,17 +31,17 @@ pub struct Vendor {
 struct Shared {
     port: u16,
     poll_after_ms: u32,
-    seen: Mutex<Seen>,
+    seen: Mutex<Received>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct Received {
     /// The questions, by their ids here.
     questions: HashMap<String, Value>,
     /// Those that the test has not looked at.
     fresh: Vec<Value>,
     statuses: HashMap<String, String>,
-    begun: usize,
+    started: usize,
     hanging: usize,
     polls: HashMap<String, usize>,
     cancelled: Vec<String>,
@@ -88,7 +88,7 @@ impl Vendor {
     /// The next question to the person with this address, once it has come.
     pub async fn question(&self, user: &str) -> Value {
         let mut found = None;
-        until("the vendor is asked", async || {
+        wait_until("the vendor is asked", async || {
             let mut seen = self.seen();
             let at = seen
                 .fresh
@@ -121,7 +121,7 @@ impl Vendor {
 
     /// Waits until it was asked so often.
     pub async fn polled(&self, question: &Value, times: usize) {
-        until("the vendor is polled", async || {
+        wait_until("the vendor is polled", async || {
             self.polls(question) >= times
         })
         .await;
@@ -138,8 +138,8 @@ impl Vendor {
     }
 
     /// How many questions were put, well or not.
-    pub fn begun(&self) -> usize {
-        self.seen().begun
+    pub fn started(&self) -> usize {
+        self.seen().started
     }
 
     /// How many questions the host waits for that are never answered.
@@ -157,22 +157,22 @@ impl Vendor {
         self.seen().forged
     }
 
-    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+    fn seen(&self) -> std::sync::MutexGuard<'_, Received> {
         self.shared.seen.lock().expect("what was seen")
     }
 }
 
 /// Counts a question that is never answered, for as long as the host waits.
-struct Hanging(Arc<Shared>);
+struct HangingCall(Arc<Shared>);
 
-impl Hanging {
+impl HangingCall {
     fn new(shared: &Arc<Shared>) -> Self {
         shared.seen.lock().expect("what was seen").hanging += 1;
         Self(Arc::clone(shared))
     }
 }
 
-impl Drop for Hanging {
+impl Drop for HangingCall {
     fn drop(&mut self) {
         self.0.seen.lock().expect("what was seen").hanging -= 1;
     }
@@ -233,14 +233,14 @@ async fn begin(
     }
     let question: Value = parse_json(&body);
     assert_eq!(headers["idempotency-key"], question["request_id"].text());
-    shared.seen.lock().expect("what was seen").begun += 1;
+    shared.seen.lock().expect("what was seen").started += 1;
     match question["user"].text() {
         "unknown" => return StatusCode::NOT_FOUND.into_response(),
         "broken" => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         "garbage" => return "<html>".into_response(),
         "redirect" => return (StatusCode::FOUND, [("location", "/v1/approvals")]).into_response(),
         "hangs" => {
-            let _hanging = Hanging::new(&shared);
+            let _hanging = HangingCall::new(&shared);
             std::future::pending::<()>().await;
         }
         _ => {}
@@ -288,8 +288,8 @@ async fn status(
             if status == "slow" {
                 tokio::time::sleep(Duration::from_millis(300)).await;
             }
-            let told = if status == "slow" { "pending" } else { status };
-            let body = json!({"request_id": question["request_id"], "status": told, "poll_after_ms": shared.poll_after_ms});
+            let returned = if status == "slow" { "pending" } else { status };
+            let body = json!({"request_id": question["request_id"], "status": returned, "poll_after_ms": shared.poll_after_ms});
             axum::Json(body).into_response()
         }
     }

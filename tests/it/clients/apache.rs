@@ -8,10 +8,10 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
+use super::complete_sign_in;
 use super::registration::{Authentication, Registration, register};
-use super::through;
 use crate::harness::{
-    Ada, Application, Body, Browser, PATIENCE, Page, Respond, TestHost, Text, http_client,
+    Application, Body, Browser, PATIENCE, Page, Respond, TestHost, TestUser, Text, http_client,
 };
 use crate::programs::{self, write_page};
 
@@ -95,7 +95,7 @@ fn configuration(
     registration: &Registration,
     folder: &Path,
 ) -> String {
-    let method = registration.told["method"].text();
+    let method = registration.returned["method"].text();
     let proof = match &registration.secret {
         Some(secret) => format!("OIDCClientSecret {secret}\nOIDCOAuthClientSecret {secret}"),
         None if method == "private_key_jwt" => {
@@ -138,7 +138,7 @@ OIDCOAuthRemoteUserClaim client_id
 }
 
 /// A host for development, an Apache in front of private pages, and Ada, who may see them.
-async fn served(authentication: Authentication, directives: &str) -> (TestHost, Apache, Ada) {
+async fn served(authentication: Authentication, directives: &str) -> (TestHost, Apache, TestUser) {
     let host = super::host(HOST).await;
     let ada = host.ada().await;
     let apache = Apache::start(&host, authentication, directives).await;
@@ -155,7 +155,7 @@ async fn served(authentication: Authentication, directives: &str) -> (TestHost, 
 async fn opens_the_private_page(
     host: &TestHost,
     apache: &Apache,
-    ada: &Ada,
+    ada: &TestUser,
     browser: &Browser,
 ) -> Page {
     let page = browser.get(&apache.private()).await;
@@ -164,7 +164,7 @@ async fn opens_the_private_page(
         "{}",
         apache.log()
     );
-    let back = through(ada, page.opened().await).await;
+    let back = complete_sign_in(ada, page.opened().await).await;
     let page = back.opened().await;
     assert!(
         page.status.is_redirection(),
@@ -231,7 +231,7 @@ async fn apache_receives_its_response_by_form_post() {
     .await;
     let browser = Browser::new(&host.base);
     let page = browser.get(&apache.private()).await;
-    let page = through(&ada, page.opened().await).await;
+    let page = complete_sign_in(&ada, page.opened().await).await;
     let (action, form) = page.form();
     let fields: Vec<(String, String)> = url::form_urlencoded::parse(form.as_bytes())
         .into_owned()
@@ -277,7 +277,7 @@ async fn apache_refreshes_and_signs_out_at_the_provider() {
         page.body
     );
     assert_eq!(page.opened().await.body.trim(), "Signed out");
-    asks_who_she_is(&host, &apache, &browser).await;
+    requests_userinfo(&host, &apache, &browser).await;
 }
 
 #[tokio::test]
@@ -323,7 +323,7 @@ async fn apache_receives_the_backchannel_logout() {
     tokio::time::timeout(PATIENCE, ended)
         .await
         .unwrap_or_else(|_| there());
-    asks_who_she_is(&host, &apache, &browser).await;
+    requests_userinfo(&host, &apache, &browser).await;
 }
 
 #[tokio::test]
@@ -355,7 +355,7 @@ async fn apache_introspects_tokens_of_other_clients() {
 }
 
 /// Neither Apache nor the provider knows her any more.
-async fn asks_who_she_is(host: &TestHost, apache: &Apache, browser: &Browser) {
+async fn requests_userinfo(host: &TestHost, apache: &Apache, browser: &Browser) {
     let page = browser.get(&apache.private()).await;
     assert!(
         page.location().as_str().starts_with(&host.issuer()),

@@ -2,43 +2,43 @@
 
 use serde_json::json;
 
-use super::journey::{Journey, as_itself, whole, whole_with};
+use super::journey::{Journey, as_itself, full_flow, full_flow_with};
 use super::registration::Authentication;
 use super::relying_party::Library::Authlib;
 
 #[tokio::test]
 async fn authlib_with_client_secret_basic() {
-    whole(Authlib, Authentication::SecretBasic).await;
+    full_flow(Authlib, Authentication::SecretBasic).await;
 }
 
 #[tokio::test]
 async fn authlib_with_client_secret_post() {
-    whole(Authlib, Authentication::SecretPost).await;
+    full_flow(Authlib, Authentication::SecretPost).await;
 }
 
 #[tokio::test]
 async fn authlib_with_client_secret_jwt() {
-    whole(Authlib, Authentication::SecretJwt).await;
+    full_flow(Authlib, Authentication::SecretJwt).await;
 }
 
 #[tokio::test]
 async fn authlib_with_private_key_jwt_of_a_registered_pem_key() {
-    whole(Authlib, Authentication::PrivateKeyPem).await;
+    full_flow(Authlib, Authentication::PrivateKeyPem).await;
 }
 
 #[tokio::test]
 async fn authlib_with_tls_client_certificate() {
-    whole(Authlib, Authentication::TlsCertificate).await;
+    full_flow(Authlib, Authentication::TlsCertificate).await;
 }
 
 #[tokio::test]
 async fn authlib_with_none() {
-    whole(Authlib, Authentication::None).await;
+    full_flow(Authlib, Authentication::None).await;
 }
 
 #[tokio::test]
 async fn authlib_accepts_id_tokens_with_ps256() {
-    whole_with(
+    full_flow_with(
         Authlib,
         Authentication::SecretBasic,
         json!({"id_token_signed_response_alg": "PS256"}),
@@ -61,7 +61,7 @@ async fn authlib_with_a_wrong_secret_is_rejected() {
         .await;
     journey.new_secret().await;
     let refused = journey
-        .party
+        .relying_party
         .attempt("sign_in", json!({"url": back.location().as_str()}))
         .await;
     assert_eq!(refused["error"], "invalid_client", "{refused}");

@@ -3,17 +3,17 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::complete_sign_in;
 use super::registration::{Authentication, Listener, Registration, register};
 use super::relying_party::{Library, RelyingParty};
-use super::through;
-use crate::harness::{Ada, Application, Browser, Page, TestHost, Text, base64url, parse_json};
+use crate::harness::{Application, Browser, Page, TestHost, TestUser, Text, base64url, parse_json};
 
 /// A person at a browser, and a relying party that she signs in to.
 pub(super) struct Journey {
     pub(super) host: TestHost,
-    pub(super) ada: Ada,
+    pub(super) ada: TestUser,
     pub(super) browser: Browser,
-    pub(super) party: RelyingParty,
+    pub(super) relying_party: RelyingParty,
     registration: Registration,
     _listener: Option<Listener>,
 }
@@ -30,21 +30,21 @@ impl Journey {
         let ada = host.ada().await;
         let mut registration = register(&host, authentication, settings).await;
         if let Some(listener) = &listener {
-            registration.told["trusted_file"] = json!(listener.certificate_file());
+            registration.returned["trusted_file"] = json!(listener.certificate_file());
         }
         let application = Application {
             id: registration.id.clone(),
             secret: registration.secret.clone(),
-            redirect_uri: registration.told["redirect_uri"].text().to_owned(),
+            redirect_uri: registration.returned["redirect_uri"].text().to_owned(),
         };
         host.account(&ada.user, &application).await;
-        let party = RelyingParty::start(library, &registration).await;
+        let relying_party = RelyingParty::start(library, &registration).await;
         let browser = Browser::new(&host.base);
         Self {
             host,
             ada,
             browser,
-            party,
+            relying_party,
             registration,
             _listener: listener,
         }
@@ -52,12 +52,12 @@ impl Journey {
 
     /// The browser goes to the provider with these parameters, and she does what its pages ask of her.
     pub(super) async fn visit(&mut self, parameters: Value) -> Page {
-        let begun = self
-            .party
+        let started = self
+            .relying_party
             .call("authorize", json!({"parameters": parameters}))
             .await;
-        let page = self.browser.get(begun["url"].text()).await;
-        through(&self.ada, page).await
+        let page = self.browser.get(started["url"].text()).await;
+        complete_sign_in(&self.ada, page).await
     }
 
     /// She signs in; what the application then knows.
@@ -65,7 +65,7 @@ impl Journey {
         let back = self.visit(parameters).await;
         assert_eq!(back.parameter("iss"), self.host.issuer());
         let known = self
-            .party
+            .relying_party
             .call("sign_in", json!({"url": back.location().as_str()}))
             .await;
         self.knows_ada(&known);
@@ -87,7 +87,7 @@ impl Journey {
         let id_token = known["tokens"]["id_token"].text();
         assert_eq!(
             header(id_token)["alg"],
-            self.registration.told["id_token_alg"]
+            self.registration.returned["id_token_alg"]
         );
         let (claims, userinfo) = (&known["claims"], &known["userinfo"]);
         assert_eq!(claims["iss"], self.host.issuer());
@@ -102,7 +102,7 @@ impl Journey {
 
     /// New tokens for the same person and the same sign-in.
     pub(super) async fn refresh(&mut self, before: &Value) -> Value {
-        let after = self.party.call("refresh", json!({})).await;
+        let after = self.relying_party.call("refresh", json!({})).await;
         self.knows_ada(&after);
         for claim in ["sub", "auth_time", "sid"] {
             assert_eq!(after["claims"][claim], before["claims"][claim], "{claim}");
@@ -116,37 +116,37 @@ impl Journey {
 
     /// What the provider says of the access token, then the revocation, then what it says now.
     pub(super) async fn introspect_and_revoke(&mut self, scope: &str) {
-        let told = self.party.call("introspect", json!({})).await;
+        let returned = self.relying_party.call("introspect", json!({})).await;
         assert_eq!(
-            (&told["active"], &told["client_id"]),
+            (&returned["active"], &returned["client_id"]),
             (&json!(true), &json!(self.registration.id)),
-            "{told}"
+            "{returned}"
         );
         assert_eq!(
-            (&told["sub"], &told["scope"]),
+            (&returned["sub"], &returned["scope"]),
             (&self.ada.user["sub"], &json!(scope)),
-            "{told}"
+            "{returned}"
         );
         // A token that was given to the holder of a certificate is bound to it (RFC 8705 section 3).
-        let bound = self.registration.told["method"] == Authentication::TlsCertificate.as_str();
-        assert_eq!(told["cnf"]["x5t#S256"].is_string(), bound, "{told}");
-        self.party.call("revoke", json!({})).await;
+        let bound = self.registration.returned["method"] == Authentication::TlsCertificate.as_str();
+        assert_eq!(returned["cnf"]["x5t#S256"].is_string(), bound, "{returned}");
+        self.relying_party.call("revoke", json!({})).await;
         // The refresh token took the access token along.
         assert_eq!(
-            self.party.call("introspect", json!({})).await,
+            self.relying_party.call("introspect", json!({})).await,
             json!({"active": false})
         );
     }
 
     /// She signs out at the application, which sends her to the provider and gets her back; nobody is signed in now.
     pub(super) async fn sign_out(&mut self) {
-        let signed_out = self.registration.told["signed_out_uri"].clone();
+        let signed_out = self.registration.returned["signed_out_uri"].clone();
         let parameters = json!({"post_logout_redirect_uri": signed_out, "state": "signed & out"});
-        let begun = self
-            .party
+        let started = self
+            .relying_party
             .call("end_session", json!({"parameters": parameters}))
             .await;
-        let page = self.browser.get(begun["url"].text()).await;
+        let page = self.browser.get(started["url"].text()).await;
         let back = page.location();
         assert_eq!(
             back.as_str().split('?').next(),
@@ -161,7 +161,7 @@ impl Journey {
             .visit(json!({"scope": "openid", "prompt": "none"}))
             .await;
         let refused = self
-            .party
+            .relying_party
             .attempt("sign_in", json!({"url": page.location().as_str()}))
             .await;
         assert_eq!(refused["error"], "login_required", "{refused}");
@@ -175,12 +175,16 @@ fn header(token: &str) -> Value {
 }
 
 /// From discovery to signing out, with everything in between.
-pub(super) async fn whole(library: Library, authentication: Authentication) {
-    whole_with(library, authentication, json!({})).await;
+pub(super) async fn full_flow(library: Library, authentication: Authentication) {
+    full_flow_with(library, authentication, json!({})).await;
 }
 
 /// The same with further settings of the application.
-pub(super) async fn whole_with(library: Library, authentication: Authentication, settings: Value) {
+pub(super) async fn full_flow_with(
+    library: Library,
+    authentication: Authentication,
+    settings: Value,
+) {
     let scope = "openid profile email offline_access";
     let mut journey = Journey::new(library, authentication, settings).await;
     let known = journey
@@ -194,17 +198,20 @@ pub(super) async fn whole_with(library: Library, authentication: Authentication,
 /// The application acts as itself.
 pub(super) async fn as_itself(library: Library, authentication: Authentication) {
     let mut journey = Journey::new(library, authentication, json!({})).await;
-    let answer = journey.party.call("client_credentials", json!({})).await;
+    let answer = journey
+        .relying_party
+        .call("client_credentials", json!({}))
+        .await;
     assert_eq!(answer["tokens"]["expires_in"], 600, "{answer}");
     assert!(
         answer["tokens"].get("refresh_token").is_none()
             && answer["tokens"].get("id_token").is_none(),
         "{answer}"
     );
-    let told = journey.party.call("introspect", json!({})).await;
+    let returned = journey.relying_party.call("introspect", json!({})).await;
     assert_eq!(
-        (&told["active"], &told["client_id"]),
+        (&returned["active"], &returned["client_id"]),
         (&json!(true), &json!(journey.registration.id)),
-        "{told}"
+        "{returned}"
     );
 }

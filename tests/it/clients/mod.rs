@@ -13,20 +13,16 @@ use std::time::Duration;
 
 use assent_model::clock::{Clock, ManualClock, SystemClock};
 
-use crate::harness::{Ada, HostOptions, Page, TestHost};
+use crate::harness::{Page, TestHost, TestUser};
 
 /// A host whose clock goes on: clients sign their assertions by the machine's clock.
 pub async fn host(settings: &str) -> TestHost {
-    let host = TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
-    tokio::spawn(go_on(Arc::clone(&host.clock)));
+    let host = TestHost::start_with_settings(settings).await;
+    tokio::spawn(keep_clock(Arc::clone(&host.clock)));
     host
 }
 
-async fn go_on(clock: Arc<ManualClock>) {
+async fn keep_clock(clock: Arc<ManualClock>) {
     let mut ticks = tokio::time::interval(Duration::from_millis(20));
     loop {
         ticks.tick().await;
@@ -36,7 +32,7 @@ async fn go_on(clock: Arc<ManualClock>) {
 
 /// Goes through the host's pages as a person does who wants to sign in, until the browser is sent to another host, or
 /// there is nothing left to do: that answer.
-async fn through(ada: &Ada, mut page: Page) -> Page {
+async fn complete_sign_in(ada: &TestUser, mut page: Page) -> Page {
     let base = page.origin();
     for _ in 0..12 {
         page = if page.status.is_redirection() {

@@ -2,44 +2,44 @@
 
 use serde_json::json;
 
-use super::journey::{Journey, as_itself, whole, whole_with};
+use super::journey::{Journey, as_itself, full_flow, full_flow_with};
 use super::registration::Authentication;
 use super::relying_party::Library::OpenidClient;
 
 #[tokio::test]
 async fn openid_client_with_client_secret_basic() {
-    whole(OpenidClient, Authentication::SecretBasic).await;
+    full_flow(OpenidClient, Authentication::SecretBasic).await;
 }
 
 #[tokio::test]
 async fn openid_client_with_client_secret_post() {
-    whole(OpenidClient, Authentication::SecretPost).await;
+    full_flow(OpenidClient, Authentication::SecretPost).await;
 }
 
 #[tokio::test]
 async fn openid_client_with_client_secret_jwt() {
-    whole(OpenidClient, Authentication::SecretJwt).await;
+    full_flow(OpenidClient, Authentication::SecretJwt).await;
 }
 
 #[tokio::test]
 async fn openid_client_with_private_key_jwt_of_a_registered_jwk() {
-    whole(OpenidClient, Authentication::PrivateKeyJwk).await;
+    full_flow(OpenidClient, Authentication::PrivateKeyJwk).await;
 }
 
 #[tokio::test]
 async fn openid_client_with_tls_client_certificate() {
-    whole(OpenidClient, Authentication::TlsCertificate).await;
+    full_flow(OpenidClient, Authentication::TlsCertificate).await;
 }
 
 #[tokio::test]
 async fn openid_client_with_none() {
-    whole(OpenidClient, Authentication::None).await;
+    full_flow(OpenidClient, Authentication::None).await;
 }
 
 #[tokio::test]
 async fn openid_client_accepts_id_tokens_with_ps256() {
     let settings = json!({"id_token_signed_response_alg": "PS256"});
-    whole_with(OpenidClient, Authentication::SecretBasic, settings).await;
+    full_flow_with(OpenidClient, Authentication::SecretBasic, settings).await;
 }
 
 #[tokio::test]
@@ -57,7 +57,7 @@ async fn openid_client_receives_its_response_by_form_post() {
         .await;
     let (action, form) = page.form();
     let known = journey
-        .party
+        .relying_party
         .call("sign_in", json!({"url": action, "form": form}))
         .await;
     assert_eq!(known["claims"]["sub"], journey.ada.user["sub"], "{known}");
@@ -71,7 +71,7 @@ async fn openid_client_with_a_wrong_secret_is_rejected() {
         .await;
     journey.new_secret().await;
     let refused = journey
-        .party
+        .relying_party
         .attempt("sign_in", json!({"url": back.location().as_str()}))
         .await;
     assert_eq!(refused["error"], "invalid_client", "{refused}");

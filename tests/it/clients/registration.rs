@@ -50,7 +50,7 @@ pub(super) struct Registration {
     pub(super) id: String,
     pub(super) secret: Option<String>,
     /// What a relying party of these tests is told of the application.
-    pub(super) told: Value,
+    pub(super) returned: Value,
     /// Where its files are: `certificate.pem` and `key.pem`, if it has a certificate.
     pub(super) folder: PathBuf,
 }
@@ -73,7 +73,7 @@ pub(super) async fn register(
         "redirect_uris": [format!("{own}/callback")],
         "post_logout_redirect_uris": [format!("{own}/signed-out")],
     });
-    let mut told = json!({
+    let mut returned = json!({
         "issuer": host.issuer(),
         "method": authentication.as_str(),
     });
@@ -81,58 +81,58 @@ pub(super) async fn register(
         body["token_endpoint_auth_method"] = authentication.as_str().into();
     }
     let folder = host.folder().join("client");
-    give_key(&folder, authentication, &mut body, &mut told);
+    give_key(&folder, authentication, &mut body, &mut returned);
     merge(&mut body, settings);
-    told["redirect_uri"] = body["redirect_uris"][0].clone();
-    told["signed_out_uri"] = body["post_logout_redirect_uris"][0].clone();
-    told["id_token_alg"] = body
+    returned["redirect_uri"] = body["redirect_uris"][0].clone();
+    returned["signed_out_uri"] = body["post_logout_redirect_uris"][0].clone();
+    returned["id_token_alg"] = body
         .get("id_token_signed_response_alg")
         .cloned()
         .unwrap_or("RS256".into());
 
     let application = host.admin_ok(Method::POST, "/applications", body).await;
-    told["client_id"] = id(&application).into();
-    let secret = if told["method"]
+    returned["client_id"] = id(&application).into();
+    let secret = if returned["method"]
         .as_str()
         .is_some_and(|method| method.starts_with("client_secret"))
     {
         let path = format!("/applications/{}/secret/rotate", id(&application));
-        told["client_secret"] =
+        returned["client_secret"] =
             host.admin_ok(Method::POST, &path, Value::Null).await["client_secret"].clone();
-        told["client_secret"].as_str().map(str::to_owned)
+        returned["client_secret"].as_str().map(str::to_owned)
     } else {
         None
     };
     Registration {
         id: id(&application).to_owned(),
         secret,
-        told,
+        returned,
         folder,
     }
 }
 
 /// Makes the application's key, where the method has one: the public half for the host, the private one for the
 /// application.
-fn give_key(folder: &Path, authentication: Authentication, body: &mut Value, told: &mut Value) {
+fn give_key(folder: &Path, authentication: Authentication, body: &mut Value, returned: &mut Value) {
     match authentication {
         Authentication::PrivateKeyJwk => {
             let mut pair = EcKeyPair::generate(EcCurve::P256).expect("a key");
             pair.set_key_id(Some("first"));
             body["jwks"] = json!({"keys": [pair.to_jwk_public_key()]});
-            told["private_key"] = json!(pair.to_jwk_key_pair());
+            returned["private_key"] = json!(pair.to_jwk_key_pair());
         }
         Authentication::PrivateKeyPem => {
             let key = rsa();
             body["public_key"] = text(key.public_key_to_pem().expect("PEM")).into();
-            told["private_key"] = json!(jwk(&key));
+            returned["private_key"] = json!(jwk(&key));
         }
         Authentication::PrivateKeyCertificate | Authentication::TlsCertificate => {
             let (certificate, key) = certificate_of("books");
             std::fs::create_dir_all(folder).expect("a folder");
             files(folder, &certificate, &key);
             body["certificate"] = text(certificate.to_pem().expect("PEM")).into();
-            told["certificate_file"] = json!(folder.join("certificate.pem"));
-            told["certificate_key_file"] = json!(folder.join("key.pem"));
+            returned["certificate_file"] = json!(folder.join("certificate.pem"));
+            returned["certificate_key_file"] = json!(folder.join("key.pem"));
         }
         _ => {}
     }

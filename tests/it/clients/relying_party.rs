@@ -26,7 +26,7 @@ impl RelyingParty {
             Library::OpenidClient => Program::node("relying_party.mjs"),
             Library::Authlib => Program::python("relying_party.py"),
         };
-        program.tell(&registration.told).await;
+        program.tell(&registration.returned).await;
         Self { program }
     }
 
@@ -39,10 +39,10 @@ impl RelyingParty {
 
     /// A call, which may be refused in the protocol's terms.
     pub(super) async fn attempt(&mut self, name: &str, details: Value) -> Value {
-        let mut told = json!({"call": name});
+        let mut returned = json!({"call": name});
         for (name, value) in details.as_object().into_iter().flatten() {
-            told[name] = value.clone();
+            returned[name] = value.clone();
         }
-        self.program.ask(&told).await
+        self.program.ask(&returned).await
     }
 }

@@ -180,10 +180,10 @@ async fn commands_manage_a_user_and_an_application() {
         application["redirect_uris"],
         json!(["https://a.example/cb", "https://b.example/cb"])
     );
-    let made = run(&host, &["applications", "secret", "rotate", "Expenses"]).await;
+    let created = run(&host, &["applications", "secret", "rotate", "Expenses"]).await;
     assert!(
-        out(&made).starts_with("client_secret  ") && err(&made).contains("shown this once"),
-        "{made:?}"
+        out(&created).starts_with("client_secret  ") && err(&created).contains("shown this once"),
+        "{created:?}"
     );
     let account = [
         "accounts", "create", "Expenses", "--user", "ADA", "--role", "approver", "--role", "reader",
@@ -314,8 +314,8 @@ async fn commands_manage_a_user_and_an_application() {
         json_of(&host, &["users", "list"]).await,
         json!({"items": []})
     );
-    let told = done(&host, &["audit", "list", "--event", "user.deleted", "-q"]).await;
-    assert_eq!(told.lines().count(), 1, "{told}");
+    let returned = done(&host, &["audit", "list", "--event", "user.deleted", "-q"]).await;
+    assert_eq!(returned.lines().count(), 1, "{returned}");
 }
 
 #[tokio::test]
@@ -326,7 +326,7 @@ async fn binary_content_is_transferred_by_files() {
         <md:AssertionConsumerService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="https://wiki.example/acs" index="0"/>
         </md:SPSSODescriptor></md:EntityDescriptor>"#;
     write_file(host.folder().join("sp.xml"), metadata);
-    let made = [
+    let created = [
         "applications",
         "create",
         "--protocol",
@@ -336,9 +336,9 @@ async fn binary_content_is_transferred_by_files() {
         "--from",
         "metadata=sp.xml",
     ];
-    let made = json_of(&host, &made).await;
+    let created = json_of(&host, &created).await;
     assert_eq!(
-        (&made["entity_id"], &made["acs"][0]["url"]),
+        (&created["entity_id"], &created["acs"][0]["url"]),
         (
             &json!("https://wiki.example/saml"),
             &json!("https://wiki.example/acs")

@@ -3,10 +3,10 @@
 use assent::authenticator::Authenticator;
 
 use super::{assent, err, out};
-use crate::harness::{Ada, Application, Browser, Page, TestHost, Text};
+use crate::harness::{Application, Browser, Page, TestHost, TestUser, Text};
 
 /// Asks for a sign-in to this application in a browser of its own; the waiting page.
-async fn ask(host: &TestHost, ada: &Ada, application: &Application) -> Page {
+async fn ask(host: &TestHost, ada: &TestUser, application: &Application) -> Page {
     let login = Browser::new(&host.base)
         .get(&application.request(&[]))
         .await
@@ -31,7 +31,7 @@ async fn approve_answers_exactly_the_named_request() {
     let after = ask(&host, &ada, &ada.application).await;
 
     let mut file = Authenticator::new_file(&host.folder().join("phone.json")).expect("a file");
-    ada.phone.save(&mut file).expect("saved");
+    ada.device.save(&mut file).expect("saved");
     let approve = async |arguments: &[&str]| {
         let command = [
             &["authenticator", "approve", "--store", "phone.json"][..],
@@ -40,7 +40,7 @@ async fn approve_answers_exactly_the_named_request() {
         .concat();
         assent(host.folder(), &command).await
     };
-    let pending = ada.phone.pending_requests(5).await;
+    let pending = ada.device.pending_requests(5).await;
     assert_eq!(pending.len(), 3, "{pending:?}");
     let request = pending
         .iter()
@@ -62,7 +62,7 @@ async fn approve_answers_exactly_the_named_request() {
         "{}",
         err(&other)
     );
-    assert_eq!(ada.phone.pending_requests(0).await.len(), 3);
+    assert_eq!(ada.device.pending_requests(0).await.len(), 3);
 
     let approved = approve(&["--request", &id, "--number", &number]).await;
     assert!(
@@ -70,7 +70,7 @@ async fn approve_answers_exactly_the_named_request() {
         "{}",
         err(&approved)
     );
-    let left = ada.phone.pending_requests(0).await;
+    let left = ada.device.pending_requests(0).await;
     assert_eq!(left.len(), 2, "{left:?}");
     assert!(
         left.iter()

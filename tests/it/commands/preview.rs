@@ -4,8 +4,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::api::{done, json_of};
-use crate::harness::{HostOptions, TestHost, component, id, write_file};
-use crate::saml::party::Party;
+use crate::harness::{TestHost, component, id, write_file};
+use crate::saml::service_provider::TestServiceProvider;
 
 /// The line of a table that begins with this name, its columns apart.
 fn row<'a>(shown: &'a str, name: &str) -> Vec<&'a str> {
@@ -37,11 +37,7 @@ async fn start(behaviour: &str) -> TestHost {
         component("account-roles").display(),
         component("hostile-mapper").display(),
     );
-    TestHost::start_with(HostOptions {
-        plugins: &plugins,
-        ..HostOptions::default()
-    })
-    .await
+    TestHost::start_with_plugins(&plugins).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -128,14 +124,15 @@ async fn a_preview_first_names_the_reason_for_a_rejection() {
 async fn a_preview_of_a_service_provider_shows_its_name_and_attributes() {
     let host = TestHost::start().await;
     let attributes = json!([{"name": "groups", "values": ["wiki-{roles}", "all"]}]);
-    let party = Party::register(&host, json!({"custom_attributes": attributes})).await;
-    let ada = party.ada(&host).await;
+    let service_provider =
+        TestServiceProvider::register(&host, json!({"custom_attributes": attributes})).await;
+    let ada = service_provider.ada(&host).await;
     let shown = done(
         &host,
         &[
             "claims",
             "preview",
-            &party.id,
+            &service_provider.id,
             "--account",
             id(&ada.account),
         ],
@@ -153,7 +150,7 @@ async fn a_preview_of_a_service_provider_shows_its_name_and_attributes() {
             && row(assertion, "groups")[2] == "saml-attributes",
         "{shown}"
     );
-    let path = format!("/applications/{}", party.id);
+    let path = format!("/applications/{}", service_provider.id);
     host.admin_ok(Method::PATCH, &path, json!({"name_id_format": "transient"}))
         .await;
     let shown = done(
@@ -161,7 +158,7 @@ async fn a_preview_of_a_service_provider_shows_its_name_and_attributes() {
         &[
             "claims",
             "preview",
-            &party.id,
+            &service_provider.id,
             "--account",
             id(&ada.account),
         ],

@@ -6,9 +6,7 @@ use reqwest::{Method, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::harness::{
-    Body, Browser, HostOptions, Parsed, Respond, TestHost, http_client, id, in_time,
-};
+use crate::harness::{Body, Browser, Parsed, Respond, TestHost, http_client, id, in_time};
 
 async fn connect(host: &TestHost) -> TcpStream {
     let address = host
@@ -268,7 +266,7 @@ async fn deeply_nested_json_is_rejected_at_each_endpoint() {
         ] {
             let body = format!("{{\"{member}\":{text}}}").into_bytes();
             let reply = ada
-                .phone
+                .device
                 .call(method, path, "", body)
                 .await
                 .expect("an answer");
@@ -378,11 +376,7 @@ async fn application_endpoints_reject_in_json() {
 
 #[tokio::test]
 async fn a_client_that_never_reads_is_disconnected() {
-    let host = TestHost::start_with(HostOptions {
-        settings: "[http]\nwrite_timeout = \"1s\"",
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings("[http]\nwrite_timeout = \"1s\"").await;
     let mut stream = connect(&host).await;
     let request = "GET /authenticator HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(100);
     // It asks and asks; once neither side's buffers hold more, only the host can end this.
@@ -392,11 +386,7 @@ async fn a_client_that_never_reads_is_disconnected() {
 
 #[tokio::test]
 async fn a_long_polling_client_keeps_its_connection() {
-    let host = TestHost::start_with(HostOptions {
-        settings: "[http]\nwrite_timeout = \"1s\"",
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings("[http]\nwrite_timeout = \"1s\"").await;
     let mut stream = connect(&host).await;
     let request = "GET /authenticator HTTP/1.1\r\nhost: localhost\r\n\r\n";
     // A waiting client is no stalled one: between two requests more time passes than an answer may lie unread.
@@ -417,11 +407,7 @@ async fn a_long_polling_client_keeps_its_connection() {
 #[tokio::test]
 async fn idle_connections_of_one_ip_leave_room_for_others() {
     let settings = "[http]\nconnections_per_network = 20";
-    let host = TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(settings).await;
     let mut idle = Vec::new();
     for _ in 0..20 {
         idle.push(connect(&host).await);
@@ -471,11 +457,7 @@ async fn idle_connections_of_one_ip_leave_room_for_others() {
 #[tokio::test]
 async fn a_trusted_proxy_has_no_connection_limit() {
     let settings = "[http]\nconnections_per_network = 1\ntrusted_proxies = [\"127.0.0.1\"]";
-    let host = TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(settings).await;
     let _idle = futures_util::future::join_all((0..20).map(|_| connect(&host))).await;
     assert_eq!(
         first_line(&host, b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await,
@@ -486,11 +468,7 @@ async fn a_trusted_proxy_has_no_connection_limit() {
 #[tokio::test]
 async fn a_connection_without_a_request_times_out_sooner() {
     let settings = "[http]\nfirst_request_timeout = \"1s\"\nhead_timeout = \"10m\"";
-    let host = TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(settings).await;
     let mut used = connect(&host).await;
     used.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
         .await

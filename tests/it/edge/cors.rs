@@ -3,7 +3,7 @@
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{HostOptions, Log, Respond, TestHost, Text, http_client, id};
+use crate::harness::{Log, Respond, TestHost, Text, http_client, id};
 
 /// Where the single-page application runs.
 const SPA: &str = "https://books.example";
@@ -130,11 +130,11 @@ async fn unregistered_origins_get_no_cors_headers() {
         "",
     ] {
         for (method, path) in SHARED {
-            let asked = [
+            let requested = [
                 ("origin", origin),
                 ("access-control-request-method", method),
             ];
-            for (method, headers) in [(method, &asked[..1]), ("OPTIONS", &asked[..])] {
+            for (method, headers) in [(method, &requested[..1]), ("OPTIONS", &requested[..])] {
                 let response = ask(&host, method, path, headers).await;
                 assert_eq!(
                     allowed(&response, "allow-origin"),
@@ -159,8 +159,8 @@ async fn endpoints_outside_cors_stay_closed() {
         ("GET", "/authenticator/api/requests"),
         ("GET", "/login/x"),
     ] {
-        let asked = [("origin", SPA), ("access-control-request-method", method)];
-        for (method, headers) in [(method, &asked[..1]), ("OPTIONS", &asked[..])] {
+        let requested = [("origin", SPA), ("access-control-request-method", method)];
+        for (method, headers) in [(method, &requested[..1]), ("OPTIONS", &requested[..])] {
             let response = ask(&host, method, path, headers).await;
             assert_eq!(allowed(&response, "allow-origin"), None, "{method} {path}");
         }
@@ -169,11 +169,7 @@ async fn endpoints_outside_cors_stay_closed() {
 
 #[tokio::test]
 async fn origins_follow_their_applications_within_seconds() {
-    let host = TestHost::start_with(HostOptions {
-        settings: "allow_insecure_redirect_uris = true",
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings("allow_insecure_redirect_uris = true").await;
     let origin = "http://localhost:3000";
     let may = async || {
         let response = ask(&host, "GET", "/oidc/jwks", &[("origin", origin)]).await;

@@ -63,10 +63,10 @@ async fn long_polls_are_answered_when_draining_begins() {
         .request(&[("prompt", Some("login")), ("state", Some("typed"))]);
     let login = browser.get(&typed).await.followed().await;
     let events = browser.stream(&format!("{}/events", login.path())).await;
-    let begun = std::time::Instant::now();
+    let started = std::time::Instant::now();
     let (requests, events, ()) = in_time(async {
         let path = "/authenticator/api/requests";
-        let waiting = ada.phone.call(Method::GET, path, "?wait=30", Vec::new());
+        let waiting = ada.device.call(Method::GET, path, "?wait=30", Vec::new());
         tokio::join!(waiting, events.text(), async {
             // Whether it comes before the requests or after them, they do not wait for their time.
             host.host.draining.begin();
@@ -78,7 +78,7 @@ async fn long_polls_are_answered_when_draining_begins() {
     assert_eq!(requests.body["requests"], json!([]));
     let events = events.expect("its end");
     assert!(!events.contains("changed"), "it asks again: {events}");
-    assert!(begun.elapsed() < Duration::from_secs(25));
+    assert!(started.elapsed() < Duration::from_secs(25));
 
     // The next request goes to another connection, and so perhaps to another instance.
     let page = browser.get("/").await;

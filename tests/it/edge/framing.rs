@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use crate::harness::{Browser, Page, TestHost, Text, id};
-use crate::saml::party::Party;
+use crate::saml::service_provider::TestServiceProvider;
 
 /// The page can't be framed: by the policy of today's browsers, and by the header of older ones.
 fn assert_unframeable(page: &Page, marker: &str) {
@@ -60,7 +60,7 @@ async fn sign_in_and_sign_out_pages_cannot_be_framed() {
     // Consent, the form that carries an answer, the choice of an account.
     let browser = Browser::new(&host.base);
     let waiting = ada
-        .ask(&browser, &[("response_mode", Some("form_post"))])
+        .begin_sign_in(&browser, &[("response_mode", Some("form_post"))])
         .await;
     ada.approve(&waiting).await;
     let consent = browser.get(&waiting.url).await;
@@ -80,10 +80,10 @@ async fn sign_in_and_sign_out_pages_cannot_be_framed() {
     assert_unframeable(&question, "action=\"/session/end\"");
     assert_unframeable(&browser.get("/session/ended").await, "<h1");
     // The waiting page, and the end of a denied sign-in.
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     assert_unframeable(&waiting, "id=\"number\"");
-    let request = ada.phone.pending_requests(5).await.remove(0);
-    ada.phone.deny(&request).await;
+    let request = ada.device.pending_requests(5).await.remove(0);
+    ada.device.deny(&request).await;
     assert_unframeable(&waiting.again().await, "data-outcome=");
 }
 
@@ -100,7 +100,7 @@ async fn portal_console_authenticator_and_recovery_pages_cannot_be_framed() {
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
     let seen = format!("/profile/{}", ada.application.id);
-    let revoke = format!("/devices/{}/revoke", ada.phone.device());
+    let revoke = format!("/devices/{}/revoke", ada.device.device());
     for path in [
         "/",
         "/devices",
@@ -121,7 +121,7 @@ async fn portal_console_authenticator_and_recovery_pages_cannot_be_framed() {
     assert_unframeable(&browser.get("/authenticator").await, "<script");
     // The form, the form with an error, and the page of a good code.
     let codes = ada
-        .phone
+        .device
         .call_ok(Method::POST, "/recovery-codes", None)
         .await;
     let code = codes["codes"][0].text();
@@ -145,10 +145,12 @@ async fn portal_console_authenticator_and_recovery_pages_cannot_be_framed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn saml_and_error_pages_cannot_be_framed() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
-    let ada = party.ada(&host).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let ada = service_provider.ada(&host).await;
     let browser = Browser::new(&host.base);
-    let response = party.sign_in(&ada, &browser, &party.request(&host)).await;
+    let response = service_provider
+        .sign_in(&ada, &browser, &service_provider.request(&host))
+        .await;
     assert_unframeable(&response, "name=\"SAMLResponse\"");
 
     let client = host.web_application().await;
@@ -165,11 +167,14 @@ async fn saml_and_error_pages_cannot_be_framed() {
             StatusCode::BAD_REQUEST,
         ),
         (
-            &format!("/sso/SingleSignOnService/{}", party.id),
+            &format!("/sso/SingleSignOnService/{}", service_provider.id),
             StatusCode::OK,
         ),
         (
-            &format!("/sso/SingleLogoutService/{}?SAMLRequest={large}", party.id),
+            &format!(
+                "/sso/SingleLogoutService/{}?SAMLRequest={large}",
+                service_provider.id
+            ),
             StatusCode::BAD_REQUEST,
         ),
     ] {

@@ -21,7 +21,7 @@ async fn head_requests_sign_no_user_in_or_out() {
     );
     assert_refused(&browser.head("/admin").await, "GET");
     // The answer of a login is given once: to who asks for it.
-    let waiting = ada.ask(&browser, &[]).await;
+    let waiting = ada.begin_sign_in(&browser, &[]).await;
     ada.approve(&waiting).await;
     assert_refused(&browser.head(&waiting.url).await, "GET, POST");
     let code = browser.finish(&waiting.url).await.parameter("code");

@@ -4,7 +4,7 @@ use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Body, Browser, HostOptions, Respond, TestHost, Text, http_client, http_client_builder, id,
+    Body, Browser, Respond, TestHost, Text, http_client, http_client_builder, id,
 };
 
 /// The headers of a browser's request that another site's page sends by `fetch`.
@@ -52,11 +52,7 @@ async fn status(request: RequestBuilder) -> StatusCode {
 
 async fn limited(limits: &str) -> TestHost {
     let settings = format!("[rate_limits]\n{limits}\n");
-    TestHost::start_with(HostOptions {
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await
+    TestHost::start_with_settings(&settings).await
 }
 
 /// ATTACKS: calls without proof from an office's address; approvals, console and recovery still work there.
@@ -71,7 +67,7 @@ async fn unsigned_device_calls_lock_out_no_shared_network() {
     )
     .await;
     let codes = ada
-        .phone
+        .device
         .call_ok(Method::POST, "/recovery-codes", None)
         .await;
     let console = Browser::new(&host.base);
@@ -137,7 +133,7 @@ async fn wrong_numbers_of_an_authenticated_device_are_not_unauthenticated_reques
     let ada = host.ada().await;
     for _ in 0..5 {
         let scanned = ada
-            .phone
+            .device
             .ask(
                 Method::POST,
                 "/qr-sign-ins/preview",

@@ -54,7 +54,7 @@ async fn every_api_reports_a_database_outage_as_retryable() {
     assert_eq!(problem["type"], "urn:assent:problem:unavailable");
     assert_eq!(problem["status"], 503);
 
-    let error = ada.phone.waiting(0).await.expect_err("an outage");
+    let error = ada.device.waiting(0).await.expect_err("an outage");
     assert!(
         error.to_string().contains("temporarily_unavailable"),
         "{error}"

@@ -8,17 +8,13 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Body, Browser, HostOptions, Parsed, Respond, TestHost, Text, http_client, http_client_builder,
-    in_time, parse_json,
+    Body, Browser, Parsed, Respond, TestHost, Text, http_client, http_client_builder, in_time,
+    parse_json,
 };
 
 async fn host_with(limits: &str) -> TestHost {
     let settings = format!("[http]\ntrusted_proxies = [\"127.0.0.1\"]\n[rate_limits]\n{limits}\n");
-    TestHost::start_with(HostOptions {
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await
+    TestHost::start_with_settings(&settings).await
 }
 
 /// A request of a client at this address, as the proxy in front tells it.
@@ -259,11 +255,7 @@ async fn a_client_cannot_forge_its_ip() {
     assert_eq!(get("198.51.100.2, 192.0.2.1").await.retry_after(), 10);
     // Without a trusted proxy the header means nothing.
     let settings = "[rate_limits]\nlogin_pages_per_ip = { per_minute = 6, burst = 1 }\n";
-    let host = TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(settings).await;
     assert_eq!(
         ask(&host, Method::GET, "/oidc/auth", "192.0.2.1", &[])
             .await

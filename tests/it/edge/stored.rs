@@ -170,8 +170,8 @@ async fn pending_sign_ins_are_bounded_per_network_and_in_total(database: Databas
         answer.headers()["location"].text().to_owned()
     };
     // A sign-in with a typed name is never evicted.
-    let asked = Browser::new(&host.base);
-    let waiting = ada.ask(&asked, &[]).await;
+    let requested = Browser::new(&host.base);
+    let waiting = ada.begin_sign_in(&requested, &[]).await;
     let victim = Browser::new(&host.base);
     let oldest = begin(&victim, "192.0.2.1").await;
     assert_eq!(
@@ -207,7 +207,7 @@ async fn pending_sign_ins_are_bounded_per_network_and_in_total(database: Databas
     }
     ada.approve(&waiting).await;
     assert!(
-        !asked
+        !requested
             .finish(&waiting.url)
             .await
             .parameter("code")
@@ -217,7 +217,7 @@ async fn pending_sign_ins_are_bounded_per_network_and_in_total(database: Databas
 }
 
 /// The requests in the audit log, the oldest first; with a token of its own, since these tests take longer than one lives.
-async fn asked(host: &TestHost) -> Vec<Value> {
+async fn requested(host: &TestHost) -> Vec<Value> {
     let (token, _) = admin::issue_admin_token(&host.host, &AuditContext::SERVER)
         .await
         .expect("a token");
@@ -258,31 +258,31 @@ async fn repeated_prompts_for_a_name_are_summarized_in_the_audit_log(database: D
         let answer = request.header("x-forwarded-for", from).response().await;
         assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{database:?}");
     };
-    let asked = async || asked(&host).await;
+    let requested = async || requested(&host).await;
     for number in 0..40 {
         type_name("ada", &format!("2001:db8::{number}")).await;
         type_name("nobody", "192.0.2.1").await;
         // So that no other limit is reached.
         host.advance(5);
     }
-    assert_eq!(asked().await.len(), 30, "{database:?}");
+    assert_eq!(requested().await.len(), 30, "{database:?}");
     type_name("ada", "192.0.2.2").await;
     assert_eq!(
-        asked().await.len(),
+        requested().await.len(),
         31,
         "{database:?}: another network is another matter"
     );
 
     sum_up_repeated(&host.host).await.expect("done");
     assert_eq!(
-        asked().await.len(),
+        requested().await.len(),
         31,
         "{database:?}: not before the hour ends"
     );
     host.advance(3600);
     sum_up_repeated(&host.host).await.expect("done");
     sum_up_repeated(&host.host).await.expect("done");
-    let all = asked().await;
+    let all = requested().await;
     assert_eq!(all.len(), 32, "{database:?}");
     let summary = all.last().expect("an entry");
     assert_eq!(
@@ -305,5 +305,5 @@ async fn repeated_prompts_for_a_name_are_summarized_in_the_audit_log(database: D
     assert_eq!(left, 0, "{database:?}");
     // From then on each has an entry again.
     type_name("ada", "2001:db8::1").await;
-    assert_eq!(asked().await.len(), 33, "{database:?}");
+    assert_eq!(requested().await.len(), 33, "{database:?}");
 }

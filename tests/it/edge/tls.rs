@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::harness::tls::{certificate_of, client, files, https_settings, mtls_settings};
 use crate::harness::{
-    Ada, Body, Browser, Device, HostOptions, Respond, TestHost, Text, binary, get, http_client, id,
+    Body, Browser, Device, Respond, TestHost, TestUser, Text, binary, get, http_client, id,
     temp_folder, utf8, write_file,
 };
 
@@ -16,11 +16,7 @@ use crate::harness::{
 async fn an_instance_with_a_certificate_serves_only_https() {
     let folder = temp_folder();
     let (settings, certificate) = https_settings(folder.path());
-    let host = TestHost::start_with(HostOptions {
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(&settings).await;
     let client = client(&certificate, None);
     let discovery = format!("{}/.well-known/openid-configuration", host.issuer());
     let document: Value = client.get(&discovery).response().await.read_json().await;
@@ -70,11 +66,7 @@ async fn plain_way_to(host: &TestHost) -> String {
 async fn each_cookie_over_https_is_secure_with_the_host_prefix() {
     let folder = temp_folder();
     let (settings, _) = https_settings(folder.path());
-    let host = TestHost::start_with(HostOptions {
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(&settings).await;
     let application = host.web_application().await;
     let user = host.user("ada").await;
     let account = host.account(&user, &application).await;
@@ -88,10 +80,10 @@ async fn each_cookie_over_https_is_secure_with_the_host_prefix() {
     let link = enrolment["link"]
         .text()
         .replace(&host.base, &plain_way_to(&host).await);
-    let phone = Device::enrol(&link, "Test phone").await;
-    let ada = Ada {
+    let device = Device::enrol(&link, "Test phone").await;
+    let ada = TestUser {
         user,
-        phone,
+        device,
         application,
         account,
     };
@@ -143,11 +135,7 @@ async fn each_cookie_over_https_is_secure_with_the_host_prefix() {
 async fn the_mtls_listener_serves_only_application_endpoints() {
     let folder = temp_folder();
     let (settings, certificate) = mtls_settings(folder.path(), "");
-    let host = TestHost::start_with(HostOptions {
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(&settings).await;
     let base = host
         .host
         .settings
@@ -205,12 +193,8 @@ async fn the_mtls_listener_ignores_the_certificate_header() {
     let proxy = "trusted_proxies = [\"127.0.0.1\", \"::1\"]\nclient_cert_header = true\n";
     let (mut settings, server) = mtls_settings(folder.path(), proxy);
     settings.push_str("[rate_limits]\nclient_auth_failures = { per_minute = 1, burst = 3 }\n");
-    let host = TestHost::start_with(HostOptions {
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
-    let (victim, stranger) = (certificate_of("books"), certificate_of("stranger"));
+    let host = TestHost::start_with_settings(&settings).await;
+    let (victim, attacker) = (certificate_of("books"), certificate_of("stranger"));
     // The certificate is younger than the host, because the host's clock stands still.
     host.advance(60);
     let body = json!({
@@ -247,7 +231,7 @@ async fn the_mtls_listener_ignores_the_certificate_header() {
         };
         request.response().await.status()
     };
-    for own in [None, Some(&stranger)] {
+    for own in [None, Some(&attacker)] {
         assert_eq!(
             ask(client(&server, own), mtls.as_str(), true, "192.0.2.1").await,
             StatusCode::UNAUTHORIZED

@@ -29,7 +29,7 @@ struct Fixture {
 impl Fixture {
     async fn new() -> Self {
         let master = MasterKey::from_text(&STANDARD.encode([7; 32]), "a test").expect("a key");
-        let mut kept = Vec::new();
+        let mut stored = Vec::new();
         for algorithm in SigningAlgorithm::ALL {
             let purpose = KeyPurpose::IdToken(algorithm);
             let sealed = generate(purpose, &master, &SystemEntropy)
@@ -37,7 +37,7 @@ impl Fixture {
                 .expect("a key");
             let id = KeyId::new(NOW, &SystemEntropy);
             let times = KeyTimes::at_once(1, NOW);
-            kept.push((
+            stored.push((
                 sealed.clone(),
                 SigningKey {
                     id,
@@ -47,10 +47,10 @@ impl Fixture {
                 },
             ));
         }
-        let ours = master.open("id_token", &kept[0].0).expect("opened");
+        let ours = master.open("id_token", &stored[0].0).expect("opened");
         let ours = PKey::private_key_from_pkcs8(&ours).expect("a key");
-        let kept: Vec<SigningKey> = kept.into_iter().map(|(_, key)| key).collect();
-        let ring = Arc::new(KeyRing::open(&kept, &master).expect("a ring"));
+        let stored: Vec<SigningKey> = stored.into_iter().map(|(_, key)| key).collect();
+        let ring = Arc::new(KeyRing::open(&stored, &master).expect("a ring"));
         let kid = |algorithm| ring.signer(algorithm, NOW).key_id().to_owned();
         let (kid, ps256_kid) = (kid(SigningAlgorithm::Rs256), kid(SigningAlgorithm::Ps256));
         Self {
@@ -102,7 +102,7 @@ fn ps256(key: &PKeyRef<Private>, message: &[u8]) -> Vec<u8> {
     signer.sign_oneshot_to_vec(message).expect("a signature")
 }
 
-fn someone_elses() -> PKey<Private> {
+fn foreign_key() -> PKey<Private> {
     PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key")
 }
 
@@ -195,7 +195,7 @@ async fn a_key_is_used_with_its_own_algorithm_only() {
 #[tokio::test]
 async fn a_key_in_the_header_is_ignored() {
     let fixture = Fixture::new().await;
-    let theirs = someone_elses();
+    let theirs = foreign_key();
     let rsa = theirs.rsa().expect("RSA");
     let [n, e] = [rsa.n(), rsa.e()].map(|number| URL_SAFE_NO_PAD.encode(number.to_vec()));
     for (member, value) in [

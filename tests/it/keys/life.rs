@@ -44,13 +44,13 @@ async fn a_key_is_published_activated_retired_and_deleted(database: Database) {
     installation.pass(&host, 2 * DAYS).await;
     assert_eq!(stages(&host), [Archived, Signing]);
     assert_eq!(published(&host).await, [set[1].clone()]);
-    let kept = host.store.signing_keys().await.expect("read");
-    let kept = kept
+    let stored = host.store.signing_keys().await.expect("read");
+    let stored = stored
         .into_iter()
         .find(|key| key.purpose == KeyPurpose::IdToken(RS256))
         .expect("the first");
     assert!(
-        matches!(kept.material, KeyMaterial::Public(_)),
+        matches!(stored.material, KeyMaterial::Public(_)),
         "its private half is gone"
     );
     let fresh_start = installation.host().await;
@@ -252,8 +252,8 @@ async fn a_revoked_key_is_removed_at_once_and_another_signs(database: Database) 
         (waiting.clone(), vec![waiting.clone(), third])
     );
 
-    let kept = host.store.signing_keys().await.expect("read");
-    let revoked = kept.iter().filter(|key| key.times.revoked_at.is_some());
+    let stored = host.store.signing_keys().await.expect("read");
+    let revoked = stored.iter().filter(|key| key.times.revoked_at.is_some());
     assert!(
         revoked
             .clone()

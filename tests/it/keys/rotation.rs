@@ -42,7 +42,7 @@ async fn concurrent_rotations_create_one_key(database: Database) {
         });
     }
     let rotated = rotations.join_all().await;
-    let made = rotated
+    let created = rotated
         .iter()
         .filter(|rotated| matches!(rotated, Ok(Rotated::Published(_))))
         .count();
@@ -51,7 +51,7 @@ async fn concurrent_rotations_create_one_key(database: Database) {
         .filter(|rotated| matches!(rotated, Ok(Rotated::Waiting(_))))
         .count();
     assert_eq!(
-        (made, found),
+        (created, found),
         (1, 2),
         "{database:?}: operators who rotate at once"
     );
@@ -114,8 +114,8 @@ async fn concurrent_revocations_leave_an_active_key(database: Database) {
             matches!(revoked, (Ok(true), Ok(true))),
             "{database:?}: {revoked:?}"
         );
-        let mut kept = one.signing_keys().await.expect("read");
-        let last = kept.pop().expect("a key");
+        let mut stored = one.signing_keys().await.expect("read");
+        let last = stored.pop().expect("a key");
         assert!(
             last.times.generation > generation && last.may_sign(),
             "{database:?}: {:?}",
@@ -123,7 +123,7 @@ async fn concurrent_revocations_leave_an_active_key(database: Database) {
         );
         assert!(last.times.signs_from <= now);
         assert_eq!(
-            kept.iter().filter(|key| key.may_sign()).count(),
+            stored.iter().filter(|key| key.may_sign()).count(),
             1,
             "the retired one"
         );
@@ -236,11 +236,7 @@ impl Client {
 #[both_databases]
 async fn a_rotation_under_load_fails_no_client(database: Database) {
     const ROTATIONS: usize = 5;
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let (other, second, other_base) = host.second(HostOptions::default()).await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);

@@ -13,7 +13,7 @@ use crate::harness::{
 };
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
-use crate::store::{NOW, ada, asked, fixture, noted};
+use crate::store::{NOW, ada, audited, fixture, requested};
 
 #[tokio::test]
 async fn requests_codes_and_tokens_are_not_interchangeable() {
@@ -21,8 +21,8 @@ async fn requests_codes_and_tokens_are_not_interchangeable() {
     let ada = host.ada().await;
     let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
-    let request = ada.phone.pending_requests(5).await.remove(0);
+    let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
+    let request = ada.device.pending_requests(5).await.remove(0);
     let id = request.id.to_string();
     for text in [
         id.clone(),
@@ -47,8 +47,8 @@ async fn requests_codes_and_tokens_are_not_interchangeable() {
         );
     }
     let signature = ada
-        .phone
-        .signature(&ada.phone.statement(&request, None).text());
+        .device
+        .signature(&ada.device.statement(&request, None).text());
     let access = tokens["access_token"].text();
     let login = waiting.path().rsplit('/').next().expect("an id").to_owned();
     for text in [code.as_str(), access, refresh_token(&tokens), &login] {
@@ -57,7 +57,7 @@ async fn requests_codes_and_tokens_are_not_interchangeable() {
             .to_string()
             .into_bytes();
         let reply = ada
-            .phone
+            .device
             .call(reqwest::Method::POST, &path, "", body)
             .await
             .expect("an answer");
@@ -101,17 +101,17 @@ async fn a_relayed_sign_in_is_not_approved_in_another_context() {
         ("forwarded", "for=203.0.113.7"),
         ("x-user-agent", "Firefox on Linux"),
     ];
-    let mut asked = relay.post(url.clone()).form(&form);
+    let mut requested = relay.post(url.clone()).form(&form);
     for (name, value) in forged {
-        asked = asked.header(name, value);
+        requested = requested.header(name, value);
     }
-    let waiting = send(asked).await.read_text().await;
+    let waiting = send(requested).await.read_text().await;
     let number = waiting
         .split_once("id=\"number\">")
         .and_then(|(_, rest)| rest.split_once('<'))
         .expect("a number")
         .0;
-    let request = ada.phone.pending_requests(5).await.remove(0);
+    let request = ada.device.pending_requests(5).await.remove(0);
     assert_eq!(
         (request.browser.as_str(), request.place.as_str()),
         ("Chrome on Windows", "This computer")
@@ -122,7 +122,7 @@ async fn a_relayed_sign_in_is_not_approved_in_another_context() {
         ..request.clone()
     };
     let refused = ada
-        .phone
+        .device
         .decide(&shown, Some(number))
         .await
         .expect_err("another context");
@@ -139,8 +139,8 @@ async fn an_approval_completes_only_its_own_sign_in() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (attacker, own) = (Browser::new(&host.base), Browser::new(&host.base));
-    let theirs = ada.ask(&attacker, &[]).await;
-    let page = ada.ask(&own, &[]).await;
+    let theirs = ada.begin_sign_in(&attacker, &[]).await;
+    let page = ada.begin_sign_in(&own, &[]).await;
     ada.approve(&page).await;
     let still = attacker.get(&theirs.url).await;
     assert_eq!(
@@ -164,17 +164,17 @@ async fn of_fifty_decisions_on_two_instances_one_counts_and_none_after_a_restart
     database: Database,
 ) {
     let fixture = fixture(database).await;
-    let (person, phone) = ada(&fixture.store).await;
-    let asked = asked(&fixture.store, Some(&person), "ada").await.id;
+    let (user, device) = ada(&fixture.store).await;
+    let requested = requested(&fixture.store, Some(&user), "ada").await.id;
     let second = open_store(&fixture.url).await.expect("a store");
     let verdicts = [
         DeviceAnswer::Approve {
-            device: phone.id,
+            device: device.id,
             amr: vec![Amr::Swk],
             passkey: None,
         },
-        DeviceAnswer::Deny { device: phone.id },
-        DeviceAnswer::NotMe { device: phone.id },
+        DeviceAnswer::Deny { device: device.id },
+        DeviceAnswer::NotMe { device: device.id },
     ];
     let mut attempts = JoinSet::new();
     for count in 0..50 {
@@ -186,7 +186,7 @@ async fn of_fifty_decisions_on_two_instances_one_counts_and_none_after_a_restart
         let verdict = verdicts[count % 3].clone();
         attempts.spawn(async move {
             let answer = store
-                .answer_approval(asked, verdict, noted(&[30]), NOW)
+                .answer_approval(requested, verdict, audited(&[30]), NOW)
                 .await
                 .expect("answered");
             (count % 3, answer)
@@ -209,7 +209,7 @@ async fn of_fifty_decisions_on_two_instances_one_counts_and_none_after_a_restart
     let third = open_store(&fixture.url).await.expect("a store");
     for verdict in verdicts.into_iter().take(if won == [1] { 2 } else { 3 }) {
         let late = third
-            .answer_approval(asked, verdict, noted(&[30]), NOW)
+            .answer_approval(requested, verdict, audited(&[30]), NOW)
             .await
             .expect("answered");
         assert_eq!(late, AnswerOutcome::Late, "{database:?}");
@@ -220,8 +220,8 @@ async fn of_fifty_decisions_on_two_instances_one_counts_and_none_after_a_restart
 async fn invalid_decisions_are_rejected() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let page = ada.ask(&Browser::new(&host.base), &[]).await;
-    let request = ada.phone.pending_requests(5).await.remove(0);
+    let page = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
+    let request = ada.device.pending_requests(5).await.remove(0);
     let path = format!("/authenticator/api/requests/{}", request.id);
     for body in [
         Value::Null,
@@ -230,7 +230,7 @@ async fn invalid_decisions_are_rejected() {
         json!({"decision": "Approve", "signature": ""}),
     ] {
         let reply = ada
-            .phone
+            .device
             .call(
                 reqwest::Method::POST,
                 &path,

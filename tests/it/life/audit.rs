@@ -16,18 +16,14 @@ use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 
 #[both_databases]
 async fn each_stage_of_a_sign_in_is_audited_without_secrets(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     host.advance(1);
-    let waiting = ada.ask(&browser, &[]).await;
+    let waiting = ada.begin_sign_in(&browser, &[]).await;
     host.advance(1);
-    let request = &ada.phone.pending_requests(5).await[0];
-    ada.phone
+    let request = &ada.device.pending_requests(5).await[0];
+    ada.device
         .decide(request, Some("01"))
         .await
         .expect_err("a wrong number");
@@ -45,8 +41,8 @@ async fn each_stage_of_a_sign_in_is_audited_without_secrets(database: Database) 
     host.advance(1);
     browser.get("/").await.submit("/sign-out", &[]).await;
 
-    let told = entries(&host, &format!("user={}", id(&ada.user))).await;
-    let (before, sign_in) = told.split_at(5);
+    let returned = entries(&host, &format!("user={}", id(&ada.user))).await;
+    let (before, sign_in) = returned.split_at(5);
     let mut before = events(before);
     // The clock stood still for these.
     before.sort_unstable();
@@ -76,13 +72,16 @@ async fn each_stage_of_a_sign_in_is_audited_without_secrets(database: Database) 
         "{database:?}"
     );
 
-    let asked = &sign_in[0];
+    let requested = &sign_in[0];
     assert_eq!(
-        asked["actor"],
+        requested["actor"],
         json!({"kind": "application", "id": ada.application.id, "name": "Books & <Co>"})
     );
     assert_eq!(
-        (&asked["detail"]["prompted"], &asked["application_id"]),
+        (
+            &requested["detail"]["prompted"],
+            &requested["application_id"]
+        ),
         (&json!(true), &json!(ada.application.id))
     );
     let personal = json!({
@@ -92,11 +91,11 @@ async fn each_stage_of_a_sign_in_is_audited_without_secrets(database: Database) 
         "requested_from": "This computer",
         "requested_with": "Firefox on Linux",
     });
-    assert_eq!(asked["personal"], personal);
+    assert_eq!(requested["personal"], personal);
     assert_eq!(sign_in[1]["detail"]["attempts_left"], 2);
     assert_eq!(
         sign_in[2]["actor"],
-        json!({"kind": "device", "id": ada.phone.device().to_string()})
+        json!({"kind": "device", "id": ada.device.device().to_string()})
     );
     let completed = sign_in[3..5]
         .iter()
@@ -111,7 +110,7 @@ async fn each_stage_of_a_sign_in_is_audited_without_secrets(database: Database) 
         json!({"new_session": true, "amr": ["swk", "user"]})
     );
 
-    let all = format!("{told:?}");
+    let all = format!("{returned:?}");
     assert!(!all.contains(&code), "{all}");
     for secret in ["ac_", "at_", "rt_", "se_", "en_", "am_"] {
         assert!(!all.contains(&format!("\"{secret}")), "{secret} in {all}");
@@ -121,11 +120,7 @@ async fn each_stage_of_a_sign_in_is_audited_without_secrets(database: Database) 
 
 #[both_databases]
 async fn administrative_changes_are_audited_with_before_and_after(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let path = format!("/users/{}", id(&ada.user));
     let change =
@@ -193,7 +188,7 @@ async fn administrative_changes_are_audited_with_before_and_after(database: Data
     host.admin_ok(Method::DELETE, &account, Value::Null).await;
     host.admin_ok(
         Method::DELETE,
-        &format!("/devices/{}", ada.phone.device()),
+        &format!("/devices/{}", ada.device.device()),
         Value::Null,
     )
     .await;
@@ -229,11 +224,7 @@ async fn administrative_changes_are_audited_with_before_and_after(database: Data
 
 #[both_databases]
 async fn refresh_token_reuse_is_audited_once(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
@@ -253,10 +244,10 @@ async fn refresh_token_reuse_is_audited_once(database: Database) {
             "invalid_grant"
         );
     }
-    let told = entries(&host, "event=refresh-token.reused").await;
-    assert_eq!(told.len(), 1, "{database:?}: {told:?}");
+    let returned = entries(&host, "event=refresh-token.reused").await;
+    assert_eq!(returned.len(), 1, "{database:?}: {returned:?}");
     assert_eq!(
-        (&told[0]["user_id"], &told[0]["actor"]["kind"]),
+        (&returned[0]["user_id"], &returned[0]["actor"]["kind"]),
         (&json!(id(&ada.user)), &json!("application"))
     );
 }
@@ -274,24 +265,20 @@ async fn unknown_names_leave_no_audit_entries() {
             .await;
         login.submit(&login.path(), &[("name", name)]).await;
     }
-    let asked = entries(&host, "event=sign-in.requested").await;
-    assert_eq!(asked.len(), 1);
-    assert_eq!(asked[0]["user_id"], id(&ada.user));
+    let requested = entries(&host, "event=sign-in.requested").await;
+    assert_eq!(requested.len(), 1);
+    assert_eq!(requested[0]["user_id"], id(&ada.user));
 }
 
 #[both_databases]
 async fn the_audit_log_is_paged_latest_first(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
-    let mut made = Vec::new();
+    let host = TestHost::start_on(database).await;
+    let mut created = Vec::new();
     for name in ["a", "b", "c", "d", "e"] {
-        made.push(id(&host.user(name).await).to_owned());
+        created.push(id(&host.user(name).await).to_owned());
         host.advance(1);
     }
-    made.reverse();
+    created.reverse();
     let mut seen = Vec::new();
     let mut after = String::new();
     loop {
@@ -310,8 +297,8 @@ async fn the_audit_log_is_paged_latest_first(database: Database) {
         };
         after = format!("&after={next}");
     }
-    assert_eq!(seen, made, "{database:?}");
-    let user: UserId = made[0].parsed();
+    assert_eq!(seen, created, "{database:?}");
+    let user: UserId = created[0].parsed();
     let own = audit::of_user(&host.host, user, None, 10)
         .await
         .expect("read");
@@ -370,9 +357,9 @@ async fn audit_entries_expire_and_invited_users_do_not(database: Database) {
     assert_eq!(left(29).await, 2, "{database:?}");
     assert_eq!(left(31).await, 0, "{database:?}");
     left(3000).await;
-    let kept = store.user(id(&ada).parsed()).await.expect("read");
+    let stored = store.user(id(&ada).parsed()).await.expect("read");
     assert_eq!(
-        kept.map(|user| user.state),
+        stored.map(|user| user.state),
         Some(LifecycleState::Invited),
         "{database:?}"
     );

@@ -8,7 +8,7 @@ use reqwest::{StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Ada, Body, Browser, Database, HostOptions, Json, Page, Respond, TestHost, Text,
+    Body, Browser, Database, HostOptions, Json, Page, Respond, TestHost, TestUser, Text,
     http_client_builder, id, without_code,
 };
 use crate::qr_sign_in::code;
@@ -19,7 +19,7 @@ const UNLIMITED: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 
                          actions_per_device = { per_minute = 0 }\n";
 
 /// Types a name in this browser. Returns the waiting page, or its replacement.
-async fn typed(browser: &Browser, ada: &Ada, name: &str) -> Page {
+async fn typed(browser: &Browser, ada: &TestUser, name: &str) -> Page {
     // A browser with a session is asked for the name too.
     let login = browser
         .get(&ada.application.request(&[("prompt", Some("login"))]))
@@ -35,7 +35,7 @@ async fn typed(browser: &Browser, ada: &Ada, name: &str) -> Page {
 }
 
 /// The body of a waiting page without the parts that differ at each login.
-fn same_for_all(page: &Page, name: &str) -> String {
+fn normalized_body(page: &Page, name: &str) -> String {
     let login = page.path();
     without_code(&page.body)
         .replace(&page.csrf(), "CSRF")
@@ -48,14 +48,14 @@ fn same_for_all(page: &Page, name: &str) -> String {
 }
 
 /// How many requests are pending on the phone.
-async fn pending(ada: &Ada) -> usize {
-    ada.phone.pending_requests(0).await.len()
+async fn pending(ada: &TestUser) -> usize {
+    ada.device.pending_requests(0).await.len()
 }
 
 /// Types the number at every pending request. Whether one was approved.
-async fn type_everywhere(ada: &Ada, number: &str) -> bool {
-    for request in ada.phone.pending_requests(0).await {
-        match ada.phone.decide(&request, Some(number)).await {
+async fn approve_any(ada: &TestUser, number: &str) -> bool {
+    for request in ada.device.pending_requests(0).await {
+        match ada.device.decide(&request, Some(number)).await {
             Ok(outcome) => return outcome == "approved",
             Err(error) => assert!(error.to_string().starts_with("number_mismatch"), "{error}"),
         }
@@ -64,16 +64,16 @@ async fn type_everywhere(ada: &Ada, number: &str) -> bool {
 }
 
 /// The attacker: every few seconds a new browser, with the same browser string and from the same network, at either instance.
-struct Stranger<'a> {
+struct Attacker<'a> {
     host: &'a TestHost,
-    ada: &'a Ada,
+    ada: &'a TestUser,
     bases: [String; 2],
     count: usize,
     /// The pages that may still be waiting, with their numbers and the moment of the request.
     pages: VecDeque<(Page, String, i64)>,
 }
 
-impl Stranger<'_> {
+impl Attacker<'_> {
     /// Asks once more, and compares the number with that of each page that still waits.
     async fn ask(&mut self, owner: &str) {
         self.host.advance(5);
@@ -87,7 +87,7 @@ impl Stranger<'_> {
         )
         .await;
         let number = page.number();
-        self.pages.retain(|(_, _, asked)| asked + 120 > now);
+        self.pages.retain(|(_, _, requested)| requested + 120 > now);
         assert_ne!(number, owner, "attempt {}", self.count);
         assert!(
             self.pages.iter().all(|(_, other, _)| *other != number),
@@ -98,7 +98,7 @@ impl Stranger<'_> {
     }
 
     /// None of the attacker's browsers was signed in.
-    async fn has_nothing(&self) {
+    async fn assert_not_signed_in(&self) {
         for (page, number, _) in &self.pages {
             let again = page.again().await;
             assert_eq!(again.status, StatusCode::OK, "{}", again.body);
@@ -114,16 +114,16 @@ impl Stranger<'_> {
 async fn repeated_requests_of_an_attacker_never_sign_in_and_never_block_the_user(
     database: Database,
 ) {
-    let wish = HostOptions {
+    let options = HostOptions {
         database,
         settings: UNLIMITED,
         ..HostOptions::default()
     };
-    let host = TestHost::start_with(wish).await;
-    let (_, second, other) = host.second(wish).await;
+    let host = TestHost::start_with(options).await;
+    let (_, second, other) = host.second(options).await;
     let ada = host.ada().await;
     let bases = [host.base.clone(), other];
-    let mut stranger = Stranger {
+    let mut attacker = Attacker {
         host: &host,
         ada: &ada,
         bases,
@@ -135,7 +135,7 @@ async fn repeated_requests_of_an_attacker_never_sign_in_and_never_block_the_user
     let browser = Browser::new(&host.base);
     let page = typed(&browser, &ada, "ada").await;
     for _ in 0..20 {
-        stranger.ask(&page.number()).await;
+        attacker.ask(&page.number()).await;
         assert_eq!(
             page.again().await.number(),
             page.number(),
@@ -143,7 +143,7 @@ async fn repeated_requests_of_an_attacker_never_sign_in_and_never_block_the_user
         );
     }
     assert_eq!(pending(&ada).await, 5, "{database:?}");
-    assert!(type_everywhere(&ada, &page.number()).await, "{database:?}");
+    assert!(approve_any(&ada, &page.number()).await, "{database:?}");
     assert!(
         browser
             .finish(&page.url)
@@ -151,23 +151,23 @@ async fn repeated_requests_of_an_attacker_never_sign_in_and_never_block_the_user
             .parameter("code")
             .starts_with("ac_")
     );
-    stranger.has_nothing().await;
+    attacker.assert_not_signed_in().await;
 
     for _ in 0..5 {
         // When the five are taken: an unknown browser gets no place, and her number approves no other request.
         let unknown = Browser::new(&host.base);
-        stranger.ask("").await;
+        attacker.ask("").await;
         let page = typed(&unknown, &ada, "ada").await;
         for _ in 0..10 {
-            stranger.ask(&page.number()).await;
+            attacker.ask(&page.number()).await;
         }
-        assert!(!type_everywhere(&ada, &page.number()).await, "{database:?}");
+        assert!(!approve_any(&ada, &page.number()).await, "{database:?}");
         assert_eq!(page.again().await.number(), page.number());
-        stranger.has_nothing().await;
+        attacker.assert_not_signed_in().await;
         // The code of the same page always works.
-        ada.phone.scan_code(&code(&page)).await;
+        ada.device.scan_code(&code(&page)).await;
         let by_scan = page.again().await;
-        stranger.ask(&by_scan.number()).await;
+        attacker.ask(&by_scan.number()).await;
         ada.approve(&by_scan).await;
         assert!(
             unknown
@@ -178,11 +178,11 @@ async fn repeated_requests_of_an_attacker_never_sign_in_and_never_block_the_user
         );
         // And the browser of before always has a place.
         for _ in 0..8 {
-            stranger.ask("").await;
+            attacker.ask("").await;
         }
         let page = typed(&browser, &ada, "ada").await;
         for _ in 0..3 {
-            stranger.ask(&page.number()).await;
+            attacker.ask(&page.number()).await;
         }
         ada.approve(&page).await;
         assert!(
@@ -192,9 +192,9 @@ async fn repeated_requests_of_an_attacker_never_sign_in_and_never_block_the_user
                 .parameter("code")
                 .starts_with("ac_")
         );
-        stranger.has_nothing().await;
+        attacker.assert_not_signed_in().await;
     }
-    assert!(stranger.count > 100);
+    assert!(attacker.count > 100);
     second.stop().await;
 }
 
@@ -236,11 +236,7 @@ async fn only_the_same_browser_replaces_a_request_for_known_and_unknown_names() 
 
 #[both_databases]
 async fn the_sixth_request_is_not_sent_and_its_page_matches_an_unknown_name(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let known = Browser::new(&host.base);
     ada.sign_in(&known).await;
@@ -249,8 +245,8 @@ async fn the_sixth_request_is_not_sent_and_its_page_matches_an_unknown_name(data
         let page = typed(&Browser::new(&host.base), &ada, "ada").await;
         assert_eq!(pending(&ada).await, count.min(5), "{database:?}");
         assert_eq!(
-            same_for_all(&page, "ada"),
-            same_for_all(&unknown, "nobody"),
+            normalized_body(&page, "ada"),
+            normalized_body(&unknown, "nobody"),
             "{database:?} {count}"
         );
     }
@@ -259,15 +255,15 @@ async fn the_sixth_request_is_not_sent_and_its_page_matches_an_unknown_name(data
     for _ in 0..2 {
         let page = typed(&known, &ada, "ada").await;
         assert_eq!(
-            same_for_all(&page, "ada"),
-            same_for_all(&unknown, "nobody"),
+            normalized_body(&page, "ada"),
+            normalized_body(&unknown, "nobody"),
             "{database:?}"
         );
         assert_eq!(pending(&ada).await, 6, "{database:?}");
     }
     // A place that is free again is taken again.
-    let request = ada.phone.pending_requests(0).await.remove(0);
-    assert_eq!(ada.phone.deny(&request).await, "denied");
+    let request = ada.device.pending_requests(0).await.remove(0);
+    assert_eq!(ada.device.deny(&request).await, "denied");
     typed(&Browser::new(&host.base), &ada, "ada").await;
     assert_eq!(pending(&ada).await, 6, "{database:?}");
 }
@@ -277,14 +273,14 @@ async fn a_number_of_another_request_names_it_for_a_report() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for state in ["pending", "replaced", "cancelled"] {
-        let stranger = Browser::new(&host.base);
-        let theirs = typed(&stranger, &ada, "ada").await;
-        let request = ada.phone.pending_requests(5).await.remove(0);
+        let attacker = Browser::new(&host.base);
+        let theirs = typed(&attacker, &ada, "ada").await;
+        let request = ada.device.pending_requests(5).await.remove(0);
         host.advance(1);
         let own = typed(&Browser::new(&host.base), &ada, "ada").await;
-        let own_request = ada.phone.pending_requests(5).await.remove(1);
+        let own_request = ada.device.pending_requests(5).await.remove(1);
         match state {
-            "replaced" => drop(typed(&stranger, &ada, "ada").await),
+            "replaced" => drop(typed(&attacker, &ada, "ada").await),
             "cancelled" => drop(
                 theirs
                     .submit(&format!("{}/cancel", theirs.path()), &[])
@@ -295,10 +291,10 @@ async fn a_number_of_another_request_names_it_for_a_report() {
         // The attacker persuades the user to type the number of the attacker's page.
         let number = theirs.number();
         let signature = ada
-            .phone
-            .signature(&ada.phone.statement(&own_request, Some(&number)).text());
+            .device
+            .signature(&ada.device.statement(&own_request, Some(&number)).text());
         let reply = ada
-            .phone
+            .device
             .submit_proof(&own_request, Some(&number), &signature)
             .await;
         assert_eq!(
@@ -316,28 +312,24 @@ async fn a_number_of_another_request_names_it_for_a_report() {
         assert_eq!(request, other, "{state}");
         // An answer to an unknown number has no other members.
         let signature = ada
-            .phone
-            .signature(&ada.phone.statement(&own_request, Some("01")).text());
+            .device
+            .signature(&ada.device.statement(&own_request, Some("01")).text());
         let reply = ada
-            .phone
+            .device
             .submit_proof(&own_request, Some("01"), &signature)
             .await;
         assert_eq!(reply.body.get("other_request"), None);
-        assert_eq!(ada.phone.report(&other).await, "reported", "{state}");
-        assert!(ada.phone.cooldown_end().await.is_some());
+        assert_eq!(ada.device.report(&other).await, "reported", "{state}");
+        assert!(ada.device.cooldown_end().await.is_some());
         assert_eq!(own.again().await.number(), own.number(), "no page shows it");
-        ada.phone.end_cooldown().await;
+        ada.device.end_cooldown().await;
         host.advance(120);
     }
 }
 
 #[tokio::test]
 async fn requests_from_unknown_browsers_are_limited_for_known_and_unknown_names() {
-    let host = TestHost::start_with(HostOptions {
-        settings: UNLIMITED,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(UNLIMITED).await;
     let ada = host.ada().await;
     let known = Browser::new(&host.base);
     let page = typed(&known, &ada, "ada").await;
@@ -363,15 +355,15 @@ async fn requests_from_unknown_browsers_are_limited_for_known_and_unknown_names(
     }
     // Thirty numbers are left: for her own browser, and for scans.
     let page = typed(&known, &ada, "ada").await;
-    assert!(type_everywhere(&ada, &page.number()).await);
+    assert!(approve_any(&ada, &page.number()).await);
     let browser = Browser::new(&host.base);
     let login = browser
         .get(&ada.application.request(&[]))
         .await
         .followed()
         .await;
-    ada.phone.scan_code(&code(&login)).await;
-    assert!(type_everywhere(&ada, &login.again().await.number()).await);
+    ada.device.scan_code(&code(&login)).await;
+    assert!(approve_any(&ada, &login.again().await.number()).await);
 }
 
 /// Known browsers may be shared with others, who must not use up the numbers of QR sign-ins and protected actions.
@@ -430,9 +422,9 @@ async fn requests_from_known_browsers_are_limited_per_user(database: Database) {
         .await
         .followed()
         .await;
-    ada.phone.scan_code(&code(&login)).await;
+    ada.device.scan_code(&code(&login)).await;
     assert!(
-        type_everywhere(&ada, &login.again().await.number()).await,
+        approve_any(&ada, &login.again().await.number()).await,
         "{database:?}"
     );
     // Once they have expired, there are numbers again.
@@ -448,11 +440,7 @@ async fn requests_from_known_browsers_are_limited_per_user(database: Database) {
 #[tokio::test]
 async fn unknown_browsers_do_not_use_up_the_prompts_of_known_browsers() {
     let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { per_minute = 1, burst = 3 }\n";
-    let host = TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(settings).await;
     let ada = host.ada().await;
     let known = Browser::new(&host.base);
     ada.sign_in(&known).await;
@@ -506,19 +494,19 @@ async fn a_report_from_a_known_browser_revokes_all_known_browsers(database: Data
     };
     // After a report of an attacker's request the browser stays known, but a cooldown holds every typed request.
     fill().await;
-    let request = ada.phone.pending_requests(5).await.remove(0);
-    ada.phone.report(&request).await;
+    let request = ada.device.pending_requests(5).await.remove(0);
+    ada.device.report(&request).await;
     typed(&known, &ada, "ada").await;
     assert_eq!(pending(&ada).await, 0, "{database:?}");
-    ada.phone.end_cooldown().await;
+    ada.device.end_cooldown().await;
     typed(&known, &ada, "ada").await;
     host.advance(1);
     fill().await;
     assert_eq!(pending(&ada).await, 6, "{database:?}");
     // Another person uses her old browser.
-    let request = ada.phone.pending_requests(5).await.remove(0);
-    assert_eq!(ada.phone.report(&request).await, "reported");
-    ada.phone.end_cooldown().await;
+    let request = ada.device.pending_requests(5).await.remove(0);
+    assert_eq!(ada.device.report(&request).await, "reported");
+    ada.device.end_cooldown().await;
     host.advance(121);
     fill().await;
     typed(&known, &ada, "ada").await;
@@ -560,21 +548,21 @@ async fn a_report_is_invisible_in_the_reported_browser(database: Database) {
     );
     host.advance(1);
     let before = typed(&shared, &ada, "ada").await;
-    let requests = ada.phone.pending_requests(5).await;
+    let requests = ada.device.pending_requests(5).await;
     assert_eq!(requests.len(), 3, "{database:?}");
-    assert_eq!(ada.phone.report(&requests[2]).await, "reported");
+    assert_eq!(ada.device.report(&requests[2]).await, "reported");
     assert_eq!(
         before.again().await.number(),
         before.number(),
         "{database:?}"
     );
     // The cooldown would hold the request too.
-    ada.phone.end_cooldown().await;
+    ada.device.end_cooldown().await;
     for _ in 0..3 {
         let after = typed(&shared, &ada, "ada").await;
         assert_eq!(
-            same_for_all(&after, "ada"),
-            same_for_all(&before, "ada"),
+            normalized_body(&after, "ada"),
+            normalized_body(&before, "ada"),
             "{database:?}"
         );
         assert_eq!(
@@ -591,7 +579,7 @@ async fn a_report_is_invisible_in_the_reported_browser(database: Database) {
     // Ada signs in there by the code, and is known again.
     host.advance(121);
     let page = typed(&shared, &ada, "ada").await;
-    ada.phone.scan_code(&code(&page)).await;
+    ada.device.scan_code(&code(&page)).await;
     let by_scan = page.again().await;
     ada.approve(&by_scan).await;
     assert!(
@@ -607,14 +595,10 @@ async fn a_report_is_invisible_in_the_reported_browser(database: Database) {
 
 #[tokio::test]
 async fn the_known_browser_cookie_is_bound_to_its_browser_and_user() {
-    let host = TestHost::start_with(HostOptions {
-        settings: UNLIMITED,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(UNLIMITED).await;
     let ada = host.ada().await;
     let known = Browser::new(&host.base);
-    let page = ada.ask(&known, &[]).await;
+    let page = ada.begin_sign_in(&known, &[]).await;
     ada.approve(&page).await;
     let answer = known.finish(&page.url).await;
     let cookies: Vec<&str> = answer
@@ -637,7 +621,7 @@ async fn the_known_browser_cookie_is_bound_to_its_browser_and_user() {
     );
     let value = cookie.split(';').next().expect("a value");
 
-    let bob = host.person("bob", ada.application.clone()).await;
+    let bob = host.user_with_account("bob", ada.application.clone()).await;
     for _ in 0..5 {
         typed(&Browser::new(&host.base), &ada, "ada").await;
         typed(&Browser::new(&host.base), &bob, "bob").await;
@@ -682,7 +666,7 @@ async fn a_device_waits_for_changes_of_pending_requests() {
     let ada = host.ada().await;
     let list = async |query: String| {
         let reply = ada
-            .phone
+            .device
             .call(
                 reqwest::Method::GET,
                 "/authenticator/api/requests",

@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 
 use super::{entries, events};
 use crate::harness::{
-    Ada, Browser, Database, HostOptions, Page, Respond, TestHost, http_client, id,
+    Browser, Database, HostOptions, Page, Respond, TestHost, TestUser, http_client, id,
 };
-use crate::store::{Fixture, NOW, ada, approval, entry, fixture, login, noted, request};
+use crate::store::{Fixture, NOW, ada, approval, audited, entry, fixture, login, request};
 
 /// Asks by a name, in a browser of its own.
-async fn ask_as(host: &TestHost, ada: &Ada, name: &str) -> Page {
+async fn request_as(host: &TestHost, ada: &TestUser, name: &str) -> Page {
     let browser = Browser::new(&host.base);
     let login = browser
         .get(&ada.application.request(&[]))
@@ -35,29 +35,25 @@ async fn ask_as(host: &TestHost, ada: &Ada, name: &str) -> Page {
         .await
 }
 
-async fn deny(ada: &Ada) {
-    let request = &ada.phone.pending_requests(5).await[0];
-    assert_eq!(ada.phone.deny(request).await, "denied");
+async fn deny(ada: &TestUser) {
+    let request = &ada.device.pending_requests(5).await[0];
+    assert_eq!(ada.device.deny(request).await, "denied");
 }
 
-async fn is_asked(ada: &Ada) -> bool {
-    !ada.phone.pending_requests(0).await.is_empty()
+async fn is_prompted(ada: &TestUser) -> bool {
+    !ada.device.pending_requests(0).await.is_empty()
 }
 
 #[both_databases]
 async fn cooldowns_grow_from_the_second_denial_until_an_approval(database: Database) {
-    let mut host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let mut host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     for pause in [0, 30, 120, 600, 3600, 3600] {
-        let page = ask_as(&host, &ada, "ada").await;
+        let page = request_as(&host, &ada, "ada").await;
         if pause == 0 {
             deny(&ada).await;
             assert_eq!(
-                ada.phone.cooldown_end().await,
+                ada.device.cooldown_end().await,
                 None,
                 "{database:?}: one may be a mistake"
             );
@@ -65,7 +61,7 @@ async fn cooldowns_grow_from_the_second_denial_until_an_approval(database: Datab
         }
         deny(&ada).await;
         assert_eq!(page.again().await.outcome(), "denied");
-        let until = ada.phone.cooldown_end().await;
+        let until = ada.device.cooldown_end().await;
         assert_eq!(
             until,
             Some(host.host.now().seconds() + pause),
@@ -74,9 +70,9 @@ async fn cooldowns_grow_from_the_second_denial_until_an_approval(database: Datab
         host.advance(u64::try_from(pause).expect("seconds") - 1);
         // By whichever name; and the browser sees what it always sees.
         for name in ["ada", "ada@example.org"] {
-            let page = ask_as(&host, &ada, name).await;
+            let page = request_as(&host, &ada, name).await;
             assert!(
-                !is_asked(&ada).await,
+                !is_prompted(&ada).await,
                 "{database:?}: {name} after {pause} s"
             );
             assert_eq!(page.again().await.number(), page.number());
@@ -94,17 +90,17 @@ async fn cooldowns_grow_from_the_second_denial_until_an_approval(database: Datab
             .followed()
             .await;
         login.submit(&login.path(), &[("name", "ada")]).await;
-        assert!(!is_asked(&ada).await, "{database:?}: by another host");
+        assert!(!is_prompted(&ada).await, "{database:?}: by another host");
         second.stop().await;
         host.advance(1);
-        assert_eq!(ada.phone.cooldown_end().await, None);
+        assert_eq!(ada.device.cooldown_end().await, None);
     }
     host.advance(121);
     ada.sign_in(&Browser::new(&host.base)).await;
     for expected in [None, Some(host.host.now().seconds() + 30)] {
-        ask_as(&host, &ada, "ada").await;
+        request_as(&host, &ada, "ada").await;
         deny(&ada).await;
-        let until = ada.phone.cooldown_end().await;
+        let until = ada.device.cooldown_end().await;
         assert_eq!(
             until, expected,
             "{database:?}: the approval forgot the others"
@@ -119,17 +115,17 @@ async fn denials_expire_after_a_day_and_cooldowns_can_be_disabled() {
     let ada = host.ada().await;
     for _ in 0..2 {
         for expected in [None, Some(host.host.now().seconds() + 30)] {
-            ask_as(&host, &ada, "ada").await;
+            request_as(&host, &ada, "ada").await;
             deny(&ada).await;
-            assert_eq!(ada.phone.cooldown_end().await, expected);
+            assert_eq!(ada.device.cooldown_end().await, expected);
         }
         host.advance(86_400);
     }
     // Two that are more than ten minutes apart begin none.
     for _ in 0..2 {
-        ask_as(&host, &ada, "ada").await;
+        request_as(&host, &ada, "ada").await;
         deny(&ada).await;
-        assert_eq!(ada.phone.cooldown_end().await, None);
+        assert_eq!(ada.device.cooldown_end().await, None);
         host.advance(601);
     }
     host.advance(86_400);
@@ -146,62 +142,54 @@ async fn denials_expire_after_a_day_and_cooldowns_can_be_disabled() {
         streams: &[],
         denials: day,
     };
-    let kept = async || {
+    let stored = async || {
         let mut connection = host.connection().await;
         let count = sqlx::query_as("SELECT COUNT(*) FROM approval_cooldowns")
             .fetch_one(&mut connection)
             .await;
-        let (kept,): (i64,) = count.expect("read");
-        kept
+        let (stored,): (i64,) = count.expect("read");
+        stored
     };
-    assert_eq!(kept().await, 1);
+    assert_eq!(stored().await, 1);
     host.host
         .store
         .apply_retention(retention, host.host.now())
         .await
         .expect("swept");
-    assert_eq!(kept().await, 0);
-    let host = TestHost::start_with(HostOptions {
-        settings: "[approvals]\ndenial_cooldowns = []",
-        ..HostOptions::default()
-    })
-    .await;
+    assert_eq!(stored().await, 0);
+    let host = TestHost::start_with_settings("[approvals]\ndenial_cooldowns = []").await;
     let ada = host.ada().await;
     for _ in 0..3 {
-        ask_as(&host, &ada, "ada").await;
+        request_as(&host, &ada, "ada").await;
         deny(&ada).await;
     }
-    ask_as(&host, &ada, "ada").await;
-    assert!(is_asked(&ada).await);
+    request_as(&host, &ada, "ada").await;
+    assert!(is_prompted(&ada).await);
 }
 
 #[both_databases]
 async fn too_many_wrong_numbers_end_the_request_without_a_cooldown(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     for _ in 0..3 {
-        ask_as(&host, &ada, "ada").await;
-        let request = &ada.phone.pending_requests(5).await[0];
+        request_as(&host, &ada, "ada").await;
+        let request = &ada.device.pending_requests(5).await[0];
         for wrong in ["01", "02", "03"] {
-            ada.phone
+            ada.device
                 .decide(request, Some(wrong))
                 .await
                 .expect_err("wrong");
         }
-        assert_eq!(ada.phone.cooldown_end().await, None);
-        assert!(!is_asked(&ada).await, "{database:?}");
+        assert_eq!(ada.device.cooldown_end().await, None);
+        assert!(!is_prompted(&ada).await, "{database:?}");
     }
-    ask_as(&host, &ada, "ada").await;
-    assert!(is_asked(&ada).await, "{database:?}");
-    let told = entries(&host, &format!("user={}", id(&ada.user))).await;
+    request_as(&host, &ada, "ada").await;
+    assert!(is_prompted(&ada).await, "{database:?}");
+    let returned = entries(&host, &format!("user={}", id(&ada.user))).await;
     let count = |event| {
-        events(&told)
+        events(&returned)
             .into_iter()
-            .filter(|told| *told == event)
+            .filter(|returned| *returned == event)
             .count()
     };
     assert_eq!(
@@ -210,7 +198,7 @@ async fn too_many_wrong_numbers_end_the_request_without_a_cooldown(database: Dat
             count("cooldown.started")
         ),
         (9, 0),
-        "{told:?}"
+        "{returned:?}"
     );
 }
 
@@ -218,18 +206,14 @@ async fn too_many_wrong_numbers_end_the_request_without_a_cooldown(database: Dat
 /// outlasts approvals of the user.
 #[both_databases]
 async fn a_report_changes_no_page_and_its_cooldown_survives_approvals(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
-    let reported = ask_as(&host, &ada, "ada").await;
-    let beside = ask_as(&host, &ada, "ada@example.org").await;
-    let unknown = ask_as(&host, &ada, "nobody").await;
-    let request = &ada.phone.pending_requests(5).await[0];
-    assert_eq!(ada.phone.report(request).await, "reported");
-    let cooldown = ada.phone.cooldown_end().await;
+    let reported = request_as(&host, &ada, "ada").await;
+    let beside = request_as(&host, &ada, "ada@example.org").await;
+    let unknown = request_as(&host, &ada, "nobody").await;
+    let request = &ada.device.pending_requests(5).await[0];
+    assert_eq!(ada.device.report(request).await, "reported");
+    let cooldown = ada.device.cooldown_end().await;
     assert_eq!(
         cooldown,
         Some(host.host.now().seconds() + 4 * 3600),
@@ -250,7 +234,7 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_approvals(database: 
         .await
         .followed()
         .await;
-    ada.phone.scan_code(&crate::qr_sign_in::code(&login)).await;
+    ada.device.scan_code(&crate::qr_sign_in::code(&login)).await;
     ada.approve(&browser.get(&login.url).await).await;
     assert!(
         browser
@@ -259,9 +243,12 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_approvals(database: 
             .parameter("code")
             .starts_with("ac_")
     );
-    assert_eq!(ada.phone.cooldown_end().await, cooldown, "{database:?}");
-    ask_as(&host, &ada, "ada").await;
-    assert!(!is_asked(&ada).await, "{database:?}: the cooldown goes on");
+    assert_eq!(ada.device.cooldown_end().await, cooldown, "{database:?}");
+    request_as(&host, &ada, "ada").await;
+    assert!(
+        !is_prompted(&ada).await,
+        "{database:?}: the cooldown goes on"
+    );
     let cancelled = beside
         .submit(&format!("{}/cancel", beside.path()), &[])
         .await
@@ -282,16 +269,12 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_approvals(database: 
 
 #[both_databases]
 async fn denials_do_not_shorten_the_cooldown_of_a_report(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
-    ask_as(&host, &ada, "ada").await;
-    let request = &ada.phone.pending_requests(5).await[0];
-    assert_eq!(ada.phone.report(request).await, "reported");
-    let cooldown = ada.phone.cooldown_end().await;
+    request_as(&host, &ada, "ada").await;
+    let request = &ada.device.pending_requests(5).await[0];
+    assert_eq!(ada.device.report(request).await, "reported");
+    let cooldown = ada.device.cooldown_end().await;
     for _ in 0..2 {
         let browser = Browser::new(&host.base);
         let login = browser
@@ -299,9 +282,9 @@ async fn denials_do_not_shorten_the_cooldown_of_a_report(database: Database) {
             .await
             .followed()
             .await;
-        ada.phone.scan_code(&crate::qr_sign_in::code(&login)).await;
+        ada.device.scan_code(&crate::qr_sign_in::code(&login)).await;
         deny(&ada).await;
-        assert_eq!(ada.phone.cooldown_end().await, cooldown, "{database:?}");
+        assert_eq!(ada.device.cooldown_end().await, cooldown, "{database:?}");
     }
 }
 
@@ -310,8 +293,8 @@ async fn a_cancelled_or_replaced_request_can_be_reported_until_it_expires() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for how in ["cancelled", "replaced"] {
-        let page = ask_as(&host, &ada, "ada").await;
-        let request = &ada.phone.pending_requests(5).await[0];
+        let page = request_as(&host, &ada, "ada").await;
+        let request = &ada.device.pending_requests(5).await[0];
         if how == "cancelled" {
             page.submit(&format!("{}/cancel", page.path()), &[]).await;
         } else {
@@ -324,14 +307,14 @@ async fn a_cancelled_or_replaced_request_can_be_reported_until_it_expires() {
             login.submit(&login.path(), &[("name", "ada")]).await;
         }
         assert_eq!(page.again().await.outcome(), how);
-        assert_eq!(ada.phone.report(request).await, "reported", "{how}");
+        assert_eq!(ada.device.report(request).await, "reported", "{how}");
         assert_eq!(
             page.again().await.outcome(),
             how,
             "a report changes nothing there"
         );
-        assert!(ada.phone.not_me(request).await.is_err(), "once");
-        ada.phone.end_cooldown().await;
+        assert!(ada.device.not_me(request).await.is_err(), "once");
+        ada.device.end_cooldown().await;
     }
 }
 
@@ -339,28 +322,24 @@ async fn a_cancelled_or_replaced_request_can_be_reported_until_it_expires() {
 async fn a_report_ends_open_requests_and_starts_a_cooldown_that_the_user_can_lift(
     database: Database,
 ) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let session = Browser::new(&host.base);
     ada.sign_in(&session).await;
     host.advance(1);
-    let page = ask_as(&host, &ada, "ada").await;
-    let request = &ada.phone.pending_requests(5).await[0];
-    assert_eq!(ada.phone.report(request).await, "reported");
+    let page = request_as(&host, &ada, "ada").await;
+    let request = &ada.device.pending_requests(5).await[0];
+    assert_eq!(ada.device.report(request).await, "reported");
     assert_eq!(
         page.again().await.number(),
         page.number(),
         "its page shows nothing"
     );
-    let again = ada.phone.not_me(request).await.expect_err("said before");
+    let again = ada.device.not_me(request).await.expect_err("said before");
     assert!(again.to_string().starts_with("already_decided"), "{again}");
     let four_hours = host.host.now().seconds() + 4 * 3600;
     assert_eq!(
-        ada.phone.cooldown_end().await,
+        ada.device.cooldown_end().await,
         Some(four_hours),
         "{database:?}"
     );
@@ -368,51 +347,47 @@ async fn a_report_ends_open_requests_and_starts_a_cooldown_that_the_user_can_lif
         session.get("/").await.body.contains("Hello,"),
         "it ends nothing else"
     );
-    ask_as(&host, &ada, "ada").await;
-    assert!(!is_asked(&ada).await);
+    request_as(&host, &ada, "ada").await;
+    assert!(!is_prompted(&ada).await);
 
     host.advance(1);
-    ada.phone.end_cooldown().await;
-    ada.phone.end_cooldown().await;
-    assert_eq!(ada.phone.cooldown_end().await, None);
+    ada.device.end_cooldown().await;
+    ada.device.end_cooldown().await;
+    assert_eq!(ada.device.cooldown_end().await, None);
     assert!(
-        !is_asked(&ada).await,
+        !is_prompted(&ada).await,
         "what was asked meanwhile does not come back"
     );
     ada.sign_in(&Browser::new(&host.base)).await;
     let about = format!("user={}", id(&ada.user));
     for event in ["sign-in.reported", "cooldown.started", "cooldown.lifted"] {
-        let told = entries(&host, &format!("{about}&event={event}")).await;
-        assert_eq!(told.len(), 1, "{event}: {told:?}");
+        let returned = entries(&host, &format!("{about}&event={event}")).await;
+        assert_eq!(returned.len(), 1, "{event}: {returned:?}");
         assert_eq!(
-            told[0]["actor"],
-            json!({"kind": "device", "id": ada.phone.device().to_string()})
+            returned[0]["actor"],
+            json!({"kind": "device", "id": ada.device.device().to_string()})
         );
     }
-    let begun = &entries(&host, "event=cooldown.started").await[0];
-    assert_eq!(begun["detail"]["until"], four_hours);
+    let started = &entries(&host, "event=cooldown.started").await[0];
+    assert_eq!(started["detail"]["until"], four_hours);
 }
 
 #[both_databases]
 async fn a_denied_request_can_be_reported(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     host.advance(1);
-    ask_as(&host, &ada, "ada").await;
-    let request = &ada.phone.pending_requests(5).await[0];
-    assert_eq!(ada.phone.deny(request).await, "denied");
-    assert_eq!(ada.phone.report(request).await, "reported");
+    request_as(&host, &ada, "ada").await;
+    let request = &ada.device.pending_requests(5).await[0];
+    assert_eq!(ada.device.deny(request).await, "denied");
+    assert_eq!(ada.device.report(request).await, "reported");
     let four_hours = host.host.now().seconds() + 4 * 3600;
     assert_eq!(
-        ada.phone.cooldown_end().await,
+        ada.device.cooldown_end().await,
         Some(four_hours),
         "{database:?}"
     );
-    let again = ada.phone.not_me(request).await.expect_err("said before");
+    let again = ada.device.not_me(request).await.expect_err("said before");
     assert!(
         again.to_string().starts_with("already_decided"),
         "{database:?}: {again}"
@@ -423,13 +398,13 @@ async fn a_denied_request_can_be_reported(database: Database) {
         "{database:?}"
     );
 
-    ada.phone.end_cooldown().await;
+    ada.device.end_cooldown().await;
     host.advance(3600);
-    ask_as(&host, &ada, "ada").await;
-    let request = &ada.phone.pending_requests(5).await[0];
-    assert_eq!(ada.phone.deny(request).await, "denied");
+    request_as(&host, &ada, "ada").await;
+    let request = &ada.device.pending_requests(5).await[0];
+    assert_eq!(ada.device.deny(request).await, "denied");
     host.advance(121);
-    let late = ada.phone.not_me(request).await.expect_err("too late");
+    let late = ada.device.not_me(request).await.expect_err("too late");
     assert!(
         late.to_string().starts_with("already_decided") || late.to_string().starts_with("expired"),
         "{late}"
@@ -440,17 +415,17 @@ async fn a_denied_request_can_be_reported(database: Database) {
 async fn a_signature_is_valid_for_one_decision_only() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let page = ask_as(&host, &ada, "ada").await;
-    let request = &ada.phone.pending_requests(5).await[0];
+    let page = request_as(&host, &ada, "ada").await;
+    let request = &ada.device.pending_requests(5).await[0];
     let number = page.number();
     let statement = |decision, number| {
         let text = ApprovalStatement {
             decision,
             number,
-            ..ada.phone.statement(request, None)
+            ..ada.device.statement(request, None)
         }
         .text();
-        ada.phone.signature(&text)
+        ada.device.signature(&text)
     };
     let signed = [
         (Decision::Approve, number.as_str()),
@@ -462,7 +437,7 @@ async fn a_signature_is_valid_for_one_decision_only() {
         for (sent, number) in signed {
             if sent != signed_for {
                 let reply = ada
-                    .phone
+                    .device
                     .send(request.id, sent, number, &signature)
                     .await
                     .expect("an answer");
@@ -481,7 +456,7 @@ async fn a_signature_is_valid_for_one_decision_only() {
         refused.to_string().starts_with("request_not_found"),
         "{refused}"
     );
-    assert_eq!(ada.phone.cooldown_end().await, None);
+    assert_eq!(ada.device.cooldown_end().await, None);
     ada.approve(&page).await;
 }
 
@@ -489,10 +464,10 @@ async fn a_signature_is_valid_for_one_decision_only() {
 async fn the_command_line_can_report_a_request() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let page = ask_as(&host, &ada, "ada").await;
+    let page = request_as(&host, &ada, "ada").await;
     let store = host.folder().join("phone.json");
     let mut file = assent::authenticator::Authenticator::new_file(&store).expect("a file");
-    ada.phone.save(&mut file).expect("saved");
+    ada.device.save(&mut file).expect("saved");
     let run = |arguments: &[&str]| {
         let mut command = tokio::process::Command::new(crate::harness::binary("assent"));
         command
@@ -503,13 +478,13 @@ async fn the_command_line_can_report_a_request() {
     };
     let both = run(&["--deny", "--not-me"]).await;
     assert_eq!(both.status.code(), Some(2), "{both:?}");
-    let said = run(&["--not-me"]).await;
+    let message = run(&["--not-me"]).await;
     assert!(
-        said.status.success()
-            && said
+        message.status.success()
+            && message
                 .stdout
                 .starts_with(b"reported: ada on Firefox on Linux"),
-        "{said:?}"
+        "{message:?}"
     );
     assert_eq!(page.again().await.number(), page.number());
 }
@@ -519,7 +494,7 @@ async fn a_cooldown_is_lifted_only_by_a_device_of_the_user() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for _ in 0..2 {
-        ask_as(&host, &ada, "ada").await;
+        request_as(&host, &ada, "ada").await;
         deny(&ada).await;
     }
     let eves_phone = host.authenticator(&host.user("eve").await).await;
@@ -527,41 +502,37 @@ async fn a_cooldown_is_lifted_only_by_a_device_of_the_user() {
     let url = format!("{}/authenticator/api/cooldown", host.base);
     let unsigned = http_client().delete(url).response().await;
     assert_eq!(unsigned.status(), StatusCode::UNAUTHORIZED);
-    assert!(ada.phone.cooldown_end().await.is_some());
+    assert!(ada.device.cooldown_end().await.is_some());
     host.admin_ok(
         Method::DELETE,
-        &format!("/devices/{}", ada.phone.device()),
+        &format!("/devices/{}", ada.device.device()),
         Value::Null,
     )
     .await;
-    assert!(ada.phone.lift_cooldown().await.is_err());
+    assert!(ada.device.lift_cooldown().await.is_err());
 }
 
 #[tokio::test]
 async fn prompts_per_user_are_limited_without_changing_the_page() {
     let settings = "[rate_limits]\nprompts_per_user = { per_minute = 1, burst = 2 }";
-    let host = TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(settings).await;
     let ada = host.ada().await;
-    for (name, asked) in [
+    for (name, requested) in [
         ("ada", true),
         ("ada@example.org", true),
         ("ada", false),
         ("ada@example.org", false),
     ] {
-        let page = ask_as(&host, &ada, name).await;
+        let page = request_as(&host, &ada, name).await;
         assert_eq!(page.number().len(), 2);
-        assert_eq!(is_asked(&ada).await, asked, "{name}");
+        assert_eq!(is_prompted(&ada).await, requested, "{name}");
         // Not a denial, which may begin a cooldown.
         page.submit(&format!("{}/cancel", page.path()), &[]).await;
-        assert!(!is_asked(&ada).await);
+        assert!(!is_prompted(&ada).await);
     }
     host.advance(60);
-    ask_as(&host, &ada, "ada").await;
-    assert!(is_asked(&ada).await);
+    request_as(&host, &ada, "ada").await;
+    assert!(is_prompted(&ada).await);
 }
 
 #[tokio::test]
@@ -571,11 +542,7 @@ async fn sign_ins_are_limited_per_ip_and_browser() {
         ("sign_ins_per_browser = { per_minute = 1, burst = 3 }", true),
     ] {
         let settings = format!("[rate_limits]\n{settings}");
-        let host = TestHost::start_with(HostOptions {
-            settings: &settings,
-            ..HostOptions::default()
-        })
-        .await;
+        let host = TestHost::start_with_settings(&settings).await;
         let ada = host.ada().await;
         let browser = Browser::new(&host.base);
         for count in 0..4 {
@@ -615,33 +582,33 @@ async fn sign_ins_are_limited_per_ip_and_browser() {
     }
 }
 
-async fn asked_by(store: &Store, person: &User, name: &str) -> (ApprovalId, RequestOutcome) {
+async fn requested_by(store: &Store, user: &User, name: &str) -> (ApprovalId, RequestOutcome) {
     let login = login();
     store.insert_login(login.clone()).await.expect("inserted");
-    let approval = approval(&login, Some(person), name);
-    let asked = store
-        .request_approval(request(approval.clone(), Some(person)))
+    let approval = approval(&login, Some(user), name);
+    let requested = store
+        .request_approval(request(approval.clone(), Some(user)))
         .await
         .expect("requested");
-    (approval.id, asked)
+    (approval.id, requested)
 }
 
 #[both_databases]
 async fn a_vendor_denial_counts_for_the_cooldown(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
-    let (person, phone) = ada(store).await;
+    let (user, device) = ada(store).await;
     let known = ExternalAuthenticator {
         channel: "vendor".to_owned(),
         identifier: "ada@vendor".to_owned(),
     };
     assert!(
         store
-            .set_external_authenticator(person.id, known.clone(), Vec::new(), None, NOW)
+            .set_external_authenticator(user.id, known.clone(), Vec::new(), None, NOW)
             .await
             .expect("set")
     );
-    let (id, asked) = asked_by(store, &person, "ada").await;
-    assert_eq!(asked, RequestOutcome::Person(person.id));
+    let (id, requested) = requested_by(store, &user, "ada").await;
+    assert_eq!(requested, RequestOutcome::Person(user.id));
     let recipient = Recipient::Vendor {
         identifier: known.identifier,
     };
@@ -659,30 +626,30 @@ async fn a_vendor_denial_counts_for_the_cooldown(database: Database) {
             .expect("added")
     );
     // The second of two: the first was at a device.
-    let (first, _) = asked_by(store, &person, "ada@example.org").await;
-    let deny = DeviceAnswer::Deny { device: phone.id };
+    let (first, _) = requested_by(store, &user, "ada@example.org").await;
+    let deny = DeviceAnswer::Deny { device: device.id };
     assert_eq!(
         store
-            .answer_approval(first, deny, noted(&[30]), NOW)
+            .answer_approval(first, deny, audited(&[30]), NOW)
             .await
             .expect("denied"),
         AnswerOutcome::Counted
     );
     assert_eq!(
-        store.cooldown_until(person.id, NOW).await.expect("read"),
+        store.cooldown_until(user.id, NOW).await.expect("read"),
         None,
         "{database:?}"
     );
     assert!(
         store
-            .rule_on_approval(delivery.id, Ruling::Denied, noted(&[30]), NOW)
+            .rule_on_approval(delivery.id, Ruling::Denied, audited(&[30]), NOW)
             .await
             .expect("ruled")
     );
-    let until = store.cooldown_until(person.id, NOW).await.expect("read");
+    let until = store.cooldown_until(user.id, NOW).await.expect("read");
     assert_eq!(until, Some(NOW + Duration::from_secs(30)), "{database:?}");
     assert_eq!(
-        asked_by(store, &person, "ada").await.1,
+        requested_by(store, &user, "ada").await.1,
         RequestOutcome::Nobody
     );
 }
@@ -692,16 +659,16 @@ async fn a_vendor_denial_counts_for_the_cooldown(database: Database) {
 #[both_databases]
 async fn a_request_concurrent_with_a_report_reaches_no_device(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
-    let (person, phone) = ada(store).await;
+    let (user, device) = ada(store).await;
     for round in 0..20 {
-        let (id, asked) = asked_by(store, &person, "ada").await;
-        assert_eq!(asked, RequestOutcome::Person(person.id));
-        let mut noted = noted(&[30]);
-        noted.pause.0.report = Some(Duration::from_secs(30));
+        let (id, requested) = requested_by(store, &user, "ada").await;
+        assert_eq!(requested, RequestOutcome::Person(user.id));
+        let mut audited = audited(&[30]);
+        audited.pause.0.report = Some(Duration::from_secs(30));
         let report =
-            store.answer_approval(id, DeviceAnswer::NotMe { device: phone.id }, noted, NOW);
+            store.answer_approval(id, DeviceAnswer::NotMe { device: device.id }, audited, NOW);
         let (reported, (other, _)) =
-            tokio::join!(report, asked_by(store, &person, "ada@example.org"));
+            tokio::join!(report, requested_by(store, &user, "ada@example.org"));
         assert_eq!(
             reported.expect("answered"),
             AnswerOutcome::Counted,
@@ -709,27 +676,27 @@ async fn a_request_concurrent_with_a_report_reaches_no_device(database: Database
         );
         assert!(
             store
-                .cooldown_until(person.id, NOW)
+                .cooldown_until(user.id, NOW)
                 .await
                 .expect("read")
                 .is_some(),
             "{database:?} {round}"
         );
-        let pending = store.pending_approvals(person.id, NOW).await.expect("read");
+        let pending = store.pending_approvals(user.id, NOW).await.expect("read");
         assert!(pending.is_empty(), "{database:?} {round}: {pending:?}");
-        let kept = store
+        let stored = store
             .approval(other)
             .await
             .expect("read")
             .expect("an approval");
-        let expected = if kept.user_id.is_some() {
+        let expected = if stored.user_id.is_some() {
             ApprovalStage::Reported
         } else {
             ApprovalStage::Requested
         };
-        assert_eq!(kept.stage, expected, "{database:?} {round}");
+        assert_eq!(stored.stage, expected, "{database:?} {round}");
         store
-            .lift_cooldown(person.id, entry(Event::CooldownLifted), NOW)
+            .lift_cooldown(user.id, entry(Event::CooldownLifted), NOW)
             .await
             .expect("lifted");
     }

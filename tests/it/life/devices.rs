@@ -6,42 +6,38 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{entries, events};
-use crate::harness::{Ada, Browser, Database, Device, HostOptions, Json, TestHost, Text, id};
+use crate::harness::{Browser, Database, Device, Json, TestHost, TestUser, Text, id};
 
 /// What the device has to tell, by event.
-async fn notifications(phone: &Device) -> Vec<Value> {
-    let answer = phone.call_ok(Method::GET, "/requests", None).await;
+async fn notifications(device: &Device) -> Vec<Value> {
+    let answer = device.call_ok(Method::GET, "/requests", None).await;
     answer["notifications"].items().clone()
 }
 
-async fn link(phone: &Device) -> String {
-    let made = phone
+async fn link(device: &Device) -> String {
+    let created = device
         .call_ok(Method::POST, "/devices/enrolment-links", None)
         .await;
     assert!(
-        made["link_qr"]
+        created["link_qr"]
             .as_str()
             .is_some_and(|picture| picture.starts_with("<?xml")),
-        "{made}"
+        "{created}"
     );
-    made["link"].text().to_owned()
+    created["link"].text().to_owned()
 }
 
 /// Ada with a second device, whose link the first made.
-async fn with_second(host: &TestHost) -> (Ada, Device) {
+async fn with_second(host: &TestHost) -> (TestUser, Device) {
     let ada = host.ada().await;
     host.advance(1);
-    let second = Device::enrol(&link(&ada.phone).await, "Tablet").await;
+    let second = Device::enrol(&link(&ada.device).await, "Tablet").await;
     (ada, second)
 }
 
 #[both_databases]
 async fn a_device_enrols_a_second_device_and_both_approve(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let (ada, second) = with_second(&host).await;
     let listed = second.call_ok(Method::GET, "/devices", None).await;
     let names: Vec<_> = listed["devices"]
@@ -59,25 +55,25 @@ async fn a_device_enrols_a_second_device_and_both_approve(database: Database) {
     );
 
     let browser = Browser::new(&host.base);
-    let waiting = ada.ask(&browser, &[]).await;
+    let waiting = ada.begin_sign_in(&browser, &[]).await;
     let request = &second.pending_requests(5).await[0];
     assert_eq!(second.approve(request, &waiting.number()).await, "approved");
     let too_late = ada
-        .phone
+        .device
         .decide(request, Some(&waiting.number()))
         .await
         .expect_err("decided")
         .to_string();
     assert!(too_late.starts_with("already_decided"), "{too_late}");
 
-    let told = entries(
+    let returned = entries(
         &host,
         &format!("user={}&event=enrolment.link-created", id(&ada.user)),
     )
     .await;
     assert_eq!(
-        told.last().expect("an entry")["actor"]["id"],
-        ada.phone.device().to_string()
+        returned.last().expect("an entry")["actor"]["id"],
+        ada.device.device().to_string()
     );
 }
 
@@ -92,15 +88,15 @@ async fn a_device_link_is_valid_once_for_15_minutes_while_its_user_may_sign_in()
             .expect_err("refused")
             .to_string()
     };
-    let used = link(&ada.phone).await;
+    let used = link(&ada.device).await;
     Device::enrol(&used, "Third").await;
     assert!(refused(&used).await.starts_with("link_not_found"));
-    let gone = link(&ada.phone).await;
+    let gone = link(&ada.device).await;
     let path = format!("/users/{}", id(&ada.user));
     host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
         .await;
     let error = ada
-        .phone
+        .device
         .ask(Method::POST, "/devices/enrolment-links", None)
         .await
         .expect_err("refused")
@@ -112,7 +108,7 @@ async fn a_device_link_is_valid_once_for_15_minutes_while_its_user_may_sign_in()
         refused(&gone).await.starts_with("link_not_found"),
         "it does not come back with the person"
     );
-    let late = link(&ada.phone).await;
+    let late = link(&ada.device).await;
     host.advance(15 * 60 + 1);
     assert!(refused(&late).await.starts_with("link_not_found"));
 }
@@ -121,26 +117,26 @@ async fn a_device_link_is_valid_once_for_15_minutes_while_its_user_may_sign_in()
 async fn a_user_removes_only_their_own_devices_with_immediate_effect() {
     let host = TestHost::start().await;
     let (ada, second) = with_second(&host).await;
-    let bob = host.person("bob", ada.application.clone()).await;
+    let bob = host.user_with_account("bob", ada.application.clone()).await;
     for wrong in [
-        bob.phone.device().to_string(),
+        bob.device.device().to_string(),
         "no-id".to_owned(),
         ada.account["id"].text().to_owned(),
     ] {
         let error = ada
-            .phone
+            .device
             .ask(Method::DELETE, &format!("/devices/{wrong}"), None)
             .await
             .expect_err("refused");
         assert!(error.to_string().starts_with("device_not_found"), "{error}");
     }
-    bob.phone.pending_requests(0).await;
+    bob.device.pending_requests(0).await;
 
     let browser = Browser::new(&host.base);
-    let waiting = ada.ask(&browser, &[]).await;
+    let waiting = ada.begin_sign_in(&browser, &[]).await;
     let request = second.pending_requests(5).await[0].clone();
     let path = format!("/devices/{}", second.device());
-    ada.phone.call_ok(Method::DELETE, &path, None).await;
+    ada.device.call_ok(Method::DELETE, &path, None).await;
     let error = second
         .decide(&request, Some(&waiting.number()))
         .await
@@ -148,36 +144,32 @@ async fn a_user_removes_only_their_own_devices_with_immediate_effect() {
         .to_string();
     assert!(error.starts_with("device_not_enrolled"), "{error}");
     assert!(
-        ada.phone.ask(Method::DELETE, &path, None).await.is_err(),
+        ada.device.ask(Method::DELETE, &path, None).await.is_err(),
         "once"
     );
-    let told = entries(
+    let returned = entries(
         &host,
         &format!("user={}&event=device.revoked", id(&ada.user)),
     )
     .await;
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0]["actor"]["id"], ada.phone.device().to_string());
+    assert_eq!(returned.len(), 1);
+    assert_eq!(returned[0]["actor"]["id"], ada.device.device().to_string());
 }
 
 #[both_databases]
 async fn a_user_renames_devices(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let (ada, second) = with_second(&host).await;
     let long = "n".repeat(80);
     for name in ["Test phone", &long, &long] {
         host.advance(1);
-        Device::enrol(&link(&ada.phone).await, name).await;
+        Device::enrol(&link(&ada.device).await, name).await;
     }
     let path = format!("/devices/{}", second.device());
-    ada.phone
+    ada.device
         .call_ok(Method::PATCH, &path, Some(json!({"name": " The old one "})))
         .await;
-    let listed = ada.phone.call_ok(Method::GET, "/devices", None).await;
+    let listed = ada.device.call_ok(Method::GET, "/devices", None).await;
     let names: Vec<&Value> = listed["devices"]
         .items()
         .iter()
@@ -198,7 +190,7 @@ async fn a_user_renames_devices(database: Database) {
     assert_eq!(listed["devices"][4]["has_passkey"], false);
     for unfit in ["", "\u{202e}", &"n".repeat(81)] {
         let refused = ada
-            .phone
+            .device
             .ask(Method::PATCH, &path, Some(json!({"name": unfit})))
             .await;
         assert!(
@@ -209,9 +201,9 @@ async fn a_user_renames_devices(database: Database) {
             "{unfit}"
         );
     }
-    let bob = host.person("bob", ada.application.clone()).await;
+    let bob = host.user_with_account("bob", ada.application.clone()).await;
     let refused = bob
-        .phone
+        .device
         .ask(Method::PATCH, &path, Some(json!({"name": "Bob's"})))
         .await;
     assert!(
@@ -220,67 +212,63 @@ async fn a_user_renames_devices(database: Database) {
             .to_string()
             .starts_with("device_not_found")
     );
-    let told = entries(&host, "event=device.renamed").await;
-    assert_eq!(told.len(), 1, "{database:?}");
-    assert_eq!(told[0]["actor"]["id"], ada.phone.device().to_string());
+    let returned = entries(&host, "event=device.renamed").await;
+    assert_eq!(returned.len(), 1, "{database:?}");
+    assert_eq!(returned[0]["actor"]["id"], ada.device.device().to_string());
 }
 
 #[both_databases]
 async fn each_device_shows_notifications_about_other_devices_until_read(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     assert_eq!(
-        notifications(&ada.phone).await,
+        notifications(&ada.device).await,
         [] as [Value; 0],
         "not what led to itself"
     );
     host.advance(1);
-    let second = Device::enrol(&link(&ada.phone).await, "Tablet").await;
-    let told = notifications(&ada.phone).await;
+    let second = Device::enrol(&link(&ada.device).await, "Tablet").await;
+    let returned = notifications(&ada.device).await;
     assert_eq!(
-        events(&told),
+        events(&returned),
         ["device.enrolled"],
         "{database:?}: not what it did itself"
     );
-    assert_eq!(told[0]["name"], "Tablet");
+    assert_eq!(returned[0]["name"], "Tablet");
     assert_eq!(notifications(&second).await, [] as [Value; 0]);
 
     host.advance(1);
     second.call_ok(Method::POST, "/recovery-codes", None).await;
     host.advance(1);
     host.authenticator(&ada.user).await;
-    let told = notifications(&ada.phone).await;
+    let returned = notifications(&ada.device).await;
     let all = [
         "device.enrolled",
         "recovery.codes-created",
         "enrolment.link-created",
         "device.enrolled",
     ];
-    assert_eq!(events(&told).len(), all.len(), "{told:?}");
+    assert_eq!(events(&returned).len(), all.len(), "{returned:?}");
     for event in all {
-        assert!(events(&told).contains(&event), "{told:?}");
+        assert!(events(&returned).contains(&event), "{returned:?}");
     }
 
     // To the first two it says that it was them.
-    let seen = json!({"last": told[1]["id"]});
-    ada.phone
+    let seen = json!({"last": returned[1]["id"]});
+    ada.device
         .call_ok(Method::POST, "/notifications/read", Some(seen.clone()))
         .await;
-    assert_eq!(notifications(&ada.phone).await, told[2..]);
-    ada.phone
+    assert_eq!(notifications(&ada.device).await, returned[2..]);
+    ada.device
         .call_ok(
             Method::POST,
             "/notifications/read",
-            Some(json!({"last": told[0]["id"]})),
+            Some(json!({"last": returned[0]["id"]})),
         )
         .await;
     assert_eq!(
-        notifications(&ada.phone).await,
-        told[2..],
+        notifications(&ada.device).await,
+        returned[2..],
         "what was seen stays seen"
     );
     assert_eq!(
@@ -290,7 +278,7 @@ async fn each_device_shows_notifications_about_other_devices_until_read(database
     );
     host.advance(31 * 24 * 60 * 60);
     assert_eq!(
-        notifications(&ada.phone).await,
+        notifications(&ada.device).await,
         [] as [Value; 0],
         "what is old is no notifications"
     );
@@ -304,7 +292,7 @@ async fn a_waiting_device_receives_each_notification_once_and_at_once() {
     let wait = async |known: &str| {
         let query = format!("?wait=25{known}");
         let reply = ada
-            .phone
+            .device
             .call(
                 Method::GET,
                 "/authenticator/api/requests",
@@ -335,7 +323,7 @@ async fn a_waiting_device_receives_each_notification_once_and_at_once() {
         );
     };
     let browser = Browser::new(&host.base);
-    tokio::join!(waits, ada.ask(&browser, &[]));
+    tokio::join!(waits, ada.begin_sign_in(&browser, &[]));
 }
 
 #[tokio::test]
@@ -351,14 +339,14 @@ async fn a_device_revoked_while_it_waits_receives_no_notification() {
     let revokes = async {
         // It waits by then, or is refused at once: either way it must not hear of the request.
         tokio::time::sleep(std::time::Duration::from_millis(300)).await;
-        ada.phone
+        ada.device
             .call_ok(
                 Method::DELETE,
                 &format!("/devices/{}", second.device()),
                 None,
             )
             .await;
-        ada.ask(&Browser::new(&host.base), &[]).await
+        ada.begin_sign_in(&Browser::new(&host.base), &[]).await
     };
     let (reply, _) = tokio::join!(waits, revokes);
     let error = reply
@@ -372,22 +360,18 @@ async fn a_device_revoked_while_it_waits_receives_no_notification() {
 #[tokio::test]
 async fn links_and_codes_per_device_and_devices_per_user_are_limited() {
     let settings = "[rate_limits]\nactions_per_device = { per_minute = 1, burst = 3 }\n";
-    let host = TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(settings).await;
     let ada = host.ada().await;
     for path in [
         "/devices/enrolment-links",
         "/recovery-codes",
         "/devices/enrolment-links",
     ] {
-        ada.phone.call_ok(Method::POST, path, None).await;
+        ada.device.call_ok(Method::POST, path, None).await;
     }
     for path in ["/devices/enrolment-links", "/recovery-codes"] {
         let error = ada
-            .phone
+            .device
             .ask(Method::POST, path, None)
             .await
             .expect_err("refused")
@@ -407,30 +391,26 @@ async fn links_and_codes_per_device_and_devices_per_user_are_limited() {
         .expect_err("refused")
         .to_string();
     assert!(error.starts_with("too_many_devices"), "{error}");
-    let listed = ada.phone.call_ok(Method::GET, "/devices", None).await;
+    let listed = ada.device.call_ok(Method::GET, "/devices", None).await;
     let last = listed["devices"].items().last().expect("one")["id"].text();
-    let last = if last == ada.phone.device().to_string() {
+    let last = if last == ada.device.device().to_string() {
         &listed["devices"][0]["id"]
     } else {
         &json!(last)
     };
     let path = format!("/devices/{}", last.text());
-    ada.phone.call_ok(Method::DELETE, &path, None).await;
+    ada.device.call_ok(Method::DELETE, &path, None).await;
     Device::enrol(&link, "One more").await;
 }
 
 #[both_databases]
 async fn links_of_an_invited_user_end_with_a_new_link_or_the_first_device(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let user = host.user("ada").await;
     let path = format!("/users/{}/enrolments", id(&user));
-    let made = async || {
-        let made = host.admin_ok(Method::POST, &path, Value::Null).await;
-        made["link"].text().to_owned()
+    let created = async || {
+        let created = host.admin_ok(Method::POST, &path, Value::Null).await;
+        created["link"].text().to_owned()
     };
     let in_state = async |state: &str| {
         let mut connection = host.connection().await;
@@ -450,12 +430,12 @@ async fn links_of_an_invited_user_end_with_a_new_link_or_the_first_device(databa
         assert!(error.starts_with("link_not_found"), "{database:?} {error}");
     };
     // An administrator's new link ends the older one.
-    let first = made().await;
-    let second = made().await;
+    let first = created().await;
+    let second = created().await;
     refused(&first).await;
     // Such as links that were made before this was so.
     in_state("active").await;
-    let third = made().await;
+    let third = created().await;
     in_state("invited").await;
     let (one, other) = futures_util::future::join(
         Authenticator::enrol(&second, "Phone", None),
@@ -471,7 +451,7 @@ async fn links_of_an_invited_user_end_with_a_new_link_or_the_first_device(databa
         refused(link).await;
     }
     // Of somebody who is active each was asked for with a phone, or by the person.
-    let (fourth, fifth) = (made().await, made().await);
+    let (fourth, fifth) = (created().await, created().await);
     for link in [&fourth, &fifth] {
         Device::enrol(link, "Further").await;
     }
@@ -498,7 +478,7 @@ async fn renames_per_device_are_limited_to_ten_an_hour() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let tablet = host.authenticator(&ada.user).await;
-    let path = format!("/authenticator/api/devices/{}", ada.phone.device());
+    let path = format!("/authenticator/api/devices/{}", ada.device.device());
     let rename = async |by: &Device, name: String| {
         let body = serde_json::to_vec(&json!({ "name": name })).expect("JSON");
         by.call(Method::PATCH, &path, "", body)
@@ -506,10 +486,10 @@ async fn renames_per_device_are_limited_to_ten_an_hour() {
             .expect("an answer")
     };
     for number in 0..10 {
-        let reply = rename(&ada.phone, format!("Phone {number}")).await;
+        let reply = rename(&ada.device, format!("Phone {number}")).await;
         assert_eq!(reply.status, StatusCode::NO_CONTENT, "{}", reply.body);
     }
-    let refused = rename(&ada.phone, "Once more".to_owned()).await;
+    let refused = rename(&ada.device, "Once more".to_owned()).await;
     assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(
         (&refused.body["error"], &refused.body["retry_after"]),
@@ -518,7 +498,7 @@ async fn renames_per_device_are_limited_to_ten_an_hour() {
     let other = rename(&tablet, "By the tablet".to_owned()).await;
     assert_eq!(other.status, StatusCode::NO_CONTENT, "{}", other.body);
     host.advance(360);
-    let later = rename(&ada.phone, "Later".to_owned()).await;
+    let later = rename(&ada.device, "Later".to_owned()).await;
     assert_eq!(later.status, StatusCode::NO_CONTENT, "{}", later.body);
     let names = entries(&host, "event=device.renamed").await;
     assert_eq!(names.len(), 12);

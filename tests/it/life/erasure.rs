@@ -11,10 +11,10 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::entries;
 use crate::channels::until;
-use crate::harness::{Browser, Database, HostOptions, Parsed, TestHost, id, read_bytes};
+use crate::harness::{Browser, Database, Parsed, TestHost, id, read_bytes};
 
 /// All that the database holds, as text.
-pub async fn everything(host: &TestHost, database: Database) -> String {
+pub async fn database_dump(host: &TestHost, database: Database) -> String {
     let mut connection = host.connection().await;
     let mut text = String::new();
     for table in [
@@ -81,25 +81,23 @@ pub async fn everything(host: &TestHost, database: Database) -> String {
 
 #[both_databases]
 async fn erasure_of_a_terminated_user_keeps_identifiers_and_audit_log(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     // A name that no identifier holds by chance.
-    let ada = host.person("augusta", host.web_application().await).await;
+    let ada = host
+        .user_with_account("augusta", host.web_application().await)
+        .await;
     let path = format!("/users/{}", id(&ada.user));
     let address =
         json!({"profile": {"address": {"street_address": "Ockham Park", "locality": "Ockham"}}});
     host.admin_ok(Method::PATCH, &path, address).await;
     ada.sign_in(&Browser::new(&host.base)).await;
     for _ in 0..2 {
-        ada.ask(&Browser::new(&host.base), &[]).await;
-        let request = &ada.phone.pending_requests(5).await[0];
-        ada.phone.deny(request).await;
+        ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
+        let request = &ada.device.pending_requests(5).await[0];
+        ada.device.deny(request).await;
     }
     // In the following cooldown the request reaches no device, and holds only the name.
-    ada.ask(&Browser::new(&host.base), &[]).await;
+    ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     host.admin_ok(
         Method::PATCH,
         &format!("/accounts/{}", id(&ada.account)),
@@ -128,9 +126,9 @@ async fn erasure_of_a_terminated_user_keeps_identifiers_and_audit_log(database: 
         "127.0.0.1",
         "firefox",
     ];
-    let before = everything(&host, database).await.to_lowercase();
+    let before = database_dump(&host, database).await.to_lowercase();
     assert!(names.iter().all(|name| before.contains(name)), "{before}");
-    let told = entries(&host, &format!("user={}", id(&ada.user))).await;
+    let returned = entries(&host, &format!("user={}", id(&ada.user))).await;
 
     host.advance(1);
     let erased = host
@@ -151,15 +149,15 @@ async fn erasure_of_a_terminated_user_keeps_identifiers_and_audit_log(database: 
         .add_traces(vec![late])
         .await
         .expect("left out");
-    for kept in ["id", "did", "sub"] {
-        assert_eq!(erased[kept], ada.user[kept], "{kept}");
+    for stored in ["id", "did", "sub"] {
+        assert_eq!(erased[stored], ada.user[stored], "{stored}");
     }
     assert_eq!(erased["name"], format!("erased-{}", id(&ada.user)));
     assert_eq!(
         (&erased["email"], &erased["state"]),
         (&Value::Null, &json!("terminated"))
     );
-    let (mut left, mut host_entry) = (everything(&host, database).await.to_lowercase(), 0);
+    let (mut left, mut host_entry) = (database_dump(&host, database).await.to_lowercase(), 0);
     // The administrator's own address, in the entries that tell of the application, its secret and the erasure.
     while let Some(at) = left.find("{\"address\":\"127.0.0.1\"}") {
         left.replace_range(at..at + 23, "");
@@ -170,15 +168,18 @@ async fn erasure_of_a_terminated_user_keeps_identifiers_and_audit_log(database: 
         assert!(!left.contains(name), "{database:?}: {name} in {left}");
     }
     let still = entries(&host, &format!("user={}", id(&ada.user))).await;
-    assert_eq!(still.len(), told.len() + 1);
-    for (was, is) in told.iter().zip(&still) {
+    assert_eq!(still.len(), returned.len() + 1);
+    for (was, is) in returned.iter().zip(&still) {
         assert_eq!(
             (&was["id"], &was["event"], &was["detail"]),
             (&is["id"], &is["event"], &is["detail"])
         );
         assert_eq!(is["personal"], json!({}));
     }
-    assert!(ada.phone.waiting(0).await.is_err(), "the phone is nobody's");
+    assert!(
+        ada.device.waiting(0).await.is_err(),
+        "the phone is nobody's"
+    );
     // Another may have the name now, and is somebody else.
     let another = host.user("augusta").await;
     assert_ne!(
@@ -228,25 +229,25 @@ async fn erasure_overwrites_the_pages_of_sqlite() {
         file.windows(name.len())
             .any(|window| window == name.as_bytes())
     };
-    written(&host).await;
+    wait_for_checkpoint(&host).await;
     assert!(holds("Ockham Park"));
     host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
         .await;
     host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
         .await;
-    written(&host).await;
+    wait_for_checkpoint(&host).await;
     assert!(!holds("Ockham Park"));
     host.stop().await;
 }
 
 /// Waits until what is in SQLite's journal is in the file.
-async fn written(host: &TestHost) {
+async fn wait_for_checkpoint(host: &TestHost) {
     let mut connection = host.connection().await;
     until("the journal is written", async || {
-        let written = sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)")
+        let wait_for_checkpoint = sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)")
             .fetch_one(&mut connection)
             .await;
-        let (is_busy, _, _): (i64, i64, i64) = written.expect("an answer");
+        let (is_busy, _, _): (i64, i64, i64) = wait_for_checkpoint.expect("an answer");
         is_busy == 0
     })
     .await;

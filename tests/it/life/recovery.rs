@@ -6,19 +6,19 @@ use reqwest::{Method, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::{entries, events};
-use crate::harness::{Ada, Browser, Database, Device, HostOptions, Json, Page, TestHost, Text, id};
+use crate::harness::{Browser, Database, Device, Json, Page, TestHost, TestUser, Text, id};
 
-async fn codes(phone: &Device) -> Vec<String> {
-    let made = phone.call_ok(Method::POST, "/recovery-codes", None).await;
-    serde_json::from_value(made["codes"].clone()).expect("a list")
+async fn codes(device: &Device) -> Vec<String> {
+    let created = device.call_ok(Method::POST, "/recovery-codes", None).await;
+    serde_json::from_value(created["codes"].clone()).expect("a list")
 }
 
-async fn left(phone: &Device) -> Value {
-    phone.call_ok(Method::GET, "/devices", None).await["recovery_codes"].clone()
+async fn remaining_codes(device: &Device) -> Value {
+    device.call_ok(Method::GET, "/devices", None).await["recovery_codes"].clone()
 }
 
 /// Tries a code, in a browser of its own.
-async fn tried(host: &TestHost, name: &str, code: &str) -> Page {
+async fn submit_code(host: &TestHost, name: &str, code: &str) -> Page {
     let page = Browser::new(&host.base).get("/recover").await;
     let answer = page
         .submit("/recover", &[("name", name), ("code", code)])
@@ -46,22 +46,22 @@ fn link_of(page: &Page) -> String {
 
 #[both_databases]
 async fn a_recovery_code_enrols_one_device_and_notifies_the_others(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
-    assert_eq!(left(&ada.phone).await, 0);
-    let codes = codes(&ada.phone).await;
+    assert_eq!(remaining_codes(&ada.device).await, 0);
+    let codes = codes(&ada.device).await;
     let distinct: std::collections::BTreeSet<&String> = codes.iter().collect();
     assert_eq!(
-        (codes.len(), distinct.len(), left(&ada.phone).await),
+        (
+            codes.len(),
+            distinct.len(),
+            remaining_codes(&ada.device).await
+        ),
         (10, 10, json!(10))
     );
 
     host.advance(1);
-    let page = tried(
+    let page = submit_code(
         &host,
         "Ada@Example.org",
         &codes[3].to_lowercase().replace('-', " "),
@@ -84,23 +84,23 @@ async fn a_recovery_code_enrols_one_device_and_notifies_the_others(database: Dat
         "{database:?}: in another browser it is worth nothing"
     );
     let found = Device::enrol(&link_of(&page), "New phone").await;
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let request = &found.pending_requests(5).await[0];
     assert_eq!(found.approve(request, &waiting.number()).await, "approved");
-    assert_eq!(left(&found).await, 9);
+    assert_eq!(remaining_codes(&found).await, 9);
     assert_eq!(
-        tried(&host, "ada", &codes[3]).await.status,
+        submit_code(&host, "ada", &codes[3]).await.status,
         StatusCode::UNPROCESSABLE_ENTITY,
         "used"
     );
 
-    let answer = ada.phone.call_ok(Method::GET, "/requests", None).await;
+    let answer = ada.device.call_ok(Method::GET, "/requests", None).await;
     assert_eq!(
         events(answer["notifications"].items()),
         ["recovery.code-used", "device.enrolled"]
     );
-    let told = entries(&host, &format!("user={}", id(&ada.user))).await;
-    let about: Vec<&str> = events(&told)
+    let returned = entries(&host, &format!("user={}", id(&ada.user))).await;
+    let about: Vec<&str> = events(&returned)
         .into_iter()
         .filter(|event| event.starts_with("recovery"))
         .collect();
@@ -112,10 +112,11 @@ async fn a_recovery_code_enrols_one_device_and_notifies_the_others(database: Dat
             "recovery.failed"
         ]
     );
-    let everything = super::erasure::everything(&host, database).await;
+    let database_dump = super::erasure::database_dump(&host, database).await;
     for code in &codes {
         assert!(
-            !everything.contains(code.as_str()) && !everything.contains(&code.replace('-', "")),
+            !database_dump.contains(code.as_str())
+                && !database_dump.contains(&code.replace('-', "")),
             "{code}"
         );
     }
@@ -123,14 +124,10 @@ async fn a_recovery_code_enrols_one_device_and_notifies_the_others(database: Dat
 
 #[both_databases]
 async fn of_fifty_concurrent_uses_of_a_recovery_code_one_succeeds(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
-    let code = codes(&ada.phone).await.remove(0);
-    let tries = (0..50).map(|_| tried(&host, "ada", &code));
+    let code = codes(&ada.device).await.remove(0);
+    let tries = (0..50).map(|_| submit_code(&host, "ada", &code));
     let pages = futures_util::future::join_all(tries).await;
     let good: Vec<&Page> = pages
         .iter()
@@ -143,12 +140,12 @@ async fn of_fifty_concurrent_uses_of_a_recovery_code_one_succeeds(database: Data
 async fn wrong_used_and_foreign_recovery_codes_get_the_same_response() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let bob = host.person("bob", ada.application.clone()).await;
-    let (old, his) = (codes(&ada.phone).await, codes(&bob.phone).await);
-    let new = codes(&ada.phone).await;
+    let bob = host.user_with_account("bob", ada.application.clone()).await;
+    let (old, his) = (codes(&ada.device).await, codes(&bob.device).await);
+    let new = codes(&ada.device).await;
     host.advance(1);
     let without_token = |page: &Page| page.body.replace(&page.csrf(), "");
-    let unknown = tried(&host, "nobody", &new[0]).await;
+    let unknown = submit_code(&host, "nobody", &new[0]).await;
     assert_eq!(unknown.status, StatusCode::UNPROCESSABLE_ENTITY);
     let expected = without_token(&unknown).replace("nobody", "ada");
     for wrong in [
@@ -159,7 +156,7 @@ async fn wrong_used_and_foreign_recovery_codes_get_the_same_response() {
         "x",
         "ÄÖÜ\u{0}",
     ] {
-        let page = tried(&host, "ada", wrong).await;
+        let page = submit_code(&host, "ada", wrong).await;
         assert_eq!(
             (page.status, without_token(&page)),
             (StatusCode::UNPROCESSABLE_ENTITY, expected.clone()),
@@ -172,13 +169,17 @@ async fn wrong_used_and_foreign_recovery_codes_get_the_same_response() {
     }
     for name in ["", "a\u{0}b", &"a".repeat(5000)] {
         assert_eq!(
-            tried(&host, name, &new[0]).await.status,
+            submit_code(&host, name, &new[0]).await.status,
             StatusCode::UNPROCESSABLE_ENTITY
         );
     }
-    let escaped = tried(&host, "<script>alert(1)</script>", "x").await;
+    let escaped = submit_code(&host, "<script>alert(1)</script>", "x").await;
     assert!(!escaped.body.contains("<script>alert"), "{}", escaped.body);
-    assert_eq!(left(&ada.phone).await, 10, "nothing was used up");
+    assert_eq!(
+        remaining_codes(&ada.device).await,
+        10,
+        "nothing was used up"
+    );
     assert_eq!(
         entries(&host, "event=recovery.failed").await.len(),
         6,
@@ -188,7 +189,7 @@ async fn wrong_used_and_foreign_recovery_codes_get_the_same_response() {
     let path = format!("/users/{}", id(&ada.user));
     host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
         .await;
-    let page = tried(&host, "ada", &new[0]).await;
+    let page = submit_code(&host, "ada", &new[0]).await;
     assert_eq!(
         (page.status, without_token(&page)),
         (StatusCode::UNPROCESSABLE_ENTITY, expected)
@@ -196,7 +197,7 @@ async fn wrong_used_and_foreign_recovery_codes_get_the_same_response() {
     host.admin_ok(Method::PATCH, &path, json!({"state": "active"}))
         .await;
     assert_eq!(
-        tried(&host, "ada", &new[1]).await.status,
+        submit_code(&host, "ada", &new[1]).await.status,
         StatusCode::UNPROCESSABLE_ENTITY,
         "they were taken away"
     );
@@ -205,13 +206,9 @@ async fn wrong_used_and_foreign_recovery_codes_get_the_same_response() {
 #[tokio::test]
 async fn recovery_rejects_cross_site_forms_and_limits_guesses() {
     let settings = "[rate_limits]\nunauthenticated_requests = { per_minute = 1, burst = 5 }\n";
-    let host = TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(settings).await;
     let ada = host.ada().await;
-    let codes = codes(&ada.phone).await;
+    let codes = codes(&ada.device).await;
     let browser = Browser::new(&host.base);
     let forged = browser
         .post(
@@ -222,16 +219,18 @@ async fn recovery_rejects_cross_site_forms_and_limits_guesses() {
     assert_eq!(forged.status, StatusCode::FORBIDDEN);
     for _ in 0..5 {
         assert_eq!(
-            tried(&host, "ada", "0000-0000-0000-0000").await.status,
+            submit_code(&host, "ada", "0000-0000-0000-0000")
+                .await
+                .status,
             StatusCode::UNPROCESSABLE_ENTITY
         );
     }
-    let held = tried(&host, "ada", &codes[0]).await;
+    let held = submit_code(&host, "ada", &codes[0]).await;
     assert_eq!(held.status, StatusCode::TOO_MANY_REQUESTS);
     assert!(held.headers.contains_key(header::RETRY_AFTER));
     host.advance(61);
     assert_eq!(
-        tried(&host, "ada", &codes[0]).await.status,
+        submit_code(&host, "ada", &codes[0]).await.status,
         StatusCode::OK,
         "the code was not used up"
     );
@@ -240,16 +239,16 @@ async fn recovery_rejects_cross_site_forms_and_limits_guesses() {
 #[tokio::test]
 async fn the_link_of_a_recovery_code_is_valid_once_for_15_minutes() {
     let host = TestHost::start().await;
-    let ada: Ada = host.ada().await;
-    let codes = codes(&ada.phone).await;
-    let first = link_of(&tried(&host, "ada", &codes[0]).await);
+    let ada: TestUser = host.ada().await;
+    let codes = codes(&ada.device).await;
+    let first = link_of(&submit_code(&host, "ada", &codes[0]).await);
     Device::enrol(&first, "New phone").await;
     assert!(
         Authenticator::enrol(&first, "Newer phone", None)
             .await
             .is_err()
     );
-    let late = link_of(&tried(&host, "ada", &codes[1]).await);
+    let late = link_of(&submit_code(&host, "ada", &codes[1]).await);
     host.advance(15 * 60 + 1);
     assert!(
         Authenticator::enrol(&late, "New phone", None)
@@ -260,17 +259,13 @@ async fn the_link_of_a_recovery_code_is_valid_once_for_15_minutes() {
 
 #[both_databases]
 async fn a_suspended_user_cannot_create_recovery_codes(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let path = format!("/users/{}", id(&ada.user));
     host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
         .await;
     let error = ada
-        .phone
+        .device
         .ask(Method::POST, "/recovery-codes", None)
         .await
         .expect_err("refused")
@@ -278,31 +273,27 @@ async fn a_suspended_user_cannot_create_recovery_codes(database: Database) {
     assert!(error.starts_with("user_inactive"), "{database:?}: {error}");
     host.admin_ok(Method::PATCH, &path, json!({"state": "active"}))
         .await;
-    assert_eq!(left(&ada.phone).await, 0);
-    codes(&ada.phone).await;
+    assert_eq!(remaining_codes(&ada.device).await, 0);
+    codes(&ada.device).await;
 }
 
 #[both_databases]
 async fn revoking_a_device_revokes_its_links_and_codes_only(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     host.advance(1);
     let stolen = host.authenticator(&ada.user).await;
-    let own = codes(&ada.phone).await;
-    let link = |made: &Value| made["link"].text().to_owned();
+    let own = codes(&ada.device).await;
+    let link = |created: &Value| created["link"].text().to_owned();
     let of_thief = link(
         &stolen
             .call_ok(Method::POST, "/devices/enrolment-links", None)
             .await,
     );
-    let of_code = link_of(&tried(&host, "ada", &own[0]).await);
+    let of_code = link_of(&submit_code(&host, "ada", &own[0]).await);
     let path = format!("/users/{}/enrolments", id(&ada.user));
     let of_administrator = link(&host.admin_ok(Method::POST, &path, Value::Null).await);
-    ada.phone
+    ada.device
         .call_ok(
             Method::DELETE,
             &format!("/devices/{}", stolen.device()),
@@ -317,25 +308,29 @@ async fn revoking_a_device_revokes_its_links_and_codes_only(database: Database) 
             .to_string();
         assert!(error.starts_with("link_not_found"), "{database:?}: {error}");
     }
-    assert_eq!(left(&ada.phone).await, 9, "her own are as they were");
+    assert_eq!(
+        remaining_codes(&ada.device).await,
+        9,
+        "her own are as they were"
+    );
     let third = Device::enrol(&of_administrator, "Third").await;
 
     // Those that the thief made in place of hers end as well; so does a link, where she makes new ones.
     codes(&third).await;
-    ada.phone
+    ada.device
         .call_ok(
             Method::DELETE,
             &format!("/devices/{}", third.device()),
             None,
         )
         .await;
-    assert_eq!(left(&ada.phone).await, 0);
+    assert_eq!(remaining_codes(&ada.device).await, 0);
     let open = link(
-        &ada.phone
+        &ada.device
             .call_ok(Method::POST, "/devices/enrolment-links", None)
             .await,
     );
-    codes(&ada.phone).await;
+    codes(&ada.device).await;
     assert!(
         Authenticator::enrol(&open, "Late", None).await.is_err(),
         "{database:?}"
@@ -344,12 +339,8 @@ async fn revoking_a_device_revokes_its_links_and_codes_only(database: Database) 
 
 #[both_databases]
 async fn concurrent_code_creation_leaves_ten_valid_codes(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
-    futures_util::future::join_all((0..8).map(|_| codes(&ada.phone))).await;
-    assert_eq!(left(&ada.phone).await, 10, "{database:?}");
+    futures_util::future::join_all((0..8).map(|_| codes(&ada.device))).await;
+    assert_eq!(remaining_codes(&ada.device).await, 10, "{database:?}");
 }

@@ -8,8 +8,7 @@ use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use crate::harness::{
-    Ada, Browser, Database, HostOptions, Page, TestHost, Text, id, let_one_thread_listen,
-    without_code,
+    Browser, Database, Page, TestHost, TestUser, Text, id, let_one_thread_listen, without_code,
 };
 
 /// What the host asks the database, in its order.
@@ -111,18 +110,14 @@ async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_s
     // For this thread, on which all of this test's host runs. What SQLite is asked is told by a thread of its own.
     let _guard =
         tracing::subscriber::set_default(tracing_subscriber::registry().with(statements.clone()));
-    let host = TestHost::start_with(HostOptions {
-        database: Database::Postgres,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(Database::Postgres).await;
     let application = host.web_application().await;
-    let person = async |name: &str| host.person(name, application.clone()).await;
+    let new_user = async |name: &str| host.user_with_account(name, application.clone()).await;
     let [known, suspended, closed, paused] = [
-        person("known").await,
-        person("suspended").await,
-        person("closed").await,
-        person("paused").await,
+        new_user("known").await,
+        new_user("suspended").await,
+        new_user("closed").await,
+        new_user("paused").await,
     ];
     let invited = host.user("invited").await;
     host.account(&invited, &application).await;
@@ -138,11 +133,11 @@ async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_s
         json!({"state": "terminated"}),
     )
     .await;
-    let request = async |ada: &Ada| {
-        ada.ask(&Browser::new(&host.base), &[]).await;
-        ada.phone.pending_requests(5).await.remove(0)
+    let request = async |ada: &TestUser| {
+        ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
+        ada.device.pending_requests(5).await.remove(0)
     };
-    paused.phone.report(&request(&paused).await).await;
+    paused.device.report(&request(&paused).await).await;
 
     let mut seen = Vec::new();
     for name in [
@@ -206,16 +201,16 @@ async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_s
         assert_eq!(ended, nobody_ended, "{name}");
     }
     // Who is known was asked, and so all of this was not for nothing.
-    let asked = super::entries(
+    let requested = super::entries(
         &host,
         &format!("user={}&event=sign-in.requested", id(&known.user)),
     )
     .await;
     assert!(
-        asked
+        requested
             .iter()
             .all(|entry| entry["detail"]["prompted"] == true)
-            && asked.len() == 2,
-        "{asked:?}"
+            && requested.len() == 2,
+        "{requested:?}"
     );
 }

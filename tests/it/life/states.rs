@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 use super::{entries, events};
 use crate::harness::{
-    Ada, Application, Body, Browser, Database, HostOptions, Respond, TestHost, Text, http_client,
-    id,
+    Application, Body, Browser, Database, Respond, TestHost, TestUser, Text, http_client, id,
 };
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
@@ -23,30 +22,29 @@ async fn set(host: &TestHost, path: &str, state: &str) {
 
 #[both_databases]
 async fn a_user_is_invited_until_the_first_device_is_enrolled(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let application = host.web_application().await;
     let user = host.user("ada").await;
     let path = format!("/users/{}", id(&user));
     assert_eq!(user["state"], "invited", "{database:?}");
     let account = host.account(&user, &application).await;
-    let phone = host.authenticator(&user).await;
+    let device = host.authenticator(&user).await;
     assert_eq!(state(&host, &path).await, "active", "{database:?}");
-    let told = entries(
+    let returned = entries(
         &host,
         &format!("user={}&event=user.lifecycle-changed", id(&user)),
     )
     .await;
     assert_eq!(
-        (&told[0]["detail"]["before"], &told[0]["detail"]["after"]),
+        (
+            &returned[0]["detail"]["before"],
+            &returned[0]["detail"]["after"]
+        ),
         (&json!("invited"), &json!("active"))
     );
     assert_eq!(
-        told[0]["actor"],
-        json!({"kind": "device", "id": phone.device().to_string()})
+        returned[0]["actor"],
+        json!({"kind": "device", "id": device.device().to_string()})
     );
     // A second one changes nothing.
     host.authenticator(&user).await;
@@ -59,9 +57,9 @@ async fn a_user_is_invited_until_the_first_device_is_enrolled(database: Database
         .len(),
         1
     );
-    let ada = Ada {
+    let ada = TestUser {
         user,
-        phone,
+        device,
         application,
         account,
     };
@@ -74,11 +72,7 @@ async fn a_user_is_invited_until_the_first_device_is_enrolled(database: Database
 
 #[both_databases]
 async fn an_enrolment_link_is_invalid_after_suspension_or_termination(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     for (name, closed) in [("ada", "suspended"), ("eve", "terminated")] {
         let user = host.user(name).await;
         let path = format!("/users/{}", id(&user));
@@ -100,14 +94,10 @@ async fn an_enrolment_link_is_invalid_after_suspension_or_termination(database: 
 
 #[both_databases]
 async fn an_invited_account_becomes_active_with_its_first_sign_in(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let application = host.web_application().await;
     let user = host.user("ada").await;
-    let phone = host.authenticator(&user).await;
+    let device = host.authenticator(&user).await;
     let path = format!("/applications/{}/accounts", application.id);
     let account = host
         .admin_ok(
@@ -116,16 +106,16 @@ async fn an_invited_account_becomes_active_with_its_first_sign_in(database: Data
             json!({"user_id": id(&user), "state": "invited"}),
         )
         .await;
-    let ada = Ada {
+    let ada = TestUser {
         user,
-        phone,
+        device,
         application,
         account,
     };
     let path = format!("/accounts/{}", id(&ada.account));
     assert_eq!(state(&host, &path).await, "invited");
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[]).await;
+    let page = ada.begin_sign_in(&browser, &[]).await;
     ada.approve(&page).await;
     assert_eq!(
         state(&host, &path).await,
@@ -136,7 +126,7 @@ async fn an_invited_account_becomes_active_with_its_first_sign_in(database: Data
     assert_eq!(state(&host, &path).await, "active", "{database:?}");
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
-    let told = entries(
+    let returned = entries(
         &host,
         &format!(
             "application={}&event=account.lifecycle-changed",
@@ -144,7 +134,7 @@ async fn an_invited_account_becomes_active_with_its_first_sign_in(database: Data
         ),
     )
     .await;
-    assert_eq!(told.len(), 1, "{database:?}");
+    assert_eq!(returned.len(), 1, "{database:?}");
     ada.sign_in(&Browser::new(&host.base)).await;
     assert_eq!(
         events(&entries(&host, "event=account.lifecycle-changed").await).len(),
@@ -212,7 +202,7 @@ async fn invalid_lifecycle_transitions_are_rejected_with_a_reason() {
 }
 
 /// What was begun in Ada's name, in all the ways there are.
-struct Begun {
+struct OpenGrants {
     unexchanged: String,
     access: String,
     refresh: String,
@@ -221,15 +211,15 @@ struct Begun {
     open: crate::harness::Page,
 }
 
-impl Begun {
-    async fn new(host: &TestHost, ada: &Ada) -> Self {
+impl OpenGrants {
+    async fn new(host: &TestHost, ada: &TestUser) -> Self {
         let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
         let session = Browser::new(&host.base);
         let unexchanged = ada.sign_in(&session).await;
-        let unused = ada.ask(&Browser::new(&host.base), &[]).await;
+        let unused = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
         ada.approve(&unused).await;
-        let open = ada.ask(&Browser::new(&host.base), &[]).await;
+        let open = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
         Self {
             unexchanged,
             access: tokens["access_token"].text().to_owned(),
@@ -241,7 +231,7 @@ impl Begun {
     }
 
     /// Nothing of it is of use.
-    async fn is_over(&self, host: &TestHost, ada: &Ada, when: &str) {
+    async fn assert_revoked(&self, host: &TestHost, ada: &TestUser, when: &str) {
         let (_, answer) = ada
             .application
             .exchange(&host.base, &self.unexchanged, &[])
@@ -264,7 +254,7 @@ impl Begun {
             "{when}: the refresh token"
         );
         assert!(
-            ada.phone.pending_requests(0).await.is_empty(),
+            ada.device.pending_requests(0).await.is_empty(),
             "{when}: the phone is asked"
         );
         assert_eq!(
@@ -296,24 +286,20 @@ async fn introspect(host: &TestHost, application: &Application, token: &str) -> 
 #[both_databases]
 async fn suspension_and_termination_revoke_everything_at_once_and_for_good(database: Database) {
     for closed in ["suspended", "terminated"] {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            ..HostOptions::default()
-        })
-        .await;
+        let host = TestHost::start_on(database).await;
         let ada = host.ada().await;
         let path = format!("/users/{}", id(&ada.user));
-        let begun = Begun::new(&host, &ada).await;
+        let started = OpenGrants::new(&host, &ada).await;
         set(&host, &path, closed).await;
-        begun.is_over(&host, &ada, closed).await;
+        started.assert_revoked(&host, &ada, closed).await;
         assert!(
-            !begun.session.get("/").await.body.contains("Hello,"),
+            !started.session.get("/").await.body.contains("Hello,"),
             "{closed}"
         );
         if closed == "suspended" {
             set(&host, &path, "active").await;
-            begun.is_over(&host, &ada, "active again").await;
-            assert!(!begun.session.get("/").await.body.contains("Hello,"));
+            started.assert_revoked(&host, &ada, "active again").await;
+            assert!(!started.session.get("/").await.body.contains("Hello,"));
             // A grant of the very moment of the suspension counts as one before it.
             host.advance(1);
             let code = ada.sign_in(&Browser::new(&host.base)).await;
@@ -328,27 +314,27 @@ async fn suspension_and_termination_revoke_everything_at_once_and_for_good(datab
 
 #[both_databases]
 async fn a_closed_account_ends_its_grants_but_not_the_session(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let other = host.web_application().await;
     host.account(&ada.user, &other).await;
     let path = format!("/accounts/{}", id(&ada.account));
-    let begun = Begun::new(&host, &ada).await;
+    let started = OpenGrants::new(&host, &ada).await;
     let at_other = |changes| other.request(changes);
-    let login = begun.session.get(&at_other(&[])).await.location();
-    let code = begun.session.finish(login.as_str()).await.parameter("code");
+    let login = started.session.get(&at_other(&[])).await.location();
+    let code = started
+        .session
+        .finish(login.as_str())
+        .await
+        .parameter("code");
     let (_, tokens) = other.exchange(&host.base, &code, &[]).await;
     set(&host, &path, "suspended").await;
-    begun.is_over(&host, &ada, "suspended").await;
+    started.assert_revoked(&host, &ada, "suspended").await;
     assert_eq!(
         userinfo(&host, tokens["access_token"].text()).await.0,
         StatusCode::OK
     );
-    let silent = begun
+    let silent = started
         .session
         .get(&at_other(&[("prompt", Some("none"))]))
         .await;
@@ -356,13 +342,13 @@ async fn a_closed_account_ends_its_grants_but_not_the_session(database: Database
         silent.parameter("code").starts_with("ac_"),
         "{database:?}: the session goes on"
     );
-    let refused = begun
+    let refused = started
         .session
         .get(&ada.application.request(&[("prompt", Some("none"))]))
         .await;
     assert_eq!(refused.parameter("error"), "access_denied");
     set(&host, &path, "active").await;
-    begun.is_over(&host, &ada, "active again").await;
+    started.assert_revoked(&host, &ada, "active again").await;
 }
 
 #[tokio::test]
@@ -372,11 +358,11 @@ async fn a_closed_account_does_not_end_requests_of_other_applications() {
     let other = host.web_application().await;
     let account = host.account(&ada.user, &other).await;
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[]).await;
+    let page = ada.begin_sign_in(&browser, &[]).await;
     set(&host, &format!("/accounts/{}", id(&account)), "suspended").await;
     // Nor does somebody who asks for the closed one take its place.
-    let stranger = Browser::new(&host.base);
-    let login = stranger.get(&other.request(&[])).await.followed().await;
+    let attacker = Browser::new(&host.base);
+    let login = attacker.get(&other.request(&[])).await.followed().await;
     login.submit(&login.path(), &[("name", "ada")]).await;
     ada.approve(&page).await;
     assert!(
@@ -390,18 +376,14 @@ async fn a_closed_account_does_not_end_requests_of_other_applications() {
 
 #[both_databases]
 async fn approvals_of_a_revoked_device_are_void(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[]).await;
+    let page = ada.begin_sign_in(&browser, &[]).await;
     ada.approve(&page).await;
     host.admin_ok(
         Method::DELETE,
-        &format!("/devices/{}", ada.phone.device()),
+        &format!("/devices/{}", ada.device.device()),
         Value::Null,
     )
     .await;

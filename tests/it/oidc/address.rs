@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::claims::claims;
 use super::token::userinfo;
-use crate::harness::{Ada, Body, Browser, HostOptions, Json, TestHost, component, get, id};
+use crate::harness::{Body, Browser, Json, TestHost, TestUser, component, get, id};
 
 fn home() -> Value {
     json!({
@@ -17,7 +17,7 @@ fn home() -> Value {
 }
 
 /// Ada with an address, at an application that may request it.
-async fn resident(host: &TestHost) -> Ada {
+async fn resident(host: &TestHost) -> TestUser {
     let ada = host.ada().await;
     let path = format!("/users/{}", id(&ada.user));
     host.admin_ok(
@@ -37,9 +37,9 @@ async fn resident(host: &TestHost) -> Ada {
 }
 
 /// The claims in the ID token and at UserInfo after a sign-in with this change of the request.
-async fn told(host: &TestHost, ada: &Ada, change: (&str, Option<&str>)) -> (Value, Value) {
+async fn returned(host: &TestHost, ada: &TestUser, change: (&str, Option<&str>)) -> (Value, Value) {
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[change]).await;
+    let page = ada.begin_sign_in(&browser, &[change]).await;
     ada.approve(&page).await;
     let code = browser.finish(&page.url).await.parameter("code");
     let (claims, access) = claims(host, ada, &code).await;
@@ -52,13 +52,13 @@ async fn told(host: &TestHost, ada: &Ada, change: (&str, Option<&str>)) -> (Valu
 async fn the_address_scope_returns_the_address_in_id_token_and_userinfo() {
     let host = TestHost::start().await;
     let ada = resident(&host).await;
-    let (claims, info) = told(&host, &ada, ("scope", Some("openid address"))).await;
+    let (claims, info) = returned(&host, &ada, ("scope", Some("openid address"))).await;
     assert_eq!((&claims["address"], &info["address"]), (&home(), &home()));
     assert!(
         claims.get("name").is_none() && claims.get("locality").is_none(),
         "{claims}"
     );
-    let (claims, info) = told(&host, &ada, ("scope", Some("openid profile"))).await;
+    let (claims, info) = returned(&host, &ada, ("scope", Some("openid profile"))).await;
     assert!(
         claims.get("address").is_none() && info.get("address").is_none(),
         "{claims} {info}"
@@ -67,7 +67,7 @@ async fn the_address_scope_returns_the_address_in_id_token_and_userinfo() {
     let path = format!("/users/{}", id(&ada.user));
     host.admin_ok(Method::PATCH, &path, json!({"profile": {"address": null}}))
         .await;
-    let (claims, info) = told(&host, &ada, ("scope", Some("openid address"))).await;
+    let (claims, info) = returned(&host, &ada, ("scope", Some("openid address"))).await;
     assert!(
         claims.get("address").is_none() && info.get("address").is_none(),
         "{claims} {info}"
@@ -78,12 +78,12 @@ async fn the_address_scope_returns_the_address_in_id_token_and_userinfo() {
 async fn the_claims_parameter_requests_only_the_address() {
     let host = TestHost::start().await;
     let ada = resident(&host).await;
-    let asked = r#"{"userinfo": {"address": null}}"#;
+    let requested = r#"{"userinfo": {"address": null}}"#;
     let browser = Browser::new(&host.base);
     let page = ada
-        .ask(
+        .begin_sign_in(
             &browser,
-            &[("scope", Some("openid")), ("claims", Some(asked))],
+            &[("scope", Some("openid")), ("claims", Some(requested))],
         )
         .await;
     ada.approve(&page).await;
@@ -116,14 +116,15 @@ async fn the_address_scope_must_be_allowed_by_an_administrator() {
         scopes,
         json!(["openid", "profile", "email", "phone", "offline_access"])
     );
-    let asked = r#"{"id_token": {"address": {"essential": true}}, "userinfo": {"address": null}}"#;
+    let requested =
+        r#"{"id_token": {"address": {"essential": true}}, "userinfo": {"address": null}}"#;
     let browser = Browser::new(&host.base);
     let page = ada
-        .ask(
+        .begin_sign_in(
             &browser,
             &[
                 ("scope", Some("openid profile address")),
-                ("claims", Some(asked)),
+                ("claims", Some(requested)),
             ],
         )
         .await;
@@ -144,7 +145,7 @@ async fn address_consent_is_localized_and_discovery_lists_the_scope() {
     ] {
         let browser = Browser::new(&host.base);
         let page = ada
-            .ask(
+            .begin_sign_in(
                 &browser,
                 &[
                     ("scope", Some("openid address")),
@@ -238,19 +239,15 @@ async fn claim_map_and_the_preview_support_the_address() {
          [[plugins.claim_mappers.config.rules]]\nclaim = \"street\"\nfrom = \"address.street_address\"\n",
         component("claim-map").display()
     );
-    let host = TestHost::start_with(HostOptions {
-        plugins: &rules,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&rules).await;
     let ada = resident(&host).await;
     // The user's record is always known, the claim with its scope only.
-    let (claims, _) = told(&host, &ada, ("scope", Some("openid"))).await;
+    let (claims, _) = returned(&host, &ada, ("scope", Some("openid"))).await;
     assert_eq!(
         (&claims["town"], claims.get("street")),
         (&json!("London"), None)
     );
-    let (claims, _) = told(&host, &ada, ("scope", Some("openid address"))).await;
+    let (claims, _) = returned(&host, &ada, ("scope", Some("openid address"))).await;
     assert_eq!(claims["street"], "12 St James's Square\n2nd floor");
     let preview = format!(
         "/applications/{}/claims-preview?account={}",

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::token::userinfo;
 use crate::harness::{
-    Body, Browser, HostOptions, PATIENCE, Page, Respond, TestHost, Text, VERIFIER, http_client, id,
+    Body, Browser, PATIENCE, Page, Respond, TestHost, Text, VERIFIER, http_client, id,
 };
 
 #[tokio::test]
@@ -117,7 +117,7 @@ async fn pkce_cannot_be_dropped_or_added_between_request_and_exchange() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let page = ada
-        .ask(
+        .begin_sign_in(
             &browser,
             &[("code_challenge", None), ("code_challenge_method", None)],
         )
@@ -157,7 +157,7 @@ async fn a_login_page_cannot_be_continued_in_another_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (victim, attacker) = (Browser::new(&host.base), Browser::new(&host.base));
-    let page = ada.ask(&victim, &[]).await;
+    let page = ada.begin_sign_in(&victim, &[]).await;
     assert_eq!(attacker.get(&page.url).await.status, StatusCode::NOT_FOUND);
     ada.approve(&page).await;
     assert_eq!(attacker.get(&page.url).await.status, StatusCode::NOT_FOUND);
@@ -216,7 +216,7 @@ async fn an_empty_or_forged_post_never_advances_a_sign_in() {
         let answer = browser.post(&login.path(), &form).await;
         assert_eq!(answer.status, StatusCode::FORBIDDEN, "{form:?}");
     }
-    assert!(ada.phone.pending_requests(0).await.is_empty());
+    assert!(ada.device.pending_requests(0).await.is_empty());
     let waiting = login
         .submit(&login.path(), &[("name", "ada")])
         .await
@@ -239,7 +239,7 @@ async fn a_sign_in_is_answered_once() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[]).await;
+    let page = ada.begin_sign_in(&browser, &[]).await;
     ada.approve(&page).await;
     let consent = std::sync::Arc::new(browser.get(&page.url).await);
     let mut attempts = tokio::task::JoinSet::new();
@@ -298,11 +298,11 @@ async fn the_console_isolates_its_window_and_sign_in_popups_keep_their_opener() 
         let answer = browser.get(path).await;
         assert_eq!(policy(&answer).expect("a policy"), "same-origin", "{path}");
     }
-    let begun = browser.get(&ada.application.request(&[])).await;
-    assert_eq!(policy(&begun), None);
-    let login = begun.followed().await;
+    let started = browser.get(&ada.application.request(&[])).await;
+    assert_eq!(policy(&started), None);
+    let login = started.followed().await;
     assert_eq!(policy(&login), None);
-    let waiting = ada.ask(&browser, &[]).await;
+    let waiting = ada.begin_sign_in(&browser, &[]).await;
     assert_eq!(policy(&waiting), None);
     ada.approve(&waiting).await;
     assert_eq!(policy(&browser.finish(&waiting.url).await), None);
@@ -315,7 +315,7 @@ async fn each_sign_in_renews_the_session_id_and_ends_the_old_session() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let cookie = async |changes: &[(&str, Option<&str>)]| {
-        let page = ada.ask(&browser, changes).await;
+        let page = ada.begin_sign_in(&browser, changes).await;
         ada.approve(&page).await;
         let answer = browser.finish(&page.url).await;
         let cookie = answer.headers["set-cookie"].text().to_owned();
@@ -373,11 +373,7 @@ async fn stored_request_parameters_have_limits() {
 
 #[tokio::test]
 async fn a_connection_with_an_unfinished_request_head_is_closed() {
-    let host = TestHost::start_with(HostOptions {
-        settings: "[http]\nhead_timeout = \"1s\"",
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings("[http]\nhead_timeout = \"1s\"").await;
     let address = host.base.replace("http://localhost", "127.0.0.1");
     let mut connection = tokio::net::TcpStream::connect(address)
         .await

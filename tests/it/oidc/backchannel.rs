@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 
 use super::token::userinfo;
 use crate::harness::{
-    Ada, Application, Browser, Database, HostOptions, Json, Parsed, TestHost, Text, get, id,
+    Application, Browser, Database, HostOptions, Json, Parsed, TestHost, TestUser, Text, get, id,
     in_time, parse_json,
 };
 
@@ -37,7 +37,7 @@ struct Receiver {
 }
 
 #[derive(Clone)]
-struct Receiving {
+struct ReceiverState {
     arrived: mpsc::UnboundedSender<String>,
     count: std::sync::Arc<std::sync::atomic::AtomicUsize>,
 }
@@ -52,7 +52,7 @@ impl Receiver {
             "http://localhost:{}",
             listener.local_addr().expect("an address").port()
         );
-        let state = Receiving {
+        let state = ReceiverState {
             arrived: sender,
             count: Default::default(),
         };
@@ -75,7 +75,7 @@ impl Receiver {
 }
 
 async fn receive(
-    State(state): State<Receiving>,
+    State(state): State<ReceiverState>,
     Path(statuses): Path<String>,
     headers: HeaderMap,
     body: Bytes,
@@ -107,7 +107,7 @@ async fn register(host: &TestHost, application: &Application, receiver: &Receive
 
 struct Fixture {
     host: TestHost,
-    ada: Ada,
+    ada: TestUser,
     receiver: Receiver,
 }
 
@@ -270,12 +270,12 @@ async fn pending_deliveries_survive_a_restart() {
 #[both_databases]
 async fn two_instances_deliver_once(database: Database) {
     let mut it = Fixture::on(database, "200").await;
-    let wish = HostOptions {
+    let options = HostOptions {
         database,
         settings: PRIVATE,
         ..HostOptions::default()
     };
-    let (second, running, _) = it.host.second(wish).await;
+    let (second, running, _) = it.host.second(options).await;
     let mut browsers = Vec::new();
     for _ in 0..8 {
         browsers.push(it.sign_in().await.0);
@@ -339,19 +339,15 @@ async fn a_slow_application_delays_neither_the_user_nor_other_applications() {
     browser.finish(&waiting.url).await.parameter("code");
     sign_out(&browser).await;
     // The host ends hanging calls after ten seconds.
-    let told = tokio::time::timeout(Duration::from_secs(9), quick.arrived.recv()).await;
-    assert!(told.expect("in time, while the others hang").is_some());
+    let returned = tokio::time::timeout(Duration::from_secs(9), quick.arrived.recv()).await;
+    assert!(returned.expect("in time, while the others hang").is_some());
 }
 
 /// Of the slow applications there are more than are told at once.
 #[tokio::test]
 async fn applications_with_many_logouts_delay_others_by_one_round_at_most() {
     const SLOW: usize = 70;
-    let host = TestHost::start_with(HostOptions {
-        settings: PRIVATE,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(PRIVATE).await;
     let mut receiver = Receiver::start().await;
     let mut deliveries = Vec::new();
     let now = assent_model::clock::Clock::now(&*host.clock).millis();
@@ -395,11 +391,7 @@ async fn applications_with_many_logouts_delay_others_by_one_round_at_most() {
 
 #[tokio::test]
 async fn private_addresses_are_not_called_without_the_setting() {
-    let host = TestHost::start_with(HostOptions {
-        settings: "allow_insecure_redirect_uris = true",
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings("allow_insecure_redirect_uris = true").await;
     let ada = host.ada().await;
     let mut receiver = Receiver::start().await;
     // By its name, which is judged when it is called. Nobody speaks TLS there, so a try would fail and be made again.
@@ -468,11 +460,11 @@ async fn another_user_in_the_same_browser_ends_the_first_session() {
     let mut it = Fixture::new("200").await;
     let (browser, signed_in, access) = it.sign_in().await;
     let eve = it.host.user("eve").await;
-    let phone = it.host.authenticator(&eve).await;
+    let device = it.host.authenticator(&eve).await;
     let account = it.host.account(&eve, &it.ada.application).await;
-    let eve = Ada {
+    let eve = TestUser {
         user: eve,
-        phone,
+        device,
         application: it.ada.application.clone(),
         account,
     };
@@ -526,6 +518,6 @@ async fn an_expired_session_is_notified_when_the_user_signs_out() {
     it.host.advance(3601);
     let end = format!("/oidc/session/end?id_token_hint={id_token}");
     browser.get(&end).await;
-    let told = verified(&it.host, &it.receiver.next().await, "logout+jwt").await;
-    assert_eq!(told["sid"], claims["sid"]);
+    let returned = verified(&it.host, &it.receiver.next().await, "logout+jwt").await;
+    assert_eq!(returned["sid"], claims["sid"]);
 }

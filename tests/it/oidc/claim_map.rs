@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::claims::claims;
 use super::token::userinfo;
-use crate::harness::{Browser, HostOptions, Json, TestHost, component, id};
+use crate::harness::{Browser, Json, TestHost, component, id};
 
 /// The TOML of `[plugins]` with these rules.
 fn plugins(writes: &str, rules: &str) -> String {
@@ -50,16 +50,12 @@ async fn id_token_and_userinfo_contain_claims_of_the_rules() {
             scopes = "phone"
         "#,
     );
-    let host = TestHost::start_with(HostOptions {
-        plugins: &plugins,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&plugins).await;
     let ada = host.ada().await;
     // One of the two claims of the scope that is not granted is asked for by its name, in one place.
-    let asked = json!({ "id_token": { "nickname": null } }).to_string();
+    let requested = json!({ "id_token": { "nickname": null } }).to_string();
     let code = ada
-        .sign_in_with(&Browser::new(&host.base), &[("claims", Some(&asked))])
+        .sign_in_with(&Browser::new(&host.base), &[("claims", Some(&requested))])
         .await;
     let (claims, token) = claims(&host, &ada, &code).await;
     assert_eq!(claims["groups"], json!(["wiki-read", "wiki-write"]));
@@ -75,13 +71,13 @@ async fn id_token_and_userinfo_contain_claims_of_the_rules() {
     let contact =
         json!({ "name": "Ada", "mail": "<ada@example.org>", "account": ada.account["short_code"] });
     assert_eq!(info["contact"], contact);
-    for told in [&claims, info.members()] {
+    for returned in [&claims, info.members()] {
         assert!(
-            !told.contains_key("phone_home"),
+            !returned.contains_key("phone_home"),
             "its scope was not granted"
         );
         assert_eq!(
-            told["name"], "Ada Lovelace",
+            returned["name"], "Ada Lovelace",
             "what no rule names stays as it is"
         );
     }
@@ -96,11 +92,7 @@ async fn a_rule_rejects_users_without_a_role() {
     let rules =
         "[[rules]]\ndeny = \"Ask the librarian for access.\"\nunless = { role = \"editor\" }";
     let plugins = plugins("[]", rules);
-    let host = TestHost::start_with(HostOptions {
-        plugins: &plugins,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&plugins).await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let code = ada.sign_in(&browser).await;

@@ -9,12 +9,16 @@ use serde_json::{Map, Value, json};
 use super::refresh::{offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
 use crate::harness::{
-    Ada, Body, Browser, HostOptions, Json, Respond, TestHost, Text, base64url, component, get,
-    http_client, id, parse_json,
+    Body, Browser, Json, Respond, TestHost, TestUser, Text, base64url, component, get, http_client,
+    id, parse_json,
 };
 
 /// The claims of an ID token, its signature verified with the published key.
-pub(super) async fn claims(host: &TestHost, ada: &Ada, code: &str) -> (Map<String, Value>, String) {
+pub(super) async fn claims(
+    host: &TestHost,
+    ada: &TestUser,
+    code: &str,
+) -> (Map<String, Value>, String) {
     let (status, tokens) = ada.application.exchange(&host.base, code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
     let keys = get(format!("{}/jwks", host.issuer())).await;
@@ -149,11 +153,7 @@ async fn the_account_claim_is_a_json_string_with_the_roles_and_comes_from_the_pl
     assert_eq!(account["roles"], json!(["reader", "editor"]));
 
     // Without the plugin there is no such claim: the host does not make it.
-    let host = TestHost::start_with(HostOptions {
-        plugins: "[plugins]",
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins("[plugins]").await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
@@ -167,7 +167,9 @@ async fn only_claims_of_granted_scopes_are_returned() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[("scope", Some("openid phone"))]).await;
+    let page = ada
+        .begin_sign_in(&browser, &[("scope", Some("openid phone"))])
+        .await;
     ada.approve(&page).await;
     let code = browser.finish(&page.url).await.parameter("code");
     let (claims, _) = claims(&host, &ada, &code).await;
@@ -205,14 +207,14 @@ async fn scopes_withdrawn_after_the_grant_are_returned_neither_by_userinfo_nor_r
     )
     .await;
 
-    let (status, told) = userinfo(&host, access).await;
+    let (status, returned) = userinfo(&host, access).await;
     assert_eq!(
-        (status, &told["name"]),
+        (status, &returned["name"]),
         (StatusCode::OK, &json!("Ada Lovelace"))
     );
     assert!(
-        told.get("email").is_none() && told.get("email_verified").is_none(),
-        "{told}"
+        returned.get("email").is_none() && returned.get("email_verified").is_none(),
+        "{returned}"
     );
     let (_, refused) = refresh(
         &host.base,
@@ -237,8 +239,8 @@ async fn scopes_withdrawn_after_the_grant_are_returned_neither_by_userinfo_nor_r
         claims.get("email").is_none() && claims.get("email_verified").is_none(),
         "{claims}"
     );
-    let (_, told) = userinfo(&host, second["access_token"].text()).await;
-    assert!(told.get("email").is_none(), "{told}");
+    let (_, returned) = userinfo(&host, second["access_token"].text()).await;
+    assert!(returned.get("email").is_none(), "{returned}");
 }
 
 fn hostile(config: &str) -> String {
@@ -251,14 +253,10 @@ fn hostile(config: &str) -> String {
 /// A hostile plugin fails the login that it takes part in, closed, and nothing else.
 async fn fails_closed(config: &str) {
     let plugins = hostile(config);
-    let host = TestHost::start_with(HostOptions {
-        plugins: &plugins,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&plugins).await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[]).await;
+    let page = ada.begin_sign_in(&browser, &[]).await;
     ada.approve(&page).await;
     let answer = browser.finish(&page.url).await;
     assert_eq!(answer.parameter("error"), "server_error", "{config}");
@@ -297,14 +295,10 @@ async fn a_claim_mapper_that_sets_a_protected_claim_fails_closed() {
 #[tokio::test]
 async fn a_claim_mapper_may_deny_with_a_reason() {
     let plugins = hostile("behaviour = \"deny\", value = \"Only on workdays.\"");
-    let host = TestHost::start_with(HostOptions {
-        plugins: &plugins,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&plugins).await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[]).await;
+    let page = ada.begin_sign_in(&browser, &[]).await;
     ada.approve(&page).await;
     let ended = browser.finish(&page.url).await;
     assert_eq!(ended.outcome(), "refused");
@@ -322,7 +316,7 @@ async fn users_without_an_account_learn_it_only_after_approval() {
     )
     .await;
     let browser = Browser::new(&host.base);
-    let page = ada.ask(&browser, &[]).await;
+    let page = ada.begin_sign_in(&browser, &[]).await;
     ada.approve(&page).await;
     let ended = browser.get(&page.url).await;
     assert_eq!(ended.outcome(), "refused");
@@ -344,13 +338,9 @@ async fn userinfo_at_full_load_starves_no_sign_in() {
         "{}limits = {{ fuel = 1000000000000, deadline = \"60s\", concurrency = 4, queue_length = 4 }}\n",
         hostile("behaviour = \"busy\", value = \"20000000\"")
     );
-    let host = TestHost::start_with(HostOptions {
-        plugins: &plugins,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&plugins).await;
     let ada = host.ada().await;
-    let bob = host.person("bob", ada.application.clone()).await;
+    let bob = host.user_with_account("bob", ada.application.clone()).await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     let access = tokens["access_token"].text().to_owned();

@@ -54,7 +54,7 @@ async fn ask(host: &TestHost, form: &[(&str, &str)]) -> (u16, String) {
     )
 }
 
-fn good() -> (u16, String) {
+fn success() -> (u16, String) {
     (200, String::new())
 }
 
@@ -367,11 +367,7 @@ async fn private_key_jwt_with_each_key_format() {
 #[tokio::test]
 async fn private_key_jwt_with_fetched_and_rotated_keys() {
     let settings = "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
-    let host = TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(settings).await;
     let set = |key: &PKey<Private>| {
         let pair =
             josekit::jwk::alg::rsa::RsaKeyPair::from_der(key.private_key_to_pkcs8().expect("DER"))
@@ -471,11 +467,7 @@ async fn private_key_jwt_with_fetched_and_rotated_keys() {
 
 #[tokio::test]
 async fn a_private_jwks_uri_is_not_called() {
-    let host = TestHost::start_with(HostOptions {
-        settings: "allow_insecure_redirect_uris = true",
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings("allow_insecure_redirect_uris = true").await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port");

@@ -12,12 +12,12 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
 use super::token::userinfo;
-use crate::harness::{Ada, Body, Browser, Json, TestHost, Text, get, id};
+use crate::harness::{Body, Browser, Json, TestHost, TestUser, Text, get, id};
 
 type Claims = Map<String, Value>;
 
 /// Signs in with these scopes; the ID token's and UserInfo's claims.
-async fn told_for(host: &TestHost, ada: &Ada, scope: &str) -> (Claims, Claims) {
+async fn claims_for(host: &TestHost, ada: &TestUser, scope: &str) -> (Claims, Claims) {
     let code = ada
         .sign_in_with(&Browser::new(&host.base), &[("scope", Some(scope))])
         .await;
@@ -108,7 +108,7 @@ async fn scope_profile_scope_email_scope_phone_scope_address_and_scope_all() {
         "openid address",
         "openid profile email phone address",
     ] {
-        let (id_token, me) = told_for(&host, &ada, scope).await;
+        let (id_token, me) = claims_for(&host, &ada, scope).await;
         for (claim, of) in of {
             let expected = scope.split(' ').any(|name| name == of);
             assert_eq!(

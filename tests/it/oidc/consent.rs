@@ -5,17 +5,17 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::token::userinfo;
-use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, Text};
+use crate::harness::{Browser, Database, HostOptions, Page, TestHost, TestUser, Text};
 
 /// Ada approved on her phone; the page that comes then.
-async fn approved(ada: &Ada, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
-    let waiting = ada.ask(browser, changes).await;
+async fn approved(ada: &TestUser, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
+    let waiting = ada.begin_sign_in(browser, changes).await;
     ada.approve(&waiting).await;
     browser.get(&waiting.url).await
 }
 
 /// Where a request leads in a browser with a session: to the application, or to a page.
-async fn asks(ada: &Ada, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Option<Page> {
+async fn asks(ada: &TestUser, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Option<Page> {
     let page = browser.get(&ada.application.request(changes)).await;
     let ours = page.location().path().starts_with("/login/");
     if ours {
@@ -251,15 +251,15 @@ async fn forged_and_foreign_consent_forms_are_rejected() {
         .await
         .followed()
         .await;
-    let (csrf, person, foreign) = (page.csrf(), page.person(), other.csrf());
+    let (csrf, token, foreign) = (page.csrf(), page.user_token(), other.csrf());
     let action = format!("{}/consent", page.path());
     for form in [
         vec![("decision", "allow")],
-        vec![("decision", "allow"), ("person", &person)],
-        vec![("decision", "allow"), ("person", &person), ("csrf", "x")],
+        vec![("decision", "allow"), ("person", &token)],
+        vec![("decision", "allow"), ("person", &token), ("csrf", "x")],
         vec![
             ("decision", "allow"),
-            ("person", &person),
+            ("person", &token),
             ("csrf", &foreign),
         ],
     ] {
@@ -273,11 +273,7 @@ async fn forged_and_foreign_consent_forms_are_rejected() {
     for form in [
         vec![("decision", "allow"), ("csrf", csrf.as_str())],
         vec![("decision", "allow"), ("csrf", &csrf), ("person", &csrf)],
-        vec![
-            ("decision", "perhaps"),
-            ("csrf", &csrf),
-            ("person", &person),
-        ],
+        vec![("decision", "perhaps"), ("csrf", &csrf), ("person", &token)],
     ] {
         assert!(
             browser
@@ -292,7 +288,7 @@ async fn forged_and_foreign_consent_forms_are_rejected() {
     let stolen = [
         ("decision", "allow"),
         ("csrf", csrf.as_str()),
-        ("person", &person),
+        ("person", &token),
     ];
     let answer = attacker.post(&action, &stolen).await;
     assert!(
@@ -321,7 +317,7 @@ async fn another_user_in_the_browser_cannot_consent_for_the_first() {
         .expect("a page");
 
     let eve = host.user("eve").await;
-    let phone = host.authenticator(&eve).await;
+    let device = host.authenticator(&eve).await;
     host.account(&eve, &ada.application).await;
     let login = browser
         .get(&ada.application.request(&[("prompt", Some("login"))]))
@@ -333,8 +329,8 @@ async fn another_user_in_the_browser_cannot_consent_for_the_first() {
         .await
         .followed()
         .await;
-    let requests = phone.pending_requests(5).await;
-    phone.approve(&requests[0], &waiting.number()).await;
+    let requests = device.pending_requests(5).await;
+    device.approve(&requests[0], &waiting.number()).await;
     browser.finish(&waiting.url).await.parameter("code");
 
     // Ada's session ended, so her page leads back to the question who it is.
@@ -396,11 +392,7 @@ async fn an_ended_session_cannot_consent() {
 
 #[both_databases]
 async fn a_user_lists_and_revokes_consents(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let code = ada.sign_in(&browser).await;
@@ -450,16 +442,16 @@ async fn a_user_lists_and_revokes_consents(database: Database) {
         .followed()
         .await;
     assert!(!home.body.contains("may</h2>") && home.body.contains("Ada Lovelace"));
-    let told = "role=\"status\"><p><bdi>Books &#38; &#60;Co&#62;</bdi> is no longer allowed; it has to ask you again.";
-    assert!(home.body.contains(told), "{database:?}: {}", home.body);
+    let returned = "role=\"status\"><p><bdi>Books &#38; &#60;Co&#62;</bdi> is no longer allowed; it has to ask you again.";
+    assert!(home.body.contains(returned), "{database:?}: {}", home.body);
     assert_eq!(
         userinfo(&host, token).await.0,
         StatusCode::UNAUTHORIZED,
         "its tokens end"
     );
-    let asked = asks(&ada, &browser, &[]).await.expect("a page");
-    assert!(asked.asks_for_consent(), "and it has to ask again");
-    asked.decide("allow").await.parameter("code");
+    let requested = asks(&ada, &browser, &[]).await.expect("a page");
+    assert!(requested.asks_for_consent(), "and it has to ask again");
+    requested.decide("allow").await.parameter("code");
     assert!(
         !home.again().await.body.contains("no longer allowed"),
         "{database:?}: it is again"

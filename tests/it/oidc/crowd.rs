@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use super::token::userinfo;
 use crate::harness::{
-    Ada, Application, Body, Browser, Database, HostOptions, Parsed, Respond, TestHost, Text,
+    Application, Body, Browser, Database, HostOptions, Parsed, Respond, TestHost, TestUser, Text,
     base64url, http_client, id, parse_json,
 };
 
 /// Codes that her session gives, each for a nonce of its own.
-async fn codes(ada: &Ada, browser: &Browser, count: usize) -> Vec<(String, String)> {
+async fn codes(ada: &TestUser, browser: &Browser, count: usize) -> Vec<(String, String)> {
     join_all((0..count).map(async |number| {
         let nonce = format!("nonce-{number}");
         let request = ada
@@ -139,11 +139,11 @@ async fn many_applications_and_tokens_at_once_are_not_mixed_up(database: Databas
         .as_bytes(),
         &SystemEntropy,
     );
-    let asked = tokens
+    let requested = tokens
         .iter()
         .cloned()
         .chain([(&applications[0], never.expose().to_owned())]);
-    let answers = join_all(asked.map(async |(application, token)| {
+    let answers = join_all(requested.map(async |(application, token)| {
         let answer = call(
             &host.base,
             "/oidc/token/introspection",

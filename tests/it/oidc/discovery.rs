@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::tls::mtls_settings;
-use crate::harness::{Body, HostOptions, Json, TestHost, get, temp_folder};
+use crate::harness::{Body, Json, TestHost, get, temp_folder};
 
 const SCOPES: [&str; 6] = [
     "openid",
@@ -136,11 +136,7 @@ async fn discovery_lists_exactly_what_is_supported() {
 async fn discovery_adds_exactly_the_mtls_endpoint_aliases() {
     let folder = temp_folder();
     let (settings, _) = mtls_settings(folder.path(), "");
-    let host = TestHost::start_with(HostOptions {
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(&settings).await;
     let base = host
         .host
         .settings

@@ -41,7 +41,7 @@ async fn form_post_succeeds_with_a_new_sign_in_and_with_a_session() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let waiting = ada.ask(&browser, &[FORM_POST]).await;
+    let waiting = ada.begin_sign_in(&browser, &[FORM_POST]).await;
     ada.approve(&waiting).await;
     let fresh = browser.finish(&waiting.url).await;
     assert!(
@@ -90,7 +90,7 @@ async fn form_post_returns_errors() {
         );
         assert_eq!(page.field("iss"), host.issuer());
     }
-    let waiting = ada.ask(&browser, &[FORM_POST]).await;
+    let waiting = ada.begin_sign_in(&browser, &[FORM_POST]).await;
     ada.approve(&waiting).await;
     let denied = browser.get(&waiting.url).await.decide("deny").await;
     expect_form(&denied, "https://rp.example/cb");

@@ -229,11 +229,11 @@ async fn invalid_tokens_are_inactive_without_further_members() {
         (status, &answer["error"]),
         (StatusCode::BAD_REQUEST, &json!("invalid_request"))
     );
-    let stranger = Application {
+    let attacker = Application {
         secret: Some("wrong".to_owned()),
         ..ada.application.clone()
     };
-    let (status, answer) = call(&host, &stranger, "/token/introspection", &[("token", "x")]).await;
+    let (status, answer) = call(&host, &attacker, "/token/introspection", &[("token", "x")]).await;
     assert_eq!(
         (status, &answer["error"]),
         (StatusCode::UNAUTHORIZED, &json!("invalid_client"))

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::token::userinfo;
 use crate::harness::{
-    Ada, Body, Browser, HostOptions, Page, TestHost, Text, base64url, get, id, parse_json,
+    Body, Browser, HostOptions, Page, TestHost, TestUser, Text, base64url, get, id, parse_json,
 };
 
 const AFTER: &str = "https://rp.example/signed-out";
@@ -24,7 +24,7 @@ const AFTER_WITH_QUERY: &str = "https://rp.example/signed-out?from=assent";
 /// Ada, signed in in a browser, and what the application has of it.
 struct Fixture {
     host: TestHost,
-    ada: Ada,
+    ada: TestUser,
     browser: Browser,
     id_token: String,
     access_token: String,
@@ -113,7 +113,7 @@ fn request(parameters: &[(&str, &str)]) -> String {
     format!("/oidc/session/end?{query}")
 }
 
-async fn sign_in(host: &TestHost, ada: &Ada, browser: &Browser) -> (String, String) {
+async fn sign_in(host: &TestHost, ada: &TestUser, browser: &Browser) -> (String, String) {
     let code = ada.sign_in(browser).await;
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
@@ -660,11 +660,11 @@ async fn rp_initiated_logout_discovery() {
 
 #[tokio::test]
 async fn an_expired_hint_is_accepted() {
-    let wish = HostOptions {
+    let options = HostOptions {
         settings: "[session]\nidle_timeout = \"1h\"\nabsolute_timeout = \"1d\"",
         ..HostOptions::default()
     };
-    let host = TestHost::start_with(wish).await;
+    let host = TestHost::start_with(options).await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let (id_token, _) = sign_in(&host, &ada, &browser).await;

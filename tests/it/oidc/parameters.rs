@@ -8,12 +8,16 @@ use serde_json::{Map, Value, json};
 
 use super::claims::claims;
 use super::token::userinfo;
-use crate::harness::{Ada, Body, Browser, Json, Page, TestHost, Text, get, id};
+use crate::harness::{Body, Browser, Json, Page, TestHost, TestUser, Text, get, id};
 
 type Changes<'a> = &'a [(&'a str, Option<&'a str>)];
 
 /// Whether a request is answered without a page; else the page.
-async fn at_once(ada: &Ada, browser: &Browser, changes: Changes<'_>) -> Result<Page, Page> {
+async fn without_page(
+    ada: &TestUser,
+    browser: &Browser,
+    changes: Changes<'_>,
+) -> Result<Page, Page> {
     let page = browser.get(&ada.application.request(changes)).await;
     if page.location().host_str() == Some("rp.example") {
         Ok(page)
@@ -22,21 +26,21 @@ async fn at_once(ada: &Ada, browser: &Browser, changes: Changes<'_>) -> Result<P
     }
 }
 
-async fn error(ada: &Ada, browser: &Browser, changes: Changes<'_>) -> String {
+async fn error(ada: &TestUser, browser: &Browser, changes: Changes<'_>) -> String {
     let page = browser.get(&ada.application.request(changes)).await;
     assert_eq!(page.parameter("state"), "st&te");
     page.parameter("error")
 }
 
 /// Signs in with these changes of the request, and agrees; what comes back.
-async fn signs_in(ada: &Ada, browser: &Browser, changes: Changes<'_>) -> Page {
-    let waiting = ada.ask(browser, changes).await;
+async fn signs_in(ada: &TestUser, browser: &Browser, changes: Changes<'_>) -> Page {
+    let waiting = ada.begin_sign_in(browser, changes).await;
     ada.approve(&waiting).await;
     browser.finish(&waiting.url).await
 }
 
 /// A token with these claims, signed by the host's own key.
-async fn hint(host: &TestHost, changes: Value, ada: &Ada) -> String {
+async fn hint(host: &TestHost, changes: Value, ada: &TestUser) -> String {
     let mut claims =
         json!({"iss": host.issuer(), "aud": ada.application.id, "sub": ada.user["sub"], "exp": 1});
     claims.members_mut().extend(changes.members().clone());
@@ -63,7 +67,7 @@ async fn display_page_display_popup_ui_locales_claims_locales_and_acr_values_are
         ("claims_locales", "se"),
         ("acr_values", "1 2"),
     ] {
-        let page = at_once(&ada, &browser, &[(name, Some(value))]).await;
+        let page = without_page(&ada, &browser, &[(name, Some(value))]).await;
         let code = page
             .unwrap_or_else(|page| panic!("{name}: {}", page.body))
             .parameter("code");
@@ -77,7 +81,7 @@ async fn login_hint_prefills_the_name() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let page = at_once(&ada, &browser, &[("login_hint", Some("Ada@Example.org"))])
+    let page = without_page(&ada, &browser, &[("login_hint", Some("Ada@Example.org"))])
         .await
         .err()
         .expect("a page");
@@ -112,7 +116,7 @@ async fn another_user_in_the_same_browser_gets_another_sid() {
     let browser = Browser::new(&host.base);
     let first = claims(&host, &ada, &ada.sign_in(&browser).await).await.0;
     let eve = host.user("eve").await;
-    ada.phone = host.authenticator(&eve).await;
+    ada.device = host.authenticator(&eve).await;
     host.account(&eve, &ada.application).await;
     let login = browser
         .get(&ada.application.request(&[("prompt", Some("login"))]))
@@ -147,7 +151,7 @@ async fn prompt_none_not_logged_in_and_prompt_none_logged_in() {
     );
     let first = claims(&host, &ada, &ada.sign_in(&browser).await).await.0;
     host.advance(5);
-    let page = at_once(&ada, &browser, &[("prompt", Some("none"))])
+    let page = without_page(&ada, &browser, &[("prompt", Some("none"))])
         .await
         .ok()
         .expect("no page");
@@ -164,13 +168,13 @@ async fn max_age_1_and_max_age_10000_and_0() {
     let browser = Browser::new(&host.base);
     let first = claims(&host, &ada, &ada.sign_in(&browser).await).await.0;
     assert!(
-        at_once(&ada, &browser, &[("max_age", Some("0"))])
+        without_page(&ada, &browser, &[("max_age", Some("0"))])
             .await
             .is_err(),
         "0 is the same as prompt=login"
     );
     assert!(
-        at_once(&ada, &browser, &[("max_age", Some("10000"))])
+        without_page(&ada, &browser, &[("max_age", Some("10000"))])
             .await
             .is_ok()
     );
@@ -188,14 +192,14 @@ async fn select_account_offers_to_continue() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let select = ("prompt", Some("select_account"));
-    let page = at_once(&ada, &browser, &[select])
+    let page = without_page(&ada, &browser, &[select])
         .await
         .err()
         .expect("a page");
     assert!(!page.body.contains("Continue as"), "nobody is signed in");
     ada.sign_in(&browser).await;
 
-    let page = at_once(&ada, &browser, &[select])
+    let page = without_page(&ada, &browser, &[select])
         .await
         .err()
         .expect("a page");
@@ -211,13 +215,13 @@ async fn select_account_offers_to_continue() {
         "the form says who was offered"
     );
     let back = page
-        .submit(&action, &[("person", &page.person())])
+        .submit(&action, &[("person", &page.user_token())])
         .await
         .followed()
         .await;
     assert!(back.parameter("code").starts_with("ac_"));
 
-    let page = at_once(
+    let page = without_page(
         &ada,
         &browser,
         &[("prompt", Some("consent select_account"))],
@@ -228,7 +232,7 @@ async fn select_account_offers_to_continue() {
     let page = page
         .submit(
             &format!("{}/continue", page.path()),
-            &[("person", &page.person())],
+            &[("person", &page.user_token())],
         )
         .await
         .followed()
@@ -248,7 +252,7 @@ async fn select_account_offers_to_continue() {
         } else {
             vec![select, change]
         };
-        let page = at_once(&ada, &browser, &changes)
+        let page = without_page(&ada, &browser, &changes)
             .await
             .err()
             .expect("a page");
@@ -275,21 +279,24 @@ async fn id_token_hint() {
         ("prompt", Some("login")),
         ("id_token_hint", Some(good.as_str())),
     ];
-    let page = at_once(&ada, &browser, &again).await.err().expect("a page");
+    let page = without_page(&ada, &browser, &again)
+        .await
+        .err()
+        .expect("a page");
     assert!(
         page.body.contains("value=\"ada\""),
         "the session's own user is filled in: {}",
         page.body
     );
     assert!(
-        at_once(&ada, &browser, &[none, ("id_token_hint", Some(&good))])
+        without_page(&ada, &browser, &[none, ("id_token_hint", Some(&good))])
             .await
             .is_ok(),
         "it may have expired"
     );
     let several = hint(&host, json!({"aud": ["other", ada.application.id]}), &ada).await;
     assert!(
-        at_once(&ada, &browser, &[none, ("id_token_hint", Some(&several))])
+        without_page(&ada, &browser, &[none, ("id_token_hint", Some(&several))])
             .await
             .is_ok()
     );
@@ -318,11 +325,13 @@ async fn id_token_hint() {
 #[tokio::test]
 async fn an_id_token_hint_does_not_reveal_the_login_name() {
     let host = TestHost::start().await;
-    let ada = host.person("augusta", host.web_application().await).await;
+    let ada = host
+        .user_with_account("augusta", host.web_application().await)
+        .await;
     let hint = hint(&host, json!({}), &ada).await;
     for prompt in [None, Some("login"), Some("select_account")] {
         let parameters = [("prompt", prompt), ("id_token_hint", Some(hint.as_str()))];
-        let page = at_once(&ada, &Browser::new(&host.base), &parameters)
+        let page = without_page(&ada, &Browser::new(&host.base), &parameters)
             .await
             .err()
             .expect("a page");
@@ -348,7 +357,7 @@ async fn only_the_hinted_user_satisfies_the_request() {
         error(&ada, &browser, &[("prompt", Some("none")), hinted]).await,
         "login_required"
     );
-    let login = at_once(&ada, &browser, &[hinted])
+    let login = without_page(&ada, &browser, &[hinted])
         .await
         .err()
         .expect("a page");
@@ -367,7 +376,7 @@ async fn only_the_hinted_user_satisfies_the_request() {
         ("prompt", Some("login")),
         ("id_token_hint", Some(own.as_str())),
     ];
-    let own_page = at_once(&ada, &browser, &login_page)
+    let own_page = without_page(&ada, &browser, &login_page)
         .await
         .err()
         .expect("a page");
@@ -393,7 +402,7 @@ async fn only_the_hinted_user_satisfies_the_request() {
         ("prompt", Some("none")),
         ("claims", Some(by_claims.as_str())),
     ];
-    assert!(at_once(&ada, &browser, &silent).await.is_ok());
+    assert!(without_page(&ada, &browser, &silent).await.is_ok());
 }
 
 #[tokio::test]
@@ -401,7 +410,7 @@ async fn claims_essential_in_the_requested_location() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let asked = json!({
+    let requested = json!({
         "userinfo": {"name": {"essential": true}, "auth_time": null, "phone_number": null},
         "id_token": {"email": null, "account": null, "auth_time": {"essential": true}, "iss": null, "made_up": null},
     })
@@ -409,24 +418,24 @@ async fn claims_essential_in_the_requested_location() {
     let page = signs_in(
         &ada,
         &browser,
-        &[("scope", Some("openid")), ("claims", Some(&asked))],
+        &[("scope", Some("openid")), ("claims", Some(&requested))],
     )
     .await;
-    let (told, token) = claims(&host, &ada, &page.parameter("code")).await;
-    assert_eq!(told["email"], "ada@example.org");
+    let (returned, token) = claims(&host, &ada, &page.parameter("code")).await;
+    assert_eq!(returned["email"], "ada@example.org");
     assert!(
-        told["account"].is_string() && told["auth_time"].is_i64(),
-        "{told:?}"
+        returned["account"].is_string() && returned["auth_time"].is_i64(),
+        "{returned:?}"
     );
     for name in ["name", "phone_number", "email_verified", "made_up"] {
-        assert!(!told.contains_key(name), "{name}");
+        assert!(!returned.contains_key(name), "{name}");
     }
     let (_, info) = userinfo(&host, &token).await;
     assert_eq!(
         (&info["name"], &info["phone_number"]),
         (&json!("Ada Lovelace"), &json!("+44 20 7946 0000"))
     );
-    assert_eq!(info["auth_time"], told["auth_time"]);
+    assert_eq!(info["auth_time"], returned["auth_time"]);
     for name in ["email", "account", "amr", "given_name"] {
         assert!(info.get(name).is_none(), "{name}");
     }
@@ -439,13 +448,13 @@ async fn forbidden_claims_are_omitted() {
     let path = format!("/applications/{}", ada.application.id);
     host.admin_ok(Method::PATCH, &path, json!({"scopes": ["openid", "email"]}))
         .await;
-    let asked =
+    let requested =
         r#"{"userinfo": {"phone_number": {"essential": true}}, "id_token": {"name": null}}"#;
     let browser = Browser::new(&host.base);
-    let page = signs_in(&ada, &browser, &[("claims", Some(asked))]).await;
-    let (told, token) = claims(&host, &ada, &page.parameter("code")).await;
+    let page = signs_in(&ada, &browser, &[("claims", Some(requested))]).await;
+    let (returned, token) = claims(&host, &ada, &page.parameter("code")).await;
     let (_, info) = userinfo(&host, &token).await;
-    assert!(!told.contains_key("name") && info.get("phone_number").is_none());
+    assert!(!returned.contains_key("name") && info.get("phone_number").is_none());
 }
 
 #[tokio::test]
@@ -474,7 +483,7 @@ async fn malformed_claims_and_unknown_acr_values_are_rejected() {
         r#"{"values": ["urn:other"]}"#,
     ] {
         assert!(
-            at_once(&ada, &browser, &[("claims", Some(&acr(possible)))])
+            without_page(&ada, &browser, &[("claims", Some(&acr(possible)))])
                 .await
                 .is_err(),
             "{possible}"
@@ -496,8 +505,8 @@ async fn a_slim_id_token_returns_scope_claims_at_userinfo_only() {
         &[("claims", Some(r#"{"id_token": {"upn": null}}"#))],
     )
     .await;
-    let (told, token) = claims(&host, &ada, &page.parameter("code")).await;
-    let mut names: Vec<&str> = told.keys().map(String::as_str).collect();
+    let (returned, token) = claims(&host, &ada, &page.parameter("code")).await;
+    let mut names: Vec<&str> = returned.keys().map(String::as_str).collect();
     names.sort_unstable();
     let slim = [
         "acr",
@@ -522,8 +531,8 @@ async fn a_slim_id_token_returns_scope_claims_at_userinfo_only() {
 }
 
 /// The `sub` and the claims that an application is told of Ada, in the ID token and at UserInfo.
-async fn told(host: &TestHost, ada: &Ada) -> (String, Map<String, Value>) {
-    let (told, token) = claims(
+async fn returned(host: &TestHost, ada: &TestUser) -> (String, Map<String, Value>) {
+    let (returned, token) = claims(
         host,
         ada,
         &signs_in(ada, &Browser::new(&host.base), &[])
@@ -532,24 +541,24 @@ async fn told(host: &TestHost, ada: &Ada) -> (String, Map<String, Value>) {
     )
     .await;
     let (_, info) = userinfo(host, &token).await;
-    assert_eq!(told["sub"], info["sub"]);
+    assert_eq!(returned["sub"], info["sub"]);
     assert_eq!(
-        told.contains_key("user_did"),
+        returned.contains_key("user_did"),
         info.get("user_did").is_some()
     );
-    (told["sub"].text().to_owned(), told)
+    (returned["sub"].text().to_owned(), returned)
 }
 
 #[tokio::test]
 async fn pairwise_subjects_differ_per_sector_and_are_not_reversible() {
     let host = TestHost::start().await;
     let mut ada = host.ada().await;
-    let (public, _) = told(&host, &ada).await;
-    let pairwise = async |ada: &Ada| {
+    let (public, _) = returned(&host, &ada).await;
+    let pairwise = async |ada: &TestUser| {
         let path = format!("/applications/{}", ada.application.id);
         host.admin_ok(Method::PATCH, &path, json!({"subject_type": "pairwise"}))
             .await;
-        told(&host, ada).await
+        returned(&host, ada).await
     };
     let (first, claims_told) = pairwise(&ada).await;
     assert!(first.len() == 43 && first != public);
@@ -557,13 +566,13 @@ async fn pairwise_subjects_differ_per_sector_and_are_not_reversible() {
         !claims_told.contains_key("user_did"),
         "it would be the same everywhere"
     );
-    assert_eq!(told(&host, &ada).await.0, first, "it stays");
+    assert_eq!(returned(&host, &ada).await.0, first, "it stays");
     // The hint is the pairwise subject.
     let browser = Browser::new(&host.base);
     signs_in(&ada, &browser, &[]).await;
     let silent = async |sub: &str| {
         let hint = hint(&host, json!({"sub": sub}), &ada).await;
-        at_once(
+        without_page(
             &ada,
             &browser,
             &[("prompt", Some("none")), ("id_token_hint", Some(&hint))],
@@ -702,8 +711,8 @@ async fn ensure_post_request_succeeds() {
         .map(|(name, value)| (name.as_str(), value.as_str()))
         .collect();
     let page = browser.post("/oidc/auth", &form).await.followed().await;
-    let (told, _) = claims(&host, &ada, &page.parameter("code")).await;
-    assert_eq!(told["sub"], ada.user["sub"]);
+    let (returned, _) = claims(&host, &ada, &page.parameter("code")).await;
+    assert_eq!(returned["sub"], ada.user["sub"]);
 }
 
 #[tokio::test]
@@ -717,7 +726,7 @@ async fn every_prompt_combination_without_none_is_accepted() {
         "select_account",
         "login  consent",
     ] {
-        let page = at_once(&ada, &browser, &[("prompt", Some(prompt))])
+        let page = without_page(&ada, &browser, &[("prompt", Some(prompt))])
             .await
             .err()
             .expect("a page");

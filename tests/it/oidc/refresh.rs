@@ -17,8 +17,8 @@ use tokio::task::JoinSet;
 
 use super::token::userinfo;
 use crate::harness::{
-    Ada, Application, Body, Browser, Database, HostOptions, PATIENCE, Parsed, Respond, TestHost,
-    Text, base64url, http_client, id, parse_json,
+    Application, Body, Browser, Database, HostOptions, PATIENCE, Parsed, Respond, TestHost,
+    TestUser, Text, base64url, http_client, id, parse_json,
 };
 
 /// What asks for a refresh token.
@@ -28,7 +28,7 @@ pub const OFFLINE: [(&str, Option<&str>); 2] = [
 ];
 
 /// Tokens with a refresh token among them.
-pub async fn offline_tokens(host: &TestHost, ada: &Ada) -> Value {
+pub async fn offline_tokens(host: &TestHost, ada: &TestUser) -> Value {
     let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
@@ -200,11 +200,7 @@ async fn a_refresh_may_narrow_but_never_widen_the_scope() {
 
 #[both_databases]
 async fn the_reuse_of_a_refresh_token_revokes_its_family_also_after_a_restart(database: Database) {
-    let mut host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let mut host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
     let (_, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
@@ -243,11 +239,7 @@ async fn the_reuse_of_a_refresh_token_revokes_its_family_also_after_a_restart(da
 
 #[both_databases]
 async fn of_fifty_concurrent_refreshes_on_two_instances_one_succeeds(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let tokens = offline_tokens(&host, &ada).await;
     let (_second, running, other) = host
@@ -330,11 +322,7 @@ async fn of_fifty_refreshes_across_a_restart_one_succeeds(database: Database) {
 
 #[both_databases]
 async fn a_lost_refresh_response_is_returned_again_once(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
     let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
@@ -360,7 +348,7 @@ async fn a_lost_refresh_response_is_returned_again_once(database: Database) {
 }
 
 /// Waits until a query finds this number.
-async fn until(connection: &mut AnyConnection, query: &'static str, expected: i64) {
+async fn wait_until(connection: &mut AnyConnection, query: &'static str, expected: i64) {
     let deadline = tokio::time::Instant::now() + PATIENCE;
     loop {
         let (found,): (i64,) = sqlx::query_as(query)
@@ -378,11 +366,7 @@ async fn until(connection: &mut AnyConnection, query: &'static str, expected: i6
 #[both_databases]
 async fn a_client_that_disconnects_during_its_retry_may_retry_again(database: Database) {
     const WAITING: &str = "SELECT COUNT(*) FROM refresh_tokens WHERE retry_state = 1";
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let mut connection = host.connection().await;
     let (mut first, mut answered, mut hung_up) = (Value::Null, 0, 0);
@@ -394,7 +378,7 @@ async fn a_client_that_disconnects_during_its_retry_may_retry_again(database: Da
         let (base, application) = (host.base.clone(), ada.application.clone());
         let token = refresh_token(&first).to_owned();
         let request = tokio::spawn(async move { refresh(&base, &application, &token, &[]).await });
-        until(&mut connection, WAITING, answered + 1).await;
+        wait_until(&mut connection, WAITING, answered + 1).await;
         // Its connection closes.
         request.abort();
         if request.await.is_ok() {
@@ -402,7 +386,7 @@ async fn a_client_that_disconnects_during_its_retry_may_retry_again(database: Da
             (answered, hung_up) = (answered + 1, 0);
             continue;
         }
-        until(&mut connection, WAITING, answered).await;
+        wait_until(&mut connection, WAITING, answered).await;
         hung_up += 1;
     }
     let (status, again) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
@@ -417,11 +401,7 @@ async fn a_client_that_disconnects_during_its_retry_may_retry_again(database: Da
 
 #[both_databases]
 async fn a_second_retry_revokes_the_family_although_the_first_disconnects(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
     let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
@@ -490,11 +470,7 @@ async fn using_a_response_during_its_retry_revokes_the_family() {
         "UPDATE access_tokens SET used_at = 1 WHERE id IN (SELECT rotated_to_access FROM refresh_tokens)",
         "UPDATE refresh_tokens SET used_at = 1 WHERE id IN (SELECT rotated_to_refresh FROM refresh_tokens)",
     ] {
-        let host = TestHost::start_with(HostOptions {
-            database: Database::Postgres,
-            ..HostOptions::default()
-        })
-        .await;
+        let host = TestHost::start_on(Database::Postgres).await;
         let ada = host.ada().await;
         let first = offline_tokens(&host, &ada).await;
         let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
@@ -512,7 +488,7 @@ async fn using_a_response_during_its_retry_revokes_the_family() {
         let token = refresh_token(&first).to_owned();
         let repeat = tokio::spawn(async move { refresh(&base, &application, &token, &[]).await });
         // It has seen nothing of the use, and waits for the row to revoke it.
-        until(&mut observer, BLOCKED, 1).await;
+        wait_until(&mut observer, BLOCKED, 1).await;
         using.commit().await.expect("committed");
         let (status, answer) = repeat.await.expect("an answer");
         assert_eq!(
@@ -571,11 +547,7 @@ async fn a_late_retry_is_reuse_and_the_grace_period_can_be_disabled() {
         "invalid_grant"
     );
 
-    let host = TestHost::start_with(HostOptions {
-        settings: "[lifetimes]\nrefresh_token_grace = \"0s\"",
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings("[lifetimes]\nrefresh_token_grace = \"0s\"").await;
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
     refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;

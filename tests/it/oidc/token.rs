@@ -251,11 +251,7 @@ async fn an_access_token_expires_after_an_hour() {
 
 #[both_databases]
 async fn of_fifty_concurrent_exchanges_of_a_code_one_succeeds(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, second, other_base) = host.second(HostOptions::default()).await;
@@ -307,11 +303,7 @@ async fn the_reuse_of_a_code_revokes_its_token_after_a_restart_too() {
 
 #[both_databases]
 async fn of_fifty_exchanges_of_a_code_across_a_restart_one_succeeds(database: Database) {
-    let mut host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let mut host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let redeem = |base: &str, number: usize| {
@@ -358,11 +350,7 @@ async fn of_fifty_exchanges_of_a_code_across_a_restart_one_succeeds(database: Da
 /// none after the restart if there was one before.
 #[both_databases]
 async fn a_code_exchanged_during_a_shutdown_succeeds_at_most_once(database: Database) {
-    let mut host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let mut host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let secret = ada.application.secret.clone();

@@ -6,8 +6,7 @@ use assent::config;
 use reqwest::StatusCode;
 
 use crate::harness::{
-    Body, Browser, HostOptions, Respond, TestHost, Text, binary, get, http_client, temp_folder,
-    write_file,
+    Body, Browser, Respond, TestHost, Text, binary, get, http_client, temp_folder, write_file,
 };
 use crate::javascript::run;
 
@@ -34,11 +33,7 @@ fn settings(folder: &Path) -> String {
 async fn a_logo_is_served_without_active_content() {
     let folder = temp_folder();
     let settings = settings(folder.path());
-    let host = TestHost::start_with(HostOptions {
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(&settings).await;
     let page = Browser::new(&host.base).get("/").await;
     let policy = page.headers["content-security-policy"].text();
     assert!(
@@ -75,11 +70,7 @@ async fn a_logo_is_served_without_active_content() {
 async fn branding_colours_have_their_own_stylesheet() {
     let folder = temp_folder();
     let settings = settings(folder.path());
-    let host = TestHost::start_with(HostOptions {
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(&settings).await;
     let page = Browser::new(&host.base).get("/").await;
     // Behind ours, so that it wins.
     let (ours, own) = (
@@ -185,11 +176,7 @@ async fn an_invalid_logo_is_rejected_at_startup() {
 async fn branding_is_readable_and_its_logo_runs_no_script_in_chromium() {
     let folder = temp_folder();
     let settings = settings(folder.path());
-    let host = TestHost::start_with(HostOptions {
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(&settings).await;
     let ada = host.ada().await;
     let request = format!("{}{}", host.base, ada.application.request(&[]));
     run(

@@ -3,13 +3,13 @@
 use assent_model::language::Language;
 use reqwest::StatusCode;
 
-use super::{speaks, text};
-use crate::harness::{Browser, HostOptions, Log, Page, TestHost};
+use super::{assert_language, text};
+use crate::harness::{Browser, Log, Page, TestHost};
 
 const SUPPORT: &str = "<a href=\"mailto:help@example.org\"><bdi>help@example.org</bdi></a>";
 
 /// Holds that a page is an error page in German, whose reference is in the log with the title in English and the cause.
-fn refers(page: &Page, log: &Log, status: u16, title: &str, cause: &str) {
+fn assert_reference(page: &Page, log: &Log, status: u16, title: &str, cause: &str) {
     assert_eq!(
         page.status,
         StatusCode::from_u16(status).expect("a status"),
@@ -17,7 +17,7 @@ fn refers(page: &Page, log: &Log, status: u16, title: &str, cause: &str) {
         page.url,
         page.body
     );
-    speaks(page, Language::German, &[title, "error-reference"]);
+    assert_language(page, Language::German, &[title, "error-reference"]);
     assert!(page.body.contains(SUPPORT), "{}: {}", page.url, page.body);
     assert!(
         page.body.matches("<p").count() >= 4,
@@ -47,11 +47,7 @@ fn refers(page: &Page, log: &Log, status: u16, title: &str, cause: &str) {
 
 async fn host(settings: &str) -> TestHost {
     let settings = format!("{settings}\n[branding]\nsupport = \"help@example.org\"\n");
-    TestHost::start_with(HostOptions {
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await
+    TestHost::start_with_settings(&settings).await
 }
 
 #[tokio::test]
@@ -60,14 +56,14 @@ async fn a_failed_request_has_a_reference() {
     let host = host("").await;
     let ada = host.ada().await;
     let browser = Browser::reading(&host.base, "de");
-    refers(
+    assert_reference(
         &browser.get("/nowhere?x=1").await,
         &log,
         404,
         "error-not-found",
         "cause=/nowhere",
     );
-    refers(
+    assert_reference(
         &browser.get("/assets/nothing.css").await,
         &log,
         404,
@@ -89,7 +85,7 @@ async fn a_failed_request_has_a_reference() {
             "which is not registered for",
         ),
     ] {
-        refers(
+        assert_reference(
             &browser.get(&ada.application.request(&changes)).await,
             &log,
             400,
@@ -99,7 +95,7 @@ async fn a_failed_request_has_a_reference() {
     }
     let endless = "x".repeat(9 * 1024);
     let posted = browser.post("/oidc/auth", &[("state", &endless)]).await;
-    refers(
+    assert_reference(
         &posted,
         &log,
         400,
@@ -112,7 +108,7 @@ async fn a_failed_request_has_a_reference() {
     ] {
         let page = browser.get(&format!("/sso/{path}")).await;
         assert!(page.status.is_client_error());
-        refers(
+        assert_reference(
             &page,
             &log,
             page.status.as_u16(),
@@ -123,21 +119,21 @@ async fn a_failed_request_has_a_reference() {
     let logout = browser
         .get("/sso/SingleLogoutService/x?SAMLRequest=x")
         .await;
-    refers(
+    assert_reference(
         &logout,
         &log,
         logout.status.as_u16(),
         "error-sign-out-request",
         "the application in the address is",
     );
-    refers(
+    assert_reference(
         &browser.get("/sso/sign-on/x").await,
         &log,
         400,
         "error-login-used",
         "the kept SAML request is unknown",
     );
-    refers(
+    assert_reference(
         &browser.get("/sso/metadata/x").await,
         &log,
         404,
@@ -147,7 +143,7 @@ async fn a_failed_request_has_a_reference() {
     let nonsense = browser
         .get("/oidc/session/end?id_token_hint=nonsense")
         .await;
-    refers(
+    assert_reference(
         &nonsense,
         &log,
         400,
@@ -155,7 +151,7 @@ async fn a_failed_request_has_a_reference() {
         "the id_token_hint is not an ID token",
     );
     let sealed = browser.get("/session/end?request=nonsense").await;
-    refers(
+    assert_reference(
         &sealed,
         &log,
         400,
@@ -171,18 +167,18 @@ async fn a_failed_sign_in_has_a_reference() {
         host("[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\n").await;
     let ada = host.ada().await;
     let browser = Browser::reading(&host.base, "de");
-    refers(
+    assert_reference(
         &browser.get("/login/x").await,
         &log,
         404,
         "error-login-unknown",
         "no such login in this browser",
     );
-    let waiting = ada.ask(&browser, &[]).await;
+    let waiting = ada.begin_sign_in(&browser, &[]).await;
     let forged = browser
         .post(&waiting.path(), &[("name", "ada"), ("csrf", "x")])
         .await;
-    refers(
+    assert_reference(
         &forged,
         &log,
         403,
@@ -191,14 +187,14 @@ async fn a_failed_sign_in_has_a_reference() {
     );
     ada.approve(&waiting).await;
     browser.finish(&waiting.url).await;
-    refers(
+    assert_reference(
         &waiting.again().await,
         &log,
         409,
         "error-login-answered",
         "the login was answered before",
     );
-    refers(
+    assert_reference(
         &browser.get("/admin").await,
         &log,
         403,
@@ -229,14 +225,14 @@ async fn a_failed_sign_in_has_a_reference() {
         .await
         .submit(&login.path(), &[("name", "nobody")])
         .await;
-    refers(
+    assert_reference(
         &page,
         &log,
         429,
         "error-too-many",
         "a rate limit is reached",
     );
-    speaks(
+    assert_language(
         &page,
         Language::German,
         &["error-too-many-name", "error-again"],
@@ -251,14 +247,14 @@ async fn a_rate_limited_network_gets_a_reference() {
     let browser = Browser::reading(&host.base, "de");
     browser.get("/login/x").await;
     let page = browser.get("/login/x").await;
-    refers(
+    assert_reference(
         &page,
         &log,
         429,
         "error-too-many",
         "a rate limit is reached",
     );
-    speaks(&page, Language::German, &["error-too-many-network"]);
+    assert_language(&page, Language::German, &["error-too-many-network"]);
 }
 
 #[tokio::test]
@@ -274,8 +270,8 @@ async fn an_internal_error_has_a_reference() {
         .await
         .unwrap();
     let page = browser.get("/").await;
-    refers(&page, &log, 500, "error-internal", "ERROR");
-    speaks(
+    assert_reference(&page, &log, 500, "error-internal", "ERROR");
+    assert_language(
         &page,
         Language::German,
         &["error-internal-happened", "error-internal-advice"],
@@ -292,9 +288,9 @@ async fn a_database_outage_page_suggests_a_retry_in_seconds() {
     host.host.store.close().await;
     for path in ["/", &ada.application.request(&[])] {
         let page = browser.get(path).await;
-        refers(&page, &log, 503, "error-outage", "ERROR");
+        assert_reference(&page, &log, 503, "error-outage", "ERROR");
         assert_eq!(page.headers["retry-after"], "2", "{path}");
-        speaks(
+        assert_language(
             &page,
             Language::German,
             &["error-outage-happened", "error-outage-advice"],

@@ -3,17 +3,13 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{HostOptions, TestHost, Text, id};
+use crate::harness::{TestHost, Text, id};
 use crate::javascript::run_with;
 
 #[tokio::test]
 async fn a_user_enrols_and_signs_in_in_german_in_chromium() {
     let settings = "[branding]\nsupport = \"hilfe@example.org\"\n";
-    let host = TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(settings).await;
     let ada = host.ada().await;
     host.admin_ok(
         Method::PATCH,

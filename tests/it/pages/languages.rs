@@ -4,10 +4,8 @@ use assent_model::language::Language;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use super::speaks;
-use crate::harness::{
-    Ada, Body, Browser, HostOptions, Respond, TestHost, Text, get, http_client, id,
-};
+use super::assert_language;
+use crate::harness::{Body, Browser, Respond, TestHost, TestUser, Text, get, http_client, id};
 
 const LANGUAGES: [(Language, &str); 2] = [
     (Language::English, "en-GB, de;q=0.5"),
@@ -15,7 +13,7 @@ const LANGUAGES: [(Language, &str); 2] = [
 ];
 
 async fn asks(
-    ada: &Ada,
+    ada: &TestUser,
     browser: &Browser,
     changes: &[(&str, Option<&str>)],
 ) -> crate::harness::Page {
@@ -32,25 +30,25 @@ async fn every_sign_in_page_uses_the_language_of_the_browser() {
     let ada = host.ada().await;
     for (language, accepted) in LANGUAGES {
         let browser = Browser::reading(&host.base, accepted);
-        speaks(
+        assert_language(
             &browser.get("/").await,
             language,
             &["home-title", "home-authenticator-about", "layout-skip"],
         );
         let login = asks(&ada, &browser, &[]).await;
-        speaks(
+        assert_language(
             &login,
             language,
             &["login-lead", "login-name", "login-guide-phone"],
         );
         let unfit = login.submit(&login.path(), &[("name", "two words")]).await;
-        speaks(&unfit, language, &["login-name-unfit"]);
+        assert_language(&unfit, language, &["login-name-unfit"]);
         let waiting = login
             .submit(&login.path(), &[("name", "nobody")])
             .await
             .followed()
             .await;
-        speaks(
+        assert_language(
             &waiting,
             language,
             &[
@@ -65,7 +63,7 @@ async fn every_sign_in_page_uses_the_language_of_the_browser() {
             .await
             .followed()
             .await;
-        speaks(
+        assert_language(
             &cancelled,
             language,
             &["ended-cancelled", "ended-cancelled-advice", "ended-again"],
@@ -74,9 +72,9 @@ async fn every_sign_in_page_uses_the_language_of_the_browser() {
             .submit(&format!("{}/again", login.path()), &[])
             .await;
         login.submit(&login.path(), &[("name", "ada")]).await;
-        let requests = ada.phone.pending_requests(5).await;
-        ada.phone.deny(&requests[0]).await;
-        speaks(
+        let requests = ada.device.pending_requests(5).await;
+        ada.device.deny(&requests[0]).await;
+        assert_language(
             &login.again().await,
             language,
             &[
@@ -92,7 +90,7 @@ async fn every_sign_in_page_uses_the_language_of_the_browser() {
             .await;
         login.submit(&login.path(), &[("name", "ada")]).await;
         host.advance(120);
-        speaks(
+        assert_language(
             &login.again().await,
             language,
             &[
@@ -110,10 +108,12 @@ async fn every_session_page_uses_the_language_of_the_browser() {
     let ada = host.ada().await;
     for (language, accepted) in LANGUAGES {
         let browser = Browser::reading(&host.base, accepted);
-        let page = ada.ask(&browser, &[("prompt", Some("consent"))]).await;
+        let page = ada
+            .begin_sign_in(&browser, &[("prompt", Some("consent"))])
+            .await;
         ada.approve(&page).await;
         let consent = browser.get(&page.url).await;
-        speaks(
+        assert_language(
             &consent,
             language,
             &[
@@ -124,7 +124,7 @@ async fn every_session_page_uses_the_language_of_the_browser() {
             ],
         );
         consent.decide("allow").await;
-        speaks(
+        assert_language(
             &browser.get(&page.url).await,
             language,
             &["error-login-answered", "error-login-answered-advice"],
@@ -135,15 +135,15 @@ async fn every_session_page_uses_the_language_of_the_browser() {
                     .request(&[("response_mode", Some("form_post"))]),
             )
             .await;
-        speaks(&posted, language, &["answer-lead", "answer-continue"]);
+        assert_language(&posted, language, &["answer-lead", "answer-continue"]);
         let choice = asks(&ada, &browser, &[("prompt", Some("select_account"))]).await;
-        speaks(
+        assert_language(
             &choice,
             language,
             &["login-somebody-else", "login-continue-as"],
         );
         let consents = browser.get("/consents").await;
-        speaks(
+        assert_language(
             &consents,
             language,
             &[
@@ -154,7 +154,7 @@ async fn every_session_page_uses_the_language_of_the_browser() {
             ],
         );
         let question = browser.get("/session/end").await;
-        speaks(
+        assert_language(
             &question,
             language,
             &[
@@ -165,12 +165,12 @@ async fn every_session_page_uses_the_language_of_the_browser() {
             ],
         );
         question.submit("/session/end", &[("answer", "yes")]).await;
-        speaks(
+        assert_language(
             &browser.get("/session/ended").await,
             language,
             &["signed-out-heading", "signed-out-windows"],
         );
-        speaks(
+        assert_language(
             &browser.get("/authenticator").await,
             language,
             &["authenticator-foot", "authenticator-keep"],
@@ -185,52 +185,52 @@ async fn ui_locales_take_precedence_for_the_whole_sign_in() {
     let browser = Browser::reading(&host.base, "en");
     let german = [("ui_locales", Some("se de-CH en"))];
     let login = asks(&ada, &browser, &german).await;
-    speaks(&login, Language::German, &["login-lead"]);
+    assert_language(&login, Language::German, &["login-lead"]);
     let waiting = login
         .submit(&login.path(), &[("name", "ada")])
         .await
         .followed()
         .await;
-    speaks(&waiting, Language::German, &["waiting-lead"]);
+    assert_language(&waiting, Language::German, &["waiting-lead"]);
     // What the phone shows of the browser is in the words of whoever sits there.
-    let requests = ada.phone.pending_requests(5).await;
+    let requests = ada.device.pending_requests(5).await;
     assert_eq!(
         (requests[0].browser.as_str(), requests[0].place.as_str()),
         ("Firefox auf Linux", "Dieser Computer")
     );
     ada.approve(&waiting).await;
     let consent = browser.get(&login.url).await;
-    speaks(&consent, Language::German, &["scope-openid"]);
+    assert_language(&consent, Language::German, &["scope-openid"]);
     consent.decide("allow").await;
-    speaks(
+    assert_language(
         &browser.get(&login.url).await,
         Language::German,
         &["error-login-answered"],
     );
     // A form that the browser did not get from us is answered before the login is looked for.
-    speaks(
+    assert_language(
         &browser.post(&login.path(), &[("name", "ada")]).await,
         Language::English,
         &["error-form"],
     );
     // What is none of a login speaks as the browser does; so does a login whose application asks for what we do not speak.
-    speaks(
+    assert_language(
         &browser.get("/").await,
         Language::English,
         &["home-hello-lead"],
     );
     let other = [("ui_locales", Some("fr it")), ("prompt", Some("login"))];
-    speaks(
+    assert_language(
         &asks(&ada, &browser, &other).await,
         Language::English,
         &["login-lead"],
     );
     let question = browser.get("/oidc/session/end?ui_locales=de").await;
-    speaks(&question, Language::German, &["sign-out-heading"]);
+    assert_language(&question, Language::German, &["sign-out-heading"]);
     let unknown = browser
         .get("/oidc/auth?client_id=nobody&ui_locales=de")
         .await;
-    speaks(
+    assert_language(
         &unknown,
         Language::German,
         &[
@@ -247,18 +247,14 @@ async fn unsupported_languages_fall_back_to_the_setting() {
         ("", Language::English),
         ("[branding]\nlanguage = \"de\"\n", Language::German),
     ] {
-        let host = TestHost::start_with(HostOptions {
-            settings,
-            ..HostOptions::default()
-        })
-        .await;
+        let host = TestHost::start_with_settings(settings).await;
         for browser in [
             Browser::new(&host.base),
             Browser::reading(&host.base, "fr, *;q=0.1"),
         ] {
-            speaks(&browser.get("/").await, language, &["home-title"]);
+            assert_language(&browser.get("/").await, language, &["home-title"]);
         }
-        speaks(
+        assert_language(
             &Browser::reading(&host.base, "en").get("/").await,
             Language::English,
             &["home-title"],
@@ -279,7 +275,7 @@ async fn discovery_lists_the_languages_of_pages() {
     for language in Language::ALL {
         let browser = Browser::new(&host.base);
         let login = asks(&ada, &browser, &[("ui_locales", Some(language.tag()))]).await;
-        speaks(&login, language, &["login-lead"]);
+        assert_language(&login, language, &["login-lead"]);
     }
 }
 
@@ -291,7 +287,7 @@ async fn the_console_is_english_and_its_rejection_uses_the_language_of_the_brows
     ada.sign_in(&browser).await;
     let refused = browser.get("/admin").await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
-    speaks(
+    assert_language(
         &refused,
         Language::German,
         &["error-not-administrator", "error-not-administrator-advice"],
@@ -303,7 +299,7 @@ async fn the_console_is_english_and_its_rejection_uses_the_language_of_the_brows
     )
     .await;
     ada.sign_in(&browser).await;
-    speaks(
+    assert_language(
         &browser.get("/admin").await,
         Language::English,
         &["layout-skip"],

@@ -27,7 +27,7 @@ fn text(language: Language, id: &str) -> String {
 }
 
 /// Holds that a page is in a language, from its head to these messages.
-fn speaks(page: &Page, language: Language, ids: &[&str]) {
+fn assert_language(page: &Page, language: Language, ids: &[&str]) {
     let tag = language.tag();
     assert_eq!(
         page.headers["content-language"], tag,

@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
 
 use crate::harness::{
-    Ada, Browser, Database, Device, HostOptions, Json, Page, TestHost, Text, base64url, id,
+    Browser, Database, Device, HostOptions, Json, Page, TestHost, TestUser, Text, base64url, id,
     parse_json, temp_folder, write_file,
 };
 use crate::life::{entries, events};
-use crate::store::noted;
+use crate::store::audited;
 use crate::upkeep::RETENTION;
 use software::Software;
 
@@ -28,14 +28,14 @@ const REMOVAL: &str = "/authenticator/api/device/passkey/removal";
 /// Many of these tests come with proofs that are no good.
 const SETTINGS: &str = "[rate_limits]\nunauthenticated_requests = { per_minute = 0 }\nsign_ins_per_user_name = { per_minute = 0 }\n";
 
-async fn call(phone: &Device, method: Method, path: &str, body: &Value) -> Reply {
-    phone
+async fn call(device: &Device, method: Method, path: &str, body: &Value) -> Reply {
+    device
         .call(method, path, "", serde_json::to_vec(body).expect("JSON"))
         .await
         .expect("an answer")
 }
 
-fn said(reply: &Reply) -> (StatusCode, &str) {
+fn message(reply: &Reply) -> (StatusCode, &str) {
     (
         reply.status,
         reply.body["error"].as_str().unwrap_or_default(),
@@ -43,11 +43,11 @@ fn said(reply: &Reply) -> (StatusCode, &str) {
 }
 
 /// Adds a passkey to a phone.
-async fn add(phone: &Device, passkey: &Software) {
-    let offer = call(phone, Method::POST, DEVICE, &json!({})).await;
+async fn add(device: &Device, passkey: &Software) {
+    let offer = call(device, Method::POST, DEVICE, &json!({})).await;
     assert_eq!(offer.status, StatusCode::OK, "{}", offer.body);
     let added = call(
-        phone,
+        device,
         Method::PUT,
         DEVICE,
         &passkey.make(&offer.body["options"]),
@@ -57,14 +57,14 @@ async fn add(phone: &Device, passkey: &Software) {
 }
 
 /// What a phone sends to approve, with this passkey's assertion.
-fn proof(phone: &Device, request: &Request, number: &str, assertion: Option<Value>) -> Value {
-    let signature = phone.signature(&phone.statement(request, Some(number)).text());
+fn proof(device: &Device, request: &Request, number: &str, assertion: Option<Value>) -> Value {
+    let signature = device.signature(&device.statement(request, Some(number)).text());
     json!({"decision": "approve", "number": number, "signature": signature, "passkey": assertion})
 }
 
-async fn send(phone: &Device, request: &Request, body: &Value) -> Reply {
+async fn send(device: &Device, request: &Request, body: &Value) -> Reply {
     call(
-        phone,
+        device,
         Method::POST,
         &format!("/authenticator/api/requests/{}", request.id),
         body,
@@ -73,10 +73,10 @@ async fn send(phone: &Device, request: &Request, body: &Value) -> Reply {
 }
 
 /// The question that is put to the phone's passkey when it approves.
-async fn question(phone: &Device, request: &Request, number: &str) -> Value {
-    let reply = send(phone, request, &proof(phone, request, number, None)).await;
+async fn question(device: &Device, request: &Request, number: &str) -> Value {
+    let reply = send(device, request, &proof(device, request, number, None)).await;
     assert_eq!(
-        said(&reply),
+        message(&reply),
         (StatusCode::CONFLICT, "passkey_required"),
         "{}",
         reply.body
@@ -85,16 +85,16 @@ async fn question(phone: &Device, request: &Request, number: &str) -> Value {
 }
 
 /// Ada's phone has a passkey, and she waits.
-struct It {
+struct Fixture {
     host: TestHost,
-    ada: Ada,
+    ada: TestUser,
     passkey: Software,
     waiting: Page,
     request: Request,
     number: String,
 }
 
-impl It {
+impl Fixture {
     async fn on(database: Database) -> Self {
         let host = TestHost::start_with(HostOptions {
             database,
@@ -104,9 +104,9 @@ impl It {
         .await;
         let ada = host.ada().await;
         let passkey = Software::new(&host.base);
-        add(&ada.phone, &passkey).await;
-        let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
-        let request = ada.phone.pending_requests(5).await.remove(0);
+        add(&ada.device, &passkey).await;
+        let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
+        let request = ada.device.pending_requests(5).await.remove(0);
         let number = waiting.number();
         Self {
             host,
@@ -122,23 +122,23 @@ impl It {
     }
 
     async fn question(&self) -> Value {
-        question(&self.ada.phone, &self.request, &self.number).await
+        question(&self.ada.device, &self.request, &self.number).await
     }
 
     /// Approves with this assertion.
     async fn approve(&self, assertion: Value) -> Reply {
         let proof = proof(
-            &self.ada.phone,
+            &self.ada.device,
             &self.request,
             &self.number,
             Some(assertion),
         );
-        send(&self.ada.phone, &self.request, &proof).await
+        send(&self.ada.device, &self.request, &proof).await
     }
 
     async fn standing(&self) -> Value {
         let reply = call(
-            &self.ada.phone,
+            &self.ada.device,
             Method::GET,
             "/authenticator/api/requests",
             &Value::Null,
@@ -153,7 +153,7 @@ impl It {
     }
 
     /// How many passkeys and questions the database holds.
-    async fn kept(&self) -> (i64, i64) {
+    async fn stored(&self) -> (i64, i64) {
         let mut connection = self.host.connection().await;
         let mut counts = Vec::new();
         for table in ["passkeys", "passkey_ceremonies"] {
@@ -172,7 +172,7 @@ impl It {
 
 #[both_databases]
 async fn a_passkey_approval_is_visible_in_amr_and_acr(database: Database) {
-    let it = It::on(database).await;
+    let it = Fixture::on(database).await;
     assert_eq!(it.standing().await, "set");
     let options = it.question().await;
     assert_eq!(options["userVerification"], "required");
@@ -201,46 +201,57 @@ async fn a_passkey_approval_is_visible_in_amr_and_acr(database: Database) {
 
 #[tokio::test]
 async fn denials_and_reports_need_no_passkey() {
-    let it = It::on(Database::Sqlite).await;
-    assert_eq!(it.ada.phone.deny(&it.request).await, "denied");
-    it.ada.phone.end_cooldown().await;
-    it.ada.ask(&Browser::new(&it.host.base), &[]).await;
-    let request = it.ada.phone.pending_requests(5).await.remove(0);
-    assert_eq!(it.ada.phone.report(&request).await, "reported");
+    let it = Fixture::on(Database::Sqlite).await;
+    assert_eq!(it.ada.device.deny(&it.request).await, "denied");
+    it.ada.device.end_cooldown().await;
+    it.ada
+        .begin_sign_in(&Browser::new(&it.host.base), &[])
+        .await;
+    let request = it.ada.device.pending_requests(5).await.remove(0);
+    assert_eq!(it.ada.device.report(&request).await, "reported");
 }
 
 #[tokio::test]
 async fn a_wrong_number_is_rejected_before_the_passkey_challenge() {
-    let it = It::on(Database::Sqlite).await;
+    let it = Fixture::on(Database::Sqlite).await;
     let wrong = if it.number == "42" { "43" } else { "42" };
     let reply = send(
-        &it.ada.phone,
+        &it.ada.device,
         &it.request,
-        &proof(&it.ada.phone, &it.request, wrong, None),
+        &proof(&it.ada.device, &it.request, wrong, None),
     )
     .await;
     assert_eq!(
-        said(&reply),
+        message(&reply),
         (StatusCode::UNPROCESSABLE_ENTITY, "number_mismatch")
     );
-    assert_eq!(it.kept().await, (1, 0));
+    assert_eq!(it.stored().await, (1, 0));
 }
 
 #[both_databases]
 async fn a_passkey_is_removed_with_its_own_assertion(database: Database) {
-    let it = It::on(database).await;
-    let phone = &it.ada.phone;
+    let it = Fixture::on(database).await;
+    let device = &it.ada.device;
     let removal = async |assertion: Value| {
-        call(phone, Method::POST, REMOVAL, &json!({"passkey": assertion})).await
+        call(
+            device,
+            Method::POST,
+            REMOVAL,
+            &json!({"passkey": assertion}),
+        )
+        .await
     };
-    let asked = removal(Value::Null).await;
-    assert_eq!(said(&asked), (StatusCode::CONFLICT, "passkey_required"));
+    let requested = removal(Value::Null).await;
+    assert_eq!(
+        message(&requested),
+        (StatusCode::CONFLICT, "passkey_required")
+    );
     let other = Software {
         counter: 9,
         ..Software::new(&it.host.base)
     };
     assert_eq!(
-        said(&removal(other.show(&asked.body["options"])).await),
+        message(&removal(other.show(&requested.body["options"])).await),
         (StatusCode::FORBIDDEN, "invalid_passkey")
     );
     assert_eq!(it.standing().await, "set");
@@ -250,7 +261,7 @@ async fn a_passkey_is_removed_with_its_own_assertion(database: Database) {
         StatusCode::NO_CONTENT
     );
     assert_eq!(
-        (it.standing().await, it.kept().await),
+        (it.standing().await, it.stored().await),
         (json!("none"), (0, 0))
     );
     assert!(
@@ -259,30 +270,30 @@ async fn a_passkey_is_removed_with_its_own_assertion(database: Database) {
             .iter()
             .any(|event| event == "passkey.removed")
     );
-    assert_eq!(phone.approve(&it.request, &it.number).await, "approved");
+    assert_eq!(device.approve(&it.request, &it.number).await, "approved");
     // Another one may be added then.
-    add(phone, &Software::new(&it.host.base)).await;
+    add(device, &Software::new(&it.host.base)).await;
 }
 
 #[tokio::test]
 async fn enrolment_links_and_recovery_codes_need_the_passkey_and_notify_other_devices() {
-    let it = It::on(Database::Sqlite).await;
-    let phone = &it.ada.phone;
+    let it = Fixture::on(Database::Sqlite).await;
+    let device = &it.ada.device;
     let (link, codes) = (
         "/authenticator/api/devices/enrolment-links",
         "/authenticator/api/recovery-codes",
     );
     let confirm = async |path: &str, assertion: Value| {
-        call(phone, Method::POST, path, &json!({"passkey": assertion})).await
+        call(device, Method::POST, path, &json!({"passkey": assertion})).await
     };
     it.host.advance(1);
     let third = it.host.authenticator(&it.ada.user).await;
     for (path, other, counter) in [(link, codes, 2), (codes, link, 3)] {
-        let bare = phone
+        let bare = device
             .call(Method::POST, path, "", Vec::new())
             .await
             .expect("an answer");
-        assert_eq!(said(&bare), (StatusCode::CONFLICT, "passkey_required"));
+        assert_eq!(message(&bare), (StatusCode::CONFLICT, "passkey_required"));
         // What was asked about the other is no answer here.
         let elsewhere = confirm(other, Value::Null).await.body["options"].clone();
         let passkey = Software {
@@ -290,7 +301,7 @@ async fn enrolment_links_and_recovery_codes_need_the_passkey_and_notify_other_de
             ..it.passkey.clone()
         };
         assert_eq!(
-            said(&confirm(path, passkey.show(&elsewhere)).await),
+            message(&confirm(path, passkey.show(&elsewhere)).await),
             (StatusCode::FORBIDDEN, "invalid_passkey")
         );
         let options = confirm(path, Value::Null).await.body["options"].clone();
@@ -300,25 +311,25 @@ async fn enrolment_links_and_recovery_codes_need_the_passkey_and_notify_other_de
             StatusCode::CREATED
         );
         assert_eq!(
-            said(&confirm(path, shown).await),
+            message(&confirm(path, shown).await),
             (StatusCode::FORBIDDEN, "invalid_passkey"),
             "replayed"
         );
     }
     // To take away those that would tell of it needs it as well, but not to part with the device itself.
     let removal = format!("/authenticator/api/devices/{}", third.device());
-    let bare = phone
+    let bare = device
         .call(Method::DELETE, &removal, "", Vec::new())
         .await
         .expect("an answer");
-    assert_eq!(said(&bare), (StatusCode::CONFLICT, "passkey_required"));
+    assert_eq!(message(&bare), (StatusCode::CONFLICT, "passkey_required"));
     let passkey = Software {
         counter: 4,
         ..it.passkey.clone()
     };
     let shown = json!({"passkey": passkey.show(&bare.body["options"])});
     assert_eq!(
-        call(phone, Method::DELETE, &removal, &shown).await.status,
+        call(device, Method::DELETE, &removal, &shown).await.status,
         StatusCode::NO_CONTENT
     );
     it.host.advance(1);
@@ -326,7 +337,7 @@ async fn enrolment_links_and_recovery_codes_need_the_passkey_and_notify_other_de
     it.host.advance(1);
     add(&second, &Software::new(&it.host.base)).await;
     let reply = call(
-        phone,
+        device,
         Method::GET,
         "/authenticator/api/requests",
         &Value::Null,
@@ -343,12 +354,12 @@ async fn enrolment_links_and_recovery_codes_need_the_passkey_and_notify_other_de
 
 #[both_databases]
 async fn a_passkey_is_deleted_with_its_device_and_its_user(database: Database) {
-    let it = It::on(database).await;
+    let it = Fixture::on(database).await;
     it.question().await;
-    assert_eq!(it.kept().await, (1, 1));
+    assert_eq!(it.stored().await, (1, 1));
     assert_eq!(
         call(
-            &it.ada.phone,
+            &it.ada.device,
             Method::DELETE,
             "/authenticator/api/device",
             &Value::Null
@@ -357,9 +368,9 @@ async fn a_passkey_is_deleted_with_its_device_and_its_user(database: Database) {
         .status,
         StatusCode::NO_CONTENT
     );
-    assert_eq!(it.kept().await, (0, 0), "revoked");
+    assert_eq!(it.stored().await, (0, 0), "revoked");
 
-    let it = It::on(database).await;
+    let it = Fixture::on(database).await;
     it.question().await;
     let path = format!("/users/{}", id(&it.ada.user));
     it.host
@@ -368,12 +379,12 @@ async fn a_passkey_is_deleted_with_its_device_and_its_user(database: Database) {
     it.host
         .admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
         .await;
-    assert_eq!(it.kept().await, (0, 0), "erased");
+    assert_eq!(it.stored().await, (0, 0), "erased");
 }
 
 #[tokio::test]
 async fn an_unanswered_challenge_expires() {
-    let it = It::on(Database::Sqlite).await;
+    let it = Fixture::on(Database::Sqlite).await;
     it.question().await;
     it.host.advance(121);
     let host = &it.host.host;
@@ -381,14 +392,14 @@ async fn an_unanswered_challenge_expires() {
         .apply_retention(RETENTION, host.now())
         .await
         .expect("swept");
-    assert_eq!(it.kept().await, (1, 0));
+    assert_eq!(it.stored().await, (1, 0));
 }
 
 /// What the code above the store has seen may have changed by the time it writes.
 #[both_databases]
 async fn the_store_rejects_approvals_without_the_registered_passkey(database: Database) {
-    let it = It::on(database).await;
-    let (store, device) = (&it.host.host.store, it.ada.phone.device());
+    let it = Fixture::on(database).await;
+    let (store, device) = (&it.host.host.store, it.ada.device.device());
     let credential = store
         .passkey(device)
         .await
@@ -408,7 +419,7 @@ async fn the_store_rejects_approvals_without_the_registered_passkey(database: Da
             passkey,
         };
         store
-            .answer_approval(it.request.id, verdict, noted(&[]), it.host.host.now())
+            .answer_approval(it.request.id, verdict, audited(&[]), it.host.host.now())
             .await
             .expect("answered")
     };

@@ -8,15 +8,15 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::software::Software;
-use super::{DEVICE, It, REMOVAL, add, call, proof, question, said, send};
+use super::{DEVICE, Fixture, REMOVAL, add, call, message, proof, question, send};
 use crate::harness::{Browser, Database, Json};
 
-impl It {
+impl Fixture {
     /// This assertion is refused, and Ada waits on.
-    async fn refuses(&self, assertion: Value, why: &str) {
+    async fn assert_rejected(&self, assertion: Value, why: &str) {
         let reply = self.approve(assertion).await;
         assert_eq!(
-            said(&reply),
+            message(&reply),
             (StatusCode::FORBIDDEN, "invalid_passkey"),
             "{why}: {}",
             reply.body
@@ -24,50 +24,50 @@ impl It {
         assert_eq!(self.waiting.again().await.number(), self.number, "{why}");
     }
 
-    async fn refuses_what_is(&self, changed: Software, why: &str) {
-        self.refuses(changed.show(&self.question().await), why)
+    async fn assert_rejected_as(&self, changed: Software, why: &str) {
+        self.assert_rejected(changed.show(&self.question().await), why)
             .await;
     }
 }
 
 #[tokio::test]
 async fn a_foreign_assertion_approves_nothing() {
-    let it = It::on(Database::Sqlite).await;
+    let it = Fixture::on(Database::Sqlite).await;
     let good = || it.passkey.clone();
     let base = &it.host.base;
-    it.refuses_what_is(
+    it.assert_rejected_as(
         Software {
             verified: false,
-            ..good()
+            ..success()
         },
         "the phone was not unlocked",
     )
     .await;
-    it.refuses_what_is(
+    it.assert_rejected_as(
         Software {
             origin: "https://id.evil.example".to_owned(),
-            ..good()
+            ..success()
         },
         "another origin",
     )
     .await;
-    it.refuses_what_is(
+    it.assert_rejected_as(
         Software {
             origin: "http://localhost:1".to_owned(),
-            ..good()
+            ..success()
         },
         "another port",
     )
     .await;
-    it.refuses_what_is(
+    it.assert_rejected_as(
         Software {
             rp_id: "evil.example".to_owned(),
-            ..good()
+            ..success()
         },
         "another relying party",
     )
     .await;
-    it.refuses_what_is(
+    it.assert_rejected_as(
         Software {
             counter: 2,
             ..Software::new(base)
@@ -75,19 +75,22 @@ async fn a_foreign_assertion_approves_nothing() {
         "a passkey that nobody added",
     )
     .await;
-    let eve = it.host.person("eve", it.ada.application.clone()).await;
+    let eve = it
+        .host
+        .user_with_account("eve", it.ada.application.clone())
+        .await;
     let hers = Software::new(base);
-    add(&eve.phone, &hers).await;
-    it.refuses_what_is(Software { counter: 2, ..hers }, "another device's passkey")
+    add(&eve.device, &hers).await;
+    it.assert_rejected_as(Software { counter: 2, ..hers }, "another device's passkey")
         .await;
 
     let mut forged = it.passkey.show(&it.question().await);
     let other = it.passkey.show(&json!({"challenge": "AAAA"}));
     forged["response"]["signature"] = other["response"]["signature"].clone();
-    it.refuses(forged, "another signature").await;
-    let mut made = it.question().await;
-    made["challenge"] = json!("QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE");
-    it.refuses(it.passkey.show(&made), "a challenge of the app's own")
+    it.assert_rejected(forged, "another signature").await;
+    let mut created = it.question().await;
+    created["challenge"] = json!("QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE");
+    it.assert_rejected(it.passkey.show(&created), "a challenge of the app's own")
         .await;
 
     assert_eq!(
@@ -100,9 +103,9 @@ async fn a_foreign_assertion_approves_nothing() {
 
 #[tokio::test]
 async fn a_challenge_is_valid_once_for_one_approval_and_a_short_time() {
-    let it = It::on(Database::Sqlite).await;
-    let phone = &it.ada.phone;
-    it.refuses(
+    let it = Fixture::on(Database::Sqlite).await;
+    let device = &it.ada.device;
+    it.assert_rejected(
         it.passkey.show(&json!({"challenge": "AAAA"})),
         "nothing was asked",
     )
@@ -110,7 +113,7 @@ async fn a_challenge_is_valid_once_for_one_approval_and_a_short_time() {
 
     // What is refused used the question up.
     let options = it.question().await;
-    it.refuses(
+    it.assert_rejected(
         Software {
             verified: false,
             ..it.passkey.clone()
@@ -119,19 +122,22 @@ async fn a_challenge_is_valid_once_for_one_approval_and_a_short_time() {
         "not unlocked",
     )
     .await;
-    it.refuses(it.passkey.show(&options), "a question that was answered")
+    it.assert_rejected(it.passkey.show(&options), "a question that was answered")
         .await;
 
     // The question about removing it is another one.
-    let removal = call(phone, Method::POST, REMOVAL, &json!({})).await.body["options"].clone();
-    it.refuses(it.passkey.show(&removal), "a question about something else")
+    let removal = call(device, Method::POST, REMOVAL, &json!({})).await.body["options"].clone();
+    it.assert_rejected(it.passkey.show(&removal), "a question about something else")
         .await;
 
     // So is that about an earlier request.
     let earlier = it.question().await;
-    let next = it.ada.ask(&Browser::new(&it.host.base), &[]).await;
+    let next = it
+        .ada
+        .begin_sign_in(&Browser::new(&it.host.base), &[])
+        .await;
     let newest = async || {
-        let pending = phone.pending_requests(5).await;
+        let pending = device.pending_requests(5).await;
         pending
             .into_iter()
             .find(|request| request.id != it.request.id)
@@ -140,45 +146,48 @@ async fn a_challenge_is_valid_once_for_one_approval_and_a_short_time() {
     let request = newest().await;
     let assertion = it.passkey.show(&earlier);
     let sent = send(
-        phone,
+        device,
         &request,
-        &proof(phone, &request, &next.number(), Some(assertion)),
+        &proof(device, &request, &next.number(), Some(assertion)),
     )
     .await;
-    assert_eq!(said(&sent), (StatusCode::FORBIDDEN, "invalid_passkey"));
+    assert_eq!(message(&sent), (StatusCode::FORBIDDEN, "invalid_passkey"));
     assert_eq!(next.again().await.number(), next.number());
 
-    let options = question(phone, &request, &next.number()).await;
+    let options = question(device, &request, &next.number()).await;
     let good = it.passkey.show(&options);
-    let body = proof(phone, &request, &next.number(), Some(good.clone()));
+    let body = proof(device, &request, &next.number(), Some(good.clone()));
     assert_eq!(
-        send(phone, &request, &body).await.body["outcome"],
+        send(device, &request, &body).await.body["outcome"],
         "approved"
     );
-    let another = it.ada.ask(&Browser::new(&it.host.base), &[]).await;
+    let another = it
+        .ada
+        .begin_sign_in(&Browser::new(&it.host.base), &[])
+        .await;
     let request = newest().await;
     let sent = send(
-        phone,
+        device,
         &request,
-        &proof(phone, &request, &another.number(), Some(good)),
+        &proof(device, &request, &another.number(), Some(good)),
     )
     .await;
     assert_eq!(
-        said(&sent),
+        message(&sent),
         (StatusCode::FORBIDDEN, "invalid_passkey"),
         "replayed"
     );
 
-    let removal = call(phone, Method::POST, REMOVAL, &json!({})).await.body["options"].clone();
+    let removal = call(device, Method::POST, REMOVAL, &json!({})).await.body["options"].clone();
     it.host.advance(121);
     let shown = Software {
         counter: 3,
         ..it.passkey.clone()
     }
     .show(&removal);
-    let late = call(phone, Method::POST, REMOVAL, &json!({"passkey": shown})).await;
+    let late = call(device, Method::POST, REMOVAL, &json!({"passkey": shown})).await;
     assert_eq!(
-        said(&late),
+        message(&late),
         (StatusCode::FORBIDDEN, "invalid_passkey"),
         "late"
     );
@@ -186,7 +195,7 @@ async fn a_challenge_is_valid_once_for_one_approval_and_a_short_time() {
 
 #[both_databases]
 async fn of_concurrent_uses_of_an_assertion_one_approves(database: Database) {
-    let it = It::on(database).await;
+    let it = Fixture::on(database).await;
     let assertion = it.passkey.show(&it.question().await);
     let answers = join_all((0..20).map(|_| it.approve(assertion.clone()))).await;
     let approved = answers
@@ -198,7 +207,7 @@ async fn of_concurrent_uses_of_an_assertion_one_approves(database: Database) {
 
 #[both_databases]
 async fn a_decreased_counter_is_rejected_and_audited(database: Database) {
-    let it = It::on(database).await;
+    let it = Fixture::on(database).await;
     let copy = it.passkey.clone();
     let used = Software {
         counter: 7,
@@ -209,17 +218,20 @@ async fn a_decreased_counter_is_rejected_and_audited(database: Database) {
         StatusCode::OK
     );
     it.host.advance(1);
-    let next = it.ada.ask(&Browser::new(&it.host.base), &[]).await;
-    let request = it.ada.phone.pending_requests(5).await.remove(0);
-    let options = question(&it.ada.phone, &request, &next.number()).await;
+    let next = it
+        .ada
+        .begin_sign_in(&Browser::new(&it.host.base), &[])
+        .await;
+    let request = it.ada.device.pending_requests(5).await.remove(0);
+    let options = question(&it.ada.device, &request, &next.number()).await;
     let body = proof(
-        &it.ada.phone,
+        &it.ada.device,
         &request,
         &next.number(),
         Some(copy.show(&options)),
     );
-    let sent = send(&it.ada.phone, &request, &body).await;
-    assert_eq!(said(&sent), (StatusCode::FORBIDDEN, "invalid_passkey"));
+    let sent = send(&it.ada.device, &request, &body).await;
+    assert_eq!(message(&sent), (StatusCode::FORBIDDEN, "invalid_passkey"));
     let events = it.events().await;
     assert_eq!(
         events
@@ -231,17 +243,17 @@ async fn a_decreased_counter_is_rejected_and_audited(database: Database) {
     );
     // It may be a copy that speaks as this phone, so the phone itself tells of it.
     it.host.advance(1);
-    let told = it.ada.phone.call_ok(Method::GET, "/requests", None).await;
-    let told = told["notifications"].items().clone();
-    assert_eq!(told.len(), 1, "{told:?}");
+    let returned = it.ada.device.call_ok(Method::GET, "/requests", None).await;
+    let returned = returned["notifications"].items().clone();
+    assert_eq!(returned.len(), 1, "{returned:?}");
     assert_eq!(next.again().await.number(), next.number());
 }
 
 #[tokio::test]
 async fn a_channel_proof_without_the_passkey_approves_nothing() {
-    let it = It::on(Database::Sqlite).await;
-    let mut carried = proof(&it.ada.phone, &it.request, &it.number, None);
-    carried["device"] = json!(it.ada.phone.device());
+    let it = Fixture::on(Database::Sqlite).await;
+    let mut carried = proof(&it.ada.device, &it.request, &it.number, None);
+    carried["device"] = json!(it.ada.device.device());
     let evidence = |proof: &Value| Evidence {
         request_id: it.request.id.to_string(),
         proof: proof.to_string().into(),
@@ -262,16 +274,19 @@ async fn a_channel_proof_without_the_passkey_approves_nothing() {
 
 #[tokio::test]
 async fn a_passkey_with_other_options_is_not_registered() {
-    let it = It::on(Database::Sqlite).await;
-    let eve = it.host.person("eve", it.ada.application.clone()).await;
-    let phone = &eve.phone;
+    let it = Fixture::on(Database::Sqlite).await;
+    let eve = it
+        .host
+        .user_with_account("eve", it.ada.application.clone())
+        .await;
+    let device = &eve.device;
     let fresh = || Software::new(&it.host.base);
-    let put = async |made: Value| call(phone, Method::PUT, DEVICE, &made).await;
+    let put = async |created: Value| call(device, Method::PUT, DEVICE, &created).await;
     let offer =
-        async || call(phone, Method::POST, DEVICE, &json!({})).await.body["options"].clone();
+        async || call(device, Method::POST, DEVICE, &json!({})).await.body["options"].clone();
     let refused = (StatusCode::FORBIDDEN, "invalid_passkey");
     assert_eq!(
-        said(&put(fresh().make(&json!({"challenge": "AAAA"}))).await),
+        message(&put(fresh().make(&json!({"challenge": "AAAA"}))).await),
         refused,
         "not asked for"
     );
@@ -280,7 +295,7 @@ async fn a_passkey_with_other_options_is_not_registered() {
         ..fresh()
     };
     assert_eq!(
-        said(&put(unlocked.make(&offer().await)).await),
+        message(&put(unlocked.make(&offer().await)).await),
         refused,
         "not unlocked"
     );
@@ -289,7 +304,7 @@ async fn a_passkey_with_other_options_is_not_registered() {
         ..fresh()
     };
     assert_eq!(
-        said(&put(elsewhere.make(&offer().await)).await),
+        message(&put(elsewhere.make(&offer().await)).await),
         refused,
         "another origin"
     );
@@ -298,13 +313,13 @@ async fn a_passkey_with_other_options_is_not_registered() {
         ..fresh()
     };
     assert_eq!(
-        said(&put(party.make(&offer().await)).await),
+        message(&put(party.make(&offer().await)).await),
         refused,
         "another relying party"
     );
     // That of another device, which its key would let in.
     assert_eq!(
-        said(&put(it.passkey.make(&offer().await)).await),
+        message(&put(it.passkey.make(&offer().await)).await),
         (StatusCode::CONFLICT, "passkey_exists")
     );
     let options = offer().await;
@@ -320,8 +335,8 @@ async fn a_passkey_with_other_options_is_not_registered() {
     );
     // It has one now, and what was asked once is not asked any more.
     assert_eq!(
-        said(&call(phone, Method::POST, DEVICE, &json!({})).await),
+        message(&call(device, Method::POST, DEVICE, &json!({})).await),
         (StatusCode::CONFLICT, "passkey_exists")
     );
-    assert_eq!(said(&put(fresh().make(&options)).await), refused);
+    assert_eq!(message(&put(fresh().make(&options)).await), refused);
 }

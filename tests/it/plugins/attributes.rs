@@ -22,7 +22,7 @@ fn assertion(application: &Did, custom_attributes: &Value) -> ClaimInput {
 }
 
 /// The attributes that these plugins make for the first application, which has none of its own.
-async fn made(specs: Vec<PluginSpec>) -> Vec<SamlAttribute> {
+async fn created(specs: Vec<PluginSpec>) -> Vec<SamlAttribute> {
     let mapped = load(specs)
         .await
         .map_claims(assertion(&application(1), &json!([])))
@@ -33,13 +33,13 @@ async fn made(specs: Vec<PluginSpec>) -> Vec<SamlAttribute> {
 /// What the hostile mapper with these settings makes of `department`.
 async fn department(mut config: Value) -> SamlAttribute {
     config["claim"] = json!("department");
-    let mut made = made(vec![hostile_mapper("hostile", &application(1), config)]).await;
-    assert_eq!(made.len(), 2, "{made:?}");
-    made.remove(1)
+    let mut created = created(vec![hostile_mapper("hostile", &application(1), config)]).await;
+    assert_eq!(created.len(), 2, "{created:?}");
+    created.remove(1)
 }
 
 /// The fault of the hostile mapper with these settings, beside a plugin of another application that goes on unharmed.
-async fn attack(config: &Value) -> Fault {
+async fn run_hostile(config: &Value) -> Fault {
     let (ours, victim) = (application(1), application(2));
     let harmless = json!({ "behaviour": "attribute", "claim": "department", "value": "unharmed" });
     let hostile = hostile_mapper("hostile", &ours, config.clone());
@@ -103,9 +103,9 @@ async fn attribute_values_from_a_plugin_with_markup_nul_u_fffe_or_ten_megabytes(
     ] {
         let mut config = json!({ "behaviour": "attribute", "claim": "department" });
         config[place] = json!(bad);
-        assert_eq!(attack(&config).await, expected, "{bad:?} as {place}");
+        assert_eq!(run_hostile(&config).await, expected, "{bad:?} as {place}");
     }
-    let named = attack(&json!({ "behaviour": "attribute", "claim": "nul \0" })).await;
+    let named = run_hostile(&json!({ "behaviour": "attribute", "claim": "nul \0" })).await;
     assert!(matches!(named, Fault::Attribute { .. }), "{named}");
     // Ten megabytes at once, and in a hundred thousand values.
     for (behaviour, value) in [
@@ -113,7 +113,8 @@ async fn attribute_values_from_a_plugin_with_markup_nul_u_fffe_or_ten_megabytes(
         ("many-values", "x".repeat(100)),
     ] {
         let fault =
-            attack(&json!({ "behaviour": behaviour, "claim": "department", "value": value })).await;
+            run_hostile(&json!({ "behaviour": behaviour, "claim": "department", "value": value }))
+                .await;
         assert_eq!(fault, Fault::TooLarge(256 << 10), "{behaviour}");
     }
 }
@@ -136,7 +137,7 @@ async fn an_attribute_value_of_a_wrong_type_is_a_fault() {
             why: "with a value that is not of its type",
         };
         let config = json!({ "behaviour": "attribute", "claim": "department", "type": value_type, "value": wrong });
-        assert_eq!(attack(&config).await, expected, "{value_type}");
+        assert_eq!(run_hostile(&config).await, expected, "{value_type}");
     }
 }
 
@@ -146,7 +147,7 @@ async fn an_ungranted_attribute_is_a_fault() {
     for name in ["role", "note", "Department", ""] {
         let config = json!({ "behaviour": "attribute", "claim": name, "value": "admin" });
         assert_eq!(
-            attack(&config).await,
+            run_hostile(&config).await,
             Fault::NotGranted(format!("attribute:{name}"))
         );
     }
@@ -158,7 +159,7 @@ async fn a_friendly_name_needs_a_grant_and_a_name_format() {
     for friendly in ["role", "note", "Department"] {
         let config = json!({ "behaviour": "attribute", "claim": "department", "friendly_name": friendly, "value": "x" });
         assert_eq!(
-            attack(&config).await,
+            run_hostile(&config).await,
             Fault::NotGranted(format!("attribute:{friendly}"))
         );
     }
@@ -176,12 +177,12 @@ async fn a_friendly_name_needs_a_grant_and_a_name_format() {
         on_failure: OnFailure::Fail,
     };
     let config = json!({ "behaviour": "attribute", "claim": "department", "friendly_name": "role", "value": "x" });
-    let made = made(vec![PluginSpec {
+    let created = created(vec![PluginSpec {
         role,
         ..hostile_mapper("hostile", &application(1), config)
     }])
     .await;
-    assert_eq!(made[1].friendly_name.as_deref(), Some("role"));
+    assert_eq!(created[1].friendly_name.as_deref(), Some("role"));
 }
 
 /// Where the operator grants any attribute, its names are still ones that can be shown.
@@ -189,7 +190,7 @@ async fn a_friendly_name_needs_a_grant_and_a_name_format() {
 async fn an_attribute_name_must_be_printable() {
     let ours = application(1);
     let long = "n".repeat(257);
-    let made = async |config: Value| {
+    let created = async |config: Value| {
         let role = Role::ClaimMapper {
             applications: None,
             writes: vec!["attribute:*".to_owned()],
@@ -213,23 +214,25 @@ async fn an_attribute_name_must_be_printable() {
         "a\u{200b}",
         long.as_str(),
     ] {
-        let failure = made(json!({ "behaviour": "attribute", "claim": name, "value": "x" })).await;
-        let said = failure.expect_err("not a name").to_string();
+        let failure =
+            created(json!({ "behaviour": "attribute", "claim": name, "value": "x" })).await;
+        let message = failure.expect_err("not a name").to_string();
         assert!(
-            said.contains("characters that can be shown") && !said.contains(['\n', '\u{202e}']),
-            "{name:?}: {said}"
+            message.contains("characters that can be shown")
+                && !message.contains(['\n', '\u{202e}']),
+            "{name:?}: {message}"
         );
     }
     for member in ["friendly_name", "name_format"] {
         let mut config = json!({ "behaviour": "attribute", "claim": "department", "value": "x" });
         config[member] = json!("a\u{202e}b\n");
-        let said = made(config).await.expect_err("not a name").to_string();
+        let message = created(config).await.expect_err("not a name").to_string();
         assert!(
-            said.contains("characters that can be shown"),
-            "{member}: {said}"
+            message.contains("characters that can be shown"),
+            "{member}: {message}"
         );
     }
-    let good = made(json!({ "behaviour": "attribute", "claim": "First name", "value": "x" }))
+    let good = created(json!({ "behaviour": "attribute", "claim": "First name", "value": "x" }))
         .await
         .expect("a name");
     assert_eq!(texts(&good)[1].0, "First name");
@@ -272,7 +275,7 @@ async fn attributes_with_one_name_are_merged() {
         }
     };
     let basic = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic";
-    let made = made(vec![
+    let created = created(vec![
         hostile("one", "1", "", ""),
         hostile("two", "2", basic, ""),
         hostile("three", "3", "urn:example:format", ""),
@@ -280,7 +283,7 @@ async fn attributes_with_one_name_are_merged() {
         hostile("five", "5", "", ""),
     ])
     .await;
-    let seen: Vec<_> = made
+    let seen: Vec<_> = created
         .iter()
         .map(|one| {
             (
@@ -411,12 +414,13 @@ async fn a_thousand_values_fit_the_limits() {
 #[tokio::test]
 async fn an_error_in_plugin_settings_is_reported_at_startup() {
     let config = json!({ "attributes": [{ "name": "mail", "values": ["{email"] }] });
-    let said = load_error(vec![saml_attributes(&application(1), config)]).await;
+    let message = load_error(vec![saml_attributes(&application(1), config)]).await;
     assert!(
-        said.starts_with("plugin `saml-attributes`: ") && said.contains("the attribute `mail`"),
-        "{said}"
+        message.starts_with("plugin `saml-attributes`: ")
+            && message.contains("the attribute `mail`"),
+        "{message}"
     );
     let config = json!({ "attributes": [{ "name": "mail", "vales": [] }] });
-    let said = load_error(vec![saml_attributes(&application(1), config)]).await;
-    assert!(said.contains("unknown field `vales`"), "{said}");
+    let message = load_error(vec![saml_attributes(&application(1), config)]).await;
+    assert!(message.contains("unknown field `vales`"), "{message}");
 }

@@ -153,11 +153,11 @@ async fn web_push_sends_the_sealed_message_with_the_vapid_credential() {
         ..service.grant()
     };
     let plugins = load_with(vec![channel("web-push", json!({}), grant)], Arc::new(Vapid)).await;
-    let begun = plugins
+    let started = plugins
         .begin("web-push", notice(service.url("/push")))
         .await
         .expect("begun");
-    assert_eq!(begun.poll_after, None);
+    assert_eq!(started.poll_after, None);
 
     let requests = service.requests();
     let [(headers, body)] = requests.as_slice() else {
@@ -181,7 +181,7 @@ async fn web_push_sends_the_sealed_message_with_the_vapid_credential() {
         );
     }
     assert!(matches!(
-        plugins.poll("web-push", begun.handle.clone()).await,
+        plugins.poll("web-push", started.handle.clone()).await,
         Ok(ChannelState::Pending(_))
     ));
     let callback = Callback {
@@ -192,7 +192,7 @@ async fn web_push_sends_the_sealed_message_with_the_vapid_credential() {
         plugins.on_callback("web-push", callback).await,
         Ok(CallbackContent::Evidence(Vec::new()))
     );
-    assert_eq!(plugins.cancel("web-push", begun.handle).await, Ok(()));
+    assert_eq!(plugins.cancel("web-push", started.handle).await, Ok(()));
 }
 
 #[tokio::test]
@@ -382,12 +382,12 @@ async fn host_call_waits_do_not_count_as_execution_time() {
         ..channel("hostile-channel", json!({}), service.grant())
     };
     let plugins = load(vec![spec]).await;
-    let begun = plugins
+    let started = plugins
         .begin("hostile-channel", notice(service.url("/slow")))
         .await
         .expect("begun");
     assert_eq!(
-        (begun.handle.as_slice(), begun.poll_after),
+        (started.handle.as_slice(), started.poll_after),
         (b"late".as_slice(), Some(Duration::from_millis(7)))
     );
 }
@@ -470,11 +470,11 @@ async fn redirects_are_followed_if_both_allow_it_and_only_to_granted_hosts() {
         ..service.grant()
     };
     let plugins = load(vec![channel("hostile-channel", json!({}), grant())]).await;
-    let begun = plugins
+    let started = plugins
         .begin("hostile-channel", notice(service.url("/redirect")))
         .await
         .expect("followed");
-    assert_eq!(begun.handle, b"thanks");
+    assert_eq!(started.handle, b"thanks");
     assert_eq!(
         service.requests()[1].1.as_ref(),
         b"hello",
@@ -506,10 +506,10 @@ async fn redirects_are_followed_if_both_allow_it_and_only_to_granted_hosts() {
         name: "web-push".to_owned(),
         ..channel("web-push", json!({}), grant())
     };
-    let said = super::components::load_error(vec![spec]).await;
+    let message = super::components::load_error(vec![spec]).await;
     assert!(
-        said.contains("`follow_redirects` is granted, which the component does not ask for"),
-        "{said}"
+        message.contains("`follow_redirects` is granted, which the component does not ask for"),
+        "{message}"
     );
 }
 

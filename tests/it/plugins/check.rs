@@ -13,7 +13,7 @@ async fn wrong_file(bytes: &[u8]) -> String {
     let folder = temp_folder();
     let file = folder.path().join("account-roles.wasm");
     write_file(&file, bytes);
-    let said = load_error(vec![PluginSpec {
+    let message = load_error(vec![PluginSpec {
         file: file.clone(),
         ..account_roles(&application(1))
     }])
@@ -22,12 +22,12 @@ async fn wrong_file(bytes: &[u8]) -> String {
         .await
         .expect_err("not a plugin")
         .to_string();
-    assert_eq!(inspected, said);
+    assert_eq!(inspected, message);
     assert!(
-        said.starts_with("plugin `account-roles`: ") && !said.contains('\n'),
-        "{said}"
+        message.starts_with("plugin `account-roles`: ") && !message.contains('\n'),
+        "{message}"
     );
-    said
+    message
 }
 
 /// The component `account-roles` with one text in it replaced by another of the same length.
@@ -49,48 +49,54 @@ fn patched(from: &str, to: &str) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_component_of_another_version_is_identified() {
-    let said = wrong_file(&patched(
+    let message = wrong_file(&patched(
         "assent:claims/mapper@1.0.0",
         "assent:claims/mapper@2.0.0",
     ))
     .await;
     assert!(
-        said.contains("version 2.0.0 of `assent:claims`; this Assent serves version 1.0.0"),
-        "{said}"
+        message.contains("version 2.0.0 of `assent:claims`; this Assent serves version 1.0.0"),
+        "{message}"
     );
 }
 
 #[tokio::test]
 async fn a_component_of_another_world_is_identified() {
-    let said = wrong_file(&patched(
+    let message = wrong_file(&patched(
         "assent:claims/mapper@1.0.0",
         "someone:other/worlds@1.0.0",
     ))
     .await;
     assert!(
-        said.contains("no plugin of Assent") && said.contains("someone:other/worlds@1.0.0"),
-        "{said}"
+        message.contains("no plugin of Assent") && message.contains("someone:other/worlds@1.0.0"),
+        "{message}"
     );
 }
 
 #[tokio::test]
 async fn a_component_with_other_imports_is_identified() {
-    let said = wrong_file(&patched("assent:host/log@1.0.0", "wasi:io/stream1@0.2.0")).await;
-    assert!(said.contains("asks for `wasi:io/stream1@0.2.0`"), "{said}");
+    let message = wrong_file(&patched("assent:host/log@1.0.0", "wasi:io/stream1@0.2.0")).await;
+    assert!(
+        message.contains("asks for `wasi:io/stream1@0.2.0`"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
 async fn a_core_module_is_identified() {
-    let said = wrong_file(b"\0asm\x01\0\0\0").await;
-    assert!(said.contains("core WebAssembly module"), "{said}");
+    let message = wrong_file(b"\0asm\x01\0\0\0").await;
+    assert!(message.contains("core WebAssembly module"), "{message}");
 }
 
 #[tokio::test]
 async fn a_truncated_file_is_identified() {
     let whole = read_bytes(component("account-roles"));
     for length in [whole.len() / 3, whole.len() - 1, 100, 9] {
-        let said = wrong_file(&whole[..length]).await;
-        assert!(said.contains("cut short or damaged"), "{length}: {said}");
+        let message = wrong_file(&whole[..length]).await;
+        assert!(
+            message.contains("cut short or damaged"),
+            "{length}: {message}"
+        );
     }
 }
 
@@ -107,8 +113,11 @@ async fn a_missing_file_is_named() {
         file: "no/such/file.wasm".into(),
         ..account_roles(&application(1))
     };
-    let said = load_error(vec![spec]).await;
-    assert!(said.contains("`no/such/file.wasm` can't be read"), "{said}");
+    let message = load_error(vec![spec]).await;
+    assert!(
+        message.contains("`no/such/file.wasm` can't be read"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
@@ -117,9 +126,9 @@ async fn the_role_in_the_settings_must_match_the_component() {
         file: component("account-roles"),
         ..channel("web-push", json!({}), HttpGrant::default())
     };
-    let said = load_error(vec![spec]).await;
+    let message = load_error(vec![spec]).await;
     assert_eq!(
-        said,
+        message,
         "plugin `web-push`: the settings make it an approval channel, but the component is a claim mapper"
     );
 }
@@ -130,34 +139,34 @@ async fn settings_rejected_by_the_plugin_are_named() {
         config: json!({ "inclde": [] }),
         ..account_roles(&application(1))
     };
-    let said = load_error(vec![spec]).await;
-    assert!(said.contains("unknown field `inclde`"), "{said}");
-    let said = load_error(vec![hostile_mapper(
+    let message = load_error(vec![spec]).await;
+    assert!(message.contains("unknown field `inclde`"), "{message}");
+    let message = load_error(vec![hostile_mapper(
         "hostile",
         &application(1),
         json!({ "behaviour": "invalid" }),
     )])
     .await;
     assert_eq!(
-        said,
+        message,
         "plugin `hostile`: `behaviour` is invalid; and so is this"
     );
-    let said = load_error(vec![PluginSpec {
+    let message = load_error(vec![PluginSpec {
         config: json!([]),
         ..account_roles(&application(1))
     }])
     .await;
-    assert!(said.contains("not a table"), "{said}");
+    assert!(message.contains("not a table"), "{message}");
     let limits = Limits {
         concurrency: 0,
         ..Limits::default()
     };
-    let said = load_error(vec![PluginSpec {
+    let message = load_error(vec![PluginSpec {
         limits,
         ..account_roles(&application(1))
     }])
     .await;
-    assert!(said.contains("give at least 1"), "{said}");
+    assert!(message.contains("give at least 1"), "{message}");
 }
 
 #[tokio::test]
@@ -173,35 +182,36 @@ async fn invalid_grants_are_named() {
             ..account_roles(&application(1))
         }
     };
-    let said = load_error(vec![granting("sub")]).await;
-    assert!(said.contains("`sub` is protected"), "{said}");
-    let said = load_error(vec![granting("team")]).await;
+    let message = load_error(vec![granting("sub")]).await;
+    assert!(message.contains("`sub` is protected"), "{message}");
+    let message = load_error(vec![granting("team")]).await;
     assert!(
-        said.contains("`team`, which the component does not write (it writes: account)"),
-        "{said}"
+        message.contains("`team`, which the component does not write (it writes: account)"),
+        "{message}"
     );
     let bad_host = HttpGrant {
         hosts: vec!["https://push.example.com/".to_owned()],
         ..HttpGrant::default()
     };
-    let said = load_error(vec![channel("web-push", json!({}), bad_host)]).await;
-    assert!(said.contains("give a host name"), "{said}");
+    let message = load_error(vec![channel("web-push", json!({}), bad_host)]).await;
+    assert!(message.contains("give a host name"), "{message}");
 }
 
 #[tokio::test]
 async fn two_plugins_cannot_own_one_claim_or_name() {
     let (one, two) = (application(1), application(2));
-    let said = load_error(vec![
+    let message = load_error(vec![
         hostile_mapper("a", &one, json!({})),
         hostile_mapper("b", &one, json!({})),
     ])
     .await;
     assert!(
-        said.starts_with("plugin `b`: ") && said.contains("`team`, which plugin `a` writes too"),
-        "{said}"
+        message.starts_with("plugin `b`: ")
+            && message.contains("`team`, which plugin `a` writes too"),
+        "{message}"
     );
-    let said = load_error(vec![account_roles(&one), account_roles(&two)]).await;
-    assert!(said.contains("two plugins have this name"), "{said}");
+    let message = load_error(vec![account_roles(&one), account_roles(&two)]).await;
+    assert!(message.contains("two plugins have this name"), "{message}");
     let apart = vec![
         hostile_mapper("a", &one, json!({})),
         hostile_mapper("b", &two, json!({})),
@@ -219,13 +229,13 @@ async fn a_plugin_with_a_failing_description_is_named() {
         fuel: 10,
         ..Limits::default()
     };
-    let said = load_error(vec![PluginSpec {
+    let message = load_error(vec![PluginSpec {
         limits,
         ..account_roles(&application(1))
     }])
     .await;
     assert_eq!(
-        said,
+        message,
         "plugin `account-roles`: it can't describe itself: it used up its fuel of 10 units"
     );
 }
@@ -372,14 +382,14 @@ async fn a_plugin_that_may_deny_cannot_ignore_faults() {
     };
     let config = json!({ "rules": [{ "claim": "groups", "from": "roles" }] });
     let file = component("claim-map");
-    let said = load_error(vec![PluginSpec {
+    let message = load_error(vec![PluginSpec {
         role,
         config,
         file,
         ..account_roles(&application(1))
     }])
     .await;
-    assert!(said.contains("may turn people away"), "{said}");
+    assert!(message.contains("may turn people away"), "{message}");
 }
 
 #[tokio::test]
@@ -432,9 +442,9 @@ async fn names_in_a_component_cannot_inject_terminal_escapes_or_log_lines() {
             "profilea\r\nttttaccount-roles",
         ),
     ] {
-        let said = wrong_file(&patched(from, to)).await;
+        let message = wrong_file(&patched(from, to)).await;
         let is_shown = |character: char| assent_model::printable::is_printable(character);
-        assert!(said.chars().all(is_shown), "{to:?}: {said:?}");
+        assert!(message.chars().all(is_shown), "{to:?}: {message:?}");
     }
 }
 
@@ -454,18 +464,18 @@ async fn a_granted_claim_name_must_be_printable() {
             writes: vec![bad.to_owned()],
             on_failure: OnFailure::Fail,
         };
-        let said = load_error(vec![PluginSpec {
+        let message = load_error(vec![PluginSpec {
             role,
             ..hostile_mapper("hostile", &application(1), json!({}))
         }])
         .await;
         assert!(
-            said.contains("can't be granted: its name"),
-            "{bad:?}: {said}"
+            message.contains("can't be granted: its name"),
+            "{bad:?}: {message}"
         );
         assert!(
-            said.chars().all(assent_model::printable::is_printable),
-            "{bad:?}: {said:?}"
+            message.chars().all(assent_model::printable::is_printable),
+            "{bad:?}: {message:?}"
         );
     }
 }

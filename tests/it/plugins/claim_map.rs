@@ -162,12 +162,12 @@ async fn rules_see_claims_of_earlier_plugins_and_later_plugins_see_claims_of_rul
     let mapped = map(&plugins, Sink::SamlAssertion)
         .await
         .expect("attributes");
-    let made: Vec<_> = mapped
+    let created: Vec<_> = mapped
         .attributes
         .iter()
         .map(|one| (one.name.as_str(), one.values.concat()))
         .collect();
-    assert_eq!(made, [("number", "no. 42".to_owned())]);
+    assert_eq!(created, [("number", "no. 42".to_owned())]);
 }
 
 #[tokio::test]
@@ -253,7 +253,7 @@ async fn an_invalid_rule_is_reported_at_startup() {
         ),
         ("", "there are no rules"),
     ] {
-        let said = load_error(vec![claim_map(
+        let message = load_error(vec![claim_map(
             "claim-map",
             &application(1),
             &["a", "b"],
@@ -261,10 +261,10 @@ async fn an_invalid_rule_is_reported_at_startup() {
         )])
         .await;
         assert!(
-            said.starts_with("plugin `claim-map`: ") && said.contains(expected),
-            "{said}"
+            message.starts_with("plugin `claim-map`: ") && message.contains(expected),
+            "{message}"
         );
-        assert!(!said.contains(" column "), "{said}");
+        assert!(!message.contains(" column "), "{message}");
     }
 }
 
@@ -292,17 +292,20 @@ async fn the_example_for_production_works() {
     let mut spec = claim_map("claim-map", &application(1), &writes, "");
     spec.config = plugin["config"].clone();
     let plugins = load(vec![spec]).await;
-    let made = map(&plugins, Sink::IdToken).await.expect("claims");
-    assert_eq!(made.claims["groups"], json!(["editor", "reader"]));
-    let made = map(&plugins, Sink::SamlAssertion)
+    let created = map(&plugins, Sink::IdToken).await.expect("claims");
+    assert_eq!(created.claims["groups"], json!(["editor", "reader"]));
+    let created = map(&plugins, Sink::SamlAssertion)
         .await
         .expect("attributes");
-    assert_eq!(made.attributes[0].values, ["editor", "reader", "everybody"]);
-    let stranger = ClaimInput {
+    assert_eq!(
+        created.attributes[0].values,
+        ["editor", "reader", "everybody"]
+    );
+    let attacker = ClaimInput {
         roles: vec!["other".to_owned()],
         ..input(&application(1))
     };
-    let denied = plugins.map_claims(stranger).await.expect_err("denied");
+    let denied = plugins.map_claims(attacker).await.expect_err("denied");
     assert_eq!(
         denied.kind,
         MapFailureKind::Deny("Ask the help desk for access.".to_owned())
@@ -320,12 +323,12 @@ async fn a_protected_claim_is_rejected_at_startup() {
         let rules = format!("[[rules]]\nclaim = \"{claim}\"\nvalue = 1");
         let spec = claim_map("claim-map", &application(1), &[], &rules);
         if is_protected(claim) {
-            let said = load_error(vec![spec]).await;
+            let message = load_error(vec![spec]).await;
             assert!(
-                said.contains(&format!(
+                message.contains(&format!(
                     "rule 1 (claim `{claim}`): the claim `{claim}` is protected"
                 )),
-                "{said}"
+                "{message}"
             );
         } else {
             load(vec![spec]).await;

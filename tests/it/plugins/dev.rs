@@ -9,10 +9,10 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{ChildStdout, Command};
 
-use super::newcomer::{Newcomer, text};
+use super::newcomer::{PluginAuthor, text};
 
 /// `assent-plugin dev` for Ada in an application, at an instance.
-fn dev(newcomer: &Newcomer, host: &TestHost, application: &str, more: &[&str]) -> Command {
+fn dev(newcomer: &PluginAuthor, host: &TestHost, application: &str, more: &[&str]) -> Command {
     let arguments = [
         "dev",
         ".",
@@ -35,7 +35,7 @@ fn dev(newcomer: &Newcomer, host: &TestHost, application: &str, more: &[&str]) -
 }
 
 /// The lines until one has these words. Builds take their time; a line that never comes ends the test.
-async fn until(lines: &mut Lines<BufReader<ChildStdout>>, words: &str) -> String {
+async fn wait_until(lines: &mut Lines<BufReader<ChildStdout>>, words: &str) -> String {
     let mut seen = String::new();
     let found = async {
         while let Some(line) = lines.next_line().await.expect("text") {
@@ -57,7 +57,7 @@ async fn a_change_is_tested_in_a_running_instance_without_loading_it() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let application = &ada.application.id;
-    let newcomer = Newcomer::with_project("dev-mapper", &[]).await;
+    let newcomer = PluginAuthor::with_project("dev-mapper", &[]).await;
 
     let once = dev(
         &newcomer,
@@ -68,34 +68,34 @@ async fn a_change_is_tested_in_a_running_instance_without_loading_it() {
     .output()
     .await
     .expect("run");
-    let (said, error) = (text(&once.stdout), text(&once.stderr));
-    assert_eq!(once.status.code(), Some(0), "{said}{error}");
+    let (message, error) = (text(&once.stdout), text(&once.stderr));
+    assert_eq!(once.status.code(), Some(0), "{message}{error}");
     assert!(
-        said.contains("dev-mapper 0.1.0 (") && said.contains("for ada:\nWHERE"),
-        "{said}"
+        message.contains("dev-mapper 0.1.0 (") && message.contains("for ada:\nWHERE"),
+        "{message}"
     );
     assert!(
-        said.contains("/claims/department") && said.contains("Press"),
-        "{said}"
+        message.contains("/claims/department") && message.contains("Press"),
+        "{message}"
     );
-    assert!(!said.contains("Log:"), "{said}");
+    assert!(!message.contains("Log:"), "{message}");
 
     let mut watching = dev(&newcomer, &host, application, &[])
         .stdout(Stdio::piped())
         .spawn()
         .expect("started");
     let mut lines = BufReader::new(watching.stdout.take().expect("its output")).lines();
-    assert!(until(&mut lines, "Watching .").await.contains("Press"));
+    assert!(wait_until(&mut lines, "Watching .").await.contains("Press"));
     newcomer.edit(
         "src/lib.rs",
         "Ok(vec![Edit::set(\"department\", json!(department))])",
         "{\n                assent_plugin_sdk::log::write(assent_plugin_sdk::log::Level::Warn, \"in capitals\");\n                \
          Ok(vec![Edit::set(\"department\", json!(department.to_uppercase()))])\n            }",
     );
-    let said = until(&mut lines, "Watching .").await;
+    let message = wait_until(&mut lines, "Watching .").await;
     assert!(
-        said.contains("PRESS") && said.contains("Log: warn: in capitals"),
-        "{said}"
+        message.contains("PRESS") && message.contains("Log: warn: in capitals"),
+        "{message}"
     );
     // An error ends the round and not the loop.
     newcomer.edit(
@@ -103,13 +103,13 @@ async fn a_change_is_tested_in_a_running_instance_without_loading_it() {
         "department.to_uppercase()",
         "department.to_uppercas()",
     );
-    assert!(!until(&mut lines, "Watching .").await.contains("WHERE"));
+    assert!(!wait_until(&mut lines, "Watching .").await.contains("WHERE"));
     newcomer.edit(
         "src/lib.rs",
         "department.to_uppercas()",
         "department.to_lowercase()",
     );
-    assert!(until(&mut lines, "Watching .").await.contains("press"));
+    assert!(wait_until(&mut lines, "Watching .").await.contains("press"));
     watching.kill().await.expect("ended");
 
     let loaded = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
@@ -121,7 +121,7 @@ async fn untestable_components_are_explained() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let channel =
-        Newcomer::with_project("dev-channel", &["--role", "delegated-approval-channel"]).await;
+        PluginAuthor::with_project("dev-channel", &["--role", "delegated-approval-channel"]).await;
     let refused = dev(&channel, &host, &ada.application.id, &["--once"])
         .output()
         .await
@@ -133,7 +133,7 @@ async fn untestable_components_are_explained() {
         "{error}"
     );
 
-    let newcomer = Newcomer::with_project("dev-refused", &[]).await;
+    let newcomer = PluginAuthor::with_project("dev-refused", &[]).await;
     let refused = dev(&newcomer, &host, "No Such", &["--once"])
         .output()
         .await
@@ -143,8 +143,8 @@ async fn untestable_components_are_explained() {
         refused.status.code() == Some(1) && error.contains("there is no application No Such"),
         "{error}"
     );
-    let mut stranger = dev(&newcomer, &host, &ada.application.id, &["--once"]);
-    let refused = stranger
+    let mut attacker = dev(&newcomer, &host, &ada.application.id, &["--once"]);
+    let refused = attacker
         .env("ASSENT_ADMIN_TOKEN", "no-such-token")
         .output()
         .await

@@ -24,11 +24,7 @@ fn plugins(behaviour: &str) -> String {
 }
 
 async fn start(behaviour: &str) -> TestHost {
-    TestHost::start_with(HostOptions {
-        plugins: &plugins(behaviour),
-        ..HostOptions::default()
-    })
-    .await
+    TestHost::start_with_plugins(&plugins(behaviour)).await
 }
 
 /// The trace of a token, once it is written.
@@ -158,19 +154,15 @@ async fn traces_can_be_disabled() {
         "[plugins]\ntrace_retention = \"0s\"\n{}",
         plugins("{ behaviour = \"set\", claim = \"note\", value = \"42\" }")
     );
-    let host = TestHost::start_with(HostOptions {
-        plugins: &plugins,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&plugins).await;
     let ada = host.ada().await;
     ada.sign_in(&Browser::new(&host.base)).await;
     let mut connection = host.connection().await;
-    let (kept,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM claim_traces")
+    let (stored,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM claim_traces")
         .fetch_one(&mut connection)
         .await
         .expect("counted");
-    assert_eq!(kept, 0);
+    assert_eq!(stored, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -221,9 +213,9 @@ async fn a_preview_matches_the_claims_of_a_sign_in() {
         )
         .await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let told = claims_of(tokens["id_token"].text());
+    let returned = claims_of(tokens["id_token"].text());
     for (name, value) in preview["claims"].members() {
-        assert_eq!(told.get(name), Some(value), "{name}");
+        assert_eq!(returned.get(name), Some(value), "{name}");
     }
     assert!(
         preview["claims"]["email"].is_string() && preview["claims"]["account"].is_string(),
@@ -283,43 +275,43 @@ async fn a_candidate_is_compared_and_never_stored() {
     let ada = host.ada().await;
     let path = format!("/applications/{}/claims-preview", ada.application.id);
     let before = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
-    let asked = |candidate: Value| json!({"account": id(&ada.account), "sinks": ["id-token"], "candidate": candidate});
+    let requested = |candidate: Value| json!({"account": id(&ada.account), "sinks": ["id-token"], "candidate": candidate});
     let set =
         |claim: &str, value: &str| json!({"behaviour": "set", "claim": claim, "value": value});
 
-    let told = host
+    let returned = host
         .admin_ok(
             Method::POST,
             &path,
-            asked(json!({"plugin": "second", "config": set("note", "43")})),
+            requested(json!({"plugin": "second", "config": set("note", "43")})),
         )
         .await;
     let difference =
         json!([{"sink": "id-token", "path": "/claims/note", "current": 42, "candidate": 43}]);
-    assert_eq!(told["differences"], difference, "{told}");
-    assert_eq!(told["current"]["sinks"][0]["claims"]["note"], 42);
-    assert_eq!(told["candidate"]["sinks"][0]["claims"]["note"], 43);
+    assert_eq!(returned["differences"], difference, "{returned}");
+    assert_eq!(returned["current"]["sinks"][0]["claims"]["note"], 42);
+    assert_eq!(returned["candidate"]["sinks"][0]["claims"]["note"], 43);
 
     // Another component in its place, with the grants of that place: it writes a claim that is not among them.
     let wasm = |name: &str| STANDARD.encode(read_bytes(component(name)));
     let other = json!({"plugin": "account-roles", "component": wasm("hostile-mapper"), "config": set("note", "1")});
-    let told = host.admin_ok(Method::POST, &path, asked(other)).await;
-    let stopped = &told["candidate"]["sinks"][0]["stopped"];
+    let returned = host.admin_ok(Method::POST, &path, requested(other)).await;
+    let stopped = &returned["candidate"]["sinks"][0]["stopped"];
     assert_eq!(
         (&stopped["plugin"], &stopped["outcome"]),
         (&json!("account-roles"), &json!("failed")),
-        "{told}"
+        "{returned}"
     );
     assert!(
         stopped["reason"]
             .as_str()
             .is_some_and(|why| why.contains("was not granted")),
-        "{told}"
+        "{returned}"
     );
 
     // A new one runs after the others, and takes no claim of theirs.
     let new = json!({"plugin": "another", "component": wasm("account-roles")});
-    let (status, refused) = host.admin(Method::POST, &path, asked(new)).await;
+    let (status, refused) = host.admin(Method::POST, &path, requested(new)).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{refused}");
     assert!(refused.to_string().contains("writes too"), "{refused}");
 
@@ -336,7 +328,7 @@ async fn a_candidate_is_compared_and_never_stored() {
         ),
     ] {
         let (status, refused) = host
-            .admin(Method::POST, &path, asked(candidate.clone()))
+            .admin(Method::POST, &path, requested(candidate.clone()))
             .await;
         assert_eq!(
             status,
@@ -353,7 +345,7 @@ async fn a_candidate_is_compared_and_never_stored() {
         .admin(
             Method::POST,
             &path,
-            asked(json!({"plugin": "account-roles", "component": wasm("hostile-mapper")})),
+            requested(json!({"plugin": "account-roles", "component": wasm("hostile-mapper")})),
         )
         .await;
     assert_eq!(
@@ -365,8 +357,8 @@ async fn a_candidate_is_compared_and_never_stored() {
         "{refused}"
     );
     let same = json!({"plugin": "second", "component": wasm("hostile-mapper")});
-    let told = host.admin_ok(Method::POST, &path, asked(same)).await;
-    assert_eq!(told["differences"], json!([]), "{told}");
+    let returned = host.admin_ok(Method::POST, &path, requested(same)).await;
+    assert_eq!(returned["differences"], json!([]), "{returned}");
     let entry = &crate::life::entries(&host, "event=claims.compared").await[0];
     let digest = before["plugins"]
         .items()
@@ -383,27 +375,27 @@ async fn a_candidate_is_compared_and_never_stored() {
     );
 
     // It ends within its limits, and says so.
-    let told = host
+    let returned = host
         .admin_ok(
             Method::POST,
             &path,
-            asked(json!({"plugin": "second", "config": {"behaviour": "loop"}})),
+            requested(json!({"plugin": "second", "config": {"behaviour": "loop"}})),
         )
         .await;
     assert_eq!(
-        told["candidate"]["sinks"][0]["stopped"]["plugin"], "second",
-        "{told}"
+        returned["candidate"]["sinks"][0]["stopped"]["plugin"], "second",
+        "{returned}"
     );
     assert!(
-        told["differences"]
+        returned["differences"]
             .as_array()
             .is_some_and(|all| all.iter().any(|one| one["path"] == "/stopped")),
-        "{told}"
+        "{returned}"
     );
 
     let after = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
-    let names = |told: &Value| -> Vec<Value> {
-        told["plugins"]
+    let names = |returned: &Value| -> Vec<Value> {
+        returned["plugins"]
             .items()
             .iter()
             .map(|one| one["sha256"].clone())
@@ -460,15 +452,15 @@ async fn plugins_extend_introspection_but_cannot_change_its_standard_members() {
             .form(&[("token", tokens["access_token"].text())]);
         request.response().await.read_json().await
     };
-    let told = introspect().await;
+    let returned = introspect().await;
     assert_eq!(
-        (&told["active"], &told["note"], &told["team"]),
+        (&returned["active"], &returned["note"], &returned["team"]),
         (&json!(true), &json!(42), &json!("red")),
-        "{told}"
+        "{returned}"
     );
     assert!(
-        told.get("email").is_none() && told.get("account").is_none(),
-        "{told}"
+        returned.get("email").is_none() && returned.get("account").is_none(),
+        "{returned}"
     );
 }
 
@@ -478,12 +470,12 @@ async fn metrics_require_the_secret() {
     let secret = folder.path().join("secret");
     write_file(&secret, "a-secret-of-the-operator\n");
     let settings = format!("[http]\nmetrics_secret_file = \"{}\"\n", secret.display());
-    let wish = HostOptions {
+    let options = HostOptions {
         plugins: &plugins("{ behaviour = \"deny\" }"),
         settings: &settings,
         ..HostOptions::default()
     };
-    let host = TestHost::start_with(wish).await;
+    let host = TestHost::start_with(options).await;
     let ada = host.ada().await;
     let path = format!(
         "/applications/{}/claims-preview?account={}",

@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 use assent_model::clock::{ManualClock, SharedClock, Timestamp};
 use assent_model::id::Did;
 use assent_plugin_host::{Compiler, Fault, Limits, Loader, NoCredentials, PluginSpec, Plugins};
-use assent_tests::harness::{
-    Body, Browser, HostOptions, Respond, TestHost, Text, component, http_client,
-};
+use assent_tests::harness::{Body, Browser, Respond, TestHost, Text, component, http_client};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
@@ -188,7 +186,7 @@ async fn user_info(host: &TestHost, token: &str) -> Duration {
     let client = http_client();
     let mut times = Vec::new();
     for _ in 0..80 {
-        let begun = Instant::now();
+        let started = Instant::now();
         let answer = client
             .get(format!("{}/oidc/me", host.base))
             .bearer_auth(token)
@@ -197,7 +195,7 @@ async fn user_info(host: &TestHost, token: &str) -> Duration {
         assert_eq!(answer.status(), StatusCode::OK);
         let claims: Value = answer.read_json().await;
         assert!(claims["account"].is_string(), "{claims}");
-        times.push(begun.elapsed());
+        times.push(started.elapsed());
     }
     times.sort();
     times[times.len() / 2]
@@ -215,11 +213,7 @@ async fn a_looping_plugin_at_full_rate_hardly_delays_other_applications() {
         component("account-roles").display(),
         component("hostile-mapper").display(),
     );
-    let host = TestHost::start_with(HostOptions {
-        plugins: &plugins,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&plugins).await;
     let ada = host.ada().await;
     // Other work of the machine may hit one half of a measurement only, so several are allowed.
     let mut measured = Vec::new();
@@ -259,8 +253,8 @@ async fn user_info_beside_loops(host: &TestHost, token: &str, looping: &Did) -> 
                         .map_claims(input(&looping))
                         .await
                         .expect_err("it loops");
-                    let said = failure.to_string();
-                    assert!(!said.contains("suspended"), "{said}");
+                    let message = failure.to_string();
+                    assert!(!message.contains("suspended"), "{message}");
                     clock.advance(Duration::from_secs(11));
                     faults.fetch_add(1, Ordering::Relaxed);
                     tokio::task::yield_now().await;

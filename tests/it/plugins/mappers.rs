@@ -12,7 +12,7 @@ use super::components::{Log, account_roles, application, hostile_mapper, input, 
 use crate::harness::{Parsed, Text};
 
 /// What the hostile mapper with these settings gets, beside a plugin of another application that goes on unharmed.
-async fn attack(config: Value, limits: Limits) -> (MapFailure, Log) {
+async fn run_hostile(config: Value, limits: Limits) -> (MapFailure, Log) {
     let (ours, victim) = (application(1), application(2));
     let hostile = PluginSpec {
         limits,
@@ -79,7 +79,7 @@ async fn a_plugin_serves_only_its_applications() {
 
 #[tokio::test]
 async fn an_endless_loop_runs_out_of_fuel() {
-    let (failure, _) = attack(
+    let (failure, _) = run_hostile(
         json!({ "behaviour": "loop" }),
         Limits {
             fuel: 1_000_000,
@@ -98,13 +98,13 @@ async fn an_endless_loop_meets_its_deadline() {
         deadline,
         ..Limits::default()
     };
-    let (failure, _) = attack(json!({ "behaviour": "loop" }), limits).await;
+    let (failure, _) = run_hostile(json!({ "behaviour": "loop" }), limits).await;
     assert_eq!(fault(failure), Fault::Deadline(deadline));
 }
 
 #[tokio::test]
 async fn endless_recursion_overflows_the_stack() {
-    let (failure, _) = attack(json!({ "behaviour": "recurse" }), Limits::default()).await;
+    let (failure, _) = run_hostile(json!({ "behaviour": "recurse" }), Limits::default()).await;
     assert_eq!(fault(failure), Fault::Stack);
 }
 
@@ -114,13 +114,13 @@ async fn memory_growth_stops_at_the_limit() {
         memory_bytes: 8 << 20,
         ..Limits::default()
     };
-    let (failure, _) = attack(json!({ "behaviour": "memory" }), limits).await;
+    let (failure, _) = run_hostile(json!({ "behaviour": "memory" }), limits).await;
     assert_eq!(fault(failure), Fault::Memory(8 << 20));
 }
 
 #[tokio::test]
 async fn oversized_output_is_rejected() {
-    let (failure, _) = attack(
+    let (failure, _) = run_hostile(
         json!({ "behaviour": "output", "claim": "note" }),
         Limits::default(),
     )
@@ -137,7 +137,7 @@ async fn oversized_output_is_rejected() {
 
 #[tokio::test]
 async fn a_panic_is_a_trap_with_its_message() {
-    let (failure, log) = attack(json!({ "behaviour": "panic" }), Limits::default()).await;
+    let (failure, log) = run_hostile(json!({ "behaviour": "panic" }), Limits::default()).await;
     let fault = fault(failure).to_string();
     assert!(
         fault.contains("trapped") && fault.contains("the hostile plugin panics"),
@@ -152,7 +152,7 @@ async fn a_panic_is_a_trap_with_its_message() {
 
 #[tokio::test]
 async fn an_invalid_json_value_is_a_fault() {
-    let (failure, _) = attack(
+    let (failure, _) = run_hostile(
         json!({ "behaviour": "set", "claim": "note", "value": "{oops" }),
         Limits::default(),
     )
@@ -176,10 +176,10 @@ async fn deeply_nested_json_is_a_fault() {
         ("1e999999".to_owned(), "number out of range"),
     ] {
         let config = json!({ "behaviour": "set", "claim": "note", "value": value });
-        let (failure, _) = attack(config, Limits::default()).await;
+        let (failure, _) = run_hostile(config, Limits::default()).await;
         let fault = fault(failure);
         assert!(
-            matches!(&fault, Fault::NotJson { name, why: said } if name == "note" && said.contains(why)),
+            matches!(&fault, Fault::NotJson { name, why: message } if name == "note" && message.contains(why)),
             "{fault}"
         );
     }
@@ -187,7 +187,7 @@ async fn deeply_nested_json_is_a_fault() {
 
 #[tokio::test]
 async fn a_plugin_that_reads_the_clock_learns_no_time() {
-    let (failure, _) = attack(
+    let (failure, _) = run_hostile(
         json!({ "behaviour": "clock", "claim": "note" }),
         Limits::default(),
     )
@@ -211,7 +211,7 @@ async fn a_protected_claim_is_a_fault_with_its_name_in_the_log() {
         ("remove", "iss"),
     ] {
         let config = json!({ "behaviour": behaviour, "claim": claim, "value": "\"forged\"" });
-        let (failure, log) = attack(config, Limits::default()).await;
+        let (failure, log) = run_hostile(config, Limits::default()).await;
         assert_eq!(fault(failure), Fault::Protected(claim.to_owned()));
         assert!(
             log.has(&["WARN", "plugin=\"hostile\"", "protected", claim]),
@@ -226,7 +226,7 @@ async fn an_ungranted_claim_is_a_fault_with_its_name_in_the_log() {
     // The last one is the claim of another plugin.
     for (behaviour, claim) in [("set", "salary"), ("remove", "name"), ("set", "account")] {
         let config = json!({ "behaviour": behaviour, "claim": claim, "value": "1" });
-        let (failure, log) = attack(config, Limits::default()).await;
+        let (failure, log) = run_hostile(config, Limits::default()).await;
         assert_eq!(fault(failure), Fault::NotGranted(claim.to_owned()));
         assert!(
             log.has(&["WARN", "plugin=\"hostile\"", "not granted", claim]),

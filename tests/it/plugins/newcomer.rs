@@ -6,23 +6,23 @@ use std::process::Output;
 use std::time::Duration;
 
 use assent_tests::harness::{
-    Ada, Browser, HostOptions, Parsed, TestHost, Text, base64url, binary, parse_json, plugins,
-    read_bytes, read_file, temp_folder, write_file,
+    Browser, Parsed, TestHost, TestUser, Text, base64url, binary, parse_json, plugins, read_bytes,
+    read_file, temp_folder, write_file,
 };
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
-use crate::channels::{known_as, moved_on};
+use crate::channels::{add_external_authenticator, next_page};
 
 /// The author of a first plugin, with a project in a folder of its own.
-pub(super) struct Newcomer {
+pub(super) struct PluginAuthor {
     folder: PathBuf,
     name: &'static str,
 }
 
-impl Newcomer {
+impl PluginAuthor {
     /// Creates the project in another folder, and moves it: nothing in it depends on its first folder.
     pub(super) async fn with_project(name: &'static str, options: &[&str]) -> Self {
         // The same folder each time, so that the new build output replaces the old one.
@@ -37,16 +37,16 @@ impl Newcomer {
         }
         std::fs::create_dir_all(&newcomer.folder).expect("a folder");
         let elsewhere = temp_folder();
-        let made = elsewhere.path().join(name);
+        let created = elsewhere.path().join(name);
         newcomer
-            .tool(&[&["new", made.text()], options].concat())
+            .tool(&[&["new", created.text()], options].concat())
             .await;
         let checkout = Path::new(env!("CARGO_MANIFEST_DIR"))
             .parent()
             .expect("the checkout")
             .text();
         for place in [checkout, elsewhere.path().text()] {
-            let grep = ["-r", "--fixed-strings", place, made.text()];
+            let grep = ["-r", "--fixed-strings", place, created.text()];
             let found = newcomer
                 .run(Path::new("grep"), &newcomer.folder, &grep)
                 .await;
@@ -57,7 +57,7 @@ impl Newcomer {
             );
         }
         let moved = newcomer
-            .run(Path::new("mv"), &newcomer.folder, &[made.text(), name])
+            .run(Path::new("mv"), &newcomer.folder, &[created.text(), name])
             .await;
         succeeded(&moved);
         newcomer
@@ -152,10 +152,10 @@ impl Newcomer {
             )
             .await;
         assert_eq!(failed.status.code(), Some(1), "{}", text(&failed.stdout));
-        let said = text(&failed.stdout);
+        let message = text(&failed.stdout);
         assert!(
-            said.contains("by-role.json (the first role that has a department counts):\n    - set department = \"Press\"\n    + set department = \"PRESS\""),
-            "{said}"
+            message.contains("by-role.json (the first role that has a department counts):\n    - set department = \"Press\"\n    + set department = \"PRESS\""),
+            "{message}"
         );
         let error = text(&failed.stderr);
         assert!(
@@ -201,12 +201,12 @@ impl Newcomer {
     /// What was packed can be looked at and tried out, and is not replaced unless it is said.
     async fn packed(&self, packed: &Path) {
         let folder = packed.text();
-        let said = self.tool(&["check", folder]).await;
-        assert!(said.contains("plugin.toml says the same"), "{said}");
-        let said = self
+        let message = self.tool(&["check", folder]).await;
+        assert!(message.contains("plugin.toml says the same"), "{message}");
+        let message = self
             .tool(&["test", folder, "--fixture", "newcomer/fixtures"])
             .await;
-        assert!(said.ends_with("4 fixtures hold\n"), "{said}");
+        assert!(message.ends_with("4 fixtures hold\n"), "{message}");
 
         let file = packed.join("newcomer.wasm");
         let component = read_bytes(&file);
@@ -299,7 +299,7 @@ pub(super) fn succeeded(output: &Output) {
 }
 
 /// The claim `department` of a fresh ID token.
-async fn department(host: &TestHost, ada: &Ada) -> Value {
+async fn department(host: &TestHost, ada: &TestUser) -> Value {
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
@@ -314,7 +314,7 @@ async fn department(host: &TestHost, ada: &Ada) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn from_nothing_to_a_claim_in_an_id_token_in_rust() {
-    let newcomer = Newcomer::with_project("newcomer", &[]).await;
+    let newcomer = PluginAuthor::with_project("newcomer", &[]).await;
     let native = newcomer
         .run(Path::new("cargo"), &newcomer.project(), &["test"])
         .await;
@@ -331,7 +331,7 @@ async fn from_nothing_to_a_claim_in_an_id_token_in_rust() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn from_nothing_to_a_claim_in_an_id_token_in_typescript() {
-    let newcomer = Newcomer::with_project("newcomer", &["--language", "typescript"]).await;
+    let newcomer = PluginAuthor::with_project("newcomer", &["--language", "typescript"]).await;
     // The compiler's advice would be to change its options.
     newcomer.edit(
         "src/plugin.ts",
@@ -346,14 +346,14 @@ async fn from_nothing_to_a_claim_in_an_id_token_in_typescript() {
         )
         .await;
     assert!(!failed.status.success());
-    let said = text(&failed.stderr);
+    let message = text(&failed.stderr);
     assert!(
-        said.contains(
+        message.contains(
             "Cannot find name 'console': a plugin has no console; write to the operator's log"
         ),
-        "{said}"
+        "{message}"
     );
-    assert!(!said.contains("'lib' compiler option"), "{said}");
+    assert!(!message.contains("'lib' compiler option"), "{message}");
     newcomer.edit(
         "src/plugin.ts",
         "    console.log(input.now);\n",
@@ -376,7 +376,7 @@ async fn from_nothing_to_a_claim_in_an_id_token_in_typescript() {
 }
 
 /// A sign-in that the template's stub approves, with the changes of the settings in docs/plugin-channels.md.
-async fn approved_by_the_stub(newcomer: &Newcomer, settings: &str) {
+async fn approved_by_the_stub(newcomer: &PluginAuthor, settings: &str) {
     let mut stub = newcomer.command(Path::new("python3"), &newcomer.project(), &["stub.py", "0"]);
     let mut stub = stub
         .stdout(std::process::Stdio::piped())
@@ -397,14 +397,10 @@ async fn approved_by_the_stub(newcomer: &Newcomer, settings: &str) {
             "https://api.vendor.example",
             &format!("http://localhost:{port}"),
         );
-    let host = TestHost::start_with(HostOptions {
-        plugins: &plugins(&settings),
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&plugins(&settings)).await;
     let ada = host.ada().await;
-    known_as(&host, &ada, "moved-vendor", "ada@vendor").await;
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    add_external_authenticator(&host, &ada, "moved-vendor", "ada@vendor").await;
+    let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let question = lines.next_line().await.expect("text").expect("a question");
     assert!(
         question.starts_with("ada@vendor: ada signs in to Books & <Co>, "),
@@ -417,7 +413,7 @@ async fn approved_by_the_stub(newcomer: &Newcomer, settings: &str) {
     );
     // The server asks the stub again after a time of its own clock.
     let page = tokio::select! {
-        page = moved_on(&waiting) => page,
+        page = next_page(&waiting) => page,
         () = host.keep_time() => unreachable!("the clock goes on"),
     };
     assert!(!page.parameter("code").is_empty());
@@ -425,7 +421,8 @@ async fn approved_by_the_stub(newcomer: &Newcomer, settings: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_approval_channel_builds_from_its_template() {
-    let newcomer = Newcomer::with_project("moved-channel", &["--role", "approval-channel"]).await;
+    let newcomer =
+        PluginAuthor::with_project("moved-channel", &["--role", "approval-channel"]).await;
     succeeded(
         &newcomer
             .run(Path::new("cargo"), &newcomer.project(), &["test"])
@@ -442,7 +439,7 @@ async fn an_approval_channel_builds_from_its_template() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_prompt_of_the_delegated_template_contains_the_letters() {
     let newcomer =
-        Newcomer::with_project("moved-vendor", &["--role", "delegated-approval-channel"]).await;
+        PluginAuthor::with_project("moved-vendor", &["--role", "delegated-approval-channel"]).await;
     assert!(
         newcomer
             .tool(&["test", "moved-vendor"])
@@ -483,7 +480,7 @@ async fn the_prompt_of_the_delegated_template_contains_the_letters() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_declares_its_grants_once() {
-    let newcomer = Newcomer::with_project("stated-once", &[]).await;
+    let newcomer = PluginAuthor::with_project("stated-once", &[]).await;
     let manifest = newcomer.project().join("plugin.toml");
     assert!(!manifest.exists(), "it is generated");
     newcomer.tool(&["build", "stated-once"]).await;

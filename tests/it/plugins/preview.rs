@@ -10,7 +10,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::explain::claims_of;
-use crate::saml::party::{Party, Response};
+use crate::saml::service_provider::{Response, TestServiceProvider};
 
 async fn preview(host: &TestHost, application: &str, account: &Value) -> Value {
     let path = format!(
@@ -53,19 +53,19 @@ async fn an_id_token_has_the_claims_of_its_preview_and_no_others() {
         ];
         let code = ada.sign_in_with(&Browser::new(&host.base), &request).await;
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-        let told = claims_of(tokens["id_token"].text());
+        let returned = claims_of(tokens["id_token"].text());
         for name in ["iss", "aud"] {
-            assert_eq!(told[name], shown_token[name], "{name}");
+            assert_eq!(returned[name], shown_token[name], "{name}");
         }
         assert_eq!(shown_token["iss"], host.issuer());
         for (name, value) in shown[0]["claims"].members() {
-            assert_eq!(&told[name], value, "{name}");
+            assert_eq!(&returned[name], value, "{name}");
         }
         let known =
             &names(&shown[0]["claims"]) | &BTreeSet::from(["iss".to_owned(), "aud".to_owned()]);
         let at_sign_in = texts(&shown_token["at_sign_in"]);
         assert!(known.is_disjoint(&at_sign_in), "{shown}");
-        assert_eq!(names(&told), &known | &at_sign_in, "slim: {slim}");
+        assert_eq!(names(&returned), &known | &at_sign_in, "slim: {slim}");
         // A request without a nonce brings none; all else is there.
         let code = ada
             .sign_in_with(
@@ -76,7 +76,7 @@ async fn an_id_token_has_the_claims_of_its_preview_and_no_others() {
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
         let without = claims_of(tokens["id_token"].text());
         assert_eq!(
-            &names(&told) - &names(&without),
+            &names(&returned) - &names(&without),
             BTreeSet::from(["nonce".to_owned()])
         );
     }
@@ -95,16 +95,20 @@ async fn the_preview_of_a_service_provider_has_the_name_id_of_its_assertion() {
         let entity = format!("https://{source}.{format}.example");
         let changes =
             json!({"name_id_format": format, "name_id_source": source, "entity_id": entity});
-        let party = Party::register(&host, changes).await;
+        let service_provider = TestServiceProvider::register(&host, changes).await;
         let ada = host
-            .person(
+            .user_with_account(
                 &format!("ada-{source}-{format}").to_lowercase(),
-                party.application(),
+                service_provider.application(),
             )
             .await;
-        let shown = preview(&host, &party.id, &ada.account).await;
-        let page = party
-            .sign_in(&ada, &Browser::new(&host.base), &party.request(&host))
+        let shown = preview(&host, &service_provider.id, &ada.account).await;
+        let page = service_provider
+            .sign_in(
+                &ada,
+                &Browser::new(&host.base),
+                &service_provider.request(&host),
+            )
             .await;
         let response = Response::of(&page);
         let name = &shown[0]["name_id"];
@@ -133,13 +137,15 @@ async fn the_preview_of_a_service_provider_has_the_name_id_of_its_assertion() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_preview_explains_a_missing_name_id_and_the_remedy() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
     let nameless = host
         .admin_ok(Method::POST, "/users", json!({"name": "nameless"}))
         .await;
     host.authenticator(&nameless).await;
-    let account = host.account(&nameless, &party.application()).await;
-    let shown = preview(&host, &party.id, &account).await[0].clone();
+    let account = host
+        .account(&nameless, &service_provider.application())
+        .await;
+    let shown = preview(&host, &service_provider.id, &account).await[0].clone();
     let stopped = &shown["stopped"];
     assert_eq!(
         (&stopped["plugin"], &stopped["outcome"]),
@@ -158,14 +164,14 @@ async fn a_preview_explains_a_missing_name_id_and_the_remedy() {
         "{shown}"
     );
 
-    let path = format!("/applications/{}", party.id);
+    let path = format!("/applications/{}", service_provider.id);
     host.admin_ok(
         Method::PATCH,
         &path,
         json!({"name_id_source": "account_name"}),
     )
     .await;
-    let shown = preview(&host, &party.id, &account).await[0].clone();
+    let shown = preview(&host, &service_provider.id, &account).await[0].clone();
     assert!(
         shown.get("stopped").is_none() && shown["name_id"]["value"] == account["name"],
         "{shown}"
@@ -176,15 +182,17 @@ async fn a_preview_explains_a_missing_name_id_and_the_remedy() {
 async fn a_preview_names_the_blocking_lifecycle_state() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let party = Party::register(&host, json!({})).await;
-    let there = host.account(&ada.user, &party.application()).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let there = host
+        .account(&ada.user, &service_provider.application())
+        .await;
     let newcomer = host
         .admin_ok(Method::POST, "/users", json!({"name": "newcomer"}))
         .await;
     let invited = host.account(&newcomer, &ada.application).await;
     let both = async || {
         let oidc = preview(&host, &ada.application.id, &ada.account).await;
-        let saml = preview(&host, &party.id, &there).await;
+        let saml = preview(&host, &service_provider.id, &there).await;
         [
             oidc[0].clone(),
             oidc[1].clone(),

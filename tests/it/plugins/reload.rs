@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use assent_tests::harness::{
-    Ada, Application, Body, Browser, HostOptions, Log, Parsed, Respond, TestHost, Text, base64url,
+    Application, Body, Browser, Log, Parsed, Respond, TestHost, TestUser, Text, base64url,
     component, http_client, parse_json, read_file, write_file,
 };
 use reqwest::{Method, StatusCode};
@@ -34,7 +34,7 @@ async fn reload(host: &TestHost) -> (StatusCode, Value) {
 }
 
 /// What the `account` claim of a fresh ID token says.
-async fn account(host: &TestHost, ada: &Ada) -> Option<Value> {
+async fn account(host: &TestHost, ada: &TestUser) -> Option<Value> {
     let application: &Application = &ada.application;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (status, tokens) = application.exchange(&host.base, &code, &[]).await;
@@ -49,11 +49,7 @@ async fn account(host: &TestHost, ada: &Ada) -> Option<Value> {
 }
 
 async fn start() -> TestHost {
-    TestHost::start_with(HostOptions {
-        plugins: &account_roles(""),
-        ..HostOptions::default()
-    })
-    .await
+    TestHost::start_with_plugins(&account_roles("")).await
 }
 
 /// Compiling may take longer than an answer may.
@@ -113,11 +109,11 @@ async fn reloaded_settings_apply_at_once() {
 async fn a_reload_can_be_rolled_back() {
     let host = start().await;
     let ada = host.ada().await;
-    let told = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
+    let returned = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
     assert_eq!(
-        (&told["previous"], &told["changed_on_disk"]),
+        (&returned["previous"], &returned["changed_on_disk"]),
         (&Value::Null, &json!(false)),
-        "{told}"
+        "{returned}"
     );
     let roll_back = async || {
         host.admin(Method::POST, "/plugins/rollback", Value::Null)
@@ -126,13 +122,13 @@ async fn a_reload_can_be_rolled_back() {
     assert_eq!(roll_back().await.0, StatusCode::CONFLICT);
 
     set_plugins(&host, &account_roles("config = { include = [] }"));
-    let told = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
-    assert_eq!(told["changed_on_disk"], true, "{told}");
-    let (_, told) = reload(&host).await;
-    assert_eq!(told["changed_on_disk"], false, "{told}");
+    let returned = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
+    assert_eq!(returned["changed_on_disk"], true, "{returned}");
+    let (_, returned) = reload(&host).await;
+    assert_eq!(returned["changed_on_disk"], false, "{returned}");
     assert_eq!(
-        told["previous"]["plugins"][0]["plugin"], "account-roles",
-        "{told}"
+        returned["previous"]["plugins"][0]["plugin"], "account-roles",
+        "{returned}"
     );
     assert!(
         account(&host, &ada)
@@ -142,11 +138,11 @@ async fn a_reload_can_be_rolled_back() {
             .is_none()
     );
 
-    let (status, told) = roll_back().await;
+    let (status, returned) = roll_back().await;
     assert_eq!(
-        (status, &told["changed_on_disk"]),
+        (status, &returned["changed_on_disk"]),
         (StatusCode::OK, &json!(true)),
-        "{told}"
+        "{returned}"
     );
     assert!(
         account(&host, &ada)
@@ -368,14 +364,14 @@ async fn a_plugin_fault_has_a_reference_that_is_in_the_log() {
             (StatusCode::INTERNAL_SERVER_ERROR, &json!("server_error")),
             "{what}"
         );
-        let said = answer["error_description"].text();
+        let message = answer["error_description"].text();
         assert!(
-            said.starts_with("a plugin of the identity provider failed")
-                && !said.contains("try again"),
-            "{said}"
+            message.starts_with("a plugin of the identity provider failed")
+                && !message.contains("try again"),
+            "{message}"
         );
-        let reference = said.split_whitespace().last().expect("a reference");
-        assert_eq!(reference.len(), 8, "{said}");
+        let reference = message.split_whitespace().last().expect("a reference");
+        assert_eq!(reference.len(), 8, "{message}");
         let named = [reference, "plugin `hostile`", "the hostile plugin panics"];
         assert!(log.has(&named), "{what}: {reference}: {:?}", log.lines());
     }

@@ -34,8 +34,8 @@ fn error(arguments: &[&str]) -> String {
         "{}",
         String::from_utf8_lossy(&output.stdout)
     );
-    let said = utf8(output.stderr);
-    said.lines().last().expect("a line").to_owned()
+    let message = utf8(output.stderr);
+    message.lines().last().expect("a line").to_owned()
 }
 
 fn path(file: &Path) -> &str {
@@ -63,19 +63,19 @@ fn hostile(fixture: &Value) -> (String, bool) {
 
 #[test]
 fn a_component_is_shown_with_its_imports() {
-    let said = printed(&["check", path(&component("account-roles"))]);
+    let message = printed(&["check", path(&component("account-roles"))]);
     for words in [
         "role        claim-mapper",
         "assent:claims@1.0.0",
         "imports     assent:host/log@1.0.0",
         "writes      account",
     ] {
-        assert!(said.contains(words), "{said}");
+        assert!(message.contains(words), "{message}");
     }
-    let said = printed(&["check", path(&component("web-push"))]);
+    let message = printed(&["check", path(&component("web-push"))]);
     assert!(
-        said.contains("role        approval-channel") && said.contains("hosts       *"),
-        "{said}"
+        message.contains("role        approval-channel") && message.contains("hosts       *"),
+        "{message}"
     );
 }
 
@@ -134,10 +134,10 @@ fn a_package_must_match_its_digest() {
             .contains("is packed already; give the folder of the plugin's project")
     );
     packed(&"0".repeat(64));
-    let said = error(&["check", path(folder.path())]);
+    let message = error(&["check", path(folder.path())]);
     assert!(
-        said.contains("`sha256` is `0000") && said.contains(&digest),
-        "{said}"
+        message.contains("`sha256` is `0000") && message.contains(&digest),
+        "{message}"
     );
 }
 
@@ -188,18 +188,21 @@ fn fixtures_are_validated_like_in_the_instance() {
         json!({ "config": { "behaviour": "memory" }, "expect": { "fault": "bytes of memory" } });
     assert!(hostile(&greedy).1);
     let wrong = json!({ "config": { "behaviour": "memory" }, "expect": { "edits": [] } });
-    let (said, holds) = hostile(&wrong);
+    let (message, holds) = hostile(&wrong);
     assert!(
-        !holds && said.contains("- no edits\n    + fault: asked for more than"),
-        "{said}"
+        !holds && message.contains("- no edits\n    + fault: asked for more than"),
+        "{message}"
     );
 }
 
 #[test]
 fn plugin_logs_have_no_colours_in_a_pipe() {
     let output = tested(&json!({ "config": { "behaviour": "log" }, "expect": { "edits": [] } }));
-    let said = utf8(output.stderr);
-    assert!(said.contains("INFO") && !said.contains('\u{1b}'), "{said}");
+    let message = utf8(output.stderr);
+    assert!(
+        message.contains("INFO") && !message.contains('\u{1b}'),
+        "{message}"
+    );
 }
 
 #[test]
@@ -218,7 +221,7 @@ fn a_call_is_measured() {
     });
     write_file(&fixture, case.to_string());
     let component = component("account-roles");
-    let said = printed(&[
+    let message = printed(&[
         "bench",
         path(&component),
         "--fixture",
@@ -227,8 +230,8 @@ fn a_call_is_measured() {
         "50",
     ]);
     assert!(
-        said.starts_with("50 calls with ") && said.contains("each in a fresh instance"),
-        "{said}"
+        message.starts_with("50 calls with ") && message.contains("each in a fresh instance"),
+        "{message}"
     );
     for (measure, meaning) in [
         ("time ", "its answer"),
@@ -236,7 +239,7 @@ fn a_call_is_measured() {
         ("fuel ", "units of work"),
         ("memory ", "in the end"),
     ] {
-        let line = said
+        let line = message
             .lines()
             .find(|line| line.starts_with(measure))
             .expect("a line for each measure");
@@ -247,6 +250,6 @@ fn a_call_is_measured() {
         );
     }
     write_file(&fixture, json!({ "expect": { "edits": [] } }).to_string());
-    let said = error(&["bench", path(&component), "--fixture", path(&fixture)]);
-    assert!(said.contains("+ set account"), "{said}");
+    let message = error(&["bench", path(&component), "--fixture", path(&fixture)]);
+    assert!(message.contains("+ set account"), "{message}");
 }

@@ -5,22 +5,18 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::signed_in;
-use crate::harness::{Browser, Database, HostOptions, TestHost, id};
+use crate::harness::{Browser, Database, TestHost, id};
 
 #[both_databases]
 async fn recent_activity_is_listed_in_plain_words(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     host.advance(60);
     let browser = Browser::new(&host.base);
     for _ in 0..2 {
-        let waiting = ada.ask(&browser, &[]).await;
-        let requests = ada.phone.pending_requests(5).await;
-        ada.phone.deny(&requests[0]).await;
+        let waiting = ada.begin_sign_in(&browser, &[]).await;
+        let requests = ada.device.pending_requests(5).await;
+        ada.device.deny(&requests[0]).await;
         assert_eq!(browser.get(&waiting.url).await.outcome(), "denied");
     }
     host.advance(3600);
@@ -62,7 +58,9 @@ async fn recent_activity_is_listed_in_plain_words(database: Database) {
 async fn recent_activity_hides_the_places_of_others() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let eve = host.person("mallory", ada.application.clone()).await;
+    let eve = host
+        .user_with_account("mallory", ada.application.clone())
+        .await;
     let browser = signed_in(&host, &ada).await;
     signed_in(&host, &eve).await;
     let path = format!("/users/{}", id(&ada.user));
@@ -90,7 +88,7 @@ async fn recent_activity_hides_the_places_of_others() {
         page.body
     );
     assert!(
-        !page.body.contains(&ada.phone.device().to_string()),
+        !page.body.contains(&ada.device.device().to_string()),
         "ids say nothing to people"
     );
 }
@@ -100,7 +98,7 @@ async fn recent_activity_is_paged() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = signed_in(&host, &ada).await;
-    let rename = format!("/devices/{}/name", ada.phone.device());
+    let rename = format!("/devices/{}/name", ada.device.device());
     let devices = browser.get("/devices").await;
     for number in 0..70 {
         host.advance(1);

@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{signed_in, through_login};
-use crate::harness::{Application, Browser, Database, HostOptions, TestHost, Text, id};
+use crate::harness::{Application, Browser, Database, TestHost, Text, id};
 
 async fn patch(host: &TestHost, application: &Application, change: Value) -> (StatusCode, Value) {
     host.admin(
@@ -18,11 +18,7 @@ async fn patch(host: &TestHost, application: &Application, change: Value) -> (St
 
 #[both_databases]
 async fn a_user_sees_only_their_applications(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let pocket = host.native_application().await;
     let browser = signed_in(&host, &ada).await;
@@ -87,11 +83,13 @@ async fn an_application_opens_at_its_initiate_login_uri() {
 
     // Who has no account there, or isn't signed in, goes nowhere.
     let eve = host.user("eve").await;
-    let phone = host.authenticator(&eve).await;
-    let eve = crate::harness::Ada {
+    let device = host.authenticator(&eve).await;
+    let eve = crate::harness::TestUser {
         user: eve,
-        phone,
-        ..host.person("zoe", host.web_application().await).await
+        device,
+        ..host
+            .user_with_account("zoe", host.web_application().await)
+            .await
     };
     let strangers = signed_in(&host, &eve).await;
     let refused = strangers.get(&start).await;

@@ -10,15 +10,13 @@ use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{signed_in, through_login, told};
-use crate::harness::{
-    Ada, Browser, Database, Device, HostOptions, Page, Parsed, TestHost, Text, id,
-};
+use super::{returned, signed_in, through_login};
+use crate::harness::{Browser, Database, Device, Page, Parsed, TestHost, TestUser, Text, id};
 use crate::life::{entries, events};
 use crate::oidc::token::userinfo;
 
 /// Another phone of a person's, which goes by this name.
-async fn another(host: &TestHost, ada: &Ada, name: &str) -> Device {
+async fn another(host: &TestHost, ada: &TestUser, name: &str) -> Device {
     // Of what is made at one moment the order is chance.
     host.advance(1);
     let path = format!("/users/{}/enrolments", id(&ada.user));
@@ -26,17 +24,13 @@ async fn another(host: &TestHost, ada: &Ada, name: &str) -> Device {
     Device::enrol(enrolment["link"].text(), name).await
 }
 
-fn question(phone: &Device) -> String {
-    format!("/devices/{}/revoke", phone.device())
+fn question(device: &Device) -> String {
+    format!("/devices/{}/revoke", device.device())
 }
 
 #[both_databases]
 async fn a_user_lists_and_renames_devices(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     another(&host, &ada, "<img src=x onerror=alert(1)>").await;
     let browser = signed_in(&host, &ada).await;
@@ -62,7 +56,7 @@ async fn a_user_lists_and_renames_devices(database: Database) {
     );
     assert_eq!(page.body.matches("<time ").count(), 3);
 
-    let rename = format!("/devices/{}/name", ada.phone.device());
+    let rename = format!("/devices/{}/name", ada.device.device());
     for bad in ["", "   ", "a\u{7}b", "a\u{202e}b", &"n".repeat(81)] {
         let refused = page.submit(&rename, &[("name", bad)]).await;
         assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{bad:?}");
@@ -76,7 +70,7 @@ async fn a_user_lists_and_renames_devices(database: Database) {
         .await
         .followed()
         .await;
-    assert_eq!(told(&renamed), Some("The device has its new name."));
+    assert_eq!(returned(&renamed), Some("The device has its new name."));
     assert!(
         renamed
             .body
@@ -84,27 +78,26 @@ async fn a_user_lists_and_renames_devices(database: Database) {
         "{}",
         renamed.body
     );
-    let noted = entries(
+    let audited = entries(
         &host,
         &format!("user={}&event=device.renamed", id(&ada.user)),
     )
     .await;
-    assert_eq!(noted.len(), 1, "{database:?}: a refused name is no event");
+    assert_eq!(audited.len(), 1, "{database:?}: a refused name is no event");
     assert_eq!(
-        noted[0]["actor"],
+        audited[0]["actor"],
         json!({"kind": "user", "id": id(&ada.user), "name": "ada"})
     );
-    assert_eq!(noted[0]["detail"]["device"], ada.phone.device().to_string());
-    assert_eq!(noted[0]["personal"]["new_name"], "Pocket & <co>");
+    assert_eq!(
+        audited[0]["detail"]["device"],
+        ada.device.device().to_string()
+    );
+    assert_eq!(audited[0]["personal"]["new_name"], "Pocket & <co>");
 }
 
 #[both_databases]
 async fn revoking_a_device_ends_its_sessions(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let lost = host.ada().await;
     // A thief's browser, signed in by the lost phone; its application has a token.
     let thief = Browser::new(&host.base);
@@ -112,32 +105,32 @@ async fn revoking_a_device_ends_its_sessions(database: Database) {
     let (_, tokens) = lost.application.exchange(&host.base, &code, &[]).await;
     let token = tokens["access_token"].text().to_owned();
 
-    let phone = another(&host, &lost, "New phone").await;
-    let ada = Ada {
-        phone,
+    let device = another(&host, &lost, "New phone").await;
+    let ada = TestUser {
+        device,
         user: lost.user.clone(),
         application: lost.application.clone(),
         account: lost.account.clone(),
     };
     let browser = signed_in(&host, &ada).await;
-    let asked = browser.get(&question(&lost.phone)).await;
+    let requested = browser.get(&question(&lost.device)).await;
     assert!(
-        asked.body.contains("Remove <bdi>Test phone</bdi>?")
-            && !asked.body.contains("your last device")
+        requested.body.contains("Remove <bdi>Test phone</bdi>?")
+            && !requested.body.contains("your last device")
     );
     // The thief asks for more, at this moment.
-    let waiting = lost.ask(&Browser::new(&host.base), &[]).await;
-    assert_eq!(lost.phone.pending_requests(5).await.len(), 1);
-    let done = asked
-        .submit(&question(&lost.phone), &[])
+    let waiting = lost.begin_sign_in(&Browser::new(&host.base), &[]).await;
+    assert_eq!(lost.device.pending_requests(5).await.len(), 1);
+    let done = requested
+        .submit(&question(&lost.device), &[])
         .await
         .followed()
         .await;
     assert_eq!(done.path(), "/devices");
-    let said = told(&done).expect("told");
+    let message = returned(&done).expect("told");
     assert!(
-        said.starts_with("The device is removed, and the browsers that it signed in"),
-        "{said}"
+        message.starts_with("The device is removed, and the browsers that it signed in"),
+        "{message}"
     );
     assert!(
         !done.body.contains("Test phone") && done.body.contains("New phone"),
@@ -146,11 +139,11 @@ async fn revoking_a_device_ends_its_sessions(database: Database) {
     );
 
     assert!(
-        lost.phone.waiting(0).await.is_err(),
+        lost.device.waiting(0).await.is_err(),
         "{database:?}: it is nobody's any more"
     );
     assert!(
-        ada.phone.pending_requests(0).await.is_empty(),
+        ada.device.pending_requests(0).await.is_empty(),
         "the open request is over"
     );
     assert_eq!(
@@ -171,18 +164,18 @@ async fn revoking_a_device_ends_its_sessions(database: Database) {
         browser.get("/").await.body.contains("Hello,"),
         "{database:?}: what the other phone began goes on"
     );
-    let noted = entries(
+    let audited = entries(
         &host,
         &format!("user={}&event=device.revoked", id(&ada.user)),
     )
     .await;
     assert_eq!(
-        (noted.len(), &noted[0]["detail"]["sessions"]),
+        (audited.len(), &audited[0]["detail"]["sessions"]),
         (1, &json!(1))
     );
-    assert_eq!(noted[0]["actor"]["kind"], "user");
+    assert_eq!(audited[0]["actor"]["kind"], "user");
     assert_eq!(
-        browser.get(&question(&lost.phone)).await.status,
+        browser.get(&question(&lost.device)).await.status,
         StatusCode::NOT_FOUND,
         "once is enough"
     );
@@ -193,13 +186,13 @@ async fn revoking_the_last_device_warns_and_ends_the_session() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = signed_in(&host, &ada).await;
-    let asked = browser.get(&question(&ada.phone)).await;
+    let requested = browser.get(&question(&ada.device)).await;
     assert!(
-        asked.body.contains("This is your last device."),
+        requested.body.contains("This is your last device."),
         "{}",
-        asked.body
+        requested.body
     );
-    let ended = asked.submit(&question(&ada.phone), &[]).await;
+    let ended = requested.submit(&question(&ada.device), &[]).await;
     assert_eq!(ended.location().path(), "/session/ended");
     assert!(
         ended.headers["set-cookie"]
@@ -236,10 +229,14 @@ async fn revocation_requires_a_sign_in_of_the_last_ten_minutes() {
     let device = browser.get("/devices").await;
     let old = old_phone(&device);
     host.advance(600);
-    let asked = browser.get(&old).await;
-    assert_eq!(asked.status, StatusCode::OK, "ten minutes are still recent");
+    let requested = browser.get(&old).await;
+    assert_eq!(
+        requested.status,
+        StatusCode::OK,
+        "ten minutes are still recent"
+    );
     host.advance(1);
-    let stale = asked.submit(&old, &[]).await;
+    let stale = requested.submit(&old, &[]).await;
     assert_eq!(
         stale.location().path(),
         "/sign-in",
@@ -263,7 +260,7 @@ async fn revocation_requires_a_sign_in_of_the_last_ten_minutes() {
     );
     let done = again.submit(&old, &[]).await.followed().await;
     assert!(
-        told(&done).is_some() && !done.body.contains("Old phone"),
+        returned(&done).is_some() && !done.body.contains("Old phone"),
         "{}",
         done.body
     );
@@ -282,15 +279,11 @@ fn old_phone(devices: &Page) -> String {
 
 #[both_databases]
 async fn a_device_of_another_user_is_not_found(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
-    let eve = host.person("eve", ada.application.clone()).await;
+    let eve = host.user_with_account("eve", ada.application.clone()).await;
     let browser = signed_in(&host, &eve).await;
-    for other in [ada.phone.device().to_string(), "nonsense".to_owned()] {
+    for other in [ada.device.device().to_string(), "nonsense".to_owned()] {
         assert_eq!(
             browser
                 .get(&format!("/devices/{other}/revoke"))
@@ -300,7 +293,7 @@ async fn a_device_of_another_user_is_not_found(database: Database) {
         );
     }
     // Whatever leads there, the use cases and the statements themselves name whose device it has to be.
-    let (phone, user) = (ada.phone.device(), id(&eve.user).parsed());
+    let (device, user) = (ada.device.device(), id(&eve.user).parsed());
     let of_eve = host
         .host
         .store
@@ -308,12 +301,12 @@ async fn a_device_of_another_user_is_not_found(database: Database) {
         .await
         .expect("read")
         .expect("Eve");
-    let renaming = device::rename(&host.host, user, phone, "Stolen", &AuditContext::SERVER)
+    let renaming = device::rename(&host.host, user, device, "Stolen", &AuditContext::SERVER)
         .await
         .expect("done");
     assert_eq!(renaming, Renaming::Unknown);
     assert!(
-        portal::device(&host.host, &of_eve, phone)
+        portal::device(&host.host, &of_eve, device)
             .await
             .expect("read")
             .is_none()
@@ -323,7 +316,7 @@ async fn a_device_of_another_user_is_not_found(database: Database) {
     let renamed = store
         .rename_device_of(
             user,
-            phone,
+            device,
             "Stolen".to_owned(),
             entry(Event::DeviceRenamed),
         )
@@ -332,7 +325,7 @@ async fn a_device_of_another_user_is_not_found(database: Database) {
     let revoked = store
         .revoke_device_of(
             user,
-            phone,
+            device,
             CodesOfDevice::End,
             entry(Event::DeviceRevoked),
             now,
@@ -340,7 +333,7 @@ async fn a_device_of_another_user_is_not_found(database: Database) {
         .await;
     assert!(revoked.expect("done").is_none(), "{database:?}");
     assert!(
-        ada.phone.waiting(0).await.is_ok(),
+        ada.device.waiting(0).await.is_ok(),
         "{database:?}: Ada's phone is still hers"
     );
     assert!(
@@ -351,13 +344,13 @@ async fn a_device_of_another_user_is_not_found(database: Database) {
             .body
             .contains("<bdi>Test phone</bdi>")
     );
-    for person in [&ada, &eve] {
-        let noted = entries(&host, &format!("user={}", id(&person.user))).await;
+    for user in [&ada, &eve] {
+        let audited = entries(&host, &format!("user={}", id(&user.user))).await;
         assert!(
-            !events(&noted)
+            !events(&audited)
                 .iter()
                 .any(|event| event.starts_with("device.re")),
-            "{database:?}: {noted:?}"
+            "{database:?}: {audited:?}"
         );
     }
 }
@@ -371,21 +364,21 @@ async fn revoking_the_last_device_may_keep_its_recovery_codes() {
         let host = TestHost::start().await;
         let ada = host.ada().await;
         let browser = signed_in(&host, &ada).await;
-        let asked = browser.get(&question(&ada.phone)).await;
-        assert!(!asked.body.contains("name=\"codes\""), "there are none");
-        let made = ada
-            .phone
+        let requested = browser.get(&question(&ada.device)).await;
+        assert!(!requested.body.contains("name=\"codes\""), "there are none");
+        let created = ada
+            .device
             .call_ok(Method::POST, "/recovery-codes", None)
             .await;
-        let asked = browser.get(&question(&ada.phone)).await;
+        let requested = browser.get(&question(&ada.device)).await;
         assert!(
-            asked.body.contains("name=\"codes\" value=\"keep\">"),
+            requested.body.contains("name=\"codes\" value=\"keep\">"),
             "{}",
-            asked.body
+            requested.body
         );
-        asked.submit(&question(&ada.phone), fields).await;
+        requested.submit(&question(&ada.device), fields).await;
         let page = Browser::new(&host.base).get("/recover").await;
-        let code = made["codes"][0].text();
+        let code = created["codes"][0].text();
         let tried = page
             .submit("/recover", &[("name", "ada"), ("code", code)])
             .await;

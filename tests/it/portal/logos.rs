@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
 use super::signed_in;
-use crate::harness::{Browser, Database, HostOptions, Respond, TestHost, Text, get, http_client};
+use crate::harness::{Browser, Database, Respond, TestHost, Text, get, http_client};
 
 const PNG: &[u8] = include_bytes!("../../../host/server/assets/icons/badge-96.png");
 
@@ -34,11 +34,7 @@ async fn load(host: &TestHost, address: &str) -> (StatusCode, HeaderMap, Vec<u8>
 
 #[both_databases]
 async fn a_logo_is_set_shown_replaced_and_removed(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let application = &ada.application.id;
     let (status, view) = put(&host, application, PNG.to_vec()).await;
@@ -56,8 +52,8 @@ async fn a_logo_is_set_shown_replaced_and_removed(database: Database) {
         page.body
     );
 
-    ada.ask(&Browser::new(&host.base), &[]).await;
-    let waiting = ada.phone.call_ok(Method::GET, "/requests", None).await;
+    ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
+    let waiting = ada.device.call_ok(Method::GET, "/requests", None).await;
     assert_eq!(
         waiting["requests"][0]["application"]["logo"], address,
         "{database:?}: {waiting}"

@@ -10,7 +10,7 @@ mod sessions;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Ada, Browser, HostOptions, Page, TestHost, Text, http_client, id};
+use crate::harness::{Browser, Page, TestHost, TestUser, Text, http_client, id};
 use crate::javascript::run_with;
 
 /// The pages, but for the start page.
@@ -23,7 +23,7 @@ const PAGES: [&str; 5] = [
 ];
 
 /// Goes through the login that a redirect leads to, with the phone; where it leads then.
-async fn through_login(ada: &Ada, redirect: &Page) -> Page {
+async fn through_login(ada: &TestUser, redirect: &Page) -> Page {
     let mut login = redirect.followed().await;
     if login.status == StatusCode::SEE_OTHER {
         login = login.followed().await;
@@ -39,7 +39,7 @@ async fn through_login(ada: &Ada, redirect: &Page) -> Page {
 }
 
 /// Ada signed in by the portal alone, in a fresh browser.
-async fn signed_in(host: &TestHost, ada: &Ada) -> Browser {
+async fn signed_in(host: &TestHost, ada: &TestUser) -> Browser {
     let browser = Browser::new(&host.base);
     let page = through_login(ada, &browser.get("/profile").await).await;
     assert_eq!(
@@ -52,7 +52,7 @@ async fn signed_in(host: &TestHost, ada: &Ada) -> Browser {
 }
 
 /// What the page says that was done.
-fn told(page: &Page) -> Option<&str> {
+fn returned(page: &Page) -> Option<&str> {
     page.body
         .split_once("role=\"status\"><p>")
         .and_then(|(_, rest)| rest.split_once("</p>"))
@@ -153,7 +153,7 @@ async fn a_form_without_its_csrf_token_is_rejected() {
     let browser = signed_in(&host, &ada).await;
     let elsewhere = signed_in(&host, &ada).await;
     let devices = browser.get("/devices").await;
-    let device = ada.phone.device();
+    let device = ada.device.device();
     let rename = format!("/devices/{device}/name");
     let revoke = format!("/devices/{device}/revoke");
     let end = actions(&browser.get("/sessions").await, "/sessions/").remove(0);
@@ -201,7 +201,7 @@ async fn a_form_without_its_csrf_token_is_rejected() {
 async fn a_page_of_the_previous_user_cannot_act_for_the_current_user() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let eve = host.person("eve", ada.application.clone()).await;
+    let eve = host.user_with_account("eve", ada.application.clone()).await;
     let browser = signed_in(&host, &ada).await;
     let old = browser.get("/sessions").await;
     old.submit("/sign-out", &[]).await;
@@ -219,7 +219,7 @@ async fn confirmations_appear_only_in_the_acting_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (browser, other) = (signed_in(&host, &ada).await, signed_in(&host, &ada).await);
-    let rename = format!("/devices/{}/name", ada.phone.device());
+    let rename = format!("/devices/{}/name", ada.device.device());
     let done = browser
         .get("/devices")
         .await
@@ -227,18 +227,18 @@ async fn confirmations_appear_only_in_the_acting_browser() {
         .await
         .location();
     assert_eq!(
-        told(&browser.get(done.as_str()).await),
+        returned(&browser.get(done.as_str()).await),
         Some("The device has its new name.")
     );
     assert_eq!(
-        told(&other.get(done.as_str()).await),
+        returned(&other.get(done.as_str()).await),
         None,
         "another browser"
     );
     let forged = done.as_str().replace("renamed", "revoked");
-    assert_eq!(told(&browser.get(&forged).await), None, "another text");
+    assert_eq!(returned(&browser.get(&forged).await), None, "another text");
     assert_eq!(
-        told(&browser.get("/devices?done=renamed").await),
+        returned(&browser.get("/devices?done=renamed").await),
         None,
         "no token"
     );
@@ -250,7 +250,7 @@ async fn suspended_and_terminated_users_have_no_portal() {
     let ada = host.ada().await;
     for state in ["suspended", "terminated"] {
         let eve = host
-            .person(&format!("eve-{state}"), ada.application.clone())
+            .user_with_account(&format!("eve-{state}"), ada.application.clone())
             .await;
         let browser = signed_in(&host, &eve).await;
         let page = browser.get("/sessions").await;
@@ -304,11 +304,7 @@ async fn the_portal_is_available_in_german() {
 
 #[tokio::test]
 async fn a_user_manages_their_account_in_chromium() {
-    let host = TestHost::start_with(HostOptions {
-        settings: "allow_insecure_redirect_uris = true\n",
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings("allow_insecure_redirect_uris = true\n").await;
     let ada = host.ada().await;
     let links = format!("/users/{}/enrolments", id(&ada.user));
     let enrolment = host.admin_ok(Method::POST, &links, Value::Null).await;

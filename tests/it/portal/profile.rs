@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::signed_in;
-use crate::harness::{Browser, HostOptions, Json, TestHost, Text, component, id, plugins};
+use crate::harness::{Browser, Json, TestHost, Text, component, id, plugins};
 
 #[tokio::test]
 async fn a_user_sees_their_stored_data() {
@@ -103,12 +103,12 @@ async fn the_portal_shows_exactly_the_claims_that_an_application_receives() {
             .replace('"', "&#34;")
             .replace('<', "&#60;")
     };
-    let told = userinfo.members();
+    let returned = userinfo.members();
     assert!(
-        told.contains_key("account") && told.contains_key("email"),
-        "{told:?}"
+        returned.contains_key("account") && returned.contains_key("email"),
+        "{returned:?}"
     );
-    for (name, value) in told {
+    for (name, value) in returned {
         let shown = match value {
             Value::String(text) => escaped(text),
             Value::Bool(yes) => if *yes { "Yes" } else { "No" }.to_owned(),
@@ -120,7 +120,7 @@ async fn the_portal_shows_exactly_the_claims_that_an_application_receives() {
     }
     assert_eq!(
         page.body.matches("<dt>").count(),
-        told.len(),
+        returned.len(),
         "nothing else: {}",
         page.body
     );
@@ -131,7 +131,7 @@ async fn an_application_of_another_user_is_not_found() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let other = host.native_application().await;
-    let eve = host.person("eve", other.clone()).await;
+    let eve = host.user_with_account("eve", other.clone()).await;
     let browser = signed_in(&host, &ada).await;
     for path in [other.id.as_str(), "nonsense", id(&eve.account)] {
         let page = browser.get(&format!("/profile/{path}")).await;
@@ -155,7 +155,7 @@ async fn an_application_of_another_user_is_not_found() {
 
 #[tokio::test]
 async fn plugin_failures_and_denials_are_shown_without_internals() {
-    for (behaviour, said) in [
+    for (behaviour, message) in [
         ("deny", "does not let you in to"),
         ("panic", "can’t be made at the moment"),
     ] {
@@ -164,18 +164,14 @@ async fn plugin_failures_and_denials_are_shown_without_internals() {
              config = {{ behaviour = \"{behaviour}\", value = \"Only <b>editors</b>\" }}\n",
             component("hostile-mapper").display()
         ));
-        let host = TestHost::start_with(HostOptions {
-            plugins: &entries,
-            ..HostOptions::default()
-        })
-        .await;
+        let host = TestHost::start_with_plugins(&entries).await;
         let ada = host.ada().await;
         let browser = signed_in(&host, &ada).await;
         let page = browser
             .get(&format!("/profile/{}", ada.application.id))
             .await;
         assert_eq!(page.status, StatusCode::OK);
-        assert!(page.body.contains(said), "{behaviour}: {}", page.body);
+        assert!(page.body.contains(message), "{behaviour}: {}", page.body);
         assert!(
             !page.body.contains("secret-name")
                 && !page.body.contains("panic")

@@ -6,29 +6,29 @@ use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use super::{actions, signed_in, told};
-use crate::harness::{Ada, Browser, Database, HostOptions, Page, Parsed, TestHost, Text, id};
+use super::{actions, returned, signed_in};
+use crate::harness::{Browser, Database, Page, Parsed, TestHost, TestUser, Text, id};
 use crate::life::entries;
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
-use crate::saml::party::Party;
+use crate::saml::service_provider::TestServiceProvider;
 
 /// The forms that end one session each, the latest first.
-fn ends(page: &Page) -> Vec<String> {
+fn end_forms(page: &Page) -> Vec<String> {
     let all = actions(page, "/sessions/");
     all.into_iter()
         .filter(|action| action.ends_with("/end"))
         .collect()
 }
 
-async fn access_token(host: &TestHost, ada: &Ada, browser: &Browser) -> String {
+async fn access_token(host: &TestHost, ada: &TestUser, browser: &Browser) -> String {
     let code = ada.sign_in(browser).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     tokens["access_token"].text().to_owned()
 }
 
 /// Signs in to the application with the session that the browser has.
-async fn sign_in_again(ada: &Ada, browser: &Browser) -> String {
+async fn sign_in_again(ada: &TestUser, browser: &Browser) -> String {
     let page = browser.get(&ada.application.request(&[])).await;
     let ours = page.location().path().starts_with("/login/");
     let page = if ours { page.followed().await } else { page };
@@ -51,7 +51,7 @@ async fn queued(host: &TestHost) -> i64 {
 }
 
 /// Nobody listens there, so what is queued stays.
-async fn told_of_logouts(host: &TestHost, ada: &Ada) {
+async fn notified_of_logouts(host: &TestHost, ada: &TestUser) {
     let path = format!("/applications/{}", ada.application.id);
     let change = json!({"backchannel_logout_uri": "https://rp.example/logout"});
     host.admin_ok(Method::PATCH, &path, change).await;
@@ -59,11 +59,7 @@ async fn told_of_logouts(host: &TestHost, ada: &Ada) {
 
 #[both_databases]
 async fn a_user_sees_each_browser_in_plain_words(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let elsewhere = Browser::new(&host.base);
     ada.sign_in(&elsewhere).await;
@@ -106,25 +102,21 @@ async fn a_user_sees_each_browser_in_plain_words(database: Database) {
 
 #[both_databases]
 async fn signing_out_one_browser_keeps_the_others(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let (first, second) = (Browser::new(&host.base), Browser::new(&host.base));
     let first_token = access_token(&host, &ada, &first).await;
     host.advance(1);
     let second_token = access_token(&host, &ada, &second).await;
-    told_of_logouts(&host, &ada).await;
+    notified_of_logouts(&host, &ada).await;
     host.advance(1);
     let browser = signed_in(&host, &ada).await;
     let page = browser.get("/sessions").await;
-    let ends = ends(&page);
-    assert_eq!(ends.len(), 3, "{}", page.body);
-    let done = page.submit(&ends[2], &[]).await.followed().await;
+    let end_forms = end_forms(&page);
+    assert_eq!(end_forms.len(), 3, "{}", page.body);
+    let done = page.submit(&end_forms[2], &[]).await.followed().await;
     assert_eq!(
-        told(&done),
+        returned(&done),
         Some("That browser is signed out."),
         "{database:?}"
     );
@@ -147,33 +139,33 @@ async fn signing_out_one_browser_keeps_the_others(database: Database) {
         1,
         "{database:?}: its application is told"
     );
-    let noted = entries(
+    let audited = entries(
         &host,
         &format!("user={}&event=session.ended", id(&ada.user)),
     )
     .await;
     assert_eq!(
-        (noted.len(), &noted[0]["actor"]["kind"]),
+        (audited.len(), &audited[0]["actor"]["kind"]),
         (1, &json!("user"))
     );
     assert_eq!(
-        page.submit(&ends[2], &[]).await.status,
+        page.submit(&end_forms[2], &[]).await.status,
         StatusCode::NOT_FOUND,
         "{database:?}: it has ended"
     );
 
-    let out = page.submit(&ends[0], &[]).await;
+    let out = page.submit(&end_forms[0], &[]).await;
     assert_eq!(out.location().path(), "/session/ended", "this browser");
     assert!(
         !browser.get("/").await.body.contains("Hello,")
             && second.get("/").await.body.contains("Hello,")
     );
-    let noted = entries(
+    let audited = entries(
         &host,
         &format!("user={}&event=session.signed-out", id(&ada.user)),
     )
     .await;
-    assert_eq!(noted.len(), 1, "{database:?}");
+    assert_eq!(audited.len(), 1, "{database:?}");
 }
 
 #[tokio::test]
@@ -184,7 +176,7 @@ async fn signing_out_the_others_keeps_this_browser() {
     for other in &others {
         ada.sign_in(other).await;
     }
-    told_of_logouts(&host, &ada).await;
+    notified_of_logouts(&host, &ada).await;
     let browser = signed_in(&host, &ada).await;
     let done = browser
         .get("/sessions")
@@ -193,20 +185,20 @@ async fn signing_out_the_others_keeps_this_browser() {
         .await
         .followed()
         .await;
-    assert_eq!(told(&done), Some("All other browsers are signed out."));
+    assert_eq!(returned(&done), Some("All other browsers are signed out."));
     assert!(!done.body.contains("end-others"), "there are none any more");
     for other in &others {
         assert!(!other.get("/").await.body.contains("Hello,"));
     }
     assert!(browser.get("/").await.body.contains("Hello,"));
     assert_eq!(queued(&host).await, 2);
-    let noted = entries(
+    let audited = entries(
         &host,
         &format!("user={}&event=session.ended", id(&ada.user)),
     )
     .await;
     assert_eq!(
-        (noted.len(), &noted[0]["detail"]["sessions"]),
+        (audited.len(), &audited[0]["detail"]["sessions"]),
         (1, &json!(2))
     );
 }
@@ -215,11 +207,7 @@ async fn signing_out_the_others_keeps_this_browser() {
 async fn signing_out_everywhere_ends_sessions_and_tokens_and_notifies_applications(
     database: Database,
 ) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let (browser, other) = (Browser::new(&host.base), Browser::new(&host.base));
     let tokens = [
@@ -228,8 +216,8 @@ async fn signing_out_everywhere_ends_sessions_and_tokens_and_notifies_applicatio
     ];
     // What may be kept while the person is away outlives the session, as with any signing out.
     let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
-    let (_, kept) = ada.application.exchange(&host.base, &code, &[]).await;
-    told_of_logouts(&host, &ada).await;
+    let (_, stored) = ada.application.exchange(&host.base, &code, &[]).await;
+    notified_of_logouts(&host, &ada).await;
     let out = browser
         .get("/sessions")
         .await
@@ -255,7 +243,7 @@ async fn signing_out_everywhere_ends_sessions_and_tokens_and_notifies_applicatio
         );
     }
     assert_eq!(queued(&host).await, 3, "{database:?}");
-    let (status, _) = refresh(&host.base, &ada.application, refresh_token(&kept), &[]).await;
+    let (status, _) = refresh(&host.base, &ada.application, refresh_token(&stored), &[]).await;
     assert_eq!(status, StatusCode::OK, "{database:?}");
     let path = format!("user={}&event=session.ended", id(&ada.user));
     assert_eq!(
@@ -269,17 +257,13 @@ async fn signing_out_everywhere_ends_sessions_and_tokens_and_notifies_applicatio
 
 #[both_databases]
 async fn a_session_of_another_user_is_not_found_and_continues(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
-    let eve = host.person("eve", ada.application.clone()).await;
+    let eve = host.user_with_account("eve", ada.application.clone()).await;
     let (of_ada, of_eve) = (signed_in(&host, &ada).await, signed_in(&host, &eve).await);
     let page = of_eve.get("/sessions").await;
-    assert_eq!(ends(&page).len(), 1, "{database:?}: {}", page.body);
-    let session = ends(&of_ada.get("/sessions").await).remove(0);
+    assert_eq!(end_forms(&page).len(), 1, "{database:?}: {}", page.body);
+    let session = end_forms(&of_ada.get("/sessions").await).remove(0);
     let session = session.split('/').nth(2).expect("an id").parsed();
     let user = id(&eve.user).parsed();
     let entry = || audit::entry(&host.host, Event::SessionEnded, &AuditContext::SERVER).about(user);
@@ -329,18 +313,27 @@ async fn a_session_without_a_place_is_listed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn service_providers_are_notified_from_their_own_browser_and_others_are_listed() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
-    let ada = party.ada(&host).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let ada = service_provider.ada(&host).await;
     let (here, elsewhere) = (Browser::new(&host.base), Browser::new(&host.base));
-    party.sign_in(&ada, &elsewhere, &party.request(&host)).await;
+    service_provider
+        .sign_in(&ada, &elsewhere, &service_provider.request(&host))
+        .await;
     host.advance(1);
-    party.sign_in(&ada, &here, &party.request(&host)).await;
+    service_provider
+        .sign_in(&ada, &here, &service_provider.request(&host))
+        .await;
     let page = here.get("/sessions").await;
-    let done = page.submit(&ends(&page)[1], &[]).await.followed().await;
-    let said = told(&done).expect("told");
+    let done = page
+        .submit(&end_forms(&page)[1], &[])
+        .await
+        .followed()
+        .await;
+    let message = returned(&done).expect("told");
     assert!(
-        said.starts_with("That browser is signed out.") && said.contains("can’t be told from here"),
-        "{said}"
+        message.starts_with("That browser is signed out.")
+            && message.contains("can’t be told from here"),
+        "{message}"
     );
     assert!(!elsewhere.get("/").await.body.contains("Hello,"));
     let telling = done.submit("/sessions/end-all", &[]).await;

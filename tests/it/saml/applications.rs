@@ -3,8 +3,8 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::party::{ACS, ENTITY_ID, Party};
-use crate::harness::{Database, HostOptions, Json, TestHost, Text, id};
+use super::service_provider::{ACS, ENTITY_ID, TestServiceProvider};
+use crate::harness::{Database, Json, TestHost, Text, id};
 
 /// Removes the notes, which only the answer to a save has.
 fn without_notes(application: &mut Value) -> Value {
@@ -17,11 +17,7 @@ fn without_notes(application: &mut Value) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_saml_setting_is_stored_and_shown() {
     for database in [Database::Sqlite, Database::Postgres] {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            ..HostOptions::default()
-        })
-        .await;
+        let host = TestHost::start_on(database).await;
         let settings = json!({
             "name": "Engines",
             "entity_id": ENTITY_ID,
@@ -39,15 +35,15 @@ async fn every_saml_setting_is_stored_and_shown() {
         });
         let mut body = settings.clone();
         body["protocol"] = "saml".into();
-        let mut made = host.admin_ok(Method::POST, "/applications", body).await;
+        let mut created = host.admin_ok(Method::POST, "/applications", body).await;
         assert!(
-            without_notes(&mut made)
+            without_notes(&mut created)
                 .to_string()
                 .contains("need not be an e-mail address")
         );
-        let path = format!("/applications/{}", id(&made));
+        let path = format!("/applications/{}", id(&created));
         let shown = host.admin_ok(Method::GET, &path, Value::Null).await;
-        assert_eq!(made, shown);
+        assert_eq!(created, shown);
         assert_eq!(shown["protocol"], "saml");
         for (name, value) in settings.members() {
             assert_eq!(shown[name], *value, "{name}");
@@ -82,8 +78,8 @@ async fn every_saml_setting_is_stored_and_shown() {
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_saml_settings_name_the_valid_values() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
-    let path = format!("/applications/{}", party.id);
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let path = format!("/applications/{}", service_provider.id);
     let long = "x".repeat(5000);
     for (change, field) in [
         (json!({"entity_id": ""}), "entity_id"),
@@ -197,13 +193,10 @@ async fn invalid_saml_settings_name_the_valid_values() {
 #[tokio::test(flavor = "multi_thread")]
 async fn expired_saml_records_are_deleted() {
     for database in [Database::Sqlite, Database::Postgres] {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            ..HostOptions::default()
-        })
-        .await;
-        let party = Party::register(&host, json!({"idp_initiated": true})).await;
-        let ada = party.ada(&host).await;
+        let host = TestHost::start_on(database).await;
+        let service_provider =
+            TestServiceProvider::register(&host, json!({"idp_initiated": true})).await;
+        let ada = service_provider.ada(&host).await;
         let browser = crate::harness::Browser::new(&host.base);
         let count = async |table: &str| {
             let mut connection = host.connection().await;
@@ -214,8 +207,16 @@ async fn expired_saml_records_are_deleted() {
                 .expect("a count");
             row.0
         };
-        party.sign_in(&ada, &browser, &party.request(&host)).await;
-        assert!(browser.get("/").await.body.contains(&party.sign_on()));
+        service_provider
+            .sign_in(&ada, &browser, &service_provider.request(&host))
+            .await;
+        assert!(
+            browser
+                .get("/")
+                .await
+                .body
+                .contains(&service_provider.sign_on())
+        );
         assert_eq!(
             (
                 count("saml_participants").await,
@@ -227,10 +228,18 @@ async fn expired_saml_records_are_deleted() {
         host.admin_ok(Method::PATCH, &account, json!({"state": "suspended"}))
             .await;
         assert_eq!(count("saml_participants").await, 0);
-        assert!(!browser.get("/").await.body.contains(&party.sign_on()));
+        assert!(
+            !browser
+                .get("/")
+                .await
+                .body
+                .contains(&service_provider.sign_on())
+        );
         host.admin_ok(Method::PATCH, &account, json!({"state": "active"}))
             .await;
-        party.begin(&browser, &party.request(&host), None).await;
+        service_provider
+            .begin(&browser, &service_provider.request(&host), None)
+            .await;
         assert_eq!(count("saml_participants").await, 1);
         let home = browser.get("/").await;
         home.submit("/sign-out", &[]).await.followed().await;

@@ -9,44 +9,46 @@ use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use super::party::{
-    ACS, ENTITY_ID, Party, RESPONDER, Request, Response, deflated, escaped, identify, instant,
-    query,
+use super::service_provider::{
+    ACS, ENTITY_ID, RESPONDER, Request, Response, TestServiceProvider, deflated, escaped, identify,
+    instant, query,
 };
 use crate::harness::{Browser, Database, HostOptions, Page, TestHost, certificate, component};
 
 /// A host with a service provider that must sign, and a browser in which Ada is signed in to it.
-struct Scene {
+struct Fixture {
     host: TestHost,
-    party: Party,
+    service_provider: TestServiceProvider,
     browser: Browser,
 }
 
-impl Scene {
+impl Fixture {
     async fn set() -> Self {
         Self::with(json!({"require_signed_requests": true})).await
     }
 
     async fn with(changes: serde_json::Value) -> Self {
         let host = TestHost::start().await;
-        let party = Party::register(&host, changes).await;
-        let ada = party.ada(&host).await;
+        let service_provider = TestServiceProvider::register(&host, changes).await;
+        let ada = service_provider.ada(&host).await;
         let browser = Browser::new(&host.base);
-        party.sign_in(&ada, &browser, &party.request(&host)).await;
+        service_provider
+            .sign_in(&ada, &browser, &service_provider.request(&host))
+            .await;
         Self {
             host,
-            party,
+            service_provider,
             browser,
         }
     }
 
     fn request(&self) -> Request {
-        self.party.request(&self.host)
+        self.service_provider.request(&self.host)
     }
 
     /// Posts a message that must be refused with a page, whatever it is.
     async fn refused(&self, xml: &str, what: &str) {
-        let page = self.party.post(&self.browser, xml, None).await;
+        let page = self.service_provider.post(&self.browser, xml, None).await;
         assert_page(&page, what);
     }
 
@@ -54,7 +56,7 @@ impl Scene {
     async fn refused_query(&self, query: &str, what: &str) {
         let page = self
             .browser
-            .get(&format!("{}?{query}", self.party.sign_on()))
+            .get(&format!("{}?{query}", self.service_provider.sign_on()))
             .await;
         assert_page(&page, what);
     }
@@ -87,8 +89,8 @@ fn signature_of(xml: &str) -> &str {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn signature_wrapping_is_rejected() {
-    let scene = Scene::set().await;
-    let signed = scene.request().signed(&scene.party);
+    let scene = Fixture::set().await;
+    let signed = scene.request().signed(&scene.service_provider);
     let signature = signature_of(&signed).to_owned();
     let bare = signed.replace(&signature, "");
     // The attacker wants the response at another ACS, which is registered, or as a fresh login, or for any ID.
@@ -144,14 +146,17 @@ async fn signature_wrapping_is_rejected() {
     ] {
         scene.refused(&xml, what).await;
     }
-    let good = scene.party.post(&scene.browser, &signed, None).await;
+    let good = scene
+        .service_provider
+        .post(&scene.browser, &signed, None)
+        .await;
     assert_eq!(good.status, StatusCode::SEE_OTHER, "{}", good.body);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stripped_empty_duplicated_or_misplaced_signature_is_rejected() {
-    let scene = Scene::set().await;
-    let signed = scene.request().signed(&scene.party);
+    let scene = Fixture::set().await;
+    let signed = scene.request().signed(&scene.service_provider);
     let signature = signature_of(&signed).to_owned();
     let moved = signed.replace(&signature, "").replace(
         "</samlp:AuthnRequest>",
@@ -185,14 +190,18 @@ async fn a_stripped_empty_duplicated_or_misplaced_signature_is_rejected() {
     scene
         .refused_query(&query("SAMLRequest", &signed, None), "signed inside alone")
         .await;
-    let other = Party::register(&scene.host, json!({"entity_id": "https://other.example"})).await;
+    let other =
+        TestServiceProvider::register(&scene.host, json!({"entity_id": "https://other.example"}))
+            .await;
     scene
         .refused_query(
             &other.signed_query("SAMLRequest", &xml, None),
             "signed by another",
         )
         .await;
-    let good = scene.party.signed_query("SAMLRequest", &xml, Some("a"));
+    let good = scene
+        .service_provider
+        .signed_query("SAMLRequest", &xml, Some("a"));
     scene
         .refused_query(
             &good.replace("RelayState=a", "RelayState=b"),
@@ -212,7 +221,7 @@ async fn a_stripped_empty_duplicated_or_misplaced_signature_is_rejected() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn doctypes_entities_and_external_references_are_rejected() {
-    let scene = Scene::with(json!({})).await;
+    let scene = Fixture::with(json!({})).await;
     let xml = scene.request().xml();
     for doctype in [
         "<!DOCTYPE x>",
@@ -235,7 +244,7 @@ async fn doctypes_entities_and_external_references_are_rejected() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn comments_and_processing_instructions_in_issuer_or_name_id_are_rejected() {
-    let scene = Scene::with(json!({})).await;
+    let scene = Fixture::with(json!({})).await;
     let subject = "<saml:Subject><saml:NameID>ada@example.org</saml:NameID></saml:Subject>";
     let xml = scene.request().containing(subject).xml();
     for (from, to) in [
@@ -251,9 +260,9 @@ async fn comments_and_processing_instructions_in_issuer_or_name_id_are_rejected(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn duplicate_ids_wrong_digests_and_key_info_keys_are_rejected() {
-    let scene = Scene::set().await;
+    let scene = Fixture::set().await;
     let request = scene.request();
-    let signed = request.signed(&scene.party);
+    let signed = request.signed(&scene.service_provider);
     let twin = format!(
         r#"<samlp:Extensions><x:a xmlns:x="urn:x" ID="{}"/></samlp:Extensions>"#,
         request.id
@@ -274,17 +283,18 @@ async fn duplicate_ids_wrong_digests_and_key_info_keys_are_rejected() {
         )
         .await;
     // Signed by a key that it brings along itself.
-    let stranger =
-        Party::register(&scene.host, json!({"entity_id": "https://other.example"})).await;
-    let own_key = request.signed(&stranger);
+    let attacker =
+        TestServiceProvider::register(&scene.host, json!({"entity_id": "https://other.example"}))
+            .await;
+    let own_key = request.signed(&attacker);
     assert!(own_key.contains("X509Certificate"));
     scene.refused(&own_key, "a key in KeyInfo").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hmac_sha_1_and_other_transforms_are_rejected() {
-    let scene = Scene::set().await;
-    let signed = scene.request().signed(&scene.party);
+    let scene = Fixture::set().await;
+    let signed = scene.request().signed(&scene.service_provider);
     let sha256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
     let c14n =
         r#"<ds:Transform Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"></ds:Transform>"#;
@@ -327,7 +337,7 @@ async fn hmac_sha_1_and_other_transforms_are_rejected() {
         scene.refused(&xml, what).await;
     }
     let query = scene
-        .party
+        .service_provider
         .signed_query("SAMLRequest", &scene.request().xml(), None);
     for algorithm in [
         "http://www.w3.org/2000/09/xmldsig#rsa-sha1",
@@ -345,7 +355,7 @@ async fn hmac_sha_1_and_other_transforms_are_rejected() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unregistered_acs_url_is_rejected() {
-    let scene = Scene::with(json!({})).await;
+    let scene = Fixture::with(json!({})).await;
     for acs in [
         "https://sp.example/ac",
         "https://sp.example/acs/",
@@ -369,7 +379,7 @@ async fn an_unregistered_acs_url_is_rejected() {
         scene
             .refused_query(
                 &scene
-                    .party
+                    .service_provider
                     .signed_query("SAMLRequest", &request.xml(), None),
                 acs,
             )
@@ -393,13 +403,19 @@ async fn an_unregistered_acs_url_is_rejected() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_destination_issuer_or_time_is_rejected() {
-    let scene = Scene::with(json!({"clock_skew_seconds": 30})).await;
-    let other = Party::register(&scene.host, json!({"entity_id": "https://other.example"})).await;
+    let scene = Fixture::with(json!({"clock_skew_seconds": 30})).await;
+    let other =
+        TestServiceProvider::register(&scene.host, json!({"entity_id": "https://other.example"}))
+            .await;
     for destination in [
         format!("{}{}", scene.host.base, other.sign_on()),
-        format!("{}{}/", scene.host.base, scene.party.sign_on()),
-        format!("https://evil.example{}", scene.party.sign_on()),
-        format!("{}{}", scene.host.base, scene.party.single_logout()),
+        format!("{}{}/", scene.host.base, scene.service_provider.sign_on()),
+        format!("https://evil.example{}", scene.service_provider.sign_on()),
+        format!(
+            "{}{}",
+            scene.host.base,
+            scene.service_provider.single_logout()
+        ),
     ] {
         let request = Request {
             destination: Some(destination.clone()),
@@ -440,7 +456,7 @@ async fn a_wrong_destination_issuer_or_time_is_rejected() {
     for seconds in [-329, 29] {
         let issue_instant = instant(&scene.host, seconds);
         let page = scene
-            .party
+            .service_provider
             .post(
                 &scene.browser,
                 &Request {
@@ -461,13 +477,13 @@ async fn a_wrong_destination_issuer_or_time_is_rejected() {
     scene
         .refused_query(
             &scene
-                .party
+                .service_provider
                 .signed_query("SAMLRequest", &nowhere.xml(), None),
             "signed for nobody",
         )
         .await;
     let page = scene
-        .party
+        .service_provider
         .post(
             &scene.browser,
             &Request {
@@ -483,19 +499,15 @@ async fn a_wrong_destination_issuer_or_time_is_rejected() {
 
 #[both_databases(flavor = "multi_thread")]
 async fn the_same_request_id_twice(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let (_second, _running, elsewhere) = host
         .second(HostOptions {
             database,
             ..HostOptions::default()
         })
         .await;
-    let party = Party::register(&host, json!({})).await;
-    let request = party.request(&host);
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let request = service_provider.request(&host);
     // At once, on two hosts, each in a form of its own.
     let tries = (0..20).map(|turn| {
         let browser = Browser::new(if turn % 2 == 0 {
@@ -508,8 +520,13 @@ async fn the_same_request_id_twice(database: Database) {
             ..request.clone()
         }
         .with("ProviderName", &turn.to_string());
-        let party = &party;
-        async move { party.post(&browser, &request.xml(), None).await.status }
+        let service_provider = &service_provider;
+        async move {
+            service_provider
+                .post(&browser, &request.xml(), None)
+                .await
+                .status
+        }
     });
     let statuses = join_all(tries).await;
     assert_eq!(
@@ -522,13 +539,14 @@ async fn the_same_request_id_twice(database: Database) {
     );
     // Later, as long as its time would do.
     host.advance(299);
-    let page = party
+    let page = service_provider
         .post(&Browser::new(&host.base), &request.xml(), None)
         .await;
     assert_page(&page, "later");
     assert!(page.body.contains("came before"), "{}", page.body);
     // Another service provider may have the same.
-    let other = Party::register(&host, json!({"entity_id": "https://other.example"})).await;
+    let other =
+        TestServiceProvider::register(&host, json!({"entity_id": "https://other.example"})).await;
     let same = Request {
         id: request.id.clone(),
         ..other.request(&host)
@@ -544,7 +562,7 @@ async fn the_same_request_id_twice(database: Database) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn deflate_bombs_trailing_bytes_and_repeated_parameters_are_rejected() {
-    let scene = Scene::with(json!({})).await;
+    let scene = Fixture::with(json!({})).await;
     let xml = scene.request().xml();
     let parameter = |bytes: &[u8]| format!("SAMLRequest={}", escaped(&STANDARD.encode(bytes)));
     // A hundred megabytes of blanks are less than the longest address that is read.
@@ -556,11 +574,13 @@ async fn deflate_bombs_trailing_bytes_and_repeated_parameters_are_rejected() {
     scene
         .refused_query(&parameter(&trailing), "a trailing byte")
         .await;
-    let whole = deflated(xml.as_bytes());
+    let full_flow = deflated(xml.as_bytes());
     scene
-        .refused_query(&parameter(&whole[..whole.len() - 2]), "cut off")
+        .refused_query(&parameter(&full_flow[..full_flow.len() - 2]), "cut off")
         .await;
-    let good = scene.party.signed_query("SAMLRequest", &xml, Some("a"));
+    let good = scene
+        .service_provider
+        .signed_query("SAMLRequest", &xml, Some("a"));
     for pair in good.split('&') {
         scene
             .refused_query(
@@ -578,25 +598,28 @@ async fn deflate_bombs_trailing_bytes_and_repeated_parameters_are_rejected() {
         ("SAMLRequest", encoded.as_str()),
     ];
     assert_page(
-        &scene.browser.post(&scene.party.sign_on(), &twice).await,
+        &scene
+            .browser
+            .post(&scene.service_provider.sign_on(), &twice)
+            .await,
         "a form that repeats",
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn relay_state_is_escaped_and_bounded() {
-    let scene = Scene::with(json!({})).await;
+    let scene = Fixture::with(json!({})).await;
     let state = r#""><script>alert(1)</script>&quot;'`{{x}}"#;
-    let kept = scene
-        .party
+    let stored = scene
+        .service_provider
         .post(&scene.browser, &scene.request().xml(), Some(state))
         .await;
-    let page = scene.browser.get(kept.location().as_str()).await;
+    let page = scene.browser.get(stored.location().as_str()).await;
     assert!(!page.body.contains("<script>"), "{}", page.body);
     assert_eq!(Response::of(&page).relay_state.as_deref(), Some(state));
     // No longer than 2,048 bytes.
     let page = scene
-        .party
+        .service_provider
         .post(
             &scene.browser,
             &scene.request().xml(),
@@ -605,7 +628,7 @@ async fn relay_state_is_escaped_and_bounded() {
         .await;
     assert_eq!(page.status, StatusCode::SEE_OTHER);
     let page = scene
-        .party
+        .service_provider
         .post(
             &scene.browser,
             &scene.request().xml(),
@@ -618,21 +641,30 @@ async fn relay_state_is_escaped_and_bounded() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_for_another_user_is_rejected() {
-    let scene = Scene::with(json!({})).await;
-    let bob = scene.host.person("bob", scene.party.application()).await;
+    let scene = Fixture::with(json!({})).await;
+    let bob = scene
+        .host
+        .user_with_account("bob", scene.service_provider.application())
+        .await;
     let subject =
         |name: &str| format!("<saml:Subject><saml:NameID>{name}</saml:NameID></saml:Subject>");
     // Ada's session is not Bob's: he has to sign in himself.
-    let asked = scene.request().containing(&subject("bob@example.org"));
-    let login = scene.party.begin(&scene.browser, &asked, None).await;
+    let requested = scene.request().containing(&subject("bob@example.org"));
+    let login = scene
+        .service_provider
+        .begin(&scene.browser, &requested, None)
+        .await;
     assert!(
         login.body.contains("value=\"bob@example.org\""),
         "{}",
         login.body
     );
     // If somebody else approves, the service provider gets nobody.
-    let asked = scene.request().containing(&subject("eve@example.org"));
-    let login = scene.party.begin(&scene.browser, &asked, None).await;
+    let requested = scene.request().containing(&subject("eve@example.org"));
+    let login = scene
+        .service_provider
+        .begin(&scene.browser, &requested, None)
+        .await;
     let waiting = identify(&bob, &login).await;
     bob.approve(&waiting).await;
     let response = Response::of(&scene.browser.finish(&waiting.url).await);
@@ -642,23 +674,29 @@ async fn a_request_for_another_user_is_rejected() {
     );
     assert!(response.element("NameID").is_none());
     // Whoever it names and is signed in goes on.
-    let asked = scene.request().containing(&subject("ada@example.org"));
+    let requested = scene.request().containing(&subject("ada@example.org"));
     assert_eq!(
-        Response::of(&scene.party.begin(&scene.browser, &asked, None).await).text("NameID"),
+        Response::of(
+            &scene
+                .service_provider
+                .begin(&scene.browser, &requested, None)
+                .await
+        )
+        .text("NameID"),
         "ada@example.org"
     );
     // A policy changes the form of the name, and never whose it is.
     let policy = r#"<samlp:NameIDPolicy Format="urn:oasis:names:tc:SAML:2.0:nameid-format:transient" SPNameQualifier="https://sp.example/saml"/>"#;
     let response = Response::of(
         &scene
-            .party
+            .service_provider
             .begin(&scene.browser, &scene.request().containing(policy), None)
             .await,
     );
     assert!(response.text("NameID").starts_with('_'));
     let foreign = r#"<saml:Subject><saml:NameID SPNameQualifier="https://other.example">ada@example.org</saml:NameID></saml:Subject>"#;
     let page = scene
-        .party
+        .service_provider
         .begin_raw(&scene.browser, &scene.request().containing(foreign))
         .await;
     assert_eq!(
@@ -670,7 +708,7 @@ async fn a_request_for_another_user_is_rejected() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_requested_subject_does_not_reveal_users_behind_pseudonyms() {
     let changes = json!({"name_id_format": "persistent", "other_name_id_formats": ["transient"]});
-    let scene = Scene::with(changes).await;
+    let scene = Fixture::with(changes).await;
     let email = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
     for format in [format!(" Format=\"{email}\""), String::new()] {
         let subject = format!(
@@ -680,7 +718,12 @@ async fn a_requested_subject_does_not_reveal_users_behind_pseudonyms() {
             .request()
             .with("IsPassive", "true")
             .containing(&subject);
-        let response = Response::of(&scene.party.begin(&scene.browser, &request, None).await);
+        let response = Response::of(
+            &scene
+                .service_provider
+                .begin(&scene.browser, &request, None)
+                .await,
+        );
         assert!(response.status()[1].ends_with(":NoPassive"), "{format}");
     }
 }
@@ -688,13 +731,15 @@ async fn a_requested_subject_does_not_reveal_users_behind_pseudonyms() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_acs_removed_during_the_sign_in_receives_no_response() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
-    let ada = party.ada(&host).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let ada = service_provider.ada(&host).await;
     let browser = Browser::new(&host.base);
-    let login = party.begin(&browser, &party.request(&host), None).await;
+    let login = service_provider
+        .begin(&browser, &service_provider.request(&host), None)
+        .await;
     let waiting = identify(&ada, &login).await;
     ada.approve(&waiting).await;
-    let path = format!("/applications/{}", party.id);
+    let path = format!("/applications/{}", service_provider.id);
     host.admin_ok(
         Method::PATCH,
         &path,

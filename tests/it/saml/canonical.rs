@@ -18,7 +18,7 @@ fn documents() -> u64 {
 struct Case {
     document: String,
     /// Nothing was damaged, so it has to be read.
-    whole: bool,
+    full_flow: bool,
     element: usize,
     inclusive: Vec<&'static str>,
 }
@@ -27,8 +27,8 @@ impl Case {
     fn new(seed: u64) -> Self {
         let mut dice = Dice::new(seed);
         let mut text = document(&mut dice);
-        let whole = !dice.once_in(4);
-        if !whole {
+        let full_flow = !dice.once_in(4);
+        if !full_flow {
             text = damaged(&mut dice, &text);
         }
         let elements =
@@ -46,7 +46,7 @@ impl Case {
         };
         Self {
             document: text,
-            whole,
+            full_flow,
             element,
             inclusive,
         }
@@ -82,12 +82,12 @@ fn libxml2(cases: &[Case]) -> Vec<Value> {
         .spawn()
         .expect("python3 is missing: run `make test`");
     let mut input = process.stdin.take().expect("its input");
-    let told: String = cases
+    let returned: String = cases
         .iter()
         .map(|case| json!({"document": case.document, "element": case.element, "inclusive": case.inclusive}))
-        .map(|told| format!("{told}\n"))
+        .map(|returned| format!("{returned}\n"))
         .collect();
-    let writing = std::thread::spawn(move || input.write_all(told.as_bytes()));
+    let writing = std::thread::spawn(move || input.write_all(returned.as_bytes()));
     let output = process.wait_with_output().expect("its output");
     writing.join().expect("no panic").expect("it reads all");
     assert!(
@@ -116,7 +116,7 @@ fn canonicalization_matches_libxml2() {
             match case.form() {
                 // libxml2 writes nothing where the element is one that is left out, or is in one.
                 Ok(_) if answer["form"] == "" => {}
-                Ok(_) if !case.whole && is_about_uri(&answer) => {}
+                Ok(_) if !case.full_flow && is_about_uri(&answer) => {}
                 Ok(form) => {
                     assert_eq!(
                         answer["form"], form,
@@ -127,7 +127,7 @@ fn canonicalization_matches_libxml2() {
                 }
                 Err(error) => {
                     assert!(
-                        !case.whole,
+                        !case.full_flow,
                         "document {seed} is refused: {error}\n{}",
                         case.document
                     );

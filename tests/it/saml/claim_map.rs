@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::party::{Party, Response};
-use crate::harness::{Browser, HostOptions, TestHost, component};
+use super::service_provider::{Response, TestServiceProvider};
+use crate::harness::{Browser, TestHost, component};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_assertion_contains_attributes_of_the_rules() {
@@ -41,15 +41,15 @@ async fn an_assertion_contains_attributes_of_the_rules() {
         "#,
         component("claim-map").display()
     );
-    let host = TestHost::start_with(HostOptions {
-        plugins: &plugins,
-        ..HostOptions::default()
-    })
-    .await;
-    let party = Party::register(&host, json!({})).await;
-    let ada = party.ada(&host).await;
-    let page = party
-        .sign_in(&ada, &Browser::new(&host.base), &party.request(&host))
+    let host = TestHost::start_with_plugins(&plugins).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let ada = service_provider.ada(&host).await;
+    let page = service_provider
+        .sign_in(
+            &ada,
+            &Browser::new(&host.base),
+            &service_provider.request(&host),
+        )
         .await;
     let response = Response::of(&page);
     let groups = ["read", "comment", "Wiki & <Co>"].map(|group| ("xs:string", group));

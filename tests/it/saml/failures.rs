@@ -3,27 +3,27 @@
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use super::party::{ACS, Party, RESPONDER, Response, identify};
-use crate::harness::{Ada, Browser, Page, TestHost, id};
+use super::service_provider::{ACS, RESPONDER, Response, TestServiceProvider, identify};
+use crate::harness::{Browser, Page, TestHost, TestUser, id};
 
 const AUTHN_FAILED: &str = "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed";
 
 struct Attempt {
     host: TestHost,
-    party: Party,
-    ada: Ada,
+    service_provider: TestServiceProvider,
+    ada: TestUser,
     browser: Browser,
 }
 
 impl Attempt {
     async fn new() -> Self {
         let host = TestHost::start().await;
-        let party = Party::register(&host, json!({})).await;
-        let ada = party.ada(&host).await;
+        let service_provider = TestServiceProvider::register(&host, json!({})).await;
+        let ada = service_provider.ada(&host).await;
         let browser = Browser::new(&host.base);
         Self {
             host,
-            party,
+            service_provider,
             ada,
             browser,
         }
@@ -31,8 +31,12 @@ impl Attempt {
 
     async fn waiting(&self) -> Page {
         let login = self
-            .party
-            .begin(&self.browser, &self.party.request(&self.host), Some("s"))
+            .service_provider
+            .begin(
+                &self.browser,
+                &self.service_provider.request(&self.host),
+                Some("s"),
+            )
             .await;
         identify(&self.ada, &login).await
     }
@@ -75,8 +79,8 @@ impl Attempt {
 async fn a_denial_is_returned_to_the_service_provider() {
     let attempt = Attempt::new().await;
     let waiting = attempt.waiting().await;
-    let requests = attempt.ada.phone.pending_requests(5).await;
-    attempt.ada.phone.deny(&requests[0]).await;
+    let requests = attempt.ada.device.pending_requests(5).await;
+    attempt.ada.device.deny(&requests[0]).await;
     let response = attempt.failed(&waiting.again().await).await;
     assert!(response.text("StatusMessage").contains("denied"));
 }
@@ -95,9 +99,9 @@ async fn an_expired_request_is_returned_to_the_service_provider() {
 #[tokio::test(flavor = "multi_thread")]
 async fn suspended_and_terminated_users_receive_no_prompt() {
     for state in ["suspended", "terminated"] {
-        for whole in [true, false] {
+        for full_flow in [true, false] {
             let attempt = Attempt::new().await;
-            let path = match whole {
+            let path = match full_flow {
                 true => format!("/users/{}", id(&attempt.ada.user)),
                 false => format!("/accounts/{}", id(&attempt.ada.account)),
             };
@@ -112,11 +116,11 @@ async fn suspended_and_terminated_users_receive_no_prompt() {
 #[tokio::test(flavor = "multi_thread")]
 async fn suspension_between_approval_and_use_returns_no_assertion() {
     for state in ["suspended", "terminated"] {
-        for whole in [true, false] {
+        for full_flow in [true, false] {
             let attempt = Attempt::new().await;
             let waiting = attempt.waiting().await;
             attempt.ada.approve(&waiting).await;
-            let path = match whole {
+            let path = match full_flow {
                 true => format!("/users/{}", id(&attempt.ada.user)),
                 false => format!("/accounts/{}", id(&attempt.ada.account)),
             };
@@ -129,9 +133,9 @@ async fn suspension_between_approval_and_use_returns_no_assertion() {
 #[tokio::test(flavor = "multi_thread")]
 async fn suspension_during_a_session_ends_single_sign_on() {
     let attempt = Attempt::new().await;
-    let request = attempt.party.request(&attempt.host);
+    let request = attempt.service_provider.request(&attempt.host);
     attempt
-        .party
+        .service_provider
         .sign_in(&attempt.ada, &attempt.browser, &request)
         .await;
     attempt
@@ -140,9 +144,9 @@ async fn suspension_during_a_session_ends_single_sign_on() {
             "suspended",
         )
         .await;
-    let request = attempt.party.request(&attempt.host);
+    let request = attempt.service_provider.request(&attempt.host);
     let page = attempt
-        .party
+        .service_provider
         .begin(&attempt.browser, &request, Some("s"))
         .await;
     assert!(page.body.contains("closed"), "{}", page.body);
@@ -152,9 +156,9 @@ async fn suspension_during_a_session_ends_single_sign_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_sign_in_is_returned_to_the_service_provider() {
     let attempt = Attempt::new().await;
-    let request = attempt.party.request(&attempt.host);
+    let request = attempt.service_provider.request(&attempt.host);
     let login = attempt
-        .party
+        .service_provider
         .begin(&attempt.browser, &request, Some("s"))
         .await;
     attempt.answered(&login.submit(&format!("{}/leave", login.path()), &[]).await);

@@ -6,8 +6,8 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::partners::{Certificates, MELLON, import_ok};
-use super::party::{ACS, Party};
-use crate::harness::{HostOptions, TestHost, Text, component, id};
+use super::service_provider::{ACS, TestServiceProvider};
+use crate::harness::{TestHost, Text, component, id};
 
 fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
@@ -35,12 +35,12 @@ async fn metadata_of_one_mebibyte_is_accepted_and_more_rejected() {
         "{}",
         large.len()
     );
-    let made = import_ok(&host, &large, json!({"name": "Large"})).await;
+    let created = import_ok(&host, &large, json!({"name": "Large"})).await;
     assert_eq!(
-        made["acs"][0]["url"],
+        created["acs"][0]["url"],
         "https://mellon.example/mellon/postResponse"
     );
-    let path = format!("/applications/{}/metadata", id(&made));
+    let path = format!("/applications/{}/metadata", id(&created));
     let shown = host
         .admin_ok(Method::POST, &path, json!({"metadata": large}))
         .await;
@@ -71,8 +71,8 @@ async fn metadata_may_be_in_utf_16_or_latin_1() {
         STANDARD.encode(utf16(&declared("UTF-16"))),
         STANDARD.encode(utf16(&format!("\u{feff}{content}"))),
     ] {
-        let made = import_ok(&host, &metadata, json!({"name": "Zürich"})).await;
-        assert_eq!(made["entity_id"], "https://mellon.example/zürich");
+        let created = import_ok(&host, &metadata, json!({"name": "Zürich"})).await;
+        assert_eq!(created["entity_id"], "https://mellon.example/zürich");
     }
     let broken = STANDARD.encode([0xff, 0xfe, b'<']);
     let body = json!({"protocol": "saml", "name": "x", "metadata": broken});
@@ -110,15 +110,15 @@ fn notes(answer: &Value) -> String {
 async fn an_import_returns_its_notes() {
     let host = TestHost::start().await;
     let metadata = Certificates::new().in_text(MELLON);
-    let made = import_ok(&host, &metadata, json!({"name": "Wiki"})).await;
+    let created = import_ok(&host, &metadata, json!({"name": "Wiki"})).await;
     assert!(
-        notes(&made).contains("AssertionConsumerService was left out where its binding is"),
-        "{made}"
+        notes(&created).contains("AssertionConsumerService was left out where its binding is"),
+        "{created}"
     );
     let shown = host
         .admin_ok(
             Method::GET,
-            &format!("/applications/{}", id(&made)),
+            &format!("/applications/{}", id(&created)),
             Value::Null,
         )
         .await;
@@ -128,8 +128,8 @@ async fn an_import_returns_its_notes() {
 #[tokio::test]
 async fn an_account_name_as_email_is_noted() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
-    let path = format!("/applications/{}", party.id);
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let path = format!("/applications/{}", service_provider.id);
     for (change, is_noted) in [
         (json!({"clock_skew_seconds": 10}), false),
         (json!({"name_id_source": "account_name"}), true),
@@ -166,16 +166,12 @@ async fn custom_attributes_without_a_mapper_are_noted() {
             false,
         ),
     ] {
-        let host = TestHost::start_with(HostOptions {
-            plugins: &plugins,
-            ..HostOptions::default()
-        })
-        .await;
+        let host = TestHost::start_with_plugins(&plugins).await;
         let body =
             json!({"protocol": "saml", "name": "x", "entity_id": "urn:x", "acs": [{"url": ACS}]});
-        let made = host.admin_ok(Method::POST, "/applications", body).await;
-        assert!(made.get("notes").is_none(), "{made}");
-        let path = format!("/applications/{}", id(&made));
+        let created = host.admin_ok(Method::POST, "/applications", body).await;
+        assert!(created.get("notes").is_none(), "{created}");
+        let path = format!("/applications/{}", id(&created));
         let saved = host
             .admin_ok(
                 Method::PATCH,
@@ -194,13 +190,9 @@ async fn custom_attributes_without_a_mapper_are_noted() {
 #[tokio::test]
 async fn a_custom_attribute_is_validated_on_save() {
     let plugins = claim_map("\"groups\", \"attribute:*\"", "claim = \"groups\"");
-    let host = TestHost::start_with(HostOptions {
-        plugins: &plugins,
-        ..HostOptions::default()
-    })
-    .await;
-    let party = Party::register(&host, json!({})).await;
-    let path = format!("/applications/{}", party.id);
+    let host = TestHost::start_with_plugins(&plugins).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let path = format!("/applications/{}", service_provider.id);
     let save = async |value: &str| {
         let change = json!({"custom_attributes": [{"name": "first", "values": []}, {"name": "mail", "values": ["x", value]}]});
         host.admin(Method::PATCH, &path, change).await
@@ -216,7 +208,7 @@ async fn a_custom_attribute_is_validated_on_save() {
     ] {
         assert_eq!(save(value).await.0, StatusCode::OK, "{value}");
     }
-    for (value, told) in [
+    for (value, returned) in [
         ("ab {email", "the { at character 4 has no }"),
         ("é}", "the } at character 2 has no {"),
         ("a{}", "the { at character 2 begins no name of a claim"),
@@ -232,6 +224,6 @@ async fn a_custom_attribute_is_validated_on_save() {
             detail.starts_with("custom_attributes: ") && detail.contains("\"mail\""),
             "{detail}"
         );
-        assert!(detail.contains(told), "{value}: {detail}");
+        assert!(detail.contains(returned), "{value}: {detail}");
     }
 }

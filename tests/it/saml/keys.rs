@@ -5,13 +5,16 @@ use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::party::{Party, Response};
+use super::service_provider::{Response, TestServiceProvider};
 use crate::harness::{Browser, Database, HostOptions, Json, Parsed, TestHost, Text, id};
 
 const DAY: u64 = 24 * 60 * 60;
 
-async fn certificates(host: &TestHost, party: &Party) -> Vec<(String, String)> {
-    let path = format!("/applications/{}/certificates", party.id);
+async fn certificates(
+    host: &TestHost,
+    service_provider: &TestServiceProvider,
+) -> Vec<(String, String)> {
+    let path = format!("/applications/{}/certificates", service_provider.id);
     let listed = host.admin_ok(Method::GET, &path, Value::Null).await;
     let text = |item: &Value, name: &str| item[name].text().to_owned();
     listed["items"]
@@ -29,30 +32,39 @@ fn base64_of(item: &Value) -> String {
 }
 
 /// What a response says that it is signed with.
-async fn signs(party: &Party, browser: &Browser, host: &TestHost) -> String {
-    let response = Response::of(&party.begin(browser, &party.request(host), None).await);
+async fn signs(
+    service_provider: &TestServiceProvider,
+    browser: &Browser,
+    host: &TestHost,
+) -> String {
+    let response = Response::of(
+        &service_provider
+            .begin(browser, &service_provider.request(host), None)
+            .await,
+    );
     response.text("X509Certificate").to_owned()
 }
 
 #[both_databases(flavor = "multi_thread")]
 async fn is_renewed_with_two_published_while_one_replaces_the_other(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
-    let party = Party::register(&host, json!({})).await;
-    let ada = party.ada(&host).await;
+    let host = TestHost::start_on(database).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let ada = service_provider.ada(&host).await;
     let browser = Browser::new(&host.base);
-    party.sign_in(&ada, &browser, &party.request(&host)).await;
-    let first = certificates(&host, &party).await;
+    service_provider
+        .sign_in(&ada, &browser, &service_provider.request(&host))
+        .await;
+    let first = certificates(&host, &service_provider).await;
     assert_eq!(first.len(), 1);
     assert_eq!(
         first[0],
-        ("signing".to_owned(), signs(&party, &browser, &host).await)
+        (
+            "signing".to_owned(),
+            signs(&service_provider, &browser, &host).await
+        )
     );
 
-    let path = format!("/applications/{}/certificates", party.id);
+    let path = format!("/applications/{}/certificates", service_provider.id);
     let next = host.admin_ok(Method::POST, &path, Value::Null).await;
     assert_eq!(next["stage"], "published");
     // A second wish is the same.
@@ -60,12 +72,12 @@ async fn is_renewed_with_two_published_while_one_replaces_the_other(database: Da
         id(&host.admin_ok(Method::POST, &path, Value::Null).await),
         id(&next)
     );
-    let two = certificates(&host, &party).await;
+    let two = certificates(&host, &service_provider).await;
     assert_eq!(
         two,
         [("published".to_owned(), base64_of(&next)), first[0].clone()]
     );
-    assert_eq!(signs(&party, &browser, &host).await, first[0].1);
+    assert_eq!(signs(&service_provider, &browser, &host).await, first[0].1);
 
     // The other one can't be withdrawn, and this one can be used at once.
     let signing = host.admin_ok(Method::GET, &path, Value::Null).await["items"][1].clone();
@@ -83,9 +95,12 @@ async fn is_renewed_with_two_published_while_one_replaces_the_other(database: Da
         Value::Null,
     )
     .await;
-    assert_eq!(signs(&party, &browser, &host).await, base64_of(&next));
     assert_eq!(
-        certificates(&host, &party).await[1],
+        signs(&service_provider, &browser, &host).await,
+        base64_of(&next)
+    );
+    assert_eq!(
+        certificates(&host, &service_provider).await[1],
         ("retired".to_owned(), first[0].1.clone())
     );
     let (status, _) = host
@@ -103,7 +118,7 @@ async fn is_renewed_with_two_published_while_one_replaces_the_other(database: Da
     )
     .await;
     assert_eq!(
-        certificates(&host, &party).await,
+        certificates(&host, &service_provider).await,
         [("signing".to_owned(), base64_of(&next))]
     );
 }
@@ -117,8 +132,8 @@ async fn one_that_comes_to_its_end_is_followed_by_itself(database: Database) {
         ..HostOptions::default()
     })
     .await;
-    let party = Party::register(&host, json!({})).await;
-    let application = party.id.parsed();
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let application = service_provider.id.parsed();
     let stages = async || -> Vec<SamlKeyStage> {
         let staged = assent::domain::keys::saml_keys::staged(&host.host, &application)
             .await
@@ -130,16 +145,16 @@ async fn one_that_comes_to_its_end_is_followed_by_itself(database: Database) {
             .await
             .expect("maintained")
     };
-    use SamlKeyStage::{Expired, Published, Retired, Signing};
+    use SamlKeyStage::{Expired, MetadataServer, Retired, Signing};
     host.advance(79 * DAY);
     maintain().await;
     assert_eq!(stages().await, [Signing]);
     host.advance(2 * DAY);
     maintain().await;
     maintain().await;
-    assert_eq!(stages().await, [Published, Signing]);
+    assert_eq!(stages().await, [MetadataServer, Signing]);
     host.advance(9 * DAY);
-    assert_eq!(stages().await, [Published, Signing]);
+    assert_eq!(stages().await, [MetadataServer, Signing]);
     host.advance(DAY);
     maintain().await;
     assert_eq!(stages().await, [Signing, Retired]);
@@ -151,19 +166,15 @@ async fn one_that_comes_to_its_end_is_followed_by_itself(database: Database) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_renewals_create_one_key() {
-    let host = TestHost::start_with(HostOptions {
-        database: Database::Postgres,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(Database::Postgres).await;
     let (second, _running, _) = host
         .second(HostOptions {
             database: Database::Postgres,
             ..HostOptions::default()
         })
         .await;
-    let party = Party::register(&host, json!({})).await;
-    let application = party.id.parsed();
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let application = service_provider.id.parsed();
     let renew = |host| {
         assent::domain::keys::saml_keys::renew(
             host,
@@ -173,5 +184,5 @@ async fn concurrent_renewals_create_one_key() {
     };
     let (one, other) = tokio::join!(renew(&host.host), renew(&second));
     assert_eq!(one.expect("a key").id, other.expect("a key").id);
-    assert_eq!(certificates(&host, &party).await.len(), 2);
+    assert_eq!(certificates(&host, &service_provider).await.len(), 2);
 }

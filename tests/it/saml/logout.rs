@@ -9,15 +9,15 @@ use reqwest::StatusCode;
 use serde_json::json;
 use url::{Url, form_urlencoded};
 
-use super::party::{ENTITY_ID, Party, Response, SLO};
 use super::schema::validate;
-use crate::harness::{Ada, Browser, Page, TestHost, Text};
+use super::service_provider::{ENTITY_ID, Response, SLO, TestServiceProvider};
+use crate::harness::{Browser, Page, TestHost, TestUser, Text};
 
 pub(super) const SUCCESS: &str = "urn:oasis:names:tc:SAML:2.0:status:Success";
 const PARTIAL: &str = "urn:oasis:names:tc:SAML:2.0:status:PartialLogout";
 
 /// What a service provider knows of a session.
-pub(super) struct Known {
+pub(super) struct SessionRecord {
     pub(super) name: String,
     pub(super) format: String,
     pub(super) index: String,
@@ -25,21 +25,23 @@ pub(super) struct Known {
 
 /// Signs Ada in to a service provider; what that knows then.
 pub(super) async fn signed_in(
-    party: &Party,
-    ada: &Ada,
+    service_provider: &TestServiceProvider,
+    ada: &TestUser,
     browser: &Browser,
     host: &TestHost,
-) -> Known {
-    let login = party.begin(browser, &party.request(host), None).await;
+) -> SessionRecord {
+    let login = service_provider
+        .begin(browser, &service_provider.request(host), None)
+        .await;
     let page = if login.body.contains("SAMLResponse") {
         login
     } else {
-        let waiting = super::party::identify(ada, &login).await;
+        let waiting = super::service_provider::identify(ada, &login).await;
         ada.approve(&waiting).await;
         browser.finish(&waiting.url).await
     };
     let response = Response::of(&page);
-    Known {
+    SessionRecord {
         name: response.text("NameID").to_owned(),
         format: response.attribute("NameID", "Format").to_owned(),
         index: response
@@ -48,9 +50,13 @@ pub(super) async fn signed_in(
     }
 }
 
-pub(super) fn request(party: &Party, host: &TestHost, known: &Known) -> LogoutRequest {
+pub(super) fn request(
+    service_provider: &TestServiceProvider,
+    host: &TestHost,
+    known: &SessionRecord,
+) -> LogoutRequest {
     LogoutRequest {
-        header: header(party, host),
+        header: header(service_provider, host),
         not_on_or_after: None,
         name_id: NameId {
             value: known.name.clone(),
@@ -63,18 +69,18 @@ pub(super) fn request(party: &Party, host: &TestHost, known: &Known) -> LogoutRe
     }
 }
 
-fn header(party: &Party, host: &TestHost) -> Header {
+fn header(service_provider: &TestServiceProvider, host: &TestHost) -> Header {
     Header {
-        id: party.request(host).id,
-        issuer: Some(party.entity_id.clone()),
+        id: service_provider.request(host).id,
+        issuer: Some(service_provider.entity_id.clone()),
         issue_instant: host.host.now(),
-        destination: Some(format!("{}{}", host.base, party.single_logout())),
+        destination: Some(format!("{}{}", host.base, service_provider.single_logout())),
     }
 }
 
 /// Sends it by redirect, signed.
 pub(super) async fn send(
-    party: &Party,
+    service_provider: &TestServiceProvider,
     browser: &Browser,
     request: &LogoutRequest,
     relay_state: Option<&str>,
@@ -83,8 +89,8 @@ pub(super) async fn send(
     browser
         .get(&format!(
             "{}?{}",
-            party.single_logout(),
-            party.signed_query("SAMLRequest", &xml, relay_state)
+            service_provider.single_logout(),
+            service_provider.signed_query("SAMLRequest", &xml, relay_state)
         ))
         .await
 }
@@ -130,7 +136,7 @@ pub(super) fn codes(response: &LogoutResponse) -> (&str, Option<&str>) {
 }
 
 /// What the frame of a logout's page asks of a service provider.
-async fn asked(page: &Page) -> LogoutRequest {
+async fn requested(page: &Page) -> LogoutRequest {
     let frame = frame(page).await;
     LogoutRequest::read(message(&frame.location(), "SAMLRequest").unverified()).expect("a request")
 }
@@ -151,36 +157,36 @@ fn frame_address(page: &Page) -> String {
 
 /// The service provider answers the request.
 async fn answered(
-    party: &Party,
+    service_provider: &TestServiceProvider,
     host: &TestHost,
     browser: &Browser,
     request: &LogoutRequest,
     status: Status,
 ) -> Page {
     let response = LogoutResponse {
-        header: header(party, host),
+        header: header(service_provider, host),
         in_response_to: Some(request.header.id.clone()),
         status,
     };
-    let query = party.signed_query(
+    let query = service_provider.signed_query(
         "SAMLResponse",
         &response.write(None).expect("written"),
         None,
     );
     browser
-        .get(&format!("{}?{query}", party.single_logout()))
+        .get(&format!("{}?{query}", service_provider.single_logout()))
         .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn single_logout_of_a_service_provider_ends_the_session() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
-    let ada = party.ada(&host).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let ada = service_provider.ada(&host).await;
     let browser = Browser::new(&host.base);
-    let known = signed_in(&party, &ada, &browser, &host).await;
-    let request = request(&party, &host, &known);
-    let page = send(&party, &browser, &request, Some("st&te")).await;
+    let known = signed_in(&service_provider, &ada, &browser, &host).await;
+    let request = request(&service_provider, &host, &known);
+    let page = send(&service_provider, &browser, &request, Some("st&te")).await;
     let response = answer(&page);
     assert_eq!(codes(&response), (SUCCESS, None));
     assert_eq!(response.in_response_to.as_ref(), Some(&request.header.id));
@@ -194,27 +200,33 @@ async fn single_logout_of_a_service_provider_ends_the_session() {
             .contains("&Signature=")
     );
     // Whoever comes now signs in again.
-    let login = party.begin(&browser, &party.request(&host), None).await;
+    let login = service_provider
+        .begin(&browser, &service_provider.request(&host), None)
+        .await;
     assert!(login.body.contains("name=\"name\""));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn single_logout_by_cross_site_form_without_cookies() {
     let host = TestHost::start().await;
-    let party = Party::register(
+    let service_provider = TestServiceProvider::register(
         &host,
         json!({"single_logout": {"url": "https://sp.example/in", "response_url": SLO, "binding": "post"}}),
     )
     .await;
-    let ada = party.ada(&host).await;
+    let ada = service_provider.ada(&host).await;
     let browser = Browser::new(&host.base);
-    let known = signed_in(&party, &ada, &browser, &host).await;
-    let request = request(&party, &host, &known);
-    let xml = STANDARD.encode(request.write(Some(&party.signer)).expect("written"));
+    let known = signed_in(&service_provider, &ada, &browser, &host).await;
+    let request = request(&service_provider, &host, &known);
+    let xml = STANDARD.encode(
+        request
+            .write(Some(&service_provider.signer))
+            .expect("written"),
+    );
     let elsewhere = Browser::new(&host.base);
     let page = elsewhere
         .post(
-            &party.single_logout(),
+            &service_provider.single_logout(),
             &[("SAMLRequest", &xml), ("RelayState", "x")],
         )
         .await;
@@ -231,8 +243,8 @@ async fn single_logout_by_cross_site_form_without_cookies() {
         (SUCCESS, None)
     );
     assert!(
-        party
-            .begin(&browser, &party.request(&host), None)
+        service_provider
+            .begin(&browser, &service_provider.request(&host), None)
             .await
             .body
             .contains("name=\"name\"")
@@ -242,13 +254,13 @@ async fn single_logout_by_cross_site_form_without_cookies() {
 #[tokio::test(flavor = "multi_thread")]
 async fn single_logout_notifies_other_service_providers_and_answers_the_requester() {
     let host = TestHost::start().await;
-    let asking = Party::register(&host, json!({"name": "Asking"})).await;
-    let second = Party::register(
+    let asking = TestServiceProvider::register(&host, json!({"name": "Asking"})).await;
+    let second = TestServiceProvider::register(
         &host,
         json!({"name": "Second", "entity_id": "https://second.example"}),
     )
     .await;
-    let third = Party::register(
+    let third = TestServiceProvider::register(
         &host,
         json!({"name": "Third", "entity_id": "https://third.example", "name_id_format": "persistent"}),
     )
@@ -277,11 +289,11 @@ async fn single_logout_notifies_other_service_providers_and_answers_the_requeste
     );
 
     let mut page = page;
-    let mut told = Vec::new();
+    let mut returned = Vec::new();
     for _ in 0..2 {
-        let logout = asked(&page).await;
+        let logout = requested(&page).await;
         let destination = logout.header.destination.clone().expect("a destination");
-        let (party, known) = if page.body.contains("Second") {
+        let (service_provider, known) = if page.body.contains("Second") {
             (&second, &others[0])
         } else {
             (&third, &others[1])
@@ -293,14 +305,24 @@ async fn single_logout_notifies_other_service_providers_and_answers_the_requeste
         );
         assert_eq!(logout.session_indexes, std::slice::from_ref(&known.index));
         assert!(logout.not_on_or_after.expect("a limit") > host.host.now());
-        let framed = answered(party, &host, &browser, &logout, Status::success()).await;
+        let framed = answered(
+            service_provider,
+            &host,
+            &browser,
+            &logout,
+            Status::success(),
+        )
+        .await;
         assert_eq!(framed.headers["x-frame-options"], "SAMEORIGIN");
         assert!(framed.body.contains(&page.path()), "{}", framed.body);
-        told.push(party.entity_id.clone());
+        returned.push(service_provider.entity_id.clone());
         page = page.again().await;
     }
-    told.sort();
-    assert_eq!(told, ["https://second.example", "https://third.example"]);
+    returned.sort();
+    assert_eq!(
+        returned,
+        ["https://second.example", "https://third.example"]
+    );
     assert_eq!(codes(&answer(&page)), (SUCCESS, None));
     // It is over.
     assert_eq!(
@@ -312,13 +334,13 @@ async fn single_logout_notifies_other_service_providers_and_answers_the_requeste
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_or_failed_response_makes_the_logout_partial() {
     let host = TestHost::start().await;
-    let asking = Party::register(&host, json!({})).await;
-    let silent = Party::register(
+    let asking = TestServiceProvider::register(&host, json!({})).await;
+    let silent = TestServiceProvider::register(
         &host,
         json!({"entity_id": "https://silent.example", "name": "Silent"}),
     )
     .await;
-    let failing = Party::register(
+    let failing = TestServiceProvider::register(
         &host,
         json!({"entity_id": "https://failing.example", "name": "Failing"}),
     )
@@ -337,7 +359,7 @@ async fn a_missing_or_failed_response_makes_the_logout_partial() {
         .followed()
         .await;
     for _ in 0..2 {
-        let logout = asked(&page).await;
+        let logout = requested(&page).await;
         if page.body.contains("Silent") {
             host.advance(4);
             assert!(
@@ -363,8 +385,8 @@ async fn a_missing_or_failed_response_makes_the_logout_partial() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_provider_without_single_logout_makes_the_logout_partial() {
     let host = TestHost::start().await;
-    let asking = Party::register(&host, json!({})).await;
-    let without = Party::register(
+    let asking = TestServiceProvider::register(&host, json!({})).await;
+    let without = TestServiceProvider::register(
         &host,
         json!({"entity_id": "https://without.example", "name": "Without", "single_logout": null}),
     )
@@ -381,23 +403,30 @@ async fn a_service_provider_without_single_logout_makes_the_logout_partial() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_local_logout_notifies_service_providers_and_lists_failures() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
-    let without = Party::register(
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let without = TestServiceProvider::register(
         &host,
         json!({"entity_id": "https://without.example", "name": "Old <app>", "single_logout": null}),
     )
     .await;
-    let ada = party.ada(&host).await;
+    let ada = service_provider.ada(&host).await;
     host.account(&ada.user, &without.application()).await;
     let browser = Browser::new(&host.base);
-    for sp in [&party, &without] {
+    for sp in [&service_provider, &without] {
         signed_in(sp, &ada, &browser, &host).await;
     }
     let home = browser.get("/").await;
     let page = home.submit("/sign-out", &[]).await.followed().await;
     assert_eq!(page.headers["cache-control"], "no-store");
-    let logout = asked(&page).await;
-    answered(&party, &host, &browser, &logout, Status::success()).await;
+    let logout = requested(&page).await;
+    answered(
+        &service_provider,
+        &host,
+        &browser,
+        &logout,
+        Status::success(),
+    )
+    .await;
     let page = page.again().await;
     assert!(
         page.body.contains("signed-out") && page.body.contains("Old &#60;app&#62;"),
@@ -410,23 +439,31 @@ async fn a_local_logout_notifies_service_providers_and_lists_failures() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_openid_connect_logout_notifies_service_providers_before_it_returns() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
     let ada = host.ada().await;
-    host.account(&ada.user, &party.application()).await;
+    host.account(&ada.user, &service_provider.application())
+        .await;
     let path = format!("/applications/{}", ada.application.id);
     let uris = json!({"post_logout_redirect_uris": ["https://rp.example/bye"]});
     host.admin_ok(reqwest::Method::PATCH, &path, uris).await;
     let browser = Browser::new(&host.base);
     let code = ada.sign_in(&browser).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    signed_in(&party, &ada, &browser, &host).await;
+    signed_in(&service_provider, &ada, &browser, &host).await;
     let hint = tokens["id_token"].text();
     let end = format!(
         "/oidc/session/end?id_token_hint={hint}&post_logout_redirect_uri=https://rp.example/bye&state=s%26t"
     );
     let page = browser.get(&end).await.followed().await;
-    let logout = asked(&page).await;
-    answered(&party, &host, &browser, &logout, Status::success()).await;
+    let logout = requested(&page).await;
+    answered(
+        &service_provider,
+        &host,
+        &browser,
+        &logout,
+        Status::success(),
+    )
+    .await;
     assert_eq!(
         page.again().await.location().as_str(),
         "https://rp.example/bye?state=s%26t"
@@ -436,16 +473,23 @@ async fn an_openid_connect_logout_notifies_service_providers_before_it_returns()
 #[tokio::test(flavor = "multi_thread")]
 async fn single_logout_triggers_backchannel_logout() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
     let ada = host.ada().await;
-    host.account(&ada.user, &party.application()).await;
+    host.account(&ada.user, &service_provider.application())
+        .await;
     let path = format!("/applications/{}", ada.application.id);
     let uri = json!({"backchannel_logout_uri": "https://rp.example/backchannel"});
     host.admin_ok(reqwest::Method::PATCH, &path, uri).await;
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
-    let known = signed_in(&party, &ada, &browser, &host).await;
-    send(&party, &browser, &request(&party, &host, &known), None).await;
+    let known = signed_in(&service_provider, &ada, &browser, &host).await;
+    send(
+        &service_provider,
+        &browser,
+        &request(&service_provider, &host, &known),
+        None,
+    )
+    .await;
     let mut connection = host.connection().await;
     let queued: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM logout_deliveries")
         .fetch_one(&mut connection)
@@ -457,24 +501,29 @@ async fn single_logout_triggers_backchannel_logout() {
 #[tokio::test(flavor = "multi_thread")]
 async fn forged_logout_requests_end_no_session() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
-    let other = Party::register(&host, json!({"entity_id": "https://other.example"})).await;
-    let ada = party.ada(&host).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let other =
+        TestServiceProvider::register(&host, json!({"entity_id": "https://other.example"})).await;
+    let ada = service_provider.ada(&host).await;
     let browser = Browser::new(&host.base);
-    let known = signed_in(&party, &ada, &browser, &host).await;
-    let good = request(&party, &host, &known);
+    let known = signed_in(&service_provider, &ada, &browser, &host).await;
+    let good = request(&service_provider, &host, &known);
     let xml = |request: &LogoutRequest| request.write(None).expect("written");
-    let query = |query: String| format!("{}?{query}", party.single_logout());
+    let query = |query: String| format!("{}?{query}", service_provider.single_logout());
     let moment = instant("2020-01-01T00:00:00Z");
     let changed = |change: &dyn Fn(&mut LogoutRequest)| {
-        let mut request = request(&party, &host, &known);
+        let mut request = request(&service_provider, &host, &known);
         change(&mut request);
-        query(party.signed_query("SAMLRequest", &xml(&request), None))
+        query(service_provider.signed_query("SAMLRequest", &xml(&request), None))
     };
     for (what, address) in [
         (
             "unsigned",
-            query(super::party::query("SAMLRequest", &xml(&good), None)),
+            query(super::service_provider::query(
+                "SAMLRequest",
+                &xml(&good),
+                None,
+            )),
         ),
         (
             "signed by another",
@@ -498,17 +547,17 @@ async fn forged_logout_requests_end_no_session() {
         ),
         ("a response that nobody waits for", {
             let response = LogoutResponse {
-                header: header(&party, &host),
+                header: header(&service_provider, &host),
                 in_response_to: Some("_x".to_owned()),
                 status: Status::success(),
             };
-            query(party.signed_query(
+            query(service_provider.signed_query(
                 "SAMLResponse",
                 &response.write(None).expect("written"),
                 None,
             ))
         }),
-        ("nothing", party.single_logout()),
+        ("nothing", service_provider.single_logout()),
     ] {
         let page = browser.get(&address).await;
         assert_eq!(page.status, StatusCode::BAD_REQUEST, "{what}");
@@ -525,23 +574,30 @@ async fn forged_logout_requests_end_no_session() {
         .await;
     assert_eq!(codes(&answer(&page)), (SUCCESS, None));
     assert!(
-        Response::of(&party.begin(&browser, &party.request(&host), None).await).is_success(),
+        Response::of(
+            &service_provider
+                .begin(&browser, &service_provider.request(&host), None)
+                .await
+        )
+        .is_success(),
         "she is still signed in"
     );
     // Without a SessionIndex it is all sessions of the name; and once.
-    let mut all = request(&party, &host, &known);
+    let mut all = request(&service_provider, &host, &known);
     all.session_indexes.clear();
     assert_eq!(
-        codes(&answer(&send(&party, &browser, &all, None).await)),
+        codes(&answer(
+            &send(&service_provider, &browser, &all, None).await
+        )),
         (SUCCESS, None)
     );
     assert_eq!(
-        send(&party, &browser, &all, None).await.status,
+        send(&service_provider, &browser, &all, None).await.status,
         StatusCode::BAD_REQUEST
     );
     assert!(
-        party
-            .begin(&browser, &party.request(&host), None)
+        service_provider
+            .begin(&browser, &service_provider.request(&host), None)
             .await
             .body
             .contains("name=\"name\"")
@@ -551,18 +607,22 @@ async fn forged_logout_requests_end_no_session() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_certificate_a_logout_needs_the_session_index() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({"certificates": []})).await;
-    let ada = party.ada(&host).await;
+    let service_provider = TestServiceProvider::register(&host, json!({"certificates": []})).await;
+    let ada = service_provider.ada(&host).await;
     let browser = Browser::new(&host.base);
-    let known = signed_in(&party, &ada, &browser, &host).await;
+    let known = signed_in(&service_provider, &ada, &browser, &host).await;
     let address = |request: &LogoutRequest| {
         format!(
             "{}?{}",
-            party.single_logout(),
-            super::party::query("SAMLRequest", &request.write(None).expect("written"), None)
+            service_provider.single_logout(),
+            super::service_provider::query(
+                "SAMLRequest",
+                &request.write(None).expect("written"),
+                None
+            )
         )
     };
-    let mut guessed = request(&party, &host, &known);
+    let mut guessed = request(&service_provider, &host, &known);
     guessed.session_indexes.clear();
     let denied = browser.get(&address(&guessed)).await;
     assert_eq!(denied.status, StatusCode::BAD_REQUEST);
@@ -571,44 +631,53 @@ async fn without_a_certificate_a_logout_needs_the_session_index() {
         "{}",
         denied.body
     );
-    assert!(Response::of(&party.begin(&browser, &party.request(&host), None).await).is_success());
-    let page = browser.get(&address(&request(&party, &host, &known))).await;
+    assert!(
+        Response::of(
+            &service_provider
+                .begin(&browser, &service_provider.request(&host), None)
+                .await
+        )
+        .is_success()
+    );
+    let page = browser
+        .get(&address(&request(&service_provider, &host, &known)))
+        .await;
     assert_eq!(codes(&answer(&page)), (SUCCESS, None));
     assert!(
-        party
-            .begin(&browser, &party.request(&host), None)
+        service_provider
+            .begin(&browser, &service_provider.request(&host), None)
             .await
             .body
             .contains("name=\"name\"")
     );
-    assert_eq!(party.entity_id, ENTITY_ID);
+    assert_eq!(service_provider.entity_id, ENTITY_ID);
 }
 
 /// A logout that a service provider's own server asks for, without the person's browser.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_the_browser_of_the_session_continues_the_logout_and_sees_applications() {
     let host = TestHost::start().await;
-    let asking = Party::register(&host, json!({"name": "Asking"})).await;
-    let other = Party::register(
+    let asking = TestServiceProvider::register(&host, json!({"name": "Asking"})).await;
+    let other = TestServiceProvider::register(
         &host,
         json!({"name": "Secret other", "entity_id": "https://other.example"}),
     )
     .await;
     let ada = asking.ada(&host).await;
     host.account(&ada.user, &other.application()).await;
-    let stranger = Browser::new(&host.base);
+    let attacker = Browser::new(&host.base);
 
     // By itself: it is told that not all was done, and nothing else.
     let browser = Browser::new(&host.base);
     let known = signed_in(&asking, &ada, &browser, &host).await;
     signed_in(&other, &ada, &browser, &host).await;
-    let page = send(&asking, &stranger, &request(&asking, &host, &known), None).await;
+    let page = send(&asking, &attacker, &request(&asking, &host, &known), None).await;
     assert_eq!(
         codes(&answer(&page.followed().await)),
         (SUCCESS, Some(PARTIAL))
     );
     assert!(
-        party_must_sign_in(&asking, &browser, &host).await,
+        must_sign_in(&asking, &browser, &host).await,
         "the session has ended all the same"
     );
 
@@ -620,25 +689,29 @@ async fn only_the_browser_of_the_session_continues_the_logout_and_sees_applicati
         .await
         .followed()
         .await;
-    let peeked = stranger.get(&page.url).await;
+    let peeked = attacker.get(&page.url).await;
     assert_eq!(peeked.location().path(), "/session/ended");
     assert_eq!(
-        stranger.get(&frame_address(&page)).await.status,
+        attacker.get(&frame_address(&page)).await.status,
         StatusCode::NO_CONTENT
     );
-    let logout = asked(&page).await;
+    let logout = requested(&page).await;
     assert_eq!(logout.name_id.value, theirs.name);
     answered(&other, &host, &browser, &logout, Status::success()).await;
     assert_eq!(
-        stranger.get(&page.url).await.location().path(),
+        attacker.get(&page.url).await.location().path(),
         "/session/ended"
     );
     assert_eq!(codes(&answer(&page.again().await)), (SUCCESS, None));
 }
 
-pub(super) async fn party_must_sign_in(party: &Party, browser: &Browser, host: &TestHost) -> bool {
-    party
-        .begin(browser, &party.request(host), None)
+pub(super) async fn must_sign_in(
+    service_provider: &TestServiceProvider,
+    browser: &Browser,
+    host: &TestHost,
+) -> bool {
+    service_provider
+        .begin(browser, &service_provider.request(host), None)
         .await
         .body
         .contains("name=\"name\"")
@@ -647,8 +720,8 @@ pub(super) async fn party_must_sign_in(party: &Party, browser: &Browser, host: &
 #[tokio::test(flavor = "multi_thread")]
 async fn a_logout_without_index_ends_all_sessions_of_the_name() {
     let host = TestHost::start().await;
-    let asking = Party::register(&host, json!({})).await;
-    let other = Party::register(
+    let asking = TestServiceProvider::register(&host, json!({})).await;
+    let other = TestServiceProvider::register(
         &host,
         json!({"entity_id": "https://other.example", "name": "Other"}),
     )
@@ -671,7 +744,7 @@ async fn a_logout_without_index_ends_all_sessions_of_the_name() {
         .await
         .followed()
         .await;
-    let logout = asked(&page).await;
+    let logout = requested(&page).await;
     answered(&other, &host, &browsers[1], &logout, Status::success()).await;
     // The other two browsers can't be had, so it is in part.
     assert_eq!(
@@ -679,40 +752,53 @@ async fn a_logout_without_index_ends_all_sessions_of_the_name() {
         (SUCCESS, Some(PARTIAL))
     );
     for browser in &browsers {
-        assert!(party_must_sign_in(&asking, browser, &host).await);
+        assert!(must_sign_in(&asking, browser, &host).await);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn session_indexes_differ_per_service_provider_and_each_issued_name_ends_the_session() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
-    let other = Party::register(&host, json!({"entity_id": "https://other.example"})).await;
-    let ada = party.ada(&host).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let other =
+        TestServiceProvider::register(&host, json!({"entity_id": "https://other.example"})).await;
+    let ada = service_provider.ada(&host).await;
     host.account(&ada.user, &other.application()).await;
     let browser = Browser::new(&host.base);
-    let known = signed_in(&party, &ada, &browser, &host).await;
+    let known = signed_in(&service_provider, &ada, &browser, &host).await;
     let theirs = signed_in(&other, &ada, &browser, &host).await;
     assert_ne!(known.index, theirs.index);
     assert_eq!(known.name, theirs.name);
     // One is of no use to the other.
-    let foreign = Known {
+    let foreign = SessionRecord {
         index: theirs.index.clone(),
-        ..signed_in(&party, &ada, &browser, &host).await
+        ..signed_in(&service_provider, &ada, &browser, &host).await
     };
     assert_eq!(
         codes(&answer(
-            &send(&party, &browser, &request(&party, &host, &foreign), None).await
+            &send(
+                &service_provider,
+                &browser,
+                &request(&service_provider, &host, &foreign),
+                None
+            )
+            .await
         )),
         (SUCCESS, None)
     );
-    assert!(!party_must_sign_in(&party, &browser, &host).await);
+    assert!(!must_sign_in(&service_provider, &browser, &host).await);
     // Anybody can have the browser ask for another form of name; the first one is as good as before.
-    let transient = party
+    let transient = service_provider
         .request(&host)
         .name_id("urn:oasis:names:tc:SAML:2.0:nameid-format:transient");
-    assert!(Response::of(&party.begin(&browser, &transient, None).await).is_success());
-    let page = send(&party, &browser, &request(&party, &host, &known), None).await;
+    assert!(Response::of(&service_provider.begin(&browser, &transient, None).await).is_success());
+    let page = send(
+        &service_provider,
+        &browser,
+        &request(&service_provider, &host, &known),
+        None,
+    )
+    .await;
     assert!(page.status.is_redirection());
-    assert!(party_must_sign_in(&party, &browser, &host).await);
+    assert!(must_sign_in(&service_provider, &browser, &host).await);
 }

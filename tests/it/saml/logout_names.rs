@@ -2,26 +2,28 @@
 
 use serde_json::{Value, json};
 
-use super::logout::{Known, party_must_sign_in, request, send, signed_in};
-use super::party::{Party, SLO};
-use crate::harness::{Ada, Browser, Page, TestHost, Text};
+use super::logout::{SessionRecord, must_sign_in, request, send, signed_in};
+use super::service_provider::{SLO, TestServiceProvider};
+use crate::harness::{Browser, Page, TestHost, TestUser, Text};
 
 const OTHER: &str = "Secret application";
 
 /// An application that takes no part in single logout, and another one that Ada uses in the same session.
 struct Journey {
     host: TestHost,
-    asking: Party,
-    other: Party,
-    ada: Ada,
+    asking: TestServiceProvider,
+    other: TestServiceProvider,
+    ada: TestUser,
 }
 
 impl Journey {
     async fn new(logout_of_other: Value) -> Self {
         let host = TestHost::start().await;
-        let asking = Party::register(&host, json!({"name": "Asking", "single_logout": null})).await;
+        let asking =
+            TestServiceProvider::register(&host, json!({"name": "Asking", "single_logout": null}))
+                .await;
         let changes = json!({"name": OTHER, "entity_id": "https://other.example", "single_logout": logout_of_other});
-        let other = Party::register(&host, changes).await;
+        let other = TestServiceProvider::register(&host, changes).await;
         let ada = asking.ada(&host).await;
         host.account(&ada.user, &other.application()).await;
         Self {
@@ -32,7 +34,7 @@ impl Journey {
         }
     }
 
-    async fn signed_in(&self, browser: &Browser) -> Known {
+    async fn signed_in(&self, browser: &Browser) -> SessionRecord {
         let known = signed_in(&self.asking, &self.ada, browser, &self.host).await;
         signed_in(&self.other, &self.ada, browser, &self.host).await;
         known
@@ -40,7 +42,7 @@ impl Journey {
 }
 
 /// The page that a caller sees at the end.
-async fn at_the_end(page: Page) -> Page {
+async fn final_page(page: Page) -> Page {
     if page.status.is_redirection() {
         page.followed().await
     } else {
@@ -61,11 +63,11 @@ async fn the_server_of_a_service_provider_sees_no_other_applications() {
                 request.session_indexes.clear();
             }
             let server = Browser::new(&host.base);
-            let page = at_the_end(send(asking, &server, &request, None).await).await;
+            let page = final_page(send(asking, &server, &request, None).await).await;
             assert!(page.body.contains("could not be notified"), "{}", page.body);
             assert!(!page.body.contains(OTHER), "{logout}: {}", page.body);
             assert!(
-                party_must_sign_in(asking, &browser, host).await,
+                must_sign_in(asking, &browser, host).await,
                 "the session has ended all the same"
             );
         }
@@ -78,7 +80,7 @@ async fn the_browser_of_the_session_sees_application_names() {
     let Journey { host, asking, .. } = &journey;
     let browser = Browser::new(&host.base);
     let known = journey.signed_in(&browser).await;
-    let page = at_the_end(send(asking, &browser, &request(asking, host, &known), None).await).await;
+    let page = final_page(send(asking, &browser, &request(asking, host, &known), None).await).await;
     assert!(
         page.body.contains(OTHER) && !page.body.contains("could not be notified"),
         "{}",
@@ -91,7 +93,7 @@ async fn an_id_token_of_an_expired_session_reveals_no_names() {
     for logout in [Value::Null, json!({"url": SLO, "binding": "redirect"})] {
         let host = TestHost::start().await;
         let changes = json!({"name": OTHER, "single_logout": logout});
-        let other = Party::register(&host, changes).await;
+        let other = TestServiceProvider::register(&host, changes).await;
         let ada = host.ada().await;
         host.account(&ada.user, &other.application()).await;
         let browser = Browser::new(&host.base);
@@ -100,9 +102,9 @@ async fn an_id_token_of_an_expired_session_reveals_no_names() {
         signed_in(&other, &ada, &browser, &host).await;
         host.advance(2 * 60 * 60);
         let hint = tokens["id_token"].text();
-        let stranger = Browser::new(&host.base);
-        let page = at_the_end(
-            stranger
+        let attacker = Browser::new(&host.base);
+        let page = final_page(
+            attacker
                 .get(&format!("/oidc/session/end?id_token_hint={hint}"))
                 .await,
         )

@@ -5,10 +5,10 @@ use reqwest::StatusCode;
 use serde_json::json;
 
 use super::logout::{
-    Known, SUCCESS, answer, codes, message_text, party_must_sign_in, request, send, signed_in,
+    SUCCESS, SessionRecord, answer, codes, message_text, must_sign_in, request, send, signed_in,
 };
-use super::party::{Party, query};
-use crate::harness::{Ada, Browser, Page, TestHost, Text};
+use super::service_provider::{TestServiceProvider, query};
+use crate::harness::{Browser, Page, TestHost, TestUser, Text};
 
 const REQUESTER: &str = "urn:oasis:names:tc:SAML:2.0:status:Requester";
 const UNKNOWN: (&str, Option<&str>) = (
@@ -20,52 +20,57 @@ const DONE: (&str, Option<&str>) = (SUCCESS, None);
 
 struct Journey {
     host: TestHost,
-    party: Party,
-    ada: Ada,
-    bob: Ada,
+    service_provider: TestServiceProvider,
+    ada: TestUser,
+    bob: TestUser,
     browser: Browser,
 }
 
 impl Journey {
     async fn new(changes: serde_json::Value) -> Self {
         let host = TestHost::start().await;
-        let party = Party::register(&host, changes).await;
-        let ada = party.ada(&host).await;
-        let bob = host.person("bob", party.application()).await;
+        let service_provider = TestServiceProvider::register(&host, changes).await;
+        let ada = service_provider.ada(&host).await;
+        let bob = host
+            .user_with_account("bob", service_provider.application())
+            .await;
         let browser = Browser::new(&host.base);
         Self {
             host,
-            party,
+            service_provider,
             ada,
             bob,
             browser,
         }
     }
 
-    async fn known(&self) -> Known {
+    async fn known(&self) -> SessionRecord {
         // Not more approvals than the limits allow.
         self.host.advance(60);
-        signed_in(&self.party, &self.ada, &self.browser, &self.host).await
+        signed_in(&self.service_provider, &self.ada, &self.browser, &self.host).await
     }
 
     /// The answer to a request with this change, and whether Ada's session has ended.
-    async fn asked(&self, change: &dyn Fn(&mut LogoutRequest)) -> (String, Option<String>, bool) {
-        let mut request = request(&self.party, &self.host, &self.known().await);
+    async fn requested(
+        &self,
+        change: &dyn Fn(&mut LogoutRequest),
+    ) -> (String, Option<String>, bool) {
+        let mut request = request(&self.service_provider, &self.host, &self.known().await);
         change(&mut request);
-        let signs = self.party_signs();
+        let signs = self.signs_requests();
         let page = if signs {
-            send(&self.party, &self.browser, &request, None).await
+            send(&self.service_provider, &self.browser, &request, None).await
         } else {
             self.unsigned(&request).await
         };
         let response = answer(&page);
         let (code, second) = codes(&response);
-        let ended = party_must_sign_in(&self.party, &self.browser, &self.host).await;
+        let ended = must_sign_in(&self.service_provider, &self.browser, &self.host).await;
         (code.to_owned(), second.map(str::to_owned), ended)
     }
 
-    fn party_signs(&self) -> bool {
-        self.party.entity_id != UNSIGNED
+    fn signs_requests(&self) -> bool {
+        self.service_provider.entity_id != UNSIGNED
     }
 
     async fn unsigned(&self, request: &LogoutRequest) -> Page {
@@ -73,7 +78,7 @@ impl Journey {
         self.browser
             .get(&format!(
                 "{}?{}",
-                self.party.single_logout(),
+                self.service_provider.single_logout(),
                 query("SAMLRequest", &xml, None)
             ))
             .await
@@ -86,7 +91,7 @@ impl Journey {
         ends: bool,
         change: &dyn Fn(&mut LogoutRequest),
     ) {
-        let (code, second, ended) = self.asked(change).await;
+        let (code, second, ended) = self.requested(change).await;
         assert_eq!(
             ((code.as_str(), second.as_deref()), ended),
             (expected, ends),
@@ -122,7 +127,7 @@ async fn a_live_session_index_ends_the_session_of_its_own_name() {
             )
             .await;
         // Anybody can write an unsigned request, so its answer must not say whether the name is a user's.
-        let (status, ends) = if journey.party_signs() {
+        let (status, ends) = if journey.signs_requests() {
             (DONE, true)
         } else {
             (UNKNOWN, false)
@@ -176,7 +181,10 @@ async fn a_live_session_index_ends_the_session_of_its_own_name() {
         journey
             .assert("for another service provider", UNKNOWN, false, &foreign)
             .await;
-        let (ours, theirs) = (journey.host.issuer(), journey.party.entity_id.clone());
+        let (ours, theirs) = (
+            journey.host.issuer(),
+            journey.service_provider.entity_id.clone(),
+        );
         let qualified = move |request: &mut LogoutRequest| {
             request.name_id.name_qualifier = Some(ours.clone());
             request.name_id.sp_name_qualifier = Some(theirs.clone());
@@ -193,14 +201,14 @@ async fn an_unsigned_request_with_a_live_index_does_not_reveal_names() {
     let journey = Journey::new(json!({"certificates": [], "entity_id": UNSIGNED})).await;
     let Journey {
         host,
-        party,
+        service_provider,
         ada,
         bob,
         browser,
     } = &journey;
     host.user("carol").await;
     let known = journey.known().await;
-    let account = |of: &Ada| of.account["name"].text().to_owned();
+    let account = |of: &TestUser| of.account["name"].text().to_owned();
     let (adas, bobs) = (account(ada), account(bob));
     let opaque = format!("_{}", "0f".repeat(32));
     let mut statuses = Vec::new();
@@ -213,7 +221,7 @@ async fn an_unsigned_request_with_a_live_index_does_not_reveal_names() {
         &adas,
         &opaque,
     ] {
-        let mut request = request(party, host, &known);
+        let mut request = request(service_provider, host, &known);
         request.name_id.value = name.to_owned();
         let page = journey.unsigned(&request).await;
         assert_eq!(codes(&answer(&page)), UNKNOWN, "{name}");
@@ -224,7 +232,7 @@ async fn an_unsigned_request_with_a_live_index_does_not_reveal_names() {
         assert_eq!((code, status), (first_code, first), "{name}");
     }
     assert!(
-        !party_must_sign_in(party, browser, host).await,
+        !must_sign_in(service_provider, browser, host).await,
         "no guess ends the session"
     );
 }
@@ -247,7 +255,10 @@ async fn an_unsigned_request_with_the_issued_name_ends_the_session_in_each_forma
     for format in ["emailAddress", "persistent", "transient"] {
         let changes = json!({"certificates": [], "entity_id": UNSIGNED, "name_id_format": format});
         let journey = Journey::new(changes).await;
-        let (ours, theirs) = (journey.host.issuer(), journey.party.entity_id.clone());
+        let (ours, theirs) = (
+            journey.host.issuer(),
+            journey.service_provider.entity_id.clone(),
+        );
         let qualified = move |request: &mut LogoutRequest| {
             request.name_id.name_qualifier = Some(ours.clone());
             request.name_id.sp_name_qualifier = Some(theirs.clone());
@@ -297,7 +308,11 @@ async fn a_signed_request_without_a_session_index_ends_all_sessions_of_exactly_i
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_email_does_not_match_an_open_session() {
     let journey = Journey::new(json!({})).await;
-    let mut request = request(&journey.party, &journey.host, &journey.known().await);
+    let mut request = request(
+        &journey.service_provider,
+        &journey.host,
+        &journey.known().await,
+    );
     let path = format!("/users/{}", journey.ada.user["id"].text());
     journey
         .host
@@ -309,9 +324,9 @@ async fn a_changed_email_does_not_match_an_open_session() {
         .await;
     request.session_indexes.clear();
     request.name_id.value = "lovelace@example.org".to_owned();
-    let page = send(&journey.party, &journey.browser, &request, None).await;
+    let page = send(&journey.service_provider, &journey.browser, &request, None).await;
     assert_eq!(codes(&answer(&page)), UNKNOWN);
-    assert!(!party_must_sign_in(&journey.party, &journey.browser, &journey.host).await);
+    assert!(!must_sign_in(&journey.service_provider, &journey.browser, &journey.host).await);
 }
 
 /// Without a live index an unsigned request proves nothing: its answer must not reveal signed-in or known users.
@@ -330,16 +345,20 @@ async fn an_unsigned_request_without_a_live_index_reveals_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_application_without_single_logout_gets_an_explaining_page() {
     let journey = Journey::new(json!({"single_logout": null})).await;
-    let mut request = request(&journey.party, &journey.host, &journey.known().await);
+    let mut request = request(
+        &journey.service_provider,
+        &journey.host,
+        &journey.known().await,
+    );
     request.name_id.value = "bob@example.org".to_owned();
-    let page = send(&journey.party, &journey.browser, &request, None).await;
+    let page = send(&journey.service_provider, &journey.browser, &request, None).await;
     assert_eq!(page.status, StatusCode::BAD_REQUEST);
     assert!(
         page.body.contains("does not name the user correctly"),
         "{}",
         page.body
     );
-    assert!(!party_must_sign_in(&journey.party, &journey.browser, &journey.host).await);
+    assert!(!must_sign_in(&journey.service_provider, &journey.browser, &journey.host).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -347,12 +366,16 @@ async fn unsupported_versions_and_encrypted_names_get_an_error_response() {
     let journey = Journey::new(json!({})).await;
     let Journey {
         host,
-        party,
+        service_provider,
         browser,
         ..
     } = &journey;
-    let xml = |change: &dyn Fn(String) -> String, known: &Known| {
-        change(request(party, host, known).write(None).expect("written"))
+    let xml = |change: &dyn Fn(String) -> String, known: &SessionRecord| {
+        change(
+            request(service_provider, host, known)
+                .write(None)
+                .expect("written"),
+        )
     };
     let version = |xml: String| xml.replace("Version=\"2.0\"", "Version=\"2.1\"");
     let encrypted = |xml: String| {
@@ -378,8 +401,8 @@ async fn unsupported_versions_and_encrypted_names_get_an_error_response() {
     ] {
         let address = format!(
             "{}?{}",
-            party.single_logout(),
-            party.signed_query("SAMLRequest", &message, None)
+            service_provider.single_logout(),
+            service_provider.signed_query("SAMLRequest", &message, None)
         );
         assert_eq!(
             codes(&answer(&browser.get(&address).await)),
@@ -391,7 +414,7 @@ async fn unsupported_versions_and_encrypted_names_get_an_error_response() {
             StatusCode::BAD_REQUEST,
             "a replay"
         );
-        assert!(!party_must_sign_in(party, browser, host).await);
+        assert!(!must_sign_in(service_provider, browser, host).await);
     }
 }
 
@@ -399,14 +422,14 @@ async fn unsupported_versions_and_encrypted_names_get_an_error_response() {
 async fn a_name_may_have_no_format() {
     let journey = Journey::new(json!({"name_id_format": "persistent"})).await;
     let known = journey.known().await;
-    let mut request = request(&journey.party, &journey.host, &known);
+    let mut request = request(&journey.service_provider, &journey.host, &known);
     request.name_id = NameId {
         value: known.name.to_uppercase(),
         format: None,
         name_qualifier: None,
         sp_name_qualifier: None,
     };
-    let page = send(&journey.party, &journey.browser, &request, None).await;
+    let page = send(&journey.service_provider, &journey.browser, &request, None).await;
     assert_eq!(codes(&answer(&page)), DONE);
-    assert!(party_must_sign_in(&journey.party, &journey.browser, &journey.host).await);
+    assert!(must_sign_in(&journey.service_provider, &journey.browser, &journey.host).await);
 }

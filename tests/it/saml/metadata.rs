@@ -10,11 +10,9 @@ use openssl::x509::X509;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::party::Party;
 use super::schema::validate;
-use crate::harness::{
-    Browser, Database, HostOptions, Page, TestHost, Text, id, temp_folder, write_file,
-};
+use super::service_provider::TestServiceProvider;
+use crate::harness::{Browser, Database, Page, TestHost, Text, id, temp_folder, write_file};
 
 const DAY: u64 = 24 * 60 * 60;
 
@@ -127,8 +125,8 @@ async fn metadata_lists_endpoints_and_bindings() {
         "name_id_format": "persistent",
         "other_name_id_formats": ["emailAddress", "transient"],
     });
-    let party = Party::register(&host, settings).await;
-    let metadata = Metadata::of(&host.base, &party.id).await;
+    let service_provider = TestServiceProvider::register(&host, settings).await;
+    let metadata = Metadata::of(&host.base, &service_provider.id).await;
     assert_eq!(metadata.page.headers["content-type"], "text/xml");
     assert_eq!(
         metadata.page.headers["cache-control"],
@@ -152,7 +150,7 @@ async fn metadata_lists_endpoints_and_bindings() {
             metadata.attributes(service, "Binding"),
             [binding("HTTP-POST"), binding("HTTP-Redirect")]
         );
-        let address = format!("{}/sso/{service}/{}", host.base, party.id);
+        let address = format!("{}/sso/{service}/{}", host.base, service_provider.id);
         assert_eq!(
             metadata.attributes(service, "Location"),
             [&address, &address]
@@ -185,7 +183,7 @@ async fn metadata_lists_endpoints_and_bindings() {
     let certificates = metadata.certificates();
     assert_eq!(certificates.len(), 1);
     assert!(metadata.is_signed_by(&certificates[0]));
-    let other = Party::register(
+    let other = TestServiceProvider::register(
         &host,
         json!({"entity_id": "urn:other", "idp_entity_id": "urn:ours"}),
     )
@@ -203,7 +201,7 @@ async fn metadata_lists_endpoints_and_bindings() {
     assert_ne!(root.attribute("ID"), others.root().attribute("ID"));
 
     let head = Browser::new(&host.base)
-        .head(&format!("/sso/metadata/{}", party.id))
+        .head(&format!("/sso/metadata/{}", service_provider.id))
         .await;
     assert_eq!((head.status, head.body.as_str()), (StatusCode::OK, ""));
 }
@@ -224,21 +222,17 @@ async fn metadata_exists_for_service_providers_only() {
 
 #[both_databases]
 async fn both_certificates_are_published_while_one_replaces_the_other(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
-    let party = Party::register(&host, json!({})).await;
-    let first = Metadata::of(&host.base, &party.id)
+    let host = TestHost::start_on(database).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let first = Metadata::of(&host.base, &service_provider.id)
         .await
         .certificates()
         .remove(0);
 
-    let path = format!("/applications/{}/certificates", party.id);
+    let path = format!("/applications/{}/certificates", service_provider.id);
     let next = host.admin_ok(Method::POST, &path, Value::Null).await;
     let certificate = next["certificate"].text().to_owned();
-    let metadata = Metadata::of(&host.base, &party.id).await;
+    let metadata = Metadata::of(&host.base, &service_provider.id).await;
     assert_eq!(
         metadata.certificates(),
         [first.clone(), certificate.clone()],
@@ -252,12 +246,12 @@ async fn both_certificates_are_published_while_one_replaces_the_other(database: 
         Value::Null,
     )
     .await;
-    let metadata = Metadata::of(&host.base, &party.id).await;
+    let metadata = Metadata::of(&host.base, &service_provider.id).await;
     assert_eq!(metadata.certificates(), [certificate.clone(), first]);
     assert!(metadata.is_signed_by(&certificate));
 
     host.advance(3 * DAY);
-    let metadata = Metadata::of(&host.base, &party.id).await;
+    let metadata = Metadata::of(&host.base, &service_provider.id).await;
     assert_eq!(
         metadata.certificates(),
         [certificate],

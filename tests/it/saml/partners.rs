@@ -66,9 +66,9 @@ async fn import(host: &TestHost, metadata: &str, members: Value) -> (StatusCode,
 }
 
 pub async fn import_ok(host: &TestHost, metadata: &str, members: Value) -> Value {
-    let (status, made) = import(host, metadata, members).await;
-    assert_eq!(status, StatusCode::CREATED, "{made}: {metadata}");
-    made
+    let (status, created) = import(host, metadata, members).await;
+    assert_eq!(status, StatusCode::CREATED, "{created}: {metadata}");
+    created
 }
 
 /// What the metadata would change of a service provider, and what is noted.
@@ -183,14 +183,14 @@ async fn metadata_of_common_service_providers_is_imported() {
             vec!["encryption was left out", "HTTP-Artifact, HTTP-Redirect"],
         ),
     ];
-    for (sample, said, expected, notes) in cases {
+    for (sample, message, expected, notes) in cases {
         let metadata = certificates.in_text(sample);
         // The type of a role of WS-Federation is known to no schema of SAML.
         if sample != ADFS {
             validate(&metadata).unwrap_or_else(|error| panic!("{error}: {metadata}"));
         }
-        let mut made = import_ok(&host, &metadata, said).await;
-        let told = made
+        let mut created = import_ok(&host, &metadata, message).await;
+        let returned = created
             .as_object_mut()
             .and_then(|members| members.remove("notes"))
             .unwrap_or_default()
@@ -200,30 +200,30 @@ async fn metadata_of_common_service_providers_is_imported() {
             .iter()
             .filter(|note| **note != "requires it all the same");
         assert!(
-            of_import.into_iter().all(|note| told.contains(note)),
-            "{told}"
+            of_import.into_iter().all(|note| returned.contains(note)),
+            "{returned}"
         );
         for (member, value) in expected.members() {
-            assert_eq!(&made[member], value, "{member} of {made}");
+            assert_eq!(&created[member], value, "{member} of {created}");
         }
         let read = host
             .admin_ok(
                 Method::GET,
-                &format!("/applications/{}", id(&made)),
+                &format!("/applications/{}", id(&created)),
                 Value::Null,
             )
             .await;
-        assert_eq!(read, made);
-        let noted = shown(&host, &made, &metadata).await["notes"].to_string();
+        assert_eq!(read, created);
+        let audited = shown(&host, &created, &metadata).await["notes"].to_string();
         assert_eq!(
-            shown(&host, &made, &metadata).await["notes"]
+            shown(&host, &created, &metadata).await["notes"]
                 .as_array()
                 .map(Vec::len),
             Some(notes.len()),
-            "{noted}"
+            "{audited}"
         );
         for note in notes {
-            assert!(noted.contains(note), "{note}: {noted}");
+            assert!(audited.contains(note), "{note}: {audited}");
         }
     }
 }
@@ -353,8 +353,8 @@ async fn unusable_metadata_names_the_reason() {
     assert_eq!(listed["items"], json!([]), "none of them is there");
 
     let chosen = json!({"name": "x", "entity_id": "https://mellon.example/mellon/metadata"});
-    let made = import_ok(&host, &two(""), chosen.clone()).await;
-    assert_eq!(made["entity_id"], chosen["entity_id"]);
+    let created = import_ok(&host, &two(""), chosen.clone()).await;
+    assert_eq!(created["entity_id"], chosen["entity_id"]);
     let over = refused(&two(" validUntil=\"2020-01-01T00:00:00Z\""), chosen).await;
     assert!(
         over.contains("good until"),
@@ -367,13 +367,13 @@ async fn common_schema_violations_are_accepted_with_a_note() {
     let host = TestHost::start().await;
     let certificates = Certificates::new();
     let okta = certificates.in_text(OKTA);
-    let made = import_ok(
+    let created = import_ok(
         &host,
         &okta.replace("index=\"1\"", "index=\"0\""),
         json!({}),
     )
     .await;
-    let indexes: Vec<_> = made["acs"]
+    let indexes: Vec<_> = created["acs"]
         .items()
         .iter()
         .map(|acs| &acs["index"])
@@ -385,20 +385,23 @@ async fn common_schema_violations_are_accepted_with_a_note() {
         "</ds:X509Certificate><ds:X509Certificate>SECOND</ds:X509Certificate>",
     );
     let chain = certificates.in_text(&chain);
-    let made = import_ok(&host, &chain, json!({"name": "Wiki"})).await;
-    assert_eq!(made["certificates"], json!([pem(&certificates.first)]));
-    let notes = shown(&host, &made, &chain).await["notes"].to_string();
+    let created = import_ok(&host, &chain, json!({"name": "Wiki"})).await;
+    assert_eq!(created["certificates"], json!([pem(&certificates.first)]));
+    let notes = shown(&host, &created, &chain).await["notes"].to_string();
     assert!(notes.contains("the first was taken"), "{notes}");
     // One that signs but does not say with what.
     let nameless = MELLON
         .replace("ds:X509Data>", "ds:Other>")
         .replace("ds:X509Certificate>", "ds:Value>");
-    let made = import_ok(&host, &nameless, json!({"name": "Wiki"})).await;
+    let created = import_ok(&host, &nameless, json!({"name": "Wiki"})).await;
     assert_eq!(
-        (&made["require_signed_requests"], &made["certificates"]),
+        (
+            &created["require_signed_requests"],
+            &created["certificates"]
+        ),
         (&json!(false), &json!([]))
     );
-    let notes = shown(&host, &made, &nameless).await["notes"].to_string();
+    let notes = shown(&host, &created, &nameless).await["notes"].to_string();
     assert!(
         notes.contains("not with which certificate") && notes.contains("has no X509Certificate"),
         "{notes}"
@@ -465,20 +468,20 @@ async fn metadata_signatures_are_verified_with_a_certificate() {
             .starts_with("metadata_certificate: "),
         "{problem}"
     );
-    let made = import_ok(
+    let created = import_ok(
         &host,
         &signed,
         json!({"name": "x", "metadata_certificate": pem(&own)}),
     )
     .await;
-    assert_eq!(made["acs"][0]["url"], "https://sp.example/acs");
+    assert_eq!(created["acs"][0]["url"], "https://sp.example/acs");
     let notes = |answer: Value| answer["notes"].clone();
     assert!(
-        notes(shown(&host, &made, &signed).await)
+        notes(shown(&host, &created, &signed).await)
             .to_string()
             .contains("signature was not checked")
     );
-    let path = format!("/applications/{}/metadata", id(&made));
+    let path = format!("/applications/{}/metadata", id(&created));
     let body = json!({"metadata": signed, "metadata_certificate": pem(&own)});
     assert_eq!(
         notes(host.admin_ok(Method::POST, &path, body).await),

@@ -14,12 +14,12 @@ use super::partners::{Certificates, MELLON, import_ok, pem};
 use crate::harness::{Database, HostOptions, Respond, TestHost, Text, http_client, id};
 
 /// A service provider's web server; what it answers may change.
-struct Published {
+struct MetadataServer {
     url: String,
     answer: Arc<Mutex<(Status, String)>>,
 }
 
-impl Published {
+impl MetadataServer {
     async fn start(metadata: &str) -> Self {
         let answer = Arc::new(Mutex::new((Status::OK, metadata.to_owned())));
         let current = Arc::clone(&answer);
@@ -57,10 +57,10 @@ async fn metadata_is_read_again_and_shown_before_it_counts(database: Database) {
     .await;
     let certificates = Certificates::new();
     let before = certificates.in_text(MELLON);
-    let published = Published::start(&before).await;
+    let published = MetadataServer::start(&before).await;
     let body = json!({"protocol": "saml", "name": "Wiki", "metadata_url": published.url});
-    let mut made = host.admin_ok(Method::POST, "/applications", body).await;
-    let notes = made
+    let mut created = host.admin_ok(Method::POST, "/applications", body).await;
+    let notes = created
         .as_object_mut()
         .and_then(|members| members.remove("notes"))
         .unwrap_or_default();
@@ -70,15 +70,15 @@ async fn metadata_is_read_again_and_shown_before_it_counts(database: Database) {
             .contains("AssertionConsumerService was left out"),
         "{notes}"
     );
-    assert_eq!(made["metadata_url"], published.url);
-    let own = format!("/applications/{}", id(&made));
+    assert_eq!(created["metadata_url"], published.url);
+    let own = format!("/applications/{}", id(&created));
     let path = format!("{own}/metadata");
     let again = async |body: Value| host.admin(Method::POST, &path, body).await;
 
     let (_, same) = again(json!({"apply": true})).await;
     assert_eq!(
         (&same["changes"], &same["application"]),
-        (&json!([]), &made),
+        (&json!([]), &created),
         "nothing new, nothing changed"
     );
 
@@ -103,8 +103,8 @@ async fn metadata_is_read_again_and_shown_before_it_counts(database: Database) {
         (&seen["changes"], &seen["applied"]),
         (&changes, &json!(false))
     );
-    assert_eq!(seen["application"], made, "it was only shown");
-    assert_eq!(host.admin_ok(Method::GET, &own, Value::Null).await, made);
+    assert_eq!(seen["application"], created, "it was only shown");
+    assert_eq!(host.admin_ok(Method::GET, &own, Value::Null).await, created);
 
     // What was seen is what is made, and not what came in between, there or here.
     let digest = &seen["digest"];
@@ -148,21 +148,17 @@ async fn metadata_is_read_again_and_shown_before_it_counts(database: Database) {
 #[tokio::test]
 async fn changes_during_a_metadata_fetch_are_kept() {
     let settings = "[egress]\nallow_private_addresses = true";
-    let host = TestHost::start_with(HostOptions {
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(settings).await;
     let metadata = Certificates::new().in_text(MELLON);
-    let made = import_ok(&host, &metadata, json!({"name": "Wiki"})).await;
-    let own = format!("/applications/{}", id(&made));
+    let created = import_ok(&host, &metadata, json!({"name": "Wiki"})).await;
+    let own = format!("/applications/{}", id(&created));
     let (url, token) = (
         format!("{}/admin/api/v1{own}", host.base),
         host.token.clone(),
     );
     let next = metadata.replace("mellon/postResponse", "mellon/consume");
-    let asked = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&asked);
+    let requested = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&requested);
     let answer = async move || {
         if count.fetch_add(1, Ordering::SeqCst) == 0 {
             let patch = http_client()
@@ -196,7 +192,7 @@ async fn changes_during_a_metadata_fetch_are_kept() {
     );
     assert_eq!(&host.admin_ok(Method::GET, &own, Value::Null).await, now);
     assert_eq!(
-        asked.load(Ordering::SeqCst),
+        requested.load(Ordering::SeqCst),
         2,
         "it was compared with what was there by then"
     );
@@ -206,14 +202,14 @@ async fn changes_during_a_metadata_fetch_are_kept() {
 async fn metadata_at_private_addresses_is_not_fetched() {
     let host = TestHost::start().await;
     let certificates = Certificates::new();
-    let published = Published::start(&certificates.in_text(MELLON)).await;
-    let made = import_ok(
+    let published = MetadataServer::start(&certificates.in_text(MELLON)).await;
+    let created = import_ok(
         &host,
         &certificates.in_text(MELLON),
         json!({"name": "Wiki"}),
     )
     .await;
-    let refresh = format!("/applications/{}/metadata", id(&made));
+    let refresh = format!("/applications/{}/metadata", id(&created));
     for url in [
         published.url.as_str(),
         "https://169.254.169.254/metadata",

@@ -26,8 +26,8 @@ pub fn validate(xml: &str) -> Result<(), String> {
         return Ok(());
     }
     // It warns of what it imports twice, in any case.
-    let told = String::from_utf8_lossy(&output.stderr);
-    let errors = told
+    let returned = String::from_utf8_lossy(&output.stderr);
+    let errors = returned
         .lines()
         .filter(|line| !line.contains(" parser warning : "));
     Err(errors.collect::<Vec<_>>().join("\n"))

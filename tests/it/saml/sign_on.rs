@@ -3,8 +3,8 @@
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use super::party::{ACS, ENTITY_ID, Party, RESPONDER, Response, identify};
-use crate::harness::{Browser, HostOptions, TestHost, Text, id};
+use super::service_provider::{ACS, ENTITY_ID, RESPONDER, Response, TestServiceProvider, identify};
+use crate::harness::{Browser, TestHost, Text, id};
 
 const EMAIL: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
 const PERSISTENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
@@ -14,11 +14,11 @@ const UNSPECIFIED: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redirect_sign_on_returns_an_assertion_as_specified() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
-    let ada = party.ada(&host).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let ada = service_provider.ada(&host).await;
     let browser = Browser::new(&host.base);
-    let request = party.request(&host);
-    let page = party.sign_in(&ada, &browser, &request).await;
+    let request = service_provider.request(&host);
+    let page = service_provider.sign_in(&ada, &browser, &request).await;
     let response = Response::of(&page);
     assert!(response.is_success(), "{}", response.xml);
     assert_eq!(response.action, ACS);
@@ -81,24 +81,29 @@ async fn a_redirect_sign_on_returns_an_assertion_as_specified() {
 async fn each_configured_name_id_format_is_issued() {
     let host = TestHost::start().await;
     let all = ["emailAddress", "persistent", "transient", "unspecified"];
-    let party = Party::register(&host, json!({"other_name_id_formats": all})).await;
-    let other = Party::register(
+    let service_provider =
+        TestServiceProvider::register(&host, json!({"other_name_id_formats": all})).await;
+    let other = TestServiceProvider::register(
         &host,
         json!({"other_name_id_formats": all, "entity_id": "https://other.example"}),
     )
     .await;
-    let ada = party.ada(&host).await;
+    let ada = service_provider.ada(&host).await;
     host.account(&ada.user, &other.application()).await;
     let (browser, second) = (Browser::new(&host.base), Browser::new(&host.base));
-    party.sign_in(&ada, &browser, &party.request(&host)).await;
-    party.sign_in(&ada, &second, &party.request(&host)).await;
+    service_provider
+        .sign_in(&ada, &browser, &service_provider.request(&host))
+        .await;
+    service_provider
+        .sign_in(&ada, &second, &service_provider.request(&host))
+        .await;
 
     let mut names = Vec::new();
     for format in [EMAIL, PERSISTENT, TRANSIENT] {
         for (sp, browser) in [
-            (&party, &browser),
-            (&party, &browser),
-            (&party, &second),
+            (&service_provider, &browser),
+            (&service_provider, &browser),
+            (&service_provider, &second),
             (&other, &browser),
         ] {
             let response = Response::of(
@@ -134,7 +139,7 @@ async fn each_configured_name_id_format_is_issued() {
         (json!(["transient"]), EMAIL),
         (json!(["unspecified"]), UNSPECIFIED),
     ] {
-        let path = format!("/applications/{}", party.id);
+        let path = format!("/applications/{}", service_provider.id);
         host.admin_ok(
             Method::PATCH,
             &path,
@@ -142,8 +147,12 @@ async fn each_configured_name_id_format_is_issued() {
         )
         .await;
         let response = Response::of(
-            &party
-                .begin(&browser, &party.request(&host).name_id(UNSPECIFIED), None)
+            &service_provider
+                .begin(
+                    &browser,
+                    &service_provider.request(&host).name_id(UNSPECIFIED),
+                    None,
+                )
                 .await,
         );
         assert_eq!(
@@ -159,10 +168,14 @@ async fn each_configured_name_id_format_is_issued() {
 async fn the_name_id_may_be_the_account_name() {
     let host = TestHost::start().await;
     let changes = json!({"name_id_format": "unspecified", "name_id_source": "account_name"});
-    let party = Party::register(&host, changes).await;
-    let ada = party.ada(&host).await;
-    let page = party
-        .sign_in(&ada, &Browser::new(&host.base), &party.request(&host))
+    let service_provider = TestServiceProvider::register(&host, changes).await;
+    let ada = service_provider.ada(&host).await;
+    let page = service_provider
+        .sign_in(
+            &ada,
+            &Browser::new(&host.base),
+            &service_provider.request(&host),
+        )
         .await;
     let response = Response::of(&page);
     assert_eq!(response.attribute("NameID", "Format"), UNSPECIFIED);
@@ -172,13 +185,13 @@ async fn the_name_id_may_be_the_account_name() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_id_policy_for_an_unconfigured_format_is_rejected() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
     let browser = Browser::new(&host.base);
     let encrypted = "urn:oasis:names:tc:SAML:2.0:nameid-format:encrypted";
     for format in [PERSISTENT, encrypted, "no format"] {
-        let request = party.request(&host).name_id(format);
+        let request = service_provider.request(&host).name_id(format);
         let page = browser
-            .get(&party.signed_redirect(&request.xml(), Some("state")))
+            .get(&service_provider.signed_redirect(&request.xml(), Some("state")))
             .await;
         let response = Response::of(&page);
         let requester = "urn:oasis:names:tc:SAML:2.0:status:Requester";
@@ -201,7 +214,10 @@ async fn a_name_id_policy_for_an_unconfigured_format_is_rejected() {
         r#"<samlp:NameIDPolicy Format="{EMAIL}" SPNameQualifier="https://group.example"/>"#
     );
     let page = browser
-        .get(&party.signed_redirect(&party.request(&host).containing(&policy).xml(), None))
+        .get(&service_provider.signed_redirect(
+            &service_provider.request(&host).containing(&policy).xml(),
+            None,
+        ))
         .await;
     assert!(Response::of(&page).status()[1].ends_with(":InvalidNameIDPolicy"));
 }
@@ -209,12 +225,20 @@ async fn a_name_id_policy_for_an_unconfigured_format_is_rejected() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_is_sufficient_without_force_authn() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
-    let ada = party.ada(&host).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let ada = service_provider.ada(&host).await;
     let browser = Browser::new(&host.base);
-    let first = Response::of(&party.sign_in(&ada, &browser, &party.request(&host)).await);
+    let first = Response::of(
+        &service_provider
+            .sign_in(&ada, &browser, &service_provider.request(&host))
+            .await,
+    );
     host.advance(60);
-    let again = Response::of(&party.begin(&browser, &party.request(&host), None).await);
+    let again = Response::of(
+        &service_provider
+            .begin(&browser, &service_provider.request(&host), None)
+            .await,
+    );
     assert!(again.is_success());
     for name in ["AuthnInstant", "SessionIndex"] {
         assert_eq!(
@@ -222,8 +246,8 @@ async fn a_session_is_sufficient_without_force_authn() {
             again.attribute("AuthnStatement", name)
         );
     }
-    let forced = party.request(&host).with("ForceAuthn", "true");
-    let login = party.begin(&browser, &forced, None).await;
+    let forced = service_provider.request(&host).with("ForceAuthn", "true");
+    let login = service_provider.begin(&browser, &forced, None).await;
     let waiting = identify(&ada, &login).await;
     ada.approve(&waiting).await;
     let fresh = Response::of(&browser.finish(&waiting.url).await);
@@ -236,27 +260,34 @@ async fn a_session_is_sufficient_without_force_authn() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_passive_request_never_shows_a_page() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
-    let ada = party.ada(&host).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let ada = service_provider.ada(&host).await;
     let browser = Browser::new(&host.base);
-    let passive = || party.request(&host).with("IsPassive", "true");
-    let response = Response::of(&party.begin(&browser, &passive(), Some("x")).await);
+    let passive = || service_provider.request(&host).with("IsPassive", "true");
+    let response = Response::of(
+        &service_provider
+            .begin(&browser, &passive(), Some("x"))
+            .await,
+    );
     assert_eq!(
         response.status(),
         [RESPONDER, "urn:oasis:names:tc:SAML:2.0:status:NoPassive"]
     );
     assert_eq!(response.relay_state.as_deref(), Some("x"));
-    party.sign_in(&ada, &browser, &party.request(&host)).await;
-    assert!(Response::of(&party.begin(&browser, &passive(), None).await).is_success());
+    service_provider
+        .sign_in(&ada, &browser, &service_provider.request(&host))
+        .await;
+    assert!(Response::of(&service_provider.begin(&browser, &passive(), None).await).is_success());
     let both = passive().with("ForceAuthn", "1");
     assert!(
-        Response::of(&party.begin(&browser, &both, None).await).status()[1].ends_with(":NoPassive")
+        Response::of(&service_provider.begin(&browser, &both, None).await).status()[1]
+            .ends_with(":NoPassive")
     );
     // Somebody who is signed in and has no account here is not asked either.
     let account = format!("/accounts/{}", id(&ada.account));
     host.admin(Method::DELETE, &account, serde_json::Value::Null)
         .await;
-    let response = Response::of(&party.begin(&browser, &passive(), None).await);
+    let response = Response::of(&service_provider.begin(&browser, &passive(), None).await);
     assert_eq!(
         response.status(),
         [RESPONDER, "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed"]
@@ -266,39 +297,45 @@ async fn a_passive_request_never_shows_a_page() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unsatisfiable_authentication_context_is_reported() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
     let browser = Browser::new(&host.base);
     let class = |name: &str| {
         format!(
             "<saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:{name}</saml:AuthnContextClassRef>"
         )
     };
-    let asked = |comparison: &str, classes: String| {
+    let requested = |comparison: &str, classes: String| {
         let context = format!(
             r#"<samlp:RequestedAuthnContext Comparison="{comparison}">{classes}</samlp:RequestedAuthnContext>"#
         );
-        party.request(&host).containing(&context)
+        service_provider.request(&host).containing(&context)
     };
     for (met, request) in [
-        (true, asked("exact", class("PasswordProtectedTransport"))),
         (
             true,
-            asked(
+            requested("exact", class("PasswordProtectedTransport")),
+        ),
+        (
+            true,
+            requested(
                 "exact",
                 class("X509") + &class("PasswordProtectedTransport"),
             ),
         ),
-        (true, asked("minimum", class("Password"))),
-        (true, asked("better", class("Password"))),
-        (true, asked("maximum", class("X509"))),
-        (true, asked("exact", class("unspecified"))),
-        (false, asked("exact", class("X509"))),
-        (false, asked("minimum", class("SmartcardPKI"))),
-        (false, asked("better", class("PasswordProtectedTransport"))),
-        (false, asked("maximum", class("Password"))),
+        (true, requested("minimum", class("Password"))),
+        (true, requested("better", class("Password"))),
+        (true, requested("maximum", class("X509"))),
+        (true, requested("exact", class("unspecified"))),
+        (false, requested("exact", class("X509"))),
+        (false, requested("minimum", class("SmartcardPKI"))),
         (
             false,
-            asked(
+            requested("better", class("PasswordProtectedTransport")),
+        ),
+        (false, requested("maximum", class("Password"))),
+        (
+            false,
+            requested(
                 "exact",
                 "<saml:AuthnContextDeclRef>https://sp.example/decl</saml:AuthnContextDeclRef>"
                     .to_owned(),
@@ -306,7 +343,7 @@ async fn an_unsatisfiable_authentication_context_is_reported() {
         ),
     ] {
         let page = browser
-            .get(&party.signed_redirect(&request.xml(), None))
+            .get(&service_provider.signed_redirect(&request.xml(), None))
             .await;
         if met {
             assert_eq!(page.status, StatusCode::SEE_OTHER, "{}", request.content);
@@ -328,12 +365,14 @@ async fn an_unsatisfiable_authentication_context_is_reported() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_for_exactly_unspecified_gets_unspecified() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
-    let ada = party.ada(&host).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let ada = service_provider.ada(&host).await;
     let browser = Browser::new(&host.base);
-    party.sign_in(&ada, &browser, &party.request(&host)).await;
+    service_provider
+        .sign_in(&ada, &browser, &service_provider.request(&host))
+        .await;
     let name = |class: &str| format!("urn:oasis:names:tc:SAML:2.0:ac:classes:{class}");
-    for (comparison, classes, told) in [
+    for (comparison, classes, returned) in [
         ("exact", vec!["unspecified"], "unspecified"),
         ("exact", vec!["X509", "unspecified"], "unspecified"),
         (
@@ -353,11 +392,11 @@ async fn a_request_for_exactly_unspecified_gets_unspecified() {
             r#"<samlp:RequestedAuthnContext Comparison="{comparison}">{}</samlp:RequestedAuthnContext>"#,
             classes.collect::<String>()
         );
-        let request = party.request(&host).containing(&context);
-        let response = Response::of(&party.begin(&browser, &request, None).await);
+        let request = service_provider.request(&host).containing(&context);
+        let response = Response::of(&service_provider.begin(&browser, &request, None).await);
         assert_eq!(
             response.text("AuthnContextClassRef"),
-            name(told),
+            name(returned),
             "{context}"
         );
     }
@@ -366,16 +405,16 @@ async fn a_request_for_exactly_unspecified_gets_unspecified() {
 #[tokio::test(flavor = "multi_thread")]
 async fn assertion_lifetime_follows_the_settings() {
     for (settings, seconds) in [("", 300), ("[saml]\nassertion_validity = \"90s\"\n", 90)] {
-        let host = TestHost::start_with(HostOptions {
-            settings,
-            ..HostOptions::default()
-        })
-        .await;
-        let party = Party::register(&host, json!({})).await;
-        let ada = party.ada(&host).await;
+        let host = TestHost::start_with_settings(settings).await;
+        let service_provider = TestServiceProvider::register(&host, json!({})).await;
+        let ada = service_provider.ada(&host).await;
         let response = Response::of(
-            &party
-                .sign_in(&ada, &Browser::new(&host.base), &party.request(&host))
+            &service_provider
+                .sign_in(
+                    &ada,
+                    &Browser::new(&host.base),
+                    &service_provider.request(&host),
+                )
                 .await,
         );
         let moment = |text: &str| {
@@ -400,19 +439,21 @@ async fn a_registered_acs_is_chosen_by_url_by_index_or_by_default() {
     let host = TestHost::start().await;
     let second = "https://sp.example/acs/2?tenant=a";
     let acs = json!([{"url": ACS, "index": 3}, {"url": second, "index": 7, "default": true}]);
-    let party = Party::register(&host, json!({"acs": acs})).await;
-    let ada = party.ada(&host).await;
+    let service_provider = TestServiceProvider::register(&host, json!({"acs": acs})).await;
+    let ada = service_provider.ada(&host).await;
     let browser = Browser::new(&host.base);
-    party.sign_in(&ada, &browser, &party.request(&host)).await;
+    service_provider
+        .sign_in(&ada, &browser, &service_provider.request(&host))
+        .await;
     let post = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST";
     let url = |url| {
-        party
+        service_provider
             .request(&host)
             .with("AssertionConsumerServiceURL", url)
             .with("ProtocolBinding", post)
     };
     let index = |index| {
-        party
+        service_provider
             .request(&host)
             .with("AssertionConsumerServiceIndex", index)
     };
@@ -421,9 +462,9 @@ async fn a_registered_acs_is_chosen_by_url_by_index_or_by_default() {
         (url(second), second),
         (index("3"), ACS),
         (index("7"), second),
-        (party.request(&host), second),
+        (service_provider.request(&host), second),
     ] {
-        let response = Response::of(&party.begin(&browser, &request, None).await);
+        let response = Response::of(&service_provider.begin(&browser, &request, None).await);
         assert!(response.is_success());
         assert_eq!(response.action, expected);
         assert_eq!(response.root().attribute("Destination"), Some(expected));
@@ -432,12 +473,12 @@ async fn a_registered_acs_is_chosen_by_url_by_index_or_by_default() {
             expected
         );
     }
-    let artifact = party.request(&host).with(
+    let artifact = service_provider.request(&host).with(
         "ProtocolBinding",
         "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Artifact",
     );
     let page = browser
-        .get(&party.signed_redirect(&artifact.xml(), None))
+        .get(&service_provider.signed_redirect(&artifact.xml(), None))
         .await;
     assert!(Response::of(&page).status()[1].ends_with(":UnsupportedBinding"));
 }
@@ -445,18 +486,25 @@ async fn a_registered_acs_is_chosen_by_url_by_index_or_by_default() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cross_site_form_without_cookies_is_accepted() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({"require_signed_requests": true})).await;
-    let ada = party.ada(&host).await;
+    let service_provider =
+        TestServiceProvider::register(&host, json!({"require_signed_requests": true})).await;
+    let ada = service_provider.ada(&host).await;
     let browser = Browser::new(&host.base);
-    party.sign_in(&ada, &browser, &party.request(&host)).await;
-    let request = party.request(&host);
-    let elsewhere = Browser::new(&host.base);
-    let kept = party
-        .post(&elsewhere, &request.signed(&party), Some("é ☃ %0A <b>"))
+    service_provider
+        .sign_in(&ada, &browser, &service_provider.request(&host))
         .await;
-    assert_eq!(kept.status, StatusCode::SEE_OTHER);
+    let request = service_provider.request(&host);
+    let elsewhere = Browser::new(&host.base);
+    let stored = service_provider
+        .post(
+            &elsewhere,
+            &request.signed(&service_provider),
+            Some("é ☃ %0A <b>"),
+        )
+        .await;
+    assert_eq!(stored.status, StatusCode::SEE_OTHER);
     // The browser goes on with its cookies.
-    let response = Response::of(&browser.get(kept.location().as_str()).await);
+    let response = Response::of(&browser.get(stored.location().as_str()).await);
     assert!(response.is_success());
     assert_eq!(response.relay_state.as_deref(), Some("é ☃ %0A <b>"));
     assert_eq!(
@@ -465,7 +513,7 @@ async fn a_cross_site_form_without_cookies_is_accepted() {
     );
     // Once.
     assert_eq!(
-        browser.get(kept.location().as_str()).await.status,
+        browser.get(stored.location().as_str()).await.status,
         StatusCode::BAD_REQUEST
     );
 }
@@ -473,13 +521,15 @@ async fn a_cross_site_form_without_cookies_is_accepted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn unsupported_versions_and_encrypted_names_return_an_error_status() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
     let browser = Browser::new(&host.base);
-    let newer = party
+    let newer = service_provider
         .request(&host)
         .xml()
         .replace("Version=\"2.0\"", "Version=\"2.1\"");
-    let response = browser.get(&party.signed_redirect(&newer, None)).await;
+    let response = browser
+        .get(&service_provider.signed_redirect(&newer, None))
+        .await;
     assert_eq!(
         Response::of(&response).status(),
         ["urn:oasis:names:tc:SAML:2.0:status:VersionMismatch"]
@@ -495,12 +545,12 @@ async fn unsupported_versions_and_encrypted_names_return_an_error_status() {
         ),
         (String::new(), "without a NameID"),
     ] {
-        let request = party
+        let request = service_provider
             .request(&host)
             .containing(&format!("<saml:Subject>{content}</saml:Subject>"));
         let response = Response::of(
             &browser
-                .get(&party.signed_redirect(&request.xml(), None))
+                .get(&service_provider.signed_redirect(&request.xml(), None))
                 .await,
         );
         assert!(
@@ -513,11 +563,11 @@ async fn unsupported_versions_and_encrypted_names_return_an_error_status() {
             response.xml
         );
     }
-    let encrypted = party
+    let encrypted = service_provider
         .request(&host)
         .containing("<saml:Subject><saml:EncryptedID/></saml:Subject>");
     let response = browser
-        .get(&party.signed_redirect(&encrypted.xml(), None))
+        .get(&service_provider.signed_redirect(&encrypted.xml(), None))
         .await;
     assert!(Response::of(&response).status()[1].ends_with(":RequestUnsupported"));
 }
@@ -525,12 +575,14 @@ async fn unsupported_versions_and_encrypted_names_return_an_error_status() {
 #[tokio::test(flavor = "multi_thread")]
 async fn scoping_and_extensions_are_ignored_safely() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
-    let request = party.request(&host).containing(
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let request = service_provider.request(&host).containing(
         r#"<samlp:Extensions><x:any xmlns:x="urn:x">1</x:any></samlp:Extensions>
            <samlp:Scoping ProxyCount="0"><samlp:IDPList><samlp:IDPEntry ProviderID="https://elsewhere.example"/></samlp:IDPList></samlp:Scoping>"#,
     );
-    let login = party.begin(&Browser::new(&host.base), &request, None).await;
+    let login = service_provider
+        .begin(&Browser::new(&host.base), &request, None)
+        .await;
     assert!(login.body.contains("Engines &#38; Co"), "{}", login.body);
 }
 
@@ -538,30 +590,36 @@ async fn scoping_and_extensions_are_ignored_safely() {
 #[tokio::test(flavor = "multi_thread")]
 async fn idp_initiated_sign_on_needs_the_setting_and_the_user() {
     let host = TestHost::start().await;
-    let party = Party::register(
+    let service_provider = TestServiceProvider::register(
         &host,
         json!({"default_relay_state": "/home", "relay_states": ["/reports"]}),
     )
     .await;
-    let path = format!("/applications/{}", party.id);
+    let path = format!("/applications/{}", service_provider.id);
     let shown = host.admin_ok(Method::GET, &path, json!(null)).await;
     assert_eq!(shown["idp_initiated"], true, "it is on by default");
     host.admin_ok(Method::PATCH, &path, json!({"idp_initiated": false}))
         .await;
-    let ada = party.ada(&host).await;
+    let ada = service_provider.ada(&host).await;
     let browser = Browser::new(&host.base);
-    party.sign_in(&ada, &browser, &party.request(&host)).await;
+    service_provider
+        .sign_in(&ada, &browser, &service_provider.request(&host))
+        .await;
     assert!(
-        !browser.get("/").await.body.contains(&party.sign_on()),
+        !browser
+            .get("/")
+            .await
+            .body
+            .contains(&service_provider.sign_on()),
         "it is switched off"
     );
     assert_eq!(
-        browser.get(&party.sign_on()).await.status,
+        browser.get(&service_provider.sign_on()).await.status,
         StatusCode::BAD_REQUEST
     );
     assert_eq!(
         browser
-            .post(&party.sign_on(), &[("csrf", "x")])
+            .post(&service_provider.sign_on(), &[("csrf", "x")])
             .await
             .status,
         StatusCode::BAD_REQUEST
@@ -570,7 +628,7 @@ async fn idp_initiated_sign_on_needs_the_setting_and_the_user() {
     host.admin_ok(Method::PATCH, &path, json!({"idp_initiated": true}))
         .await;
     let home = browser.get("/").await;
-    let response = Response::of(&home.submit(&party.sign_on(), &[]).await);
+    let response = Response::of(&home.submit(&service_provider.sign_on(), &[]).await);
     assert!(response.is_success());
     assert_eq!(response.relay_state.as_deref(), Some("/home"));
     assert_eq!(response.root().attribute("InResponseTo"), None);
@@ -578,18 +636,24 @@ async fn idp_initiated_sign_on_needs_the_setting_and_the_user() {
 
     // A link leads to a question, and nothing is signed before the answer.
     let question = browser
-        .get(&format!("{}?RelayState=%2Freports", party.sign_on()))
+        .get(&format!(
+            "{}?RelayState=%2Freports",
+            service_provider.sign_on()
+        ))
         .await;
     assert!(!question.body.contains("SAMLResponse"));
     let response = Response::of(
         &question
-            .submit(&party.sign_on(), &[("RelayState", "/reports")])
+            .submit(&service_provider.sign_on(), &[("RelayState", "/reports")])
             .await,
     );
     assert_eq!(response.relay_state.as_deref(), Some("/reports"));
     assert_eq!(
         browser
-            .get(&format!("{}?RelayState=%2Fevil", party.sign_on()))
+            .get(&format!(
+                "{}?RelayState=%2Fevil",
+                service_provider.sign_on()
+            ))
             .await
             .status,
         StatusCode::BAD_REQUEST
@@ -598,18 +662,21 @@ async fn idp_initiated_sign_on_needs_the_setting_and_the_user() {
     // Another site's form has no token, and this browser's is good for this application alone.
     for form in [vec![("csrf", "forged")], vec![("csrf", "")]] {
         assert_eq!(
-            browser.post(&party.sign_on(), &form).await.status,
+            browser
+                .post(&service_provider.sign_on(), &form)
+                .await
+                .status,
             StatusCode::FORBIDDEN
         );
     }
-    let other = Party::register(
+    let other = TestServiceProvider::register(
         &host,
         json!({"idp_initiated": true, "entity_id": "https://other.example"}),
     )
     .await;
     let token = home
         .body
-        .split_once(&party.sign_on())
+        .split_once(&service_provider.sign_on())
         .and_then(|(_, rest)| rest.split_once("value=\""))
         .expect("a form")
         .1;
@@ -622,10 +689,10 @@ async fn idp_initiated_sign_on_needs_the_setting_and_the_user() {
         StatusCode::FORBIDDEN
     );
     // A stranger's browser signs in first.
-    let stranger = Browser::new(&host.base);
-    let question = stranger.get(&party.sign_on()).await;
+    let attacker = Browser::new(&host.base);
+    let question = attacker.get(&service_provider.sign_on()).await;
     let login = question
-        .submit(&party.sign_on(), &[])
+        .submit(&service_provider.sign_on(), &[])
         .await
         .followed()
         .await;
@@ -642,14 +709,19 @@ async fn custom_attributes_come_from_the_plugin() {
         {"name": "nick", "values": ["{nickname}"]},
         {"name": "town", "values": ["{address.postal_code} {address.locality}"]},
     ]);
-    let party = Party::register(&host, json!({"custom_attributes": attributes})).await;
-    let ada = party.ada(&host).await;
+    let service_provider =
+        TestServiceProvider::register(&host, json!({"custom_attributes": attributes})).await;
+    let ada = service_provider.ada(&host).await;
     let address =
         json!({"profile": {"address": {"locality": "London", "postal_code": "SW1Y 4JH"}}});
     host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), address)
         .await;
-    let page = party
-        .sign_in(&ada, &Browser::new(&host.base), &party.request(&host))
+    let page = service_provider
+        .sign_in(
+            &ada,
+            &Browser::new(&host.base),
+            &service_provider.request(&host),
+        )
         .await;
     let response = Response::of(&page);
     assert_eq!(

@@ -30,13 +30,13 @@ const ASSERTION: Name = SAML.name("Assertion");
 const ISSUER: Name = SAML.name("Issuer");
 
 /// A key with a certificate, as files for `xmlsec1`.
-struct Party {
+struct KeyHolder {
     folder: TempDir,
     signer: Option<Signer>,
     trusted: TrustedKey,
 }
 
-impl Party {
+impl KeyHolder {
     fn rsa() -> Self {
         Self::new(&PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key"))
     }
@@ -153,7 +153,7 @@ fn response(signer: &Signer, value: &str) -> String {
 
 #[test]
 fn xmlsec1_and_the_schema_accept_a_sign_on_response() {
-    let party = Party::rsa();
+    let key_holder = KeyHolder::rsa();
     let now = Timestamp::from_seconds(1_795_248_000);
     let envelope = Envelope {
         id: "_r",
@@ -194,36 +194,36 @@ fn xmlsec1_and_the_schema_accept_a_sign_on_response() {
         lifetime: std::time::Duration::from_secs(300),
         attributes: &attributes,
     };
-    let text = success(envelope, &assertion, party.signer()).expect("a response");
+    let text = success(envelope, &assertion, key_holder.signer()).expect("a response");
     validate(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     for name in [RESPONSE, ASSERTION] {
-        assert!(party.accepts(&text, name), "{name:?}: {text}");
+        assert!(key_holder.accepts(&text, name), "{name:?}: {text}");
     }
     // Each signature covers its own: one of a changed assertion fails, and so does the response around it.
     let changed = text.replace("ada@example.org", "eve@example.org");
-    assert!(!party.accepts(&changed, RESPONSE) && !party.accepts(&changed, ASSERTION));
+    assert!(!key_holder.accepts(&changed, RESPONSE) && !key_holder.accepts(&changed, ASSERTION));
     let changed = text.replace(
         "Destination=\"https://sp.example",
         "Destination=\"https://evil.example",
     );
-    assert!(!party.accepts(&changed, RESPONSE) && party.accepts(&changed, ASSERTION));
+    assert!(!key_holder.accepts(&changed, RESPONSE) && key_holder.accepts(&changed, ASSERTION));
     assert_eq!(text.matches("xsi:type=\"xs:").count(), 7, "{text}");
     assert_eq!(text.matches("PrefixList=\"xs\"").count(), 2, "{text}");
 }
 
 #[test]
 fn xmlsec1_accepts_signatures_of_assent() {
-    let party = Party::rsa();
-    let text = response(party.signer(), "Ada <&> \"Lovelace\"\r\n\t\u{1f600}");
+    let key_holder = KeyHolder::rsa();
+    let text = response(key_holder.signer(), "Ada <&> \"Lovelace\"\r\n\t\u{1f600}");
     for name in [RESPONSE, ASSERTION] {
-        assert!(party.accepts(&text, name), "{name:?}: {text}");
-        assert!(!Party::rsa().accepts(&text, name));
+        assert!(key_holder.accepts(&text, name), "{name:?}: {text}");
+        assert!(!KeyHolder::rsa().accepts(&text, name));
     }
     let changed = text.replace("Lovelace", "Byron");
-    assert!(!party.accepts(&changed, RESPONSE) && !party.accepts(&changed, ASSERTION));
+    assert!(!key_holder.accepts(&changed, RESPONSE) && !key_holder.accepts(&changed, ASSERTION));
     // The type of the value is signed, though it is text to XML.
     let changed = text.replace(XS.uri, "urn:other");
-    assert!(!party.accepts(&changed, RESPONSE) && !party.accepts(&changed, ASSERTION));
+    assert!(!key_holder.accepts(&changed, RESPONSE) && !key_holder.accepts(&changed, ASSERTION));
 }
 
 /// The template of a signature over the root, as people write them, in lines.
@@ -260,35 +260,35 @@ const SHA256: &str = "http://www.w3.org/2001/04/xmlenc#sha256";
 
 #[test]
 fn assent_accepts_signatures_of_xmlsec1() {
-    let (rsa, ec) = (Party::rsa(), Party::ec());
+    let (rsa, ec) = (KeyHolder::rsa(), KeyHolder::ec());
     let digests = [
         SHA256,
         "http://www.w3.org/2001/04/xmldsig-more#sha384",
         "http://www.w3.org/2001/04/xmlenc#sha512",
     ];
     for algorithm in SignatureAlgorithm::ALL {
-        let party = if algorithm.uri().contains("ecdsa") {
+        let key_holder = if algorithm.uri().contains("ecdsa") {
             &ec
         } else {
             &rsa
         };
         for digest in digests {
-            let text = party.sign(&message(
+            let text = key_holder.sign(&message(
                 &template(algorithm.uri(), digest, ""),
                 "<a>text</a><!-- not text -->",
             ));
-            let verified = party
+            let verified = key_holder
                 .verify(&text)
                 .unwrap_or_else(|error| panic!("{error}: {text}"));
             assert_eq!(verified.algorithm(), algorithm);
-            let changed = party.verify(&text.replace("<a>text", "<a>Text"));
+            let changed = key_holder.verify(&text.replace("<a>text", "<a>Text"));
             assert!(
                 matches!(changed, Err(SignatureError::Digest)),
                 "{changed:?}"
             );
             let other = Document::read(text.as_bytes(), Limits::MESSAGE).expect("a document");
             assert!(matches!(
-                other.verify(&[Party::rsa().trusted]),
+                other.verify(&[KeyHolder::rsa().trusted]),
                 Err(SignatureError::Untrusted)
             ));
         }
@@ -297,14 +297,14 @@ fn assent_accepts_signatures_of_xmlsec1() {
 
 #[test]
 fn random_documents_signed_by_xmlsec1_are_read_identically() {
-    let party = Party::rsa();
+    let key_holder = KeyHolder::rsa();
     let list = "<ec:InclusiveNamespaces xmlns:ec='http://www.w3.org/2001/10/xml-exc-c14n#' PrefixList='xs #default\n a'/>";
     let method = SignatureAlgorithm::RsaSha256.uri();
     for seed in 0..40 {
         let content = element(&mut Dice::new(seed));
         let parameter = if seed % 2 == 0 { "" } else { list };
-        let text = party.sign(&message(&template(method, SHA256, parameter), &content));
-        party
+        let text = key_holder.sign(&message(&template(method, SHA256, parameter), &content));
+        key_holder
             .verify(&text)
             .unwrap_or_else(|error| panic!("{seed}: {error}: {text}"));
     }
@@ -312,14 +312,14 @@ fn random_documents_signed_by_xmlsec1_are_read_identically() {
 
 #[test]
 fn sha_1_signatures_of_xmlsec1_are_rejected() {
-    let party = Party::rsa();
+    let key_holder = KeyHolder::rsa();
     let sha1 = template(
         "http://www.w3.org/2000/09/xmldsig#rsa-sha1",
         "http://www.w3.org/2000/09/xmldsig#sha1",
         "",
     );
-    let error = party
-        .verify(&party.sign(&message(&sha1, "")))
+    let error = key_holder
+        .verify(&key_holder.sign(&message(&sha1, "")))
         .expect_err("SHA-1");
     assert!(matches!(error, SignatureError::Algorithm(_)), "{error}");
 }

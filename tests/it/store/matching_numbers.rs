@@ -28,9 +28,9 @@ async fn concurrent_requests_have_different_numbers_and_five_are_sent(database: 
             let mut request = request(approval(&login, Some(&ada), name), Some(&ada));
             request.browser = Digest::of(&[count]);
             let id = request.approval.id;
-            let asked = store.request_approval(request).await.expect("asked");
+            let requested = store.request_approval(request).await.expect("asked");
             (
-                asked,
+                requested,
                 store
                     .approval(id)
                     .await
@@ -39,17 +39,20 @@ async fn concurrent_requests_have_different_numbers_and_five_are_sent(database: 
             )
         });
     }
-    let asked = requests.join_all().await;
-    let sent = asked
+    let requested = requests.join_all().await;
+    let sent = requested
         .iter()
-        .filter(|(asked, _)| *asked == RequestOutcome::Person(ada.id))
+        .filter(|(requested, _)| *requested == RequestOutcome::Person(ada.id))
         .count();
-    let unsent = asked
+    let unsent = requested
         .iter()
-        .filter(|(asked, _)| *asked == RequestOutcome::Nobody)
+        .filter(|(requested, _)| *requested == RequestOutcome::Nobody)
         .count();
     assert_eq!((sent, unsent), (5, 20), "{database:?}");
-    let mut numbers: Vec<_> = asked.iter().map(|(_, approval)| approval.number).collect();
+    let mut numbers: Vec<_> = requested
+        .iter()
+        .map(|(_, approval)| approval.number)
+        .collect();
     numbers.sort_unstable();
     numbers.dedup();
     assert_eq!(
@@ -58,7 +61,7 @@ async fn concurrent_requests_have_different_numbers_and_five_are_sent(database: 
         "{database:?}: two requests have the same number"
     );
     assert!(
-        asked
+        requested
             .iter()
             .all(|(_, approval)| approval.stage == ApprovalStage::Requested),
         "{database:?}"
@@ -96,9 +99,9 @@ async fn ten_thousand_foreign_requests_never_reuse_a_pending_number() {
             browser: Digest::of(browser.as_bytes()),
             ..request(approval, Some(&ada))
         };
-        let asked = store.request_approval(request).await.expect("asked");
-        let kept = store.approval(id).await.expect("read");
-        (asked, kept)
+        let requested = store.request_approval(request).await.expect("asked");
+        let stored = store.approval(id).await.expect("read");
+        (requested, stored)
     };
     let mut unexpired: Vec<Approval> = Vec::new();
     let (mut drawn, mut refused) = (0, 0);
@@ -111,19 +114,19 @@ async fn ten_thousand_foreign_requests_never_reuse_a_pending_number() {
             0 => ("hers".to_owned(), RequestKind::KnownBrowser),
             _ => (format!("stranger {attempt}"), RequestKind::Typed),
         };
-        let (asked, kept) = ask(name, browser, kind, now).await;
-        match kept {
-            Some(kept) => {
+        let (requested, stored) = ask(name, browser, kind, now).await;
+        match stored {
+            Some(stored) => {
                 assert!(
-                    unexpired.iter().all(|other| other.number != kept.number),
+                    unexpired.iter().all(|other| other.number != stored.number),
                     "attempt {attempt}"
                 );
-                unexpired.push(kept);
+                unexpired.push(stored);
                 drawn += 1;
             }
             None => {
                 assert_eq!(
-                    (asked, kind),
+                    (requested, kind),
                     (RequestOutcome::TooMany, RequestKind::Typed),
                     "attempt {attempt}"
                 );
@@ -156,8 +159,8 @@ async fn a_number_is_released_when_its_request_expires_not_when_it_ends(database
             numbers: numbers.clone(),
             ..request(approval, Some(&ada))
         };
-        let asked = store.request_approval(request).await.expect("asked");
-        assert_eq!(asked, RequestOutcome::Person(ada.id), "{database:?}");
+        let requested = store.request_approval(request).await.expect("asked");
+        assert_eq!(requested, RequestOutcome::Person(ada.id), "{database:?}");
         store
             .approval(id)
             .await

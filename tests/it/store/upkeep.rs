@@ -24,8 +24,8 @@ async fn expired_rows_are_deleted_in_batches_and_others_stay(database: Database)
         denials: hour,
     };
     let Fixture { store, .. } = &fixture(database).await;
-    let (ada, phone) = ada(store).await;
-    let asked = asked(store, Some(&ada), "ada").await;
+    let (ada, device) = ada(store).await;
+    let requested = requested(store, Some(&ada), "ada").await;
     for _ in 0..1200 {
         store.insert_login(login()).await.expect("inserted");
     }
@@ -36,7 +36,7 @@ async fn expired_rows_are_deleted_in_batches_and_others_stay(database: Database)
             .expect("swept"),
         0
     );
-    assert!(store.approval(asked.id).await.expect("read").is_some());
+    assert!(store.approval(requested.id).await.expect("read").is_some());
     // The logins, and the link by which the phone was enrolled.
     assert_eq!(
         store
@@ -45,9 +45,9 @@ async fn expired_rows_are_deleted_in_batches_and_others_stay(database: Database)
             .expect("swept"),
         1202
     );
-    assert!(store.approval(asked.id).await.expect("read").is_none());
+    assert!(store.approval(requested.id).await.expect("read").is_none());
     assert!(store.user(ada.id).await.expect("read").is_some());
-    assert!(store.device(phone.id).await.expect("read").is_some());
+    assert!(store.device(device.id).await.expect("read").is_some());
 }
 
 #[both_databases]

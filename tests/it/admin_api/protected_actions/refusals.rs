@@ -46,7 +46,7 @@ async fn forbidden_actions_are_rejected_before_approval() {
         ),
         (
             Method::DELETE,
-            format!("/devices/{}", olga.phone.device()),
+            format!("/devices/{}", olga.device.device()),
             Value::Null,
         ),
     ];
@@ -63,7 +63,7 @@ async fn forbidden_actions_are_rejected_before_approval() {
         (Method::POST, format!("{owner}/enrolments"), Value::Null),
         (
             Method::DELETE,
-            format!("/devices/{}", olga.phone.device()),
+            format!("/devices/{}", olga.device.device()),
             Value::Null,
         ),
         (
@@ -99,24 +99,20 @@ async fn forbidden_actions_are_rejected_before_approval() {
                 answer.body
             );
         }
-        assert!(who.phone.pending_requests(0).await.is_empty(), "{role}");
+        assert!(who.device.pending_requests(0).await.is_empty(), "{role}");
     }
 }
 
 /// A action that is not the person's was taken with their session, so that is over.
 #[both_databases]
 async fn a_report_of_an_action_ends_the_console_session(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let (stolen, grace) = owner(&host).await;
     let own = grace.signed_in(&host).await;
     let path = format!("/users/{}", id(&host.user("bob").await));
-    asked(&stolen, Method::DELETE, &path, &Value::Null).await;
+    requested(&stolen, Method::DELETE, &path, &Value::Null).await;
     assert_eq!(
-        grace.phone.report(&waiting(&grace.phone).await).await,
+        grace.device.report(&waiting(&grace.device).await).await,
         "reported"
     );
     assert_eq!(
@@ -124,7 +120,7 @@ async fn a_report_of_an_action_ends_the_console_session(database: Database) {
         StatusCode::UNAUTHORIZED,
         "{database:?}"
     );
-    own.get("/me").await.good();
+    own.get("/me").await.success();
     assert_eq!(
         entries(&host, "event=session.ended").await.len(),
         1,
@@ -141,9 +137,9 @@ async fn only_the_plugins_in_the_summary_are_restored() {
         host.admin_ok(Method::POST, "/plugins/reload", Value::Null)
             .await
     };
-    let told = reload().await;
-    let plugins = told["previous"]["plugins"].items();
-    assert!(!plugins.is_empty(), "{told}");
+    let returned = reload().await;
+    let plugins = returned["previous"]["plugins"].items();
+    assert!(!plugins.is_empty(), "{returned}");
     let unnamed = console
         .call_once(Method::POST, path, &Value::Null, None)
         .await;
@@ -154,8 +150,8 @@ async fn only_the_plugins_in_the_summary_are_restored() {
         unnamed.body
     );
 
-    let body = json!({"previous": told["previous"]["digest"]});
-    let action = asked(&console, Method::POST, path, &body).await;
+    let body = json!({"previous": returned["previous"]["digest"]});
+    let action = requested(&console, Method::POST, path, &body).await;
     let words = action["summary"].text();
     for plugin in plugins {
         let text = |name: &str| plugin[name].text();
@@ -167,13 +163,16 @@ async fn only_the_plugins_in_the_summary_are_restored() {
         );
         assert!(words.contains(&named), "{named}: {words}");
     }
-    let request = waiting(&grace.phone).await;
+    let request = waiting(&grace.device).await;
     assert_eq!(
-        grace.phone.submit_decision(&request, number(&action)).await,
+        grace
+            .device
+            .submit_decision(&request, number(&action))
+            .await,
         "approved"
     );
     // The same components again, but another exchange: what was shown is not what would be put back.
-    let told = reload().await;
+    let returned = reload().await;
     let late = console
         .call_once(Method::POST, path, &body, action["id"].as_str())
         .await;
@@ -189,15 +188,15 @@ async fn only_the_plugins_in_the_summary_are_restored() {
         "nor for the machine"
     );
     assert_eq!(
-        console.get("/plugins").await.good()["previous"],
-        told["previous"]
+        console.get("/plugins").await.success()["previous"],
+        returned["previous"]
     );
 
     let done = console
         .call(
             Method::POST,
             path,
-            json!({"previous": told["previous"]["digest"]}),
+            json!({"previous": returned["previous"]["digest"]}),
         )
         .await;
     assert_eq!(done.status, StatusCode::OK, "{}", done.body);

@@ -7,11 +7,7 @@ use crate::harness::{Json, Text};
 
 #[both_databases]
 async fn a_test_sign_in_explains_why_no_prompt_was_sent(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let application = host.web_application().await;
     let (console, grace, browser) = grace(&host, &application).await;
     let test = begin(&console, &application.id).await;
@@ -24,24 +20,24 @@ async fn a_test_sign_in_explains_why_no_prompt_was_sent(database: Database) {
     decide(&grace, None).await;
 
     // The cooldown that begins with the second denial.
-    let waiting = anew(&waiting, "grace").await;
+    let waiting = retry_as(&waiting, "grace").await;
     decide(&grace, None).await;
-    let waiting = anew(&waiting, "grace").await;
+    let waiting = retry_as(&waiting, "grace").await;
     assert!(
-        grace.phone.pending_requests(0).await.is_empty(),
+        grace.device.pending_requests(0).await.is_empty(),
         "{database:?}"
     );
-    let told = read(&console, &test).await;
+    let returned = read(&console, &test).await;
     assert_eq!(
-        (&told["state"], names(&told).last()),
+        (&returned["state"], names(&returned).last()),
         (&json!("pending"), Some(&("approval_request", false))),
-        "{told}"
+        "{returned}"
     );
     assert!(
-        detail(&told, "approval_request").contains("paused"),
-        "{database:?}: {told}"
+        detail(&returned, "approval_request").contains("paused"),
+        "{database:?}: {returned}"
     );
-    let until = step(&told, "approval_request")["data"]["cooldown_until"]
+    let until = step(&returned, "approval_request")["data"]["cooldown_until"]
         .text()
         .to_owned();
     assert!(until.ends_with('Z'), "{until}");
@@ -59,9 +55,9 @@ async fn a_test_sign_in_explains_why_no_prompt_was_sent(database: Database) {
 
     // Once it is over the phone is asked.
     host.advance(61);
-    let waiting = anew(&waiting, "grace").await;
+    let waiting = retry_as(&waiting, "grace").await;
     assert_eq!(
-        grace.phone.pending_requests(5).await.len(),
+        grace.device.pending_requests(5).await.len(),
         1,
         "{database:?}"
     );
@@ -78,11 +74,11 @@ async fn a_test_sign_in_explains_why_no_prompt_was_sent(database: Database) {
         .followed()
         .await;
     grace
-        .phone
+        .device
         .scan_code(&crate::qr_sign_in::code(&other))
         .await;
     assert_eq!(
-        grace.phone.pending_requests(5).await.len(),
+        grace.device.pending_requests(5).await.len(),
         2,
         "{database:?}"
     );
@@ -109,16 +105,16 @@ async fn a_test_sign_in_discloses_nothing_about_other_names() {
         .followed()
         .await;
     login.submit(&login.path(), &[("name", "paused")]).await;
-    let request = paused.phone.pending_requests(5).await.remove(0);
-    paused.phone.report(&request).await;
-    let mut told = BTreeSet::new();
+    let request = paused.device.pending_requests(5).await.remove(0);
+    paused.device.report(&request).await;
+    let mut returned = BTreeSet::new();
     for name in ["heidi", "paused", "nobody"] {
         let test = begin(&console, &application.id).await;
         ask(&browser, &test, name).await;
         let shown = read(&console, &test).await;
         assert!(!shown.to_string().contains(name), "{name}: {shown}");
         let steps = shown["steps"].items().iter().skip(2);
-        told.insert(
+        returned.insert(
             steps
                 .map(|step| format!("{} {} {}", step["name"], step["succeeded"], step["detail"]))
                 .collect::<String>(),
@@ -126,21 +122,22 @@ async fn a_test_sign_in_discloses_nothing_about_other_names() {
         host.advance(20);
     }
     assert_eq!(
-        told.len(),
+        returned.len(),
         1,
-        "who has another name, or none, is told apart by nothing: {told:?}"
+        "who has another name, or none, is told apart by nothing: {returned:?}"
     );
     assert!(
-        told.iter()
+        returned
+            .iter()
             .all(|one| one.contains("\"identification\" false")),
-        "{told:?}"
+        "{returned:?}"
     );
 }
 
 #[tokio::test]
 async fn a_saml_test_sign_in_without_a_name_id_explains_the_remedy() {
     let host = TestHost::start().await;
-    let party = Party::register(&host, json!({})).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
     let user = host
         .admin_ok(Method::POST, "/users", json!({"name": "grace"}))
         .await;
@@ -149,15 +146,16 @@ async fn a_saml_test_sign_in_without_a_name_id_explains_the_remedy() {
         .admin_ok(Method::PATCH, &path, json!({"console_role": "owner"}))
         .await;
     let grace = Administrator {
-        phone: Arc::new(host.authenticator(&user).await),
+        device: Arc::new(host.authenticator(&user).await),
         user,
     };
-    host.account(&grace.user, &party.application()).await;
+    host.account(&grace.user, &service_provider.application())
+        .await;
     let console = grace.signed_in(&host).await;
     let Caller::Console { browser, .. } = &console else {
         panic!("a console")
     };
-    let test = begin(&console, &party.id).await;
+    let test = begin(&console, &service_provider.id).await;
     let page = approved(&grace, browser, &test).await;
     let fields = [
         ("SAMLResponse", page.field("SAMLResponse")),
@@ -170,22 +168,22 @@ async fn a_saml_test_sign_in_without_a_name_id_explains_the_remedy() {
     let address = format!("{}/admin/test-sign-ins/{}", host.base, id(&test));
     assert_eq!(browser.post(&address, &fields).await.outcome(), "failed");
 
-    let told = read(&console, &test).await;
-    assert_eq!(told["state"], "failed", "{told}");
+    let returned = read(&console, &test).await;
+    assert_eq!(returned["state"], "failed", "{returned}");
     assert_eq!(
-        names(&told)[4..],
+        names(&returned)[4..],
         [
             ("approval", true),
             ("account", true),
             ("name_id", false),
             ("response", false)
         ],
-        "{told}"
+        "{returned}"
     );
     for text in [
-        detail(&told, "name_id"),
-        detail(&told, "response"),
-        told["result"]["error_description"].text().to_owned(),
+        detail(&returned, "name_id"),
+        detail(&returned, "response"),
+        returned["result"]["error_description"].text().to_owned(),
     ] {
         assert!(
             text.contains("e-mail address") && text.contains("name_id_source"),
@@ -193,13 +191,13 @@ async fn a_saml_test_sign_in_without_a_name_id_explains_the_remedy() {
         );
     }
     assert!(
-        told["result"]["status"]
+        returned["result"]["status"]
             .as_str()
             .is_some_and(|status| status.contains("status:Responder")),
-        "{told}"
+        "{returned}"
     );
     // The service provider is told no more than before.
-    let response = told["result"]["response"].text();
+    let response = returned["result"]["response"].text();
     assert!(!response.contains("e-mail address"), "{response}");
 }
 
@@ -209,11 +207,7 @@ async fn a_test_sign_in_names_the_plugin_that_ended_it() {
         "[[plugins.claim_mappers]]\nname = \"broken\"\nfile = \"{}\"\nwrites = []\nconfig = {{ behaviour = \"panic\" }}\n",
         component("hostile-mapper").display()
     );
-    let host = TestHost::start_with(HostOptions {
-        plugins: &plugins,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_plugins(&plugins).await;
     let application = host.web_application().await;
     let (console, grace, browser) = grace(&host, &application).await;
     let test = begin(&console, &application.id).await;
@@ -225,11 +219,15 @@ async fn a_test_sign_in_names_the_plugin_that_ended_it() {
             .outcome(),
         "failed"
     );
-    let told = read(&console, &test).await;
-    assert_eq!(names(&told).last(), Some(&("response", false)), "{told}");
+    let returned = read(&console, &test).await;
+    assert_eq!(
+        names(&returned).last(),
+        Some(&("response", false)),
+        "{returned}"
+    );
     for text in [
-        detail(&told, "response"),
-        told["result"]["error_description"].text().to_owned(),
+        detail(&returned, "response"),
+        returned["result"]["error_description"].text().to_owned(),
     ] {
         assert!(text.contains("plugin `broken`"), "{text}");
     }

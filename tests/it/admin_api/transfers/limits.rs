@@ -13,8 +13,8 @@ async fn a_slow_upload_delays_its_sender_only() {
     let mut slow = Vec::new();
     for arrived in 1..=4 {
         let sender = service(&host, &["admin:users"]).await;
-        let (answer, rest) = begun(&sender, None);
-        are_held(&limits.uploads, arrived).await;
+        let (answer, rest) = started(&sender, None);
+        wait_for_locks(&limits.uploads, arrived).await;
         let own = import(&sender, "/users/import?dry_run=true", "name\nbob\n").await;
         assert_eq!(
             (own.status, own.problem()),
@@ -29,7 +29,7 @@ async fn a_slow_upload_delays_its_sender_only() {
         );
         let another = import(&machine, "/users/import?dry_run=true", "name\nbob\n").await;
         if arrived < 4 {
-            another.good();
+            another.success();
         } else {
             assert_eq!(
                 (another.status, another.problem()),
@@ -43,13 +43,13 @@ async fn a_slow_upload_delays_its_sender_only() {
             .expect("sent");
         drop(rest);
         assert_eq!(
-            counts(&answer.await.expect("an answer").good()),
+            counts(&answer.await.expect("an answer").success()),
             [1, 0, 0, 0]
         );
     }
     import(&machine, "/users/import", "name\nlin\n")
         .await
-        .good();
+        .success();
 }
 
 #[tokio::test]
@@ -57,17 +57,17 @@ async fn an_import_grants_no_more_permissions_than_single_requests() {
     let host = TestHost::start().await;
     let bob = host.user("bob").await;
     let application = host.web_application().await;
-    let admin = person(&host, "grace", "admin").await;
+    let admin = console_caller(&host, "grace", "admin").await;
     let before = users(&host).await;
     let path = format!("/applications/{}/accounts/import", application.id);
     for (who, caller) in [
-        ("support", person(&host, "sam", "support").await),
+        ("support", console_caller(&host, "sam", "support").await),
         ("service", service(&host, &["admin:users"]).await),
     ] {
         // Who has a role in the console is out of reach.
         let report = import(&caller, "/users/import", "name,nickname\ngrace,Mallory\n")
             .await
-            .good();
+            .success();
         assert_eq!(
             (counts(&report), error(&report)),
             ([0, 0, 0, 1], (2, "-")),
@@ -79,10 +79,10 @@ async fn an_import_grants_no_more_permissions_than_single_requests() {
             "name,email\ngrace,grace@example.org\n",
         )
         .await
-        .good();
+        .success();
         assert_eq!(counts(&unchanged), [0, 0, 1, 0], "{who}");
     }
-    let support = person(&host, "sue", "support").await;
+    let support = console_caller(&host, "sue", "support").await;
     for (row, column) in [
         ("bob,new@example.org,true", "email"),
         ("other,,true", "email_verified"),
@@ -93,7 +93,7 @@ async fn an_import_grants_no_more_permissions_than_single_requests() {
             format!("name,email,email_verified\n{row}\n"),
         )
         .await
-        .good();
+        .success();
         assert_eq!(error(&report), (2, column), "{report}");
     }
     // Applications may know a person by the address, so neither a row nor a change by itself may take it to somebody else.
@@ -108,7 +108,7 @@ async fn an_import_grants_no_more_permissions_than_single_requests() {
     for row in ["bob,new@example.org", "bob,"] {
         let report = import(&support, "/users/import", format!("name,email\n{row}\n"))
             .await
-            .good();
+            .success();
         assert_eq!(
             (counts(&report), error(&report)),
             ([0, 0, 0, 1], (2, "email")),
@@ -117,7 +117,7 @@ async fn an_import_grants_no_more_permissions_than_single_requests() {
     }
     let table = "name,email,nickname\nbob,BOB@example.org,Bobby\nnova,nova@example.org,\n";
     assert_eq!(
-        counts(&import(&support, "/users/import", table).await.good()),
+        counts(&import(&support, "/users/import", table).await.success()),
         [1, 1, 0, 0]
     );
     let now = host
@@ -129,7 +129,7 @@ async fn an_import_grants_no_more_permissions_than_single_requests() {
     );
     let table = "name,email\nbob,new@example.org\n";
     assert_eq!(
-        counts(&import(&admin, "/users/import", table).await.good()),
+        counts(&import(&admin, "/users/import", table).await.success()),
         [0, 1, 0, 0]
     );
     let now = host
@@ -143,17 +143,21 @@ async fn an_import_grants_no_more_permissions_than_single_requests() {
         import(&support, &path, "user\nbob\n").await.status,
         StatusCode::FORBIDDEN
     );
-    let auditor = person(&host, "kay", "auditor").await;
+    let auditor = console_caller(&host, "kay", "auditor").await;
     assert_eq!(
         import(&auditor, "/users/import", "name\nx\n").await.status,
         StatusCode::FORBIDDEN
     );
     exported(&auditor, "/users/export").await;
     let service = service(&host, &["admin:users"]).await;
-    let report = import(&service, &path, "user\ngrace\n").await.good();
+    let report = import(&service, &path, "user\ngrace\n").await.success();
     assert_eq!(counts(&report), [0, 0, 0, 1], "{report}");
     assert_eq!(
-        counts(&import(&admin, &path, "user,roles\nbob,root\n").await.good()),
+        counts(
+            &import(&admin, &path, "user,roles\nbob,root\n")
+                .await
+                .success()
+        ),
         [1, 0, 0, 0]
     );
     assert_eq!(users(&host).await.len(), before.len() + 4);
@@ -161,11 +165,7 @@ async fn an_import_grants_no_more_permissions_than_single_requests() {
 
 #[both_databases]
 async fn accounts_are_imported_by_each_identifier_of_a_user(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let caller = Caller::machine(&host);
     let application = host.web_application().await;
     let (ada, bob, eve) = (
@@ -181,19 +181,19 @@ async fn accounts_are_imported_by_each_identifier_of_a_user(database: Database) 
     );
     let dry = import(&caller, &format!("{path}?dry_run=true"), table.clone())
         .await
-        .good();
+        .success();
     assert_eq!(counts(&dry), [3, 0, 0, 0], "{dry}");
     assert_eq!(
         host.admin_ok(Method::GET, &list, Value::Null).await["items"],
         json!([])
     );
     assert_eq!(
-        counts(&import(&caller, &path, table.clone()).await.good()),
+        counts(&import(&caller, &path, table.clone()).await.success()),
         [3, 0, 0, 0]
     );
-    let made = host.admin_ok(Method::GET, &list, Value::Null).await;
+    let created = host.admin_ok(Method::GET, &list, Value::Null).await;
     let of = |user: &Value, member: &str| {
-        let items = made["items"].items();
+        let items = created["items"].items();
         items
             .iter()
             .find(|account| account["user_id"] == user["id"])
@@ -214,7 +214,7 @@ async fn accounts_are_imported_by_each_identifier_of_a_user(database: Database) 
     );
     assert_eq!(of(&eve, "roles"), json!([]));
     assert_eq!(
-        counts(&import(&caller, &path, table).await.good()),
+        counts(&import(&caller, &path, table).await.success()),
         [0, 0, 3, 0],
         "{database:?}"
     );
@@ -224,7 +224,7 @@ async fn accounts_are_imported_by_each_identifier_of_a_user(database: Database) 
         "user,roles,state\nada,,suspended\nbob,demo admin;x,\n",
     )
     .await
-    .good();
+    .success();
     assert_eq!(counts(&changed), [0, 1, 1, 0], "{changed}");
     let log = host
         .admin_ok(
@@ -245,7 +245,7 @@ async fn accounts_are_imported_by_each_identifier_of_a_user(database: Database) 
     ] {
         let report = import(&caller, &path, format!("user,name,roles,state\n{row}\n"))
             .await
-            .good();
+            .success();
         if column == "-" {
             assert_eq!(report["rows"], 0, "a row without cells is none");
         } else {
@@ -268,11 +268,7 @@ async fn accounts_are_imported_by_each_identifier_of_a_user(database: Database) 
 #[tokio::test]
 async fn ten_thousand_rows_are_imported_and_larger_files_are_rejected() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            ..HostOptions::default()
-        })
-        .await;
+        let host = TestHost::start_on(database).await;
         let caller = Caller::machine(&host);
         let application = host.web_application().await;
         let (mut users, mut accounts) = (
@@ -287,17 +283,17 @@ async fn ten_thousand_rows_are_imported_and_larger_files_are_rejected() {
             .expect("written");
             writeln!(accounts, "user{number},reader").expect("written");
         }
-        let begun = std::time::Instant::now();
-        let report = import(&caller, "/users/import", users).await.good();
+        let started = std::time::Instant::now();
+        let report = import(&caller, "/users/import", users).await.success();
         assert_eq!(counts(&report), [10_000, 0, 0, 0], "{database:?}");
         let path = format!("/applications/{}/accounts", application.id);
         let report = import(&caller, &format!("{path}/import"), accounts)
             .await
-            .good();
+            .success();
         assert_eq!(counts(&report), [10_000, 0, 0, 0], "{database:?}");
         println!(
             "{database:?}: 10,000 users and 10,000 accounts in {:.1?}",
-            begun.elapsed()
+            started.elapsed()
         );
         assert_eq!(
             exported(&caller, "/users/export").await.lines().count(),

@@ -8,7 +8,7 @@ async fn names_cannot_inject_terminal_escapes() {
     let host = TestHost::start().await;
     let name = "\u{1b}]0;owned\u{7}Exp\u{9b}31m\u{202e}es\nroot  owner";
     let body = json!({"name": "x", "application_type": "spa", "redirect_uris": ["https://spa.example/cb"]});
-    let made = host.admin_ok(Method::POST, "/applications", body).await;
+    let created = host.admin_ok(Method::POST, "/applications", body).await;
     // However it came there.
     let mut database = host.connection().await;
     let stored = sqlx::query("UPDATE applications SET name = $1")
@@ -21,7 +21,7 @@ async fn names_cannot_inject_terminal_escapes() {
         let steers = |c: char| c == '\u{1b}' || c == '\u{7}' || c == '\u{9b}' || c == '\u{202e}';
         assert!(!text.contains(steers), "{text:?}");
     };
-    let show = format!("applications show {}", id(&made));
+    let show = format!("applications show {}", id(&created));
     for words in [
         "applications list",
         "applications list --json",
@@ -52,13 +52,9 @@ async fn names_cannot_inject_terminal_escapes() {
 async fn an_instance_with_a_private_ca_is_trusted_by_its_certificate() {
     let folder = temp_folder();
     let (settings, _) = https_settings(folder.path());
-    let host = TestHost::start_with(HostOptions {
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
-    let (code, said) = failed(&host, &["users", "list"]).await;
-    assert!(code == 5 && said.contains("certificate"), "{said}");
+    let host = TestHost::start_with_settings(&settings).await;
+    let (code, message) = failed(&host, &["users", "list"]).await;
+    assert!(code == 5 && message.contains("certificate"), "{message}");
     let ca = folder.path().join("certificate.pem");
     done(&host, &["users", "list", "--ca", ca.text()]).await;
 }
@@ -82,8 +78,8 @@ async fn local_commands_need_only_the_settings_file() {
         command
     };
     let me = ended(here(&["me", "show", "--json"])).await;
-    let told: Value = parse_json(&out(&me));
-    assert_eq!(told["kind"], "admin_token", "{}", err(&me));
+    let returned: Value = parse_json(&out(&me));
+    assert_eq!(returned["kind"], "admin_token", "{}", err(&me));
     let nowhere = here(&["me", "show"]);
     let mut elsewhere = command(&host, &["me", "show"]);
     let elsewhere = ended_with_code(elsewhere.env_remove("ASSENT_SERVER")).await;

@@ -7,8 +7,8 @@ use crate::harness::{Body, Json, Respond, Text, get, temp_folder, utf8};
 async fn the_audience_is_the_issuer_or_an_allowed_token_endpoint() {
     let host = TestHost::start().await;
     let key = rsa();
-    let made = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
-    let web = application(&host, made).await;
+    let created = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
+    let web = application(&host, created).await;
     let path = format!("/applications/{}", id(&web));
     assert_eq!(web["lenient_assertion_audience"], false);
     let to_token_endpoint = async |n| {
@@ -52,8 +52,8 @@ async fn the_audience_is_the_issuer_or_an_allowed_token_endpoint() {
 async fn applications_with_admin_scopes_cannot_use_the_token_endpoint_audience() {
     let host = TestHost::start().await;
     let key = rsa();
-    let made = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
-    let web = application(&host, made).await;
+    let created = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
+    let web = application(&host, created).await;
     let path = format!("/applications/{}", id(&web));
     let (scopes, lenient) = (json!(["admin:read"]), json!(true));
     for (first, second) in [
@@ -86,18 +86,14 @@ async fn applications_with_admin_scopes_cannot_use_the_token_endpoint_audience()
 async fn tls_client_certificate_binds_tokens_to_the_certificate() {
     let folder = temp_folder();
     let (settings, server) = mtls_settings(folder.path(), "");
-    let host = TestHost::start_with(HostOptions {
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings(&settings).await;
     let own = certificate_of("books");
     // The certificate is younger than the host, whose clock stands still.
     host.advance(60);
     let registered = utf8(own.0.to_pem().expect("PEM"));
-    let made =
+    let created =
         json!({"token_endpoint_auth_method": "tls_client_certificate", "certificate": registered});
-    let web = application(&host, made).await;
+    let web = application(&host, created).await;
     let discovery = format!("{}/.well-known/openid-configuration", host.issuer());
     let document: Value = get(discovery).await.read_json().await;
     let aliases = &document["mtls_endpoint_aliases"];
@@ -107,12 +103,12 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
         ("client_id", id(&web)),
         ("scope", "openid"),
     ];
-    let (mine, stranger, nobody) = (
+    let (mine, attacker, nobody) = (
         client(&server, Some(&own)),
         client(&server, Some(&certificate_of("books"))),
         client(&server, None),
     );
-    for wrong in [&stranger, &nobody] {
+    for wrong in [&attacker, &nobody] {
         let answer = wrong
             .post(at("token_endpoint"))
             .form(&form)
@@ -138,7 +134,7 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
         base64::Engine::encode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, digest);
     assert_eq!(active["cnf"]["x5t#S256"], thumbprint);
     // The token is worth nothing without the certificate's key.
-    for (client, expected) in [(&mine, 403), (&stranger, 401), (&nobody, 401)] {
+    for (client, expected) in [(&mine, 403), (&attacker, 401), (&nobody, 401)] {
         let answer = client
             .get(at("userinfo_endpoint"))
             .bearer_auth(token)
@@ -154,11 +150,7 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
 
 #[tokio::test]
 async fn registered_keys_and_certificates_are_validated() {
-    let host = TestHost::start_with(HostOptions {
-        settings: "allow_insecure_redirect_uris = true",
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings("allow_insecure_redirect_uris = true").await;
     let key = rsa();
     let private = utf8(key.private_key_to_pem_pkcs8().expect("PEM"));
     let short = PKey::from_rsa(openssl::rsa::Rsa::generate(1024).expect("a key")).expect("a key");

@@ -7,11 +7,11 @@ use crate::harness::Text;
 async fn a_hint_of_another_user_asks_before_the_redirect() {
     let it = Fixture::new().await;
     let eve = it.host.user("eve").await;
-    let phone = it.host.authenticator(&eve).await;
+    let device = it.host.authenticator(&eve).await;
     let account = it.host.account(&eve, &it.ada.application).await;
-    let eve = Ada {
+    let eve = TestUser {
         user: eve,
-        phone,
+        device,
         application: it.ada.application.clone(),
         account,
     };
@@ -157,14 +157,10 @@ async fn sessions_have_an_idle_and_an_absolute_timeout() {
             7200,
         ),
     ] {
-        let host = TestHost::start_with(HostOptions {
-            settings,
-            ..HostOptions::default()
-        })
-        .await;
+        let host = TestHost::start_with_settings(settings).await;
         let ada = host.ada().await;
         let browser = Browser::new(&host.base);
-        let page = ada.ask(&browser, &[]).await;
+        let page = ada.begin_sign_in(&browser, &[]).await;
         ada.approve(&page).await;
         let answered = browser.finish(&page.url).await;
         let cookie = answered.headers["set-cookie"].text();

@@ -8,7 +8,7 @@ async fn an_unusable_certificate_is_rejected() {
     use openssl::ec::{EcGroup, EcKey};
     use openssl::nid::Nid;
     use openssl::pkey::PKey;
-    let scene = Scene::with(json!({})).await;
+    let scene = Fixture::with(json!({})).await;
     let curve = EcGroup::from_curve_name(Nid::SECP256K1).expect("a curve");
     let keys = [
         PKey::from_ec_key(EcKey::generate(&curve).expect("a key")).expect("a key"),
@@ -17,7 +17,7 @@ async fn an_unusable_certificate_is_rejected() {
     for key in keys {
         let certificate = certificate(&key);
         let pem = utf8(certificate.to_pem().expect("PEM"));
-        let path = format!("/applications/{}", scene.party.id);
+        let path = format!("/applications/{}", scene.service_provider.id);
         let (status, problem) = scene
             .host
             .admin(Method::PATCH, &path, json!({"certificates": [pem]}))
@@ -39,15 +39,13 @@ async fn with_attribute(value: &str) -> (TestHost, Page) {
         "#,
         component("hostile-mapper").display(),
     );
-    let host = TestHost::start_with(HostOptions {
-        plugins: &settings,
-        ..HostOptions::default()
-    })
-    .await;
-    let party = Party::register(&host, json!({})).await;
-    let ada = party.ada(&host).await;
+    let host = TestHost::start_with_plugins(&settings).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let ada = service_provider.ada(&host).await;
     let browser = Browser::new(&host.base);
-    let page = party.sign_in(&ada, &browser, &party.request(&host)).await;
+    let page = service_provider
+        .sign_in(&ada, &browser, &service_provider.request(&host))
+        .await;
     (host, page)
 }
 
@@ -94,7 +92,7 @@ async fn attribute_values_with_nul_u_fffe_or_ten_megabytes_are_faults() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn oversized_documents_are_rejected_quickly() {
-    let scene = Scene::with(json!({})).await;
+    let scene = Fixture::with(json!({})).await;
     let many: String = (0..7000).map(|n| format!(" a{n}=''")).collect();
     let deep = format!("{}{}", "<a>".repeat(10_000), "</a>".repeat(10_000));
     let namespaces: String = (0..40_000)
@@ -118,7 +116,10 @@ async fn oversized_documents_are_rejected_quickly() {
         ),
     ] {
         // By form it may be over what is read at all; by redirect it is compressed.
-        let page = scene.party.post(&scene.browser, &xml, None).await;
+        let page = scene
+            .service_provider
+            .post(&scene.browser, &xml, None)
+            .await;
         assert!(page.status.is_client_error(), "{what}: {}", page.status);
         let query = query("SAMLRequest", &xml, None);
         if query.len() < 15_000 {
@@ -129,7 +130,7 @@ async fn oversized_documents_are_rejected_quickly() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_applications_and_message_types_are_rejected() {
-    let scene = Scene::with(json!({})).await;
+    let scene = Fixture::with(json!({})).await;
     let client = scene.host.web_application().await;
     let query = query("SAMLRequest", &scene.request().xml(), None);
     for id in [
@@ -185,7 +186,10 @@ async fn unknown_applications_and_message_types_are_rejected() {
         .map(|(name, value)| (*name, value.as_str()))
         .collect();
     assert_page(
-        &scene.browser.post(&scene.party.sign_on(), &form).await,
+        &scene
+            .browser
+            .post(&scene.service_provider.sign_on(), &form)
+            .await,
         "a response",
     );
 }
@@ -193,10 +197,10 @@ async fn unknown_applications_and_message_types_are_rejected() {
 /// The same client can't be had as both.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_provider_cannot_use_openid_connect() {
-    let scene = Scene::with(json!({})).await;
+    let scene = Fixture::with(json!({})).await;
     let path = format!(
         "/oidc/auth?client_id={}&redirect_uri={}&response_type=code&scope=openid",
-        scene.party.id,
+        scene.service_provider.id,
         escaped(ACS)
     );
     let page = scene.browser.get(&path).await;

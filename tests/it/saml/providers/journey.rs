@@ -7,7 +7,7 @@ use super::html::{frames, message_posted};
 use super::server::{ServiceProvider, Software};
 use crate::clients;
 use crate::clients::registration::merge;
-use crate::harness::{Ada, Application, Browser, Page, TestHost, id};
+use crate::harness::{Application, Browser, Page, TestHost, TestUser, id};
 
 /// The settings of a host that takes service providers which are plain `http` on loopback.
 const HOST: &str = "allow_insecure_redirect_uris = true";
@@ -15,7 +15,7 @@ const HOST: &str = "allow_insecure_redirect_uris = true";
 /// A person with a phone and a browser, and a service provider that she signs in to.
 pub(super) struct Journey {
     pub(super) host: TestHost,
-    pub(super) ada: Ada,
+    pub(super) ada: TestUser,
     pub(super) browser: Browser,
     pub(super) provider: ServiceProvider,
     /// What Assent calls it.
@@ -51,16 +51,16 @@ impl Default for HostOptions {
 /// Where the browser came to, and how often her phone was asked on the way.
 pub(super) struct Arrival {
     pub(super) page: Page,
-    pub(super) asked: usize,
+    pub(super) requested: usize,
 }
 
 impl Journey {
     /// Gets ready: nobody is signed in yet.
-    pub(super) async fn new(software: Software, wish: HostOptions) -> Self {
+    pub(super) async fn new(software: Software, options: HostOptions) -> Self {
         let host = clients::host(HOST).await;
         let ada = host.ada().await;
         let browser = Browser::new(&host.base);
-        let (provider, application) = join(&host, &ada, software, wish).await;
+        let (provider, application) = join(&host, &ada, software, options).await;
         Self {
             host,
             ada,
@@ -78,19 +78,19 @@ impl Journey {
     }
 
     /// The service provider takes over what Assent publishes of itself now.
-    pub(super) async fn trusts_anew(&mut self) {
+    pub(super) async fn update_trust(&mut self) {
         trust(&self.host, &mut self.provider, &self.application).await;
     }
 
     /// She goes there, and does what the pages ask of her.
-    pub(super) async fn goes(&self, address: &str) -> Arrival {
+    pub(super) async fn visits(&self, address: &str) -> Arrival {
         self.arrives(self.browser.get(address).await).await
     }
 
     /// She signs in with a request of this shape; what the service provider then knows, and how often the phone was asked.
     pub(super) async fn signs_in(&self, parameters: &[(&str, &str)]) -> (Value, usize) {
-        let Arrival { page, asked } = self.goes(&self.provider.login(parameters)).await;
-        (self.is_known(&page).await, asked)
+        let Arrival { page, requested } = self.visits(&self.provider.login(parameters)).await;
+        (self.is_known(&page).await, requested)
     }
 
     /// What the service provider knows of her, now that the browser came to this page of it.
@@ -112,17 +112,17 @@ impl Journey {
     }
 
     /// From signing in to signing out from either side; what it knew of her.
-    pub(super) async fn whole(&self, parameters: &[(&str, &str)]) -> Value {
-        let (known, asked) = self.signs_in(parameters).await;
-        assert_eq!(asked, 1);
+    pub(super) async fn full_flow(&self, parameters: &[(&str, &str)]) -> Value {
+        let (known, requested) = self.signs_in(parameters).await;
+        assert_eq!(requested, 1);
         assert_eq!(
             known["attributes"]["department"],
             json!(DEPARTMENTS),
             "{known}"
         );
         // Her session at Assent is enough now.
-        let (again, asked) = self.signs_in(parameters).await;
-        assert_eq!(asked, 0);
+        let (again, requested) = self.signs_in(parameters).await;
+        assert_eq!(requested, 0);
         assert_eq!(again["format"], known["format"]);
         self.signs_out().await;
         self.signs_out_at_assent().await;
@@ -131,8 +131,8 @@ impl Journey {
 
     /// A request of this shape is refused, and the service provider is told these words.
     pub(super) async fn is_refused(&self, parameters: &[(&str, &str)], words: &[&str]) {
-        let Arrival { page, asked } = self.goes(&self.provider.login(parameters)).await;
-        assert_eq!(asked, 0);
+        let Arrival { page, requested } = self.visits(&self.provider.login(parameters)).await;
+        assert_eq!(requested, 0);
         self.was_refused(&page, words).await;
     }
 
@@ -142,8 +142,8 @@ impl Journey {
             .browser
             .get(&self.provider.login(&[("force", "yes")]))
             .await;
-        let Arrival { page, asked } = self.arrives_and(page, Decision::Deny).await;
-        assert_eq!(asked, 1);
+        let Arrival { page, requested } = self.arrives_and(page, Decision::Deny).await;
+        assert_eq!(requested, 1);
         self.was_refused(&page, &["Responder", "AuthnFailed"]).await;
     }
 
@@ -156,7 +156,7 @@ impl Journey {
 
     /// She signs out at the service provider, which takes her session at Assent with it.
     pub(super) async fn signs_out(&self) {
-        let Arrival { page, .. } = self.goes(&self.provider.logout(&[])).await;
+        let Arrival { page, .. } = self.visits(&self.provider.logout(&[])).await;
         assert!(
             self.provider.signed_out(&page),
             "{} {} {}",
@@ -165,8 +165,8 @@ impl Journey {
             self.provider.log()
         );
         assert_eq!(self.provider.known(&self.browser).await, None);
-        let (_, asked) = self.signs_in(&[]).await;
-        assert_eq!(asked, 1, "Assent still knew her");
+        let (_, requested) = self.signs_in(&[]).await;
+        assert_eq!(requested, 1, "Assent still knew her");
     }
 
     /// She signs out at Assent, which tells the service provider.
@@ -194,7 +194,7 @@ impl Journey {
 
     /// Takes the browser from page to page, as a person with a phone does, until there is nothing left to do.
     async fn arrives_and(&self, mut page: Page, decision: Decision) -> Arrival {
-        let mut asked = 0;
+        let mut requested = 0;
         for _ in 0..32 {
             page = if page.status.is_redirection() {
                 page.opened().await
@@ -203,7 +203,7 @@ impl Journey {
             } else if page.body.contains("name=\"name\"") {
                 page.submit(&page.path(), &[("name", "ada")]).await
             } else if page.body.contains("id=\"number\"") {
-                asked += 1;
+                requested += 1;
                 self.answers(&page, decision).await;
                 page.again().await
             } else if page.asks_for_consent() {
@@ -216,7 +216,7 @@ impl Journey {
                 }
                 page.again().await
             } else {
-                return Arrival { page, asked };
+                return Arrival { page, requested };
             };
         }
         panic!("these pages never end: {} {}", page.url, page.body);
@@ -226,10 +226,10 @@ impl Journey {
         match decision {
             Decision::Approve => self.ada.approve(waiting).await,
             Decision::Deny => {
-                let requests = self.ada.phone.pending_requests(5).await;
-                self.ada.phone.deny(&requests[0]).await;
+                let requests = self.ada.device.pending_requests(5).await;
+                self.ada.device.deny(&requests[0]).await;
                 // The programs of others have their own clock, so it is not waited for.
-                self.ada.phone.end_cooldown().await;
+                self.ada.device.end_cooldown().await;
             }
         }
     }
@@ -248,12 +248,12 @@ const DEPARTMENTS: [&str; 2] = ["Engines", "Analysis & <Co>"];
 /// Starts a service provider which Assent knows, and in which she has an account; with it, what Assent calls it.
 async fn join(
     host: &TestHost,
-    ada: &Ada,
+    ada: &TestUser,
     software: Software,
-    wish: HostOptions,
+    options: HostOptions,
 ) -> (ServiceProvider, String) {
-    let mut provider = ServiceProvider::start(software, wish.signs).await;
-    let application = register(host, &provider, wish).await;
+    let mut provider = ServiceProvider::start(software, options.signs).await;
+    let application = register(host, &provider, options).await;
     let known = Application {
         id: application.clone(),
         secret: None,
@@ -273,20 +273,20 @@ async fn trust(host: &TestHost, provider: &mut ServiceProvider, application: &st
 }
 
 /// Registers the service provider as an application; its id.
-async fn register(host: &TestHost, provider: &ServiceProvider, wish: HostOptions) -> String {
-    let mut body = match wish.registered {
+async fn register(host: &TestHost, provider: &ServiceProvider, options: HostOptions) -> String {
+    let mut body = match options.registered {
         Registered::FromMetadata => json!({"metadata": provider.metadata}),
         Registered::ByHand => provider.registration(),
     };
-    if wish.registered == Registered::ByHand {
-        body["require_signed_requests"] = wish.signs.into();
+    if options.registered == Registered::ByHand {
+        body["require_signed_requests"] = options.signs.into();
     }
     let own = json!({
         "protocol": "saml",
         "name": "Books & <Co>",
         "custom_attributes": [{"name": "department", "values": DEPARTMENTS}],
     });
-    for settings in [own, wish.settings] {
+    for settings in [own, options.settings] {
         merge(&mut body, settings);
     }
     id(&host.admin_ok(Method::POST, "/applications", body).await).to_owned()

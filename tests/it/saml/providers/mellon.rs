@@ -17,7 +17,7 @@ fn by_hand() -> HostOptions {
 #[tokio::test]
 async fn mellon_with_signed_redirects_and_requested_transient_names() {
     let journey = Journey::new(Mellon, by_hand()).await;
-    let known = journey.whole(&[]).await;
+    let known = journey.full_flow(&[]).await;
     assert_eq!(known["format"], TRANSIENT, "{known}");
     assert!(!known["name_id"].text().contains("ada"), "{known}");
 }

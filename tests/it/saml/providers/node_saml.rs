@@ -17,7 +17,7 @@ async fn node_saml_with_signed_forms_and_persistent_names() {
         },
     )
     .await;
-    let known = journey.whole(&[("binding", "post")]).await;
+    let known = journey.full_flow(&[("binding", "post")]).await;
     assert_eq!(known["format"], PERSISTENT, "{known}");
 }
 

@@ -11,7 +11,7 @@ use super::server::Software::Pysaml2;
 async fn pysaml2_with_signed_forms_and_email_addresses() {
     let journey = Journey::new(Pysaml2, HostOptions::default()).await;
     let known = journey
-        .whole(&[("binding", "post"), ("format", EMAIL_ADDRESS)])
+        .full_flow(&[("binding", "post"), ("format", EMAIL_ADDRESS)])
         .await;
     assert_eq!(
         (&known["name_id"], &known["format"]),
@@ -25,7 +25,7 @@ async fn pysaml2_with_signed_redirects_and_logout_by_form() {
     let journey = Journey::new(Pysaml2, HostOptions::default()).await;
     journey.signs_in(&[]).await;
     let page = journey
-        .goes(&journey.provider.logout(&[("binding", "post")]))
+        .visits(&journey.provider.logout(&[("binding", "post")]))
         .await
         .page;
     assert!(
@@ -47,7 +47,7 @@ async fn pysaml2_with_unsigned_redirects_and_forms() {
         },
     )
     .await;
-    journey.whole(&[]).await;
+    journey.full_flow(&[]).await;
     journey.signs_in(&[("binding", "post")]).await;
 }
 
@@ -65,7 +65,7 @@ async fn pysaml2_without_signatures_is_rejected_if_they_are_required() {
     .await;
     for binding in ["redirect", "post"] {
         let page = journey
-            .goes(&journey.provider.login(&[("binding", binding)]))
+            .visits(&journey.provider.login(&[("binding", binding)]))
             .await
             .page;
         assert_eq!(

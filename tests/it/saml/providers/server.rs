@@ -72,8 +72,9 @@ impl ServiceProvider {
             Running::Program(program) => {
                 let certificate = self.folder.path().join("identity-provider.pem");
                 write_file(&certificate, signing_certificate(metadata));
-                let told = json!({"url": url, "metadata": metadata, "certificate": certificate});
-                assert_eq!(program.ask(&told).await, json!({}));
+                let returned =
+                    json!({"url": url, "metadata": metadata, "certificate": certificate});
+                assert_eq!(program.ask(&returned).await, json!({}));
             }
         }
     }
@@ -171,11 +172,11 @@ impl ServiceProvider {
 
     /// How it says that the identity provider agreed to its logout; `page` is where the browser came to.
     pub(super) fn signed_out(&self, page: &Page) -> bool {
-        let said = match self.running {
+        let message = match self.running {
             Running::Apache(_) => "Signed out",
             _ => super::SUCCESS,
         };
-        page.status == StatusCode::OK && page.body.contains(said)
+        page.status == StatusCode::OK && page.body.contains(message)
     }
 
     /// What it has to say where it is not as expected.
@@ -219,11 +220,11 @@ fn signing_certificate(metadata: &str) -> String {
 }
 
 async fn program(folder: TempDir, signs: bool, mut program: Program) -> ServiceProvider {
-    let told = program
+    let returned = program
         .ask(&json!({"folder": folder.path(), "signed": signs}))
         .await;
-    let said = |name: &str| told[name].text().to_owned();
-    let [base, entity_id, metadata] = ["base", "entity_id", "metadata"].map(said);
+    let message = |name: &str| returned[name].text().to_owned();
+    let [base, entity_id, metadata] = ["base", "entity_id", "metadata"].map(message);
     ServiceProvider {
         base,
         entity_id,

@@ -11,7 +11,7 @@ use crate::harness::Text;
 #[tokio::test]
 async fn simplesamlphp_with_signed_redirects_and_requested_transient_names() {
     let journey = Journey::new(SimpleSamlPhp, HostOptions::default()).await;
-    let known = journey.whole(&[]).await;
+    let known = journey.full_flow(&[]).await;
     assert_eq!(known["format"], TRANSIENT, "{known}");
 }
 
@@ -28,7 +28,7 @@ async fn simplesamlphp_with_unsigned_redirects_and_persistent_names() {
     )
     .await;
     let persistent = [("format", PERSISTENT)];
-    let known = journey.whole(&persistent).await;
+    let known = journey.full_flow(&persistent).await;
     assert_eq!(known["format"], PERSISTENT, "{known}");
     let (again, _) = journey.signs_in(&persistent).await;
     assert_eq!(
@@ -90,7 +90,7 @@ async fn simplesamlphp_keeps_working_during_a_certificate_renewal() {
         .admin_ok(Method::POST, &certificates, Value::Null)
         .await;
     // It reads of the new one while the old one still signs.
-    journey.trusts_anew().await;
+    journey.update_trust().await;
     journey.signs_in(&[]).await;
     let now = format!("{certificates}/{}/activate", renewed["id"].text());
     journey.host.admin_ok(Method::POST, &now, Value::Null).await;

@@ -7,23 +7,23 @@ use super::server::Software;
 async fn single_sign_on_and_single_logout_reach_all_service_providers() {
     let mut journey = Journey::new(Software::Mellon, HostOptions::default()).await;
     let mut all = Vec::new();
-    let mut asked = 0;
+    let mut requested = 0;
     for software in [
         Software::SimpleSamlPhp,
         Software::Pysaml2,
         Software::NodeSaml,
     ] {
-        asked += journey.signs_in(&[]).await.1;
+        requested += journey.signs_in(&[]).await.1;
         let next = journey.another(software).await;
         all.push(std::mem::replace(&mut journey.provider, next));
     }
-    asked += journey.signs_in(&[]).await.1;
-    assert_eq!(asked, 1);
+    requested += journey.signs_in(&[]).await.1;
+    assert_eq!(requested, 1);
     for provider in &all {
         assert!(provider.known(&journey.browser).await.is_some());
     }
 
-    let page = journey.goes(&journey.provider.logout(&[])).await.page;
+    let page = journey.visits(&journey.provider.logout(&[])).await.page;
     assert!(
         journey.provider.signed_out(&page),
         "{} {}",

@@ -15,7 +15,7 @@ use url::form_urlencoded;
 
 use super::schema::validate;
 use crate::harness::{
-    Ada, Admin, Application, Browser, Json, Page, TestHost, Text, certificate, id, utf8,
+    Admin, Application, Browser, Json, Page, TestHost, TestUser, Text, certificate, id, utf8,
 };
 
 pub const SAMLP: Namespace = Namespace::new("samlp", "urn:oasis:names:tc:SAML:2.0:protocol");
@@ -28,14 +28,14 @@ pub const SLO: &str = "https://sp.example/slo";
 pub const RESPONDER: &str = "urn:oasis:names:tc:SAML:2.0:status:Responder";
 
 /// A service provider.
-pub struct Party {
+pub struct TestServiceProvider {
     pub id: String,
     pub base: String,
     pub entity_id: String,
     pub signer: Signer,
 }
 
-impl Party {
+impl TestServiceProvider {
     /// Registers one with these settings besides its entity ID, ACS and single logout; it signs with a key of its own,
     /// which is registered.
     pub async fn register(host: &Admin, changes: Value) -> Self {
@@ -53,11 +53,11 @@ impl Party {
         for (name, value) in changes.members() {
             settings[name] = value.clone();
         }
-        let made = host.admin_ok(Method::POST, "/applications", settings).await;
-        let entity_id = made["entity_id"].text().to_owned();
+        let created = host.admin_ok(Method::POST, "/applications", settings).await;
+        let entity_id = created["entity_id"].text().to_owned();
         let signer = Signer::new(key.clone(), &certificate).expect("a signer");
         Self {
-            id: id(&made).to_owned(),
+            id: id(&created).to_owned(),
             base: host.base.clone(),
             entity_id,
             signer,
@@ -82,8 +82,8 @@ impl Party {
     }
 
     /// Ada, with a phone and an account here.
-    pub async fn ada(&self, host: &TestHost) -> Ada {
-        host.person("ada", self.application()).await
+    pub async fn ada(&self, host: &TestHost) -> TestUser {
+        host.user_with_account("ada", self.application()).await
     }
 
     /// An AuthnRequest that says no more than it must.
@@ -133,10 +133,10 @@ impl Party {
         request: &Request,
         relay_state: Option<&str>,
     ) -> Page {
-        let kept = browser
+        let stored = browser
             .get(&self.signed_redirect(&request.xml(), relay_state))
             .await;
-        let next = kept.followed().await;
+        let next = stored.followed().await;
         if next.status.is_redirection() {
             next.followed().await
         } else {
@@ -152,7 +152,7 @@ impl Party {
     }
 
     /// Signs a person in by redirect and phone; the page with the response.
-    pub async fn sign_in(&self, ada: &Ada, browser: &Browser, request: &Request) -> Page {
+    pub async fn sign_in(&self, ada: &TestUser, browser: &Browser, request: &Request) -> Page {
         let login = self
             .begin(browser, request, Some("back to /here?a=b&c"))
             .await;
@@ -163,7 +163,7 @@ impl Party {
 }
 
 /// The person says who they are; the waiting page.
-pub async fn identify(ada: &Ada, login: &Page) -> Page {
+pub async fn identify(ada: &TestUser, login: &Page) -> Page {
     let name = ada.user["name"].text();
     login
         .submit(&login.path(), &[("name", name)])
@@ -247,7 +247,7 @@ impl Request {
     }
 
     /// The same with a signature in it, as the POST binding has it. It says no more than the issuer and what stands here.
-    pub fn signed(&self, party: &Party) -> String {
+    pub fn signed(&self, service_provider: &TestServiceProvider) -> String {
         let mut writer = Writer::new();
         let start = writer
             .open(SAMLP.name("AuthnRequest"))
@@ -259,7 +259,7 @@ impl Request {
         });
         start.signed(
             &self.id,
-            &party.signer,
+            &service_provider.signer,
             |inside| inside.open(ISSUER).text(&self.issuer),
             |_| {},
         );
