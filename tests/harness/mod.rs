@@ -3,7 +3,6 @@
 mod browser;
 mod certificate;
 mod client;
-mod crowd;
 mod database;
 mod device;
 mod fault_proxy;
@@ -12,6 +11,7 @@ mod log;
 mod process;
 mod read;
 pub mod tls;
+mod vendor_load;
 
 use std::fs::DirBuilder;
 use std::ops::Deref;
@@ -34,7 +34,6 @@ use serde_json::{Value, json};
 pub use browser::{Browser, Page, without_code};
 pub use certificate::certificate;
 pub use client::{http_client, http_client_builder};
-pub use crowd::{Crowd, crowd, slow_vendor};
 pub use database::{Database, DatabaseUrl, open_store};
 pub use device::Device;
 pub use fault_proxy::FaultProxy;
@@ -44,6 +43,7 @@ pub use read::{
     Body, Json, Parsed, Respond, Text, base64url, get, jwt_claims, jwt_header, listen, parse_json,
     read_bytes, read_file, temp_folder, utf8, write_file,
 };
+pub use vendor_load::{VendorLoad, slow_vendor, vendor_load};
 
 /// What the hosts of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer than
 /// most tests, and in it the master key that they are authenticated with.

@@ -64,7 +64,7 @@ async fn an_administrator_manages_users_in_the_console() {
         ("LOGIN_NAME", "ada"),
         ("APPLICATION_NAME", "Expenses"),
     ];
-    run_with(&host, "console_people.mjs", &variables).await;
+    run_with(&host, "console_users.mjs", &variables).await;
 }
 
 #[tokio::test]

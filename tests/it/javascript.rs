@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
-use crate::app::Environment;
+use crate::authenticator_app::Environment;
 use crate::harness::{
     Application, TestHost, TestUser, Text, binary, id, in_time, parse_json, write_file,
 };
@@ -34,7 +34,7 @@ impl SignIn {
     fn start(host: &TestHost, application: &Application) -> Self {
         let mut command = Command::new("node");
         command
-            .arg(scripts().join("signin.mjs"))
+            .arg(scripts().join("sign_in.mjs"))
             .stdout(Stdio::piped())
             .kill_on_drop(true);
         command
@@ -195,7 +195,7 @@ async fn a_user_enrols_and_signs_in_in_chromium() {
     let link = enrolment["link"].text();
     run_with(
         &host,
-        "first_login.mjs",
+        "first_sign_in.mjs",
         &[
             ("ENROL_URL", link),
             ("DEMO_URL", &demo_url),
@@ -322,7 +322,7 @@ async fn a_user_signs_in_by_qr_code_in_chromium() {
         ("ENROL_URL", link(0)),
         ("SECOND_ENROL_URL", link(1)),
     ];
-    run_with(&host, "scan.mjs", &variables).await;
+    run_with(&host, "qr_sign_in.mjs", &variables).await;
 }
 
 #[tokio::test]
@@ -351,7 +351,7 @@ async fn a_device_lists_pending_requests_and_names_the_request_of_a_typed_number
         ("ENROL_URL", link),
         ("AUTHORIZE_URL", &request),
     ];
-    run_with(&host, "several.mjs", &variables).await;
+    run_with(&host, "pending_requests.mjs", &variables).await;
 }
 
 #[tokio::test]
@@ -400,7 +400,7 @@ async fn a_user_signs_in_to_service_providers_and_out_again_in_chromium() {
         ("LOGIN_NAME", "ada"),
         ("USER_ID", id(&ada)),
         ("ADMIN_TOKEN", &host.token),
-        ("SURROUNDINGS_URL", &around),
+        ("CONTROL_URL", &around),
     ];
     run_with(&host, "saml.mjs", &variables).await;
 }

@@ -2,9 +2,10 @@
 
 mod admin;
 mod admin_api;
-mod app;
 mod audit;
 mod authenticator_api;
+mod authenticator_app;
+mod automatic_return;
 mod channels;
 mod clients;
 mod commands;
@@ -15,7 +16,7 @@ mod glossary;
 mod javascript;
 mod keys;
 mod lan;
-mod life;
+mod lifecycle;
 mod login;
 mod oidc;
 mod pages;
@@ -25,11 +26,10 @@ mod portal;
 mod programs;
 mod push;
 mod qr_sign_in;
-mod returning;
+mod retention;
 mod saml;
 mod secrets;
 pub mod store;
 mod tidy;
-mod upkeep;
 
 use assent_tests::harness;

@@ -1,6 +1,6 @@
 //! The store: the same tests on both databases.
 
-mod upkeep;
+mod retention;
 
 mod matching_numbers;
 

@@ -1,7 +1,7 @@
 // Requests on more than one phone: without notifications, with one that was pushed, answered on two phones at once,
 // too late.
 //
-// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of one administrator), SURROUNDINGS_URL (what the test has
+// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of one administrator), CONTROL_URL (what the test has
 // around the host: `/push` takes messages of the host's push sender, `/pushed` gives the next, `/advance` moves the
 // host's clock by so many seconds); CHROMIUM and SCREENSHOTS as in browser.mjs.
 
@@ -13,8 +13,8 @@ import path from 'node:path';
 
 import { complaints, desktop, inspect, keptPhone, launch, PATIENCE, shot } from './browser.mjs';
 
-const { BASE_URL, ENROL_URL, SECOND_ENROL_URL, SURROUNDINGS_URL } = process.env;
-assert.ok(BASE_URL && ENROL_URL && SECOND_ENROL_URL && SURROUNDINGS_URL, 'an environment variable is missing');
+const { BASE_URL, ENROL_URL, SECOND_ENROL_URL, CONTROL_URL } = process.env;
+assert.ok(BASE_URL && ENROL_URL && SECOND_ENROL_URL && CONTROL_URL, 'an environment variable is missing');
 
 const findings = [];
 const look = async (page, name) => findings.push(...(await inspect(page, name)));
@@ -105,7 +105,7 @@ async function pushed(browser, context, first) {
   const keys = subscription();
   const page = await context.newPage();
   const json = {
-    endpoint: `${SURROUNDINGS_URL}/push`,
+    endpoint: `${CONTROL_URL}/push`,
     keys: { p256dh: keys.p256dh.toString('base64url'), auth: keys.auth.toString('base64url') },
   };
   await page.addInitScript((given) => {
@@ -128,7 +128,7 @@ async function pushed(browser, context, first) {
   await page.evaluate(() => navigator.serviceWorker.ready);
 
   const { page: desk, number } = await asks(browser);
-  const body = Buffer.from(await (await fetch(`${SURROUNDINGS_URL}/pushed`)).arrayBuffer());
+  const body = Buffer.from(await (await fetch(`${CONTROL_URL}/pushed`)).arrayBuffer());
   const message = decrypted(keys, body);
   assert.ok(JSON.parse(message).request, 'the message names the request');
   assert.ok(!message.includes(`"${number}"`), 'and not the number');
@@ -194,7 +194,7 @@ async function bothAtOnce(browser, first, second) {
 async function tooLate(browser, first, second) {
   const { page: desk } = await asks(browser);
   await Promise.all([numberOn(first).waitFor(), numberOn(second).waitFor()]);
-  await fetch(`${SURROUNDINGS_URL}/advance`, { method: 'POST', body: '121' });
+  await fetch(`${CONTROL_URL}/advance`, { method: 'POST', body: '121' });
   await Promise.all([first, second].map((mobile) => mobile.getByRole('heading', { name: 'Too late' }).waitFor()));
   await look(first, 'expired');
   await desk.getByRole('heading', { name: /time|late|expired/i }).waitFor();

@@ -2,7 +2,7 @@
 // themselves, and are told of a logout in frames, one of which never answers. Each page at both widths, light and
 // dark, with axe-core.
 //
-// Environment: BASE_URL, ENROL_URL, LOGIN_NAME, USER_ID, ADMIN_TOKEN, SURROUNDINGS_URL (`/advance` moves the host's
+// Environment: BASE_URL, ENROL_URL, LOGIN_NAME, USER_ID, ADMIN_TOKEN, CONTROL_URL (`/advance` moves the host's
 // clock by so many seconds); CHROMIUM and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
@@ -12,8 +12,8 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
 import { complaints, desktop, inspect, launch, PATIENCE, phone } from './browser.mjs';
 
-const { BASE_URL, ENROL_URL, LOGIN_NAME, USER_ID, ADMIN_TOKEN, SURROUNDINGS_URL } = process.env;
-assert.ok(BASE_URL && ENROL_URL && LOGIN_NAME && USER_ID && ADMIN_TOKEN && SURROUNDINGS_URL, 'a variable is missing');
+const { BASE_URL, ENROL_URL, LOGIN_NAME, USER_ID, ADMIN_TOKEN, CONTROL_URL } = process.env;
+assert.ok(BASE_URL && ENROL_URL && LOGIN_NAME && USER_ID && ADMIN_TOKEN && CONTROL_URL, 'a variable is missing');
 
 const findings = [];
 const look = async (page, name) => findings.push(...(await inspect(page, name)));
@@ -209,7 +209,7 @@ try {
   await page.getByText(/Service gamma is told/).waitFor();
   await look(page, 'saml-logout');
   // The check of the page takes any real time, because only this step moves the host's clock past the timeout.
-  await fetch(`${SURROUNDINGS_URL}/advance`, { method: 'POST', body: '61' });
+  await fetch(`${CONTROL_URL}/advance`, { method: 'POST', body: '61' });
   await page.getByRole('heading', { name: /signed out/i }).waitFor();
   assert.match(await page.getByRole('main').innerText(), /could not be told[\s\S]*Service gamma/);
   await look(page, 'signed-out-untold');

@@ -5,7 +5,7 @@
 //! a hundred requests of each kind tell how long the answers take. It fails if one in a hundred of a kind takes 100 ms or longer.
 //! Without a number it is 20,000, and without a database both.
 
-mod made;
+mod data_set;
 mod names;
 mod requests;
 
@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use assent_tests::harness::{Database, HostOptions, TestHost};
 
-use made::DataSet;
+use data_set::DataSet;
 
 /// How many there are, where nobody says.
 const FEW: u32 = 20_000;

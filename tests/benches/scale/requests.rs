@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::Client;
 
-use super::made::{DataSet, shown};
+use super::data_set::{DataSet, shown};
 use super::names::Draw;
 
 /// How often each is asked for.

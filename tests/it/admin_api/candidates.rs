@@ -45,7 +45,7 @@ async fn an_unloaded_component_runs_only_after_approval_of_its_digest(database: 
         .await;
     assert!(refused(&early), "{database:?}: {}", early.body);
     assert_eq!(
-        crate::life::entries(&host, "event=claims.compared")
+        crate::lifecycle::entries(&host, "event=claims.compared")
             .await
             .len(),
         0,
@@ -119,7 +119,7 @@ async fn an_approval_of_a_component_names_one_plugin_only(database: Database) {
         .await;
     assert!(refused(&other), "{database:?}: {}", other.body);
     let compared = async || {
-        crate::life::entries(&host, "event=claims.compared")
+        crate::lifecycle::entries(&host, "event=claims.compared")
             .await
             .len()
     };
@@ -165,7 +165,7 @@ async fn no_body_format_hides_a_component_from_the_approval() {
     let answer = console.call_once(Method::POST, &path, &as_list, None).await;
     assert_ne!(answer.status, StatusCode::OK, "{}", answer.body);
     assert_eq!(
-        crate::life::entries(&host, "event=claims.compared")
+        crate::lifecycle::entries(&host, "event=claims.compared")
             .await
             .len(),
         0,

@@ -10,7 +10,7 @@ use sqlx::Row;
 use super::protected_actions::{requested, waiting};
 use super::{Administrator, Caller, sent};
 use crate::harness::{Database, Device, TestHost, Text, id};
-use crate::life::entries;
+use crate::lifecycle::entries;
 
 async fn erase(host: &TestHost, user: &Value) {
     let path = format!("/users/{}", id(user));

@@ -6,9 +6,8 @@ mod conditional;
 mod erasure;
 mod idempotency;
 mod operation;
-mod overtaken;
-mod people;
 mod protected_actions;
+mod role_changes;
 mod roles;
 mod search;
 mod sessions;
@@ -17,6 +16,7 @@ mod stored_actions;
 mod summaries;
 mod test_sign_ins;
 mod transfers;
+mod users;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Protected actions in the console: each needs a fresh approval on the phone, for that very action.
 
-mod refusals;
+mod rejections;
 
 use assent_test_macros::both_databases;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::{Administrator, Answer, Caller, console_caller, sent};
 use crate::harness::{Browser, Database, Device, Parsed, TestHost, Text, id};
-use crate::life::entries;
+use crate::lifecycle::entries;
 
 pub(super) async fn owner(host: &TestHost) -> (Caller, Administrator) {
     let owner = Administrator::new(host, "grace", "owner").await;

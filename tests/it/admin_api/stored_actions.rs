@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, Row};
 use super::protected_actions::{number, owner, refused, requested, waiting};
 use super::{Administrator, Caller};
 use crate::harness::{Database, Device, TestHost, Text, id};
-use crate::life::erasure::database_dump;
+use crate::lifecycle::erasure::database_dump;
 
 async fn start(database: Database) -> TestHost {
     TestHost::start_on(database).await

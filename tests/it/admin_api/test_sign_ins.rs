@@ -1,6 +1,6 @@
 //! Test sign-ins: an administrator tests the sign-in of an application, and nobody else gains anything by it.
 
-mod refusals;
+mod rejections;
 
 use assent_test_macros::both_databases;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use super::{Administrator, Caller, console_caller, service};
 use crate::harness::{
     Application, Browser, Database, Json, Page, TestHost, Text, VERIFIER, component, id,
 };
-use crate::life::entries;
+use crate::lifecycle::entries;
 use crate::saml::service_provider::{Response, TestServiceProvider};
 
 /// An owner in the console, with an account in the application.

@@ -15,7 +15,7 @@ use sqlx::AnyConnection;
 
 use super::{broken, tamper, verified};
 use crate::harness::{Browser, Database, HostOptions, Parsed, Respond, TestHost, http_client, id};
-use crate::life::entries;
+use crate::lifecycle::entries;
 use crate::store::fixture;
 
 /// Puts the log back as it was saved.

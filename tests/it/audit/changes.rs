@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::broken;
 use crate::harness::{Database, Json, Respond, TestHost, Text, certificate, http_client, id, utf8};
-use crate::life::{entries, events};
+use crate::lifecycle::{entries, events};
 
 /// The entries about an application, the oldest first.
 async fn about(host: &TestHost, application: &Value) -> Vec<Value> {

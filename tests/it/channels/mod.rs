@@ -2,12 +2,12 @@
 
 mod addresses;
 mod callbacks;
-mod crowd;
 mod deliveries;
 mod fallback;
 mod gateway;
 mod hostile;
 mod letters;
+mod load;
 mod proofs;
 mod strength;
 pub mod vendor;

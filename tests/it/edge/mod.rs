@@ -9,5 +9,5 @@ mod head;
 mod lockout;
 mod outage;
 mod rate_limits;
-mod stored;
+mod stored_values;
 mod tls;

@@ -2,7 +2,7 @@
 
 mod commands;
 mod hints;
-mod life;
+mod lifecycle;
 mod rotation;
 
 use std::sync::Arc;

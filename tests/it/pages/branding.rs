@@ -180,7 +180,7 @@ async fn branding_is_readable_and_its_logo_runs_no_script_in_chromium() {
     let ada = host.ada().await;
     let request = format!("{}{}", host.base, ada.application.request(&[]));
     run(
-        "looks.mjs",
+        "branding.mjs",
         &[("BASE_URL", &host.base), ("AUTHORIZE_URL", &request)],
     )
     .await;

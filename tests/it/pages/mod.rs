@@ -5,8 +5,8 @@ mod catalogue;
 mod errors;
 mod german;
 mod languages;
+mod size;
 mod stylesheet;
-mod weight;
 
 use assent::http::texts;
 use assent_model::language::Language;

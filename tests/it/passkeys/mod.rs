@@ -1,6 +1,6 @@
 //! Devices with a passkey: they approve with it alone.
 
-mod refused;
+mod rejected;
 mod software;
 
 use assent::authenticator::{Reply, Request};
@@ -18,9 +18,9 @@ use crate::harness::{
     Browser, Database, Device, HostOptions, Json, Page, TestHost, TestUser, Text, base64url, id,
     parse_json, temp_folder, write_file,
 };
-use crate::life::{entries, events};
+use crate::lifecycle::{entries, events};
+use crate::retention::RETENTION;
 use crate::store::audited;
-use crate::upkeep::RETENTION;
 use software::Software;
 
 const DEVICE: &str = "/authenticator/api/device/passkey";

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{ChildStdout, Command};
 
-use super::newcomer::{PluginAuthor, text};
+use super::authoring::{PluginAuthor, text};
 
 /// `assent-plugin dev` for Ada in an application, at an instance.
 fn dev(newcomer: &PluginAuthor, host: &TestHost, application: &str, more: &[&str]) -> Command {

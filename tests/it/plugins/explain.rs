@@ -359,7 +359,7 @@ async fn a_candidate_is_compared_and_never_stored() {
     let same = json!({"plugin": "second", "component": wasm("hostile-mapper")});
     let returned = host.admin_ok(Method::POST, &path, requested(same)).await;
     assert_eq!(returned["differences"], json!([]), "{returned}");
-    let entry = &crate::life::entries(&host, "event=claims.compared").await[0];
+    let entry = &crate::lifecycle::entries(&host, "event=claims.compared").await[0];
     let digest = before["plugins"]
         .items()
         .iter()

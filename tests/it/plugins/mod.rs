@@ -1,6 +1,7 @@
 //! Plugins as the host runs them: the components that ship, and hostile ones.
 
 mod attributes;
+mod authoring;
 mod channels;
 mod check;
 mod claim_map;
@@ -9,7 +10,6 @@ mod dev;
 mod explain;
 mod fairness;
 mod mappers;
-mod newcomer;
 mod preview;
 mod reload;
 mod tool;

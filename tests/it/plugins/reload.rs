@@ -152,7 +152,7 @@ async fn a_reload_can_be_rolled_back() {
             .is_some(),
         "as it was"
     );
-    let entries = crate::life::entries(&host, "event=plugins.rolled-back").await;
+    let entries = crate::lifecycle::entries(&host, "event=plugins.rolled-back").await;
     assert_eq!(entries[0]["detail"]["plugins"][0]["name"], "account-roles");
     // And on again; and what is on disk counts at the next exchange.
     assert_eq!(roll_back().await.0, StatusCode::OK);

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{returned, signed_in, through_login};
 use crate::harness::{Browser, Database, Device, Page, Parsed, TestHost, TestUser, Text, id};
-use crate::life::{entries, events};
+use crate::lifecycle::{entries, events};
 use crate::oidc::token::userinfo;
 
 /// Another phone of a person's, which goes by this name.

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{actions, returned, signed_in};
 use crate::harness::{Browser, Database, Page, Parsed, TestHost, TestUser, Text, id};
-use crate::life::entries;
+use crate::lifecycle::entries;
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
 use crate::saml::service_provider::TestServiceProvider;

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::partners::{Certificates, MELLON, import_ok};
+use super::metadata_import::{Certificates, MELLON, import_ok};
 use super::service_provider::{ACS, TestServiceProvider};
 use crate::harness::{TestHost, Text, component, id};
 

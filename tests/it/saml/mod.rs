@@ -12,7 +12,7 @@ mod logout;
 mod logout_names;
 mod logout_principal;
 mod metadata;
-mod partners;
+mod metadata_import;
 mod providers;
 mod refresh;
 mod schema;

@@ -10,7 +10,7 @@ use axum::routing::get;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::partners::{Certificates, MELLON, import_ok, pem};
+use super::metadata_import::{Certificates, MELLON, import_ok, pem};
 use crate::harness::{Database, HostOptions, Respond, TestHost, Text, http_client, id};
 
 /// A service provider's web server; what it answers may change.

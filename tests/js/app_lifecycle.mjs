@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 import { desktop, inspect, keptPhone, launch, shot } from './browser.mjs';
-import { openDoor } from './door.mjs';
+import { openDoor } from './proxy.mjs';
 
 const { BASE_URL, ENROL_URL } = process.env;
 assert.ok(BASE_URL && ENROL_URL, 'BASE_URL or ENROL_URL is missing');

@@ -52,7 +52,7 @@ async fn the_app_installs_works_offline_and_updates_in_chromium() {
     let links = administrators(&host, &["ada"]).await;
     run_with(
         &host,
-        "app_life.mjs",
+        "app_lifecycle.mjs",
         &[("BASE_URL", host.base.as_str()), ("ENROL_URL", &links[0])],
     )
     .await;
@@ -139,7 +139,7 @@ async fn requests_reach_devices_with_and_without_push_and_are_answered_once_in_c
         ("BASE_URL", host.base.as_str()),
         ("ENROL_URL", &links[0]),
         ("SECOND_ENROL_URL", &links[1]),
-        ("SURROUNDINGS_URL", &around),
+        ("CONTROL_URL", &around),
     ];
     run("app_requests.mjs", &variables).await;
 }

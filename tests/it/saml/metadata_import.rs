@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use super::schema::validate;
 use crate::harness::{Json, TestHost, Text, certificate, id, utf8};
 
-pub const MELLON: &str = include_str!("partners/mellon.xml");
-const SIMPLESAMLPHP: &str = include_str!("partners/simplesamlphp.xml");
-const SHIBBOLETH: &str = include_str!("partners/shibboleth.xml");
-const OKTA: &str = include_str!("partners/okta.xml");
-const ADFS: &str = include_str!("partners/adfs.xml");
+pub const MELLON: &str = include_str!("metadata_samples/mellon.xml");
+const SIMPLESAMLPHP: &str = include_str!("metadata_samples/simplesamlphp.xml");
+const SHIBBOLETH: &str = include_str!("metadata_samples/shibboleth.xml");
+const OKTA: &str = include_str!("metadata_samples/okta.xml");
+const ADFS: &str = include_str!("metadata_samples/adfs.xml");
 
 /// A service provider's key.
 fn key(bits: u32) -> PKey<Private> {

@@ -6,8 +6,8 @@ mod concurrent;
 mod cooldowns;
 mod devices;
 pub mod erasure;
+mod indistinguishable;
 mod recovery;
-mod same;
 mod states;
 
 use reqwest::Method;
