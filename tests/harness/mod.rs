@@ -5,11 +5,13 @@ mod certificate;
 mod client;
 mod database;
 mod device;
+mod encoded;
 mod fault_proxy;
 mod keys;
 mod log;
 mod process;
 mod read;
+mod run;
 pub mod tls;
 mod vendor_load;
 
@@ -36,10 +38,12 @@ pub use certificate::certificate;
 pub use client::{http_client, http_client_builder};
 pub use database::{Database, DatabaseUrl, open_store};
 pub use device::Device;
+pub use encoded::{EncodedCertificate, EncodedKey, rsa_key};
 pub use fault_proxy::FaultProxy;
 pub use log::{Log, let_one_thread_listen};
 pub use process::ServerProcess;
-pub use read::{
+pub use run::{Pipes, Run};
+pub use read::{after, between, free_port, locked,
     Body, Json, Parsed, Respond, Text, base64url, get, jwt_claims, jwt_header, listen, parse_json,
     read_bytes, read_file, temp_folder, utf8, write_file,
 };

@@ -6,6 +6,7 @@ use std::fmt::{Debug, Display};
 use std::future::Future;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::{Mutex, MutexGuard};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -247,4 +248,34 @@ pub async fn listen() -> (TcpListener, u16) {
         Ok(address) => (listener, address.port()),
         Err(error) => panic!("expected the address of {listener:?}: {error}"),
     }
+}
+
+/// The port of [`listen`], which another program takes.
+pub async fn free_port() -> u16 {
+    listen().await.1
+}
+
+/// The text after the first `start`.
+#[track_caller]
+pub fn after<'a>(text: &'a str, start: &str) -> &'a str {
+    match text.split_once(start) {
+        Some((_, rest)) => rest,
+        None => panic!("expected {start:?} in {text}"),
+    }
+}
+
+/// The text between the first `start` and the next `end`.
+#[track_caller]
+pub fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+    match after(text, start).split_once(end) {
+        Some((found, _)) => found,
+        None => panic!("expected {end:?} after {start:?} in {text}"),
+    }
+}
+
+/// The value of a mutex, which no thread of the test holds while it panics.
+#[track_caller]
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    let guard = mutex.lock();
+    guard.unwrap_or_else(|_| panic!("a thread panicked while it held this mutex"))
 }
