@@ -42,11 +42,11 @@ pub use encoded::{EncodedCertificate, EncodedKey, rsa_key};
 pub use fault_proxy::FaultProxy;
 pub use log::{Log, let_one_thread_listen};
 pub use process::ServerProcess;
-pub use run::{Pipes, Run};
-pub use read::{after, between, free_port, locked,
-    Body, Json, Parsed, Respond, Text, base64url, get, jwt_claims, jwt_header, listen, parse_json,
-    read_bytes, read_file, temp_folder, utf8, write_file,
+pub use read::{
+    Body, Json, Parsed, Respond, Text, after, base64url, between, free_port, get, jwt_claims,
+    jwt_header, listen, locked, parse_json, read_bytes, read_file, temp_folder, utf8, write_file,
 };
+pub use run::{Pipes, Run};
 pub use vendor_load::{VendorLoad, slow_vendor, vendor_load};
 
 /// What the hosts of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer than

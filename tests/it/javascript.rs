@@ -11,7 +11,7 @@ use tokio::process::{Child, ChildStdout, Command};
 
 use crate::authenticator_app::Environment;
 use crate::harness::{
-    Application, TestHost, TestUser, Text, binary, id, in_time, parse_json, write_file,
+    Application, Pipes, Run, TestHost, TestUser, Text, binary, id, in_time, parse_json, write_file,
 };
 use crate::saml::service_provider::TestServiceProvider;
 
@@ -50,7 +50,7 @@ impl SignIn {
         let mut process = command
             .spawn()
             .expect("Node.js is missing: run `make test`");
-        let lines = BufReader::new(process.stdout.take().expect("its output")).lines();
+        let lines = process.output_lines();
         Self { process, lines }
     }
 
@@ -184,12 +184,7 @@ async fn a_user_enrols_and_signs_in_in_chromium() {
     });
     write_file(&client, settings.to_string());
     let mut demo = Command::new(binary("assent-demo"));
-    let _demo = demo
-        .arg("--client")
-        .arg(&client)
-        .kill_on_drop(true)
-        .spawn()
-        .expect("the demo application");
+    let _demo = demo.arg("--client").arg(&client).kill_on_drop(true).start();
     answers(&demo_url).await;
 
     let link = enrolment["link"].text();

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
-use crate::harness::{Parsed, binary, in_time, temp_folder, write_file};
+use crate::harness::{Parsed, Pipes, Run, binary, free_port, in_time, temp_folder, write_file};
 use crate::javascript;
 
 /// A command about a trial: whether it succeeds, and all that it says.
@@ -16,9 +16,8 @@ async fn lan(folder: &Path, command: &str, arguments: &[&str]) -> (bool, String)
         .arg(command)
         .args(arguments)
         .current_dir(folder)
-        .output()
-        .await
-        .expect("run");
+        .finish()
+        .await;
     (
         run.status.success(),
         String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned(),
@@ -27,7 +26,7 @@ async fn lan(folder: &Path, command: &str, arguments: &[&str]) -> (bool, String)
 
 /// The first of the printed words that begin like this.
 async fn printed(process: &mut tokio::process::Child, begins: &str) -> String {
-    let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
+    let mut lines = process.output_lines();
     loop {
         let line = in_time(lines.next_line()).await;
         let line = line.expect("readable").expect("it goes on");
@@ -47,11 +46,7 @@ async fn printed(process: &mut tokio::process::Child, begins: &str) -> String {
 async fn a_device_trusts_the_lan_certificate_and_enrols() {
     let folder = temp_folder();
     let folder = folder.path();
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .expect("a port")
-        .local_addr()
-        .expect("an address")
-        .port();
+    let port = free_port().await;
     let port = port.to_string();
     let trial = ["127.0.0.1", "trial", "--port", &port];
     let (created, origin) = lan(folder, "certify", &trial).await;
@@ -73,7 +68,7 @@ async fn a_device_trusts_the_lan_certificate_and_enrols() {
         .current_dir(folder)
         .stdout(Stdio::piped())
         .kill_on_drop(true);
-    let mut serve = serve.spawn().expect("started");
+    let mut serve = serve.start();
     let link = printed(&mut serve, "https://").await;
     assert!(
         link.starts_with(origin) && link.contains("#enrol="),
@@ -88,11 +83,7 @@ async fn a_device_trusts_the_lan_certificate_and_enrols() {
         .args(trial)
         .args(["--page-port", "0"])
         .current_dir(folder);
-    let mut explain = explain
-        .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .expect("started");
+    let mut explain = explain.stdout(Stdio::piped()).kill_on_drop(true).start();
     let page = printed(&mut explain, "http://").await;
     javascript::run(
         "lan.mjs",

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use assent_model::clock::{Clock, SystemClock};
 use assent_tests::harness::{
-    Admin, Browser, Json, Page, Parsed, Respond, TestUser, Text, VERIFIER, binary, component,
-    http_client, id, in_time, read_bytes, read_file, temp_folder, utf8, write_file,
+    Admin, Browser, Json, Page, Parsed, Pipes, Respond, Run, TestUser, Text, VERIFIER, after,
+    binary, component, http_client, id, in_time, locked, read_bytes, read_file, temp_folder, utf8,
+    write_file,
 };
 use axum::Router;
 use axum::extract::State;
@@ -61,13 +62,13 @@ impl Wire {
 
     async fn pass(self, mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
         let place = {
-            let mut passed = self.passed.lock().expect("the wire");
+            let mut passed = locked(&self.passed);
             passed.push(Vec::new());
             passed.len() - 1
         };
         let mut buffer = vec![0; 16 * 1024];
         while let Ok(read @ 1..) = from.read(&mut buffer).await {
-            self.passed.lock().expect("the wire")[place].extend_from_slice(&buffer[..read]);
+            locked(&self.passed)[place].extend_from_slice(&buffer[..read]);
             if to.write_all(&buffer[..read]).await.is_err() {
                 break;
             }
@@ -76,9 +77,7 @@ impl Wire {
     }
 
     fn texts(&self) -> Vec<String> {
-        self.passed
-            .lock()
-            .expect("the wire")
+        locked(&self.passed)
             .iter()
             .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
             .collect()
@@ -126,12 +125,8 @@ impl Process {
             .args(["serve", "--config", "assent.toml"])
             .current_dir(folder)
             .kill_on_drop(true);
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .expect("started");
-        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let mut child = command.stdout(Stdio::piped()).stderr(log).start();
+        let mut lines = child.output_lines();
         while !in_time(lines.next_line())
             .await
             .expect("readable")
@@ -245,10 +240,7 @@ impl Secrets {
 async fn logout_receiver() -> (String, Arc<Mutex<Vec<String>>>) {
     let taken = Arc::new(Mutex::new(Vec::new()));
     let take = async |State(taken): State<Arc<Mutex<Vec<String>>>>, body: String| {
-        taken
-            .lock()
-            .expect("tokens")
-            .push(body.trim_start_matches("logout_token=").to_owned());
+        locked(&taken).push(body.trim_start_matches("logout_token=").to_owned());
     };
     let router = Router::new()
         .route("/logout", post(take))
@@ -413,14 +405,7 @@ async fn recovery(admin: &Admin, ada: &TestUser, secrets: &mut Secrets) {
         .await
         .followed()
         .await;
-    let link = done
-        .body
-        .split_once("#enrol=")
-        .expect("a link")
-        .1
-        .split('"')
-        .next()
-        .expect("a link");
+    let link = between(&done.body, "#enrol=", "\"");
     secrets.add("a recovered enrolment", link);
 }
 
@@ -490,10 +475,7 @@ async fn logs_traces_audit_log_and_database_contain_no_secrets_of_a_sign_in() {
         )
         .await;
     let link = enrolment["link"].text();
-    secrets.add(
-        "an enrolment link's token",
-        link.split_once("#enrol=").expect("a token").1,
-    );
+    secrets.add("an enrolment link's token", after(&link, "#enrol="));
     let service_provider =
         TestServiceProvider::register(admin, json!({"custom_attributes": []})).await;
     admin
@@ -520,12 +502,12 @@ async fn logs_traces_audit_log_and_database_contain_no_secrets_of_a_sign_in() {
     secrets.add("a mistyped admin token", wrong);
     // The logout token comes when it comes.
     in_time(async {
-        while logout_tokens.lock().expect("tokens").is_empty() {
+        while locked(&logout_tokens).is_empty() {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
     })
     .await;
-    for token in logout_tokens.lock().expect("tokens").iter() {
+    for token in locked(&logout_tokens).iter() {
         secrets.add("a logout token", token);
     }
     process.stop().await;

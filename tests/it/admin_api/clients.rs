@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::harness::{TestHost, id, in_time, write_file};
+use crate::harness::{Run, TestHost, id, in_time, write_file};
 use crate::programs::target;
 
 fn folder(name: &str) -> PathBuf {
@@ -110,7 +110,7 @@ async fn a_client_generated_from_the_document_compiles() {
     let unknown_state = program.replace("'suspended'", "'gone'");
     assert_ne!(unknown_state, program, "the program names a state");
     write_file(&file, unknown_state);
-    let refused = compiler(&file).output().await.expect("it runs");
+    let refused = compiler(&file).finish().await;
     let message = String::from_utf8_lossy(&refused.stdout).into_owned();
     assert!(
         !refused.status.success() && message.contains("gone"),

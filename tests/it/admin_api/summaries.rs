@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 use super::console_caller;
 use super::protected_actions::{number, owner, refused, requested, waiting};
 use crate::channels::vendor::Vendor;
-use crate::harness::{Json, TestHost, Text, certificate, id, parse_json, plugins, utf8};
+use crate::harness::{
+    EncodedCertificate, EncodedKey, Json, TestHost, Text, certificate, id, parse_json, plugins,
+    rsa_key, utf8,
+};
 
 /// An enumeration's value may be written as an object in JSON, as far as serde is concerned.
 #[tokio::test]
@@ -134,9 +137,9 @@ async fn the_summary_shows_each_key_of_an_application() {
         "{returned}"
     );
     // A key that calls itself a certificate.
-    let own = PKey::from_rsa(openssl::rsa::Rsa::generate(2048).expect("a key")).expect("a key");
+    let own = rsa_key();
     let text = |pem: Vec<u8>| utf8(pem);
-    let key = text(own.public_key_to_pem().expect("PEM"));
+    let key = own.public_pem();
     let body = json!({"token_endpoint_auth_method": "private_key_jwt", "certificate": key});
     let answer = console.call_once(Method::PATCH, &client, &body, None).await;
     assert_eq!(
@@ -151,7 +154,7 @@ async fn the_summary_shows_each_key_of_an_application() {
         "/applications/{}",
         id(&host.admin_ok(Method::POST, "/applications", wiki).await)
     );
-    let pem = text(certificate(&own).to_pem().expect("PEM"));
+    let pem = certificate(&own).pem();
     let digest = hex::encode(openssl::sha::sha256(
         &certificate(&own).to_der().expect("DER"),
     ));
@@ -283,7 +286,7 @@ async fn account_takeover_by_update_requires_approval() {
         .expect("a key");
     let eve = host.user("eve").await;
     let account = format!("/accounts/{}", id(&host.account(&bob, &application).await));
-    let own = PKey::from_rsa(openssl::rsa::Rsa::generate(2048).expect("a key")).expect("a key");
+    let own = rsa_key();
     let certificate = certificate(&own);
     let (pem, der) = (
         certificate.to_pem().expect("PEM"),

@@ -12,7 +12,10 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::broken;
-use crate::harness::{Database, Json, Respond, TestHost, Text, certificate, http_client, id, utf8};
+use crate::harness::{
+    Database, EncodedCertificate, Json, Respond, TestHost, Text, certificate, http_client, id,
+    rsa_key, utf8,
+};
 use crate::lifecycle::{entries, events};
 
 /// The entries about an application, the oldest first.
@@ -33,8 +36,8 @@ async fn client_changes_are_audited_without_key_material(database: Database) {
         .await;
     host.admin_ok(Method::PATCH, &path, json!({"name": "Library"}))
         .await;
-    let key = PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key");
-    let pem = utf8(certificate(&key).to_pem().expect("PEM"));
+    let key = rsa_key();
+    let pem = certificate(&key).pem();
     let keyed = json!({"token_endpoint_auth_method": "private_key_jwt", "certificate": pem});
     let keyed = host.admin_ok(Method::PATCH, &path, keyed).await;
     let logo = http_client()

@@ -10,7 +10,7 @@ use tokio::process::Command;
 
 use super::tamper;
 use crate::harness::{
-    Database, TestHost, Text, binary, in_time, parse_json, temp_folder, write_file,
+    Database, Pipes, Run, TestHost, Text, binary, in_time, parse_json, temp_folder, write_file,
 };
 
 /// The command, with settings that name this host's database and master key.
@@ -79,12 +79,8 @@ async fn commands_verify_and_export_the_audit_log(database: Database) {
         Some(0)
     );
     let mut piped = command(&host, &["audit", "verify", "--file", "-"]);
-    let mut piped = piped
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("started");
-    let mut input = piped.stdin.take().expect("its input");
+    let mut piped = piped.stdin(Stdio::piped()).stdout(Stdio::null()).start();
+    let mut input = piped.input();
     input
         .write_all(
             &out(&exported)
@@ -150,9 +146,8 @@ async fn a_closed_pipe_is_not_a_failure() {
     let mut process = process
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()
-        .expect("started");
-    let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
+        .start();
+    let mut lines = process.output_lines();
     lines.next_line().await.expect("readable").expect("a line");
     drop(lines);
     let output = process.wait_with_output().await.expect("ended");
@@ -189,7 +184,7 @@ async fn config_check_rejects_an_invalid_audit_stream() {
             .args(["config", "check", "--config", "assent.toml"])
             .current_dir(folder.path())
             .kill_on_drop(true);
-        let output = in_time(command.output()).await.expect("run");
+        let output = command.finish().await;
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{setting}: {error}");
         assert!(error.contains(message), "{setting}: {error}");

@@ -9,7 +9,7 @@ use super::vendor::Vendor;
 use super::{add_external_authenticator, binding, channel, next_page, question, reload};
 use crate::harness::{
     Body, Browser, Database, HostOptions, Json, Respond, TestHost, TestUser, Text, base64url,
-    http_client, id, parse_json, plugins,
+    http_client, id, jwt_claims, parse_json, plugins,
 };
 use crate::oidc::token::userinfo;
 
@@ -20,11 +20,6 @@ async fn host_with(vendor: &Vendor, database: Database) -> (TestHost, TestUser) 
     let ada = host.ada().await;
     add_external_authenticator(&host, &ada, "vendor", "ada@vendor").await;
     (host, ada)
-}
-
-fn payload(jwt: &str) -> Value {
-    let payload = jwt.split('.').nth(1).expect("a payload");
-    parse_json(&base64url(payload))
 }
 
 #[both_databases]
@@ -56,7 +51,7 @@ async fn a_vendor_approval_is_visible_in_acr_and_amr(database: Database) {
     let code = next_page(&waiting).await.parameter("code");
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
-    let claims = payload(tokens["id_token"].text());
+    let claims = jwt_claims(tokens["id_token"].text());
     assert_eq!(
         (&claims["acr"], &claims["amr"]),
         (&json!("urn:assent:acr:delegated"), &json!(["mca"]))
@@ -234,7 +229,7 @@ async fn an_ended_request_is_cancelled_at_the_vendor_once() {
     taken_back(&by_phone).await;
     let code = next_page(&waiting).await.parameter("code");
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let claims = payload(tokens["id_token"].text());
+    let claims = jwt_claims(tokens["id_token"].text());
     assert_eq!(claims["acr"], "urn:assent:acr:device", "{claims}");
     // Run out.
     let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::fallback::ada_with_push;
 use super::{call_back, callback_path, channel, next_page, wait_until};
 use crate::harness::{
-    Browser, Device, Page, Parsed, TestHost, TestUser, Text, id, listen, plugins,
+    Browser, Device, Page, Parsed, TestHost, TestUser, Text, id, listen, locked, plugins,
 };
 
 /// A service that the hostile channel asks how a request stands. It says what the test wants said.
@@ -28,8 +28,8 @@ impl ScriptedService {
         let requested = Arc::new(Mutex::new(0));
         let (message, count) = (Arc::clone(&text), Arc::clone(&requested));
         let answer = move || async move {
-            *count.lock().expect("a count") += 1;
-            message.lock().expect("a text").clone()
+            *locked(&count) += 1;
+            locked(&message).clone()
         };
         let router = Router::new().route("/", post(answer));
         tokio::spawn(async move { axum::serve(listener, router).await });
@@ -41,11 +41,11 @@ impl ScriptedService {
     }
 
     fn set_result(&self, what: &Value) {
-        *self.text.lock().expect("a text") = what.to_string();
+        *locked(&self.text) = what.to_string();
     }
 
     fn requested(&self) -> usize {
-        *self.requested.lock().expect("a count")
+        *locked(&self.requested)
     }
 }
 

@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::{channel, wait_until};
-use crate::harness::{Text, listen, parse_json, temp_folder, write_file};
+use crate::harness::{Text, listen, locked, parse_json, temp_folder, write_file};
 
 const KEY: &str = "a secret of 32 characters or so!";
 
@@ -158,7 +158,7 @@ impl Vendor {
     }
 
     fn seen(&self) -> std::sync::MutexGuard<'_, Received> {
-        self.shared.seen.lock().expect("what was seen")
+        locked(&self.shared.seen)
     }
 }
 
@@ -167,14 +167,14 @@ struct HangingCall(Arc<Shared>);
 
 impl HangingCall {
     fn new(shared: &Arc<Shared>) -> Self {
-        shared.seen.lock().expect("what was seen").hanging += 1;
+        locked(&shared.seen).hanging += 1;
         Self(Arc::clone(shared))
     }
 }
 
 impl Drop for HangingCall {
     fn drop(&mut self) {
-        self.0.seen.lock().expect("what was seen").hanging -= 1;
+        locked(&self.0.seen).hanging -= 1;
     }
 }
 
@@ -216,7 +216,7 @@ fn is_genuine(
     };
     let genuine = genuine().unwrap_or_default();
     if !genuine {
-        shared.seen.lock().expect("what was seen").forged += 1;
+        locked(&shared.seen).forged += 1;
     }
     genuine
 }
@@ -233,7 +233,7 @@ async fn begin(
     }
     let question: Value = parse_json(&body);
     assert_eq!(headers["idempotency-key"], question["request_id"].text());
-    shared.seen.lock().expect("what was seen").started += 1;
+    locked(&shared.seen).started += 1;
     match question["user"].text() {
         "unknown" => return StatusCode::NOT_FOUND.into_response(),
         "broken" => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
@@ -246,7 +246,7 @@ async fn begin(
         _ => {}
     }
     let id = id_of(&question);
-    let mut seen = shared.seen.lock().expect("what was seen");
+    let mut seen = locked(&shared.seen);
     seen.fresh.push(question.clone());
     seen.questions.insert(id.clone(), question);
     seen.statuses.insert(id.clone(), "pending".to_owned());
@@ -268,7 +268,7 @@ async fn status(
         return StatusCode::UNAUTHORIZED.into_response();
     }
     let (question, status) = {
-        let mut seen = shared.seen.lock().expect("what was seen");
+        let mut seen = locked(&shared.seen);
         *seen.polls.entry(id.clone()).or_default() += 1;
         let Some(question) = seen.questions.get(&id) else {
             return StatusCode::NOT_FOUND.into_response();
@@ -305,16 +305,11 @@ async fn cancel(
     if !is_genuine(&shared, &method, &uri, &headers, b"") {
         return StatusCode::UNAUTHORIZED;
     }
-    shared
-        .seen
-        .lock()
-        .expect("what was seen")
-        .cancelled
-        .push(id);
+    shared.locked(&seen).cancelled.push(id);
     StatusCode::NO_CONTENT
 }
 
 async fn push(State(shared): State<Arc<Shared>>) -> StatusCode {
-    shared.seen.lock().expect("what was seen").pushed += 1;
+    locked(&shared.seen).pushed += 1;
     StatusCode::CREATED
 }

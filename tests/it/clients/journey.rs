@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use super::complete_sign_in;
 use super::registration::{Authentication, Listener, Registration, register};
 use super::relying_party::{Library, RelyingParty};
-use crate::harness::{Application, Browser, Page, TestHost, TestUser, Text, base64url, parse_json};
+use crate::harness::{
+    Application, Browser, Page, TestHost, TestUser, Text, base64url, jwt_header, parse_json,
+};
 
 /// A person at a browser, and a relying party that she signs in to.
 pub(super) struct Journey {
@@ -170,8 +172,7 @@ impl Journey {
 
 /// The header of a JWT.
 fn header(token: &str) -> Value {
-    let first = base64url(token.split('.').next().expect("a header"));
-    parse_json(&first)
+    jwt_header(&token)
 }
 
 /// From discovery to signing out, with everything in between.

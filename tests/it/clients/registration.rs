@@ -11,7 +11,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::harness::tls::{certificate_of, files, mtls_settings};
-use crate::harness::{TestHost, id, temp_folder, utf8};
+use crate::harness::{EncodedCertificate, EncodedKey, TestHost, id, rsa_key, temp_folder, utf8};
 
 /// A method of client authentication, with how its key is registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,14 +123,14 @@ fn give_key(folder: &Path, authentication: Authentication, body: &mut Value, ret
         }
         Authentication::PrivateKeyPem => {
             let key = rsa();
-            body["public_key"] = text(key.public_key_to_pem().expect("PEM")).into();
+            body["public_key"] = key.public_pem().into();
             returned["private_key"] = json!(jwk(&key));
         }
         Authentication::PrivateKeyCertificate | Authentication::TlsCertificate => {
             let (certificate, key) = certificate_of("books");
             std::fs::create_dir_all(folder).expect("a folder");
             files(folder, &certificate, &key);
-            body["certificate"] = text(certificate.to_pem().expect("PEM")).into();
+            body["certificate"] = certificate.pem().into();
             returned["certificate_file"] = json!(folder.join("certificate.pem"));
             returned["certificate_key_file"] = json!(folder.join("key.pem"));
         }
@@ -159,11 +159,11 @@ impl Listener {
 }
 
 fn rsa() -> PKey<Private> {
-    Rsa::generate(2048).and_then(PKey::from_rsa).expect("a key")
+    rsa_key()
 }
 
 fn jwk(key: &PKey<Private>) -> Jwk {
-    let der = key.private_key_to_pkcs8().expect("DER");
+    let der = key.pkcs8_der();
     RsaKeyPair::from_der(der).expect("a key").to_jwk_key_pair()
 }
 

@@ -13,7 +13,8 @@ use tokio::process::Command;
 use super::{err, out};
 use crate::harness::tls::https_settings;
 use crate::harness::{
-    HostOptions, Json, PATIENCE, TestHost, Text, binary, id, in_time, parse_json, write_file,
+    HostOptions, Json, PATIENCE, Pipes, Run, TestHost, Text, binary, id, in_time, parse_json,
+    write_file,
 };
 
 /// The verbs of the commands. Another one is added here only where none of these says what the operation does.
@@ -64,7 +65,7 @@ fn command(host: &TestHost, arguments: &[&str]) -> Command {
 }
 
 async fn ended(mut command: Command) -> Output {
-    in_time(command.output()).await.expect("run")
+    command.finish().await
 }
 
 async fn run(host: &TestHost, arguments: &[&str]) -> Output {
@@ -463,8 +464,7 @@ async fn lists_are_printed_page_by_page() {
         let mut process = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .spawn()
-            .expect("started");
+            .start();
         let mut lines =
             BufReader::with_capacity(1, process.stdout.take().expect("its output")).lines();
         if form.is_empty() {
@@ -607,7 +607,7 @@ async fn exit_codes_and_messages_name_the_failure() {
 }
 
 async fn ended_with_code(command: &mut Command) -> (i32, String) {
-    let output = in_time(command.output()).await.expect("run");
+    let output = command.finish().await;
     (output.status.code().expect("an exit code"), err(&output))
 }
 
@@ -651,9 +651,8 @@ async fn at_terminal(host: &TestHost, words: &str, typed: &str) -> (i32, String)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .spawn()
-        .expect("started");
-    let mut input = process.stdin.take().expect("its input");
+        .start();
+    let mut input = process.input();
     input.write_all(typed.as_bytes()).await.expect("written");
     let ended = tokio::time::timeout(PATIENCE, process.wait_with_output()).await;
     drop(input);

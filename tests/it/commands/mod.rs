@@ -15,8 +15,8 @@ use tokio::process::{Child, Command};
 
 use crate::harness::tls::{certificate_of, files};
 use crate::harness::{
-    Body, Browser, Respond, Text, binary, component, http_client, in_time, parse_json, read_file,
-    temp_folder, write_file,
+    Body, Browser, Pipes, Respond, Run, Text, binary, component, free_port, http_client, in_time,
+    parse_json, read_file, temp_folder, write_file,
 };
 
 async fn assent(folder: &Path, arguments: &[&str]) -> Output {
@@ -25,7 +25,7 @@ async fn assent(folder: &Path, arguments: &[&str]) -> Output {
         .args(arguments)
         .current_dir(folder)
         .kill_on_drop(true);
-    in_time(command.output()).await.expect("run")
+    command.finish().await
 }
 
 fn out(output: &Output) -> String {
@@ -38,11 +38,7 @@ fn err(output: &Output) -> String {
 
 /// Settings for a first start on a free port.
 fn settings(folder: &Path) -> String {
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .expect("a port")
-        .local_addr()
-        .expect("an address")
-        .port();
+    let port = free_port().await;
     let text = format!(
         "base_url = \"http://localhost:{port}\"\n[http]\nlisten = \"127.0.0.1:{port}\"\n\
          [bootstrap]\nadministrator = \"admin\"\n\
@@ -61,8 +57,8 @@ async fn serve(folder: &Path) -> (Child, String) {
         .args(["serve", "--config", "assent.toml"])
         .current_dir(folder)
         .kill_on_drop(true);
-    let mut process = command.stdout(Stdio::piped()).spawn().expect("started");
-    let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
+    let mut process = command.stdout(Stdio::piped()).start();
+    let mut lines = process.output_lines();
     let mut printed = String::new();
     while !printed.contains("The console:") {
         let line = in_time(lines.next_line()).await;
@@ -333,7 +329,7 @@ async fn config_check_names_each_error_and_its_location() {
         .args(["config", "check", "--config", "assent.toml"])
         .current_dir(folder)
         .env("ASSENT__HTTP__LISTEN", "nowhere");
-    let bad = command.output().await.expect("run");
+    let bad = command.finish().await;
     assert!(
         err(&bad).contains("ASSENT__HTTP__LISTEN: http.listen"),
         "{}",

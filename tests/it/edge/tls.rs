@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::harness::tls::{certificate_of, client, files, https_settings, mtls_settings};
 use crate::harness::{
-    Body, Browser, Device, Respond, TestHost, TestUser, Text, binary, get, http_client, id,
-    temp_folder, utf8, write_file,
+    Body, Browser, Device, EncodedCertificate, Respond, TestHost, TestUser, Text, binary, get,
+    http_client, id, temp_folder, utf8, write_file,
 };
 
 #[tokio::test]
@@ -200,7 +200,7 @@ async fn the_mtls_listener_ignores_the_certificate_header() {
     let body = json!({
         "name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"],
         "token_endpoint_auth_method": "tls_client_certificate",
-        "certificate": utf8(victim.0.to_pem().expect("PEM")),
+        "certificate": victim.0.pem(),
     });
     let application = host.admin_ok(Method::POST, "/applications", body).await;
     let mtls = host

@@ -5,7 +5,7 @@ use std::process::Output;
 use tokio::process::Command;
 
 use super::*;
-use crate::harness::{Json, TestHost, Text, binary, in_time, parse_json};
+use crate::harness::{Json, Run, TestHost, Text, binary, in_time, parse_json};
 
 async fn assent(host: &TestHost, arguments: &[&str]) -> Output {
     let mut command = Command::new(binary("assent"));
@@ -17,7 +17,7 @@ async fn assent(host: &TestHost, arguments: &[&str]) -> Output {
     command
         .env("ASSENT_SERVER", &host.base)
         .env("ASSENT_ADMIN_TOKEN", &host.token);
-    in_time(command.output()).await.expect("run")
+    command.finish().await
 }
 
 fn out(output: &Output) -> String {

@@ -14,7 +14,7 @@ use openssl::rsa::{Padding, Rsa};
 use openssl::sign::{RsaPssSaltlen, Signer};
 
 use super::*;
-use crate::harness::{Json, Text, base64url, parse_json};
+use crate::harness::{Json, Text, base64url, jwt_header, parse_json, rsa_key};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -103,7 +103,7 @@ fn ps256(key: &PKeyRef<Private>, message: &[u8]) -> Vec<u8> {
 }
 
 fn foreign_key() -> PKey<Private> {
-    PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key")
+    rsa_key()
 }
 
 #[tokio::test]
@@ -289,8 +289,7 @@ async fn a_logout_token_is_rejected_as_a_hint() {
     let token = key
         .sign(object(claims()), TokenType::LogoutToken)
         .expect("signed");
-    let header = base64url(token.split('.').next().expect("a header"));
-    let header: Value = parse_json(&header);
+    let header: Value = jwt_header(&token);
     assert_eq!(header, fixture.header(json!({"typ": "logout+jwt"})));
     assert_eq!(fixture.verify(&token), Err(NotOurs::OtherType));
 }

@@ -15,8 +15,8 @@ use tokio::sync::watch;
 
 use super::*;
 use crate::harness::{
-    Body, Browser, HostOptions, Json, TestHost, Text, base64url, get, in_time, open_store,
-    parse_json,
+    Body, Browser, HostOptions, Json, TestHost, Text, base64url, get, in_time, jwt_header,
+    open_store, parse_json,
 };
 
 #[both_databases]
@@ -205,8 +205,7 @@ struct Client {
 impl Client {
     /// The `kid` of a token, its signature verified.
     async fn verify(&mut self, id_token: &str, base: &str) -> String {
-        let header = base64url(id_token.split('.').next().expect("a header"));
-        let header: Value = parse_json(&header);
+        let header: Value = jwt_header(&id_token);
         let kid = header["kid"].text().to_owned();
         if !self.keys.contains_key(&kid) {
             self.fetches += 1;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::harness::{
-    Body, Browser, Database, Respond, TestHost, Text, http_client_builder, open_store,
+    Body, Browser, Database, Respond, TestHost, Text, between, http_client_builder, open_store,
 };
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
@@ -89,11 +89,7 @@ async fn a_relayed_sign_in_is_not_approved_in_another_context() {
     let login = send(relay.get(format!("{}{}", host.base, ada.application.request(&[])))).await;
     let url = login.url().clone();
     let body = login.read_text().await;
-    let csrf = body
-        .split_once("name=\"csrf\" value=\"")
-        .and_then(|(_, rest)| rest.split_once('"'))
-        .expect("a token")
-        .0;
+    let csrf = between(&body, "name=\"csrf\" value=\"", "\"");
     // Whatever it says of whom it speaks for is not believed.
     let form = [("csrf", csrf), ("name", "ada")];
     let forged = [
@@ -106,11 +102,7 @@ async fn a_relayed_sign_in_is_not_approved_in_another_context() {
         requested = requested.header(name, value);
     }
     let waiting = send(requested).await.read_text().await;
-    let number = waiting
-        .split_once("id=\"number\">")
-        .and_then(|(_, rest)| rest.split_once('<'))
-        .expect("a number")
-        .0;
+    let number = between(&waiting, "id=\"number\">", "<");
     let request = ada.device.pending_requests(5).await.remove(0);
     assert_eq!(
         (request.browser.as_str(), request.place.as_str()),

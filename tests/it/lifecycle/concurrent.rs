@@ -8,7 +8,7 @@ use reqwest::{StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Body, Browser, Database, HostOptions, Json, Page, Respond, TestHost, TestUser, Text,
+    Body, Browser, Database, HostOptions, Json, Page, Respond, TestHost, TestUser, Text, between,
     http_client_builder, id, without_code,
 };
 use crate::qr_sign_in::code;
@@ -647,11 +647,7 @@ async fn the_known_browser_cookie_is_bound_to_its_browser_and_user() {
         .await
         .read_text()
         .await;
-    let csrf = body
-        .split_once("name=\"csrf\" value=\"")
-        .and_then(|(_, rest)| rest.split_once('"'))
-        .expect("a token")
-        .0;
+    let csrf = between(&body, "name=\"csrf\" value=\"", "\"");
     let form = [("csrf", csrf), ("name", "ada")];
     let answer = send(client.post(&url).header(header::COOKIE, &both).form(&form)).await;
     assert_eq!(answer.status(), StatusCode::SEE_OTHER);

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::{entries, events};
 use crate::harness::{
-    Browser, Database, HostOptions, Page, Respond, TestHost, TestUser, http_client, id,
+    Browser, Database, HostOptions, Page, Respond, Run, TestHost, TestUser, http_client, id,
 };
 use crate::store::{Fixture, NOW, ada, approval, audited, entry, fixture, login, request};
 
@@ -474,7 +474,7 @@ async fn the_command_line_can_report_a_request() {
             .args(["authenticator", "approve", "--store"])
             .arg(&store)
             .args(arguments);
-        async move { command.output().await.expect("run") }
+        async move { command.finish().await }
     };
     let both = run(&["--deny", "--not-me"]).await;
     assert_eq!(both.status.code(), Some(2), "{both:?}");

@@ -8,7 +8,8 @@ use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use crate::harness::{
-    Browser, Database, Page, TestHost, TestUser, Text, id, let_one_thread_listen, without_code,
+    Browser, Database, Page, TestHost, TestUser, Text, id, let_one_thread_listen, locked,
+    without_code,
 };
 
 /// What the host asks the database, in its order.
@@ -33,7 +34,7 @@ impl<S: tracing::Subscriber> Layer<S> for Statements {
         if event.metadata().target() == "sqlx::query" {
             let mut text = None;
             event.record(&mut StatementText(&mut text));
-            self.0.lock().expect("no panic").extend(text);
+            locked(&self.0).extend(text);
         }
     }
 }
@@ -57,7 +58,7 @@ impl Statements {
             .any(|table| statement.contains(table))
                 || statement.starts_with("SELECT * FROM approvals WHERE id")
         };
-        let mut all = self.0.lock().expect("no panic");
+        let mut all = locked(&self.0);
         std::mem::take(&mut *all)
             .into_iter()
             .filter(|statement| !beside(statement))

@@ -10,7 +10,7 @@ use super::refresh::{offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
 use crate::harness::{
     Body, Browser, Json, Respond, TestHost, TestUser, Text, base64url, component, get, http_client,
-    id, parse_json,
+    id, jwt_claims, parse_json,
 };
 
 /// The claims of an ID token, its signature verified with the published key.
@@ -229,11 +229,7 @@ async fn scopes_withdrawn_after_the_grant_are_returned_neither_by_userinfo_nor_r
         (status, &second["scope"]),
         (StatusCode::OK, &json!("openid profile offline_access"))
     );
-    let payload = second["id_token"]
-        .as_str()
-        .and_then(|token| token.split('.').nth(1))
-        .expect("an ID token");
-    let claims: Value = parse_json(&base64url(payload));
+    let claims = jwt_claims(second["id_token"].text());
     assert_eq!(claims["name"], "Ada Lovelace");
     assert!(
         claims.get("email").is_none() && claims.get("email_verified").is_none(),

@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 
 use crate::harness::tls::{certificate_of, client, mtls_settings};
 use crate::harness::{
-    Body, HostOptions, Json, Respond, TestHost, Text, http_client, id, read_bytes, utf8,
+    Body, EncodedCertificate, EncodedKey, HostOptions, Json, Respond, TestHost, Text, http_client,
+    id, locked, read_bytes, rsa_key, utf8,
 };
 
 const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -63,11 +64,11 @@ fn refused() -> (u16, String) {
 }
 
 fn rsa() -> PKey<Private> {
-    PKey::from_rsa(openssl::rsa::Rsa::generate(2048).expect("a key")).expect("a key")
+    rsa_key()
 }
 
 fn pem(key: &PKey<Private>) -> String {
-    utf8(key.public_key_to_pem().expect("PEM"))
+    key.public_pem()
 }
 
 /// What a good assertion of this client claims, `n` telling it from others.
@@ -84,7 +85,7 @@ fn sign(claims: &Value, header: Value, signer: &dyn JwsSigner) -> String {
 }
 
 fn by_rsa(claims: &Value, key: &PKey<Private>) -> String {
-    let der = key.private_key_to_pkcs8().expect("DER");
+    let der = key.pkcs8_der();
     sign(
         claims,
         json!({}),
@@ -310,13 +311,12 @@ async fn private_key_jwt_with_each_key_format() {
     let key = rsa();
     let jwk = |key: &PKey<Private>| {
         let pair = josekit::jwk::KeyPair::to_jwk_public_key(
-            &josekit::jwk::alg::rsa::RsaKeyPair::from_der(key.private_key_to_pkcs8().expect("DER"))
-                .expect("a pair"),
+            &josekit::jwk::alg::rsa::RsaKeyPair::from_der(key.pkcs8_der()).expect("a pair"),
         );
         serde_json::to_value(pair.as_ref()).expect("JSON")
     };
     let (certificate, certified) = certificate_of("books");
-    let certificate = utf8(certificate.to_pem().expect("PEM"));
+    let certificate = certificate.pem();
     for (n, (form, key)) in [
         (json!({"public_key": pem(&key)}), &key),
         (json!({"jwks": {"keys": [jwk(&rsa()), jwk(&key)]}}), &key),
@@ -333,7 +333,7 @@ async fn private_key_jwt_with_each_key_format() {
             good(),
             "{form}"
         );
-        let der = key.private_key_to_pkcs8().expect("DER");
+        let der = key.pkcs8_der();
         let pss = sign(
             &claims(&host, id(&web), n + 10),
             json!({}),
@@ -369,9 +369,7 @@ async fn private_key_jwt_with_fetched_and_rotated_keys() {
     let settings = "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
     let host = TestHost::start_with_settings(settings).await;
     let set = |key: &PKey<Private>| {
-        let pair =
-            josekit::jwk::alg::rsa::RsaKeyPair::from_der(key.private_key_to_pkcs8().expect("DER"))
-                .expect("a pair");
+        let pair = josekit::jwk::alg::rsa::RsaKeyPair::from_der(key.pkcs8_der()).expect("a pair");
         let jwk: Jwk = josekit::jwk::KeyPair::to_jwk_public_key(&pair);
         json!({"keys": [jwk.as_ref()]}).to_string()
     };
@@ -384,7 +382,7 @@ async fn private_key_jwt_with_fetched_and_rotated_keys() {
             let (served, fetches) = (Arc::clone(&served), Arc::clone(&fetches));
             move || {
                 fetches.fetch_add(1, Ordering::SeqCst);
-                std::future::ready(served.lock().expect("a set").clone())
+                std::future::ready(locked(&served).clone())
             }
         }),
     );
@@ -408,7 +406,7 @@ async fn private_key_jwt_with_fetched_and_rotated_keys() {
         );
     }
     assert_eq!(fetches.load(Ordering::SeqCst), 1, "it is kept for a while");
-    *served.lock().expect("a set") = set(&new);
+    *locked(&served) = set(&new);
     assert_eq!(
         ask_with(&host, &by_rsa(&claims(&host, id(&web), 3), &new)).await,
         refused()
@@ -429,7 +427,7 @@ async fn private_key_jwt_with_fetched_and_rotated_keys() {
     );
     assert_eq!(fetches.load(Ordering::SeqCst), 2);
     // Strangers' signatures make one call, however many come at once, and one that fails takes nothing away.
-    *served.lock().expect("a set") = "no keys today".to_owned();
+    *locked(&served) = "no keys today".to_owned();
     host.advance(11);
     let mut strangers = tokio::task::JoinSet::new();
     for n in 0..10 {
@@ -653,9 +651,7 @@ async fn client_assertions_with_forged_headers_are_rejected() {
         );
     }
     // A key that the header brings along, or says where to fetch.
-    let (forger, der) = (rsa(), |key: &PKey<Private>| {
-        key.private_key_to_pkcs8().expect("DER")
-    });
+    let (forger, der) = (rsa(), |key: &PKey<Private>| key.pkcs8_der());
     let pair = josekit::jwk::alg::rsa::RsaKeyPair::from_der(der(&forger)).expect("a pair");
     let jwk: Jwk = josekit::jwk::KeyPair::to_jwk_public_key(&pair);
     for (n, header) in [

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::token::userinfo;
 use crate::harness::{
     Application, Body, Browser, Database, HostOptions, Parsed, Respond, TestHost, TestUser, Text,
-    base64url, http_client, id, parse_json,
+    base64url, http_client, id, jwt_claims, parse_json,
 };
 
 /// Codes that her session gives, each for a nonce of its own.
@@ -41,12 +41,6 @@ async fn call(
     (response.status(), response.read_json().await)
 }
 
-/// What an ID token says.
-fn payload(token: &str) -> Value {
-    let payload = token.split('.').nth(1).expect("a payload");
-    parse_json(&base64url(payload))
-}
-
 async fn limitless(database: Database) -> TestHost {
     let settings = "[rate_limits]\ntoken_requests_per_ip = { per_minute = 0, burst = 1 }";
     TestHost::start_with(HostOptions {
@@ -74,7 +68,7 @@ async fn concurrent_codes_return_their_own_tokens_once(database: Database) {
     let mut good = HashSet::new();
     for (nonce, status, answer) in &answers {
         if status.is_success() {
-            let id_token = payload(answer["id_token"].text());
+            let id_token = jwt_claims(answer["id_token"].text());
             assert_eq!(
                 id_token["nonce"], **nonce,
                 "{database:?}: another request's answer"

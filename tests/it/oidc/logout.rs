@@ -15,7 +15,8 @@ use serde_json::{Map, Value, json};
 
 use super::token::userinfo;
 use crate::harness::{
-    Body, Browser, HostOptions, Page, TestHost, TestUser, Text, base64url, get, id, parse_json,
+    Body, Browser, HostOptions, Page, TestHost, TestUser, Text, base64url, get, id, jwt_claims,
+    parse_json, rsa_key,
 };
 
 const AFTER: &str = "https://rp.example/signed-out";
@@ -306,8 +307,7 @@ async fn an_overlong_posted_state_is_rejected() {
 
 /// An ID token of Ada's that is as long as one may be.
 async fn long_hint(it: &Fixture) -> String {
-    let payload = base64url(it.id_token.split('.').nth(1).expect("a payload"));
-    let mut claims: Map<String, Value> = parse_json(&payload);
+    let mut claims = jwt_claims(&it.id_token).members().clone();
     claims.insert("account".to_owned(), json!(""));
     let key = it
         .host
@@ -419,7 +419,7 @@ async fn an_unsigned_or_foreign_hint_ends_no_session() {
         }
     }
     // All of it is right, but for whose key it is.
-    let key = PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key");
+    let key = rsa_key();
     let message = format!("{}.{}", parts[0], parts[1]);
     let mut signer = Signer::new(MessageDigest::sha256(), &key).expect("a signer");
     let signature = signer

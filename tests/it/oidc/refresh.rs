@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use super::token::userinfo;
 use crate::harness::{
     Application, Body, Browser, Database, HostOptions, PATIENCE, Parsed, Respond, TestHost,
-    TestUser, Text, base64url, http_client, id, parse_json,
+    TestUser, Text, base64url, http_client, id, jwt_claims, parse_json,
 };
 
 /// What asks for a refresh token.
@@ -65,13 +65,7 @@ pub async fn refresh(
 }
 
 fn claims(tokens: &Value) -> Value {
-    let payload = tokens["id_token"]
-        .text()
-        .split('.')
-        .nth(1)
-        .expect("a payload");
-    let bytes = base64url(payload);
-    parse_json(&bytes)
+    jwt_claims(tokens["id_token"].text())
 }
 
 #[tokio::test]

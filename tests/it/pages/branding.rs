@@ -6,7 +6,7 @@ use assent::config;
 use reqwest::StatusCode;
 
 use crate::harness::{
-    Body, Browser, Respond, TestHost, Text, binary, get, http_client, temp_folder, write_file,
+    Body, Browser, Respond, Run, TestHost, Text, binary, get, http_client, temp_folder, write_file,
 };
 use crate::javascript::run;
 
@@ -162,7 +162,7 @@ async fn an_invalid_logo_is_rejected_at_startup() {
         command
             .args(["config", "check", "--config", "assent.toml"])
             .current_dir(folder.path());
-        let output = command.output().await.expect("run");
+        let output = command.finish().await;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success(), "{name}");
         assert!(

@@ -16,7 +16,7 @@ use sqlx::{AssertSqlSafe, Row};
 
 use crate::harness::{
     Browser, Database, Device, HostOptions, Json, Page, TestHost, TestUser, Text, base64url, id,
-    parse_json, temp_folder, write_file,
+    jwt_claims, parse_json, temp_folder, write_file,
 };
 use crate::lifecycle::{entries, events};
 use crate::retention::RETENTION;
@@ -184,12 +184,7 @@ async fn a_passkey_approval_is_visible_in_amr_and_acr(database: Database) {
     let code = browser.finish(&it.waiting.url).await.parameter("code");
     let (status, tokens) = it.ada.application.exchange(&it.host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
-    let payload = tokens["id_token"]
-        .text()
-        .split('.')
-        .nth(1)
-        .expect("a payload");
-    let claims: Value = parse_json(&base64url(payload));
+    let claims = jwt_claims(tokens["id_token"].text());
     assert_eq!(claims["amr"], json!(["swk", "user", "mfa"]));
     assert_eq!(claims["acr"], "urn:assent:acr:device");
     let events = it.events().await;

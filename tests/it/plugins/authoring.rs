@@ -6,8 +6,8 @@ use std::process::Output;
 use std::time::Duration;
 
 use assent_tests::harness::{
-    Browser, Parsed, TestHost, TestUser, Text, base64url, binary, parse_json, plugins, read_bytes,
-    read_file, temp_folder, write_file,
+    Browser, Parsed, Pipes, Run, TestHost, TestUser, Text, base64url, binary, jwt_claims,
+    parse_json, plugins, read_bytes, read_file, temp_folder, write_file,
 };
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
@@ -119,7 +119,7 @@ impl PluginAuthor {
             .chain(commands.into_iter().filter(|command| !setup(command)))
         {
             let mut shell = self.command(Path::new("sh"), &self.project(), &["-c", command]);
-            let output = shell.env("PATH", &path).output().await.expect("run");
+            let output = shell.env("PATH", &path).finish().await;
             assert!(
                 output.status.success(),
                 "{command}: {}{}",
@@ -303,12 +303,7 @@ async fn department(host: &TestHost, ada: &TestUser) -> Value {
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
-    let payload = tokens["id_token"]
-        .text()
-        .split('.')
-        .nth(1)
-        .expect("a payload");
-    let claims: Value = parse_json(&base64url(payload));
+    let claims = jwt_claims(tokens["id_token"].text());
     claims["department"].clone()
 }
 
@@ -378,11 +373,8 @@ async fn from_nothing_to_a_claim_in_an_id_token_in_typescript() {
 /// A sign-in that the template's stub approves, with the changes of the settings in docs/plugin-channels.md.
 async fn approved_by_the_stub(newcomer: &PluginAuthor, settings: &str) {
     let mut stub = newcomer.command(Path::new("python3"), &newcomer.project(), &["stub.py", "0"]);
-    let mut stub = stub
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .expect("started");
-    let mut lines = BufReader::new(stub.stdout.take().expect("its output")).lines();
+    let mut stub = stub.stdout(std::process::Stdio::piped()).start();
+    let mut lines = stub.output_lines();
     let listening = lines.next_line().await.expect("text").expect("a line");
     let port = listening
         .split_once("localhost:")

@@ -15,7 +15,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use serde_json::{Value, json};
 
 use super::components::{Log, NOW, channel, load, load_with};
-use crate::harness::{Text, listen};
+use crate::harness::{Text, listen, locked};
 
 /// A service outside that answers each path in its own way, and what it was sent.
 struct Service {
@@ -33,7 +33,7 @@ impl Service {
                 let repeated = headers
                     .get("authorization")
                     .map(|value| value.as_bytes().to_vec());
-                record.lock().expect("the record").push((headers, body));
+                locked(&record).push((headers, body));
                 match repeated.filter(|_| uri.path() == "/echo") {
                     Some(secret) => (StatusCode::OK, [("x-service", "test")], secret),
                     None => answer(uri.path()).await,
@@ -58,7 +58,7 @@ impl Service {
     }
 
     fn requests(&self) -> Vec<(HeaderMap, Bytes)> {
-        self.seen.lock().expect("the record").clone()
+        locked(&self.seen).clone()
     }
 }
 

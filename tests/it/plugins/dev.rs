@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use assent_tests::harness::{TestHost, binary, write_file};
+use assent_tests::harness::{Pipes, Run, TestHost, binary, write_file};
 use reqwest::Method;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
@@ -65,9 +65,8 @@ async fn a_change_is_tested_in_a_running_instance_without_loading_it() {
         application,
         &["--once", "--scope", "openid"],
     )
-    .output()
-    .await
-    .expect("run");
+    .finish()
+    .await;
     let (message, error) = (text(&once.stdout), text(&once.stderr));
     assert_eq!(once.status.code(), Some(0), "{message}{error}");
     assert!(
@@ -82,9 +81,8 @@ async fn a_change_is_tested_in_a_running_instance_without_loading_it() {
 
     let mut watching = dev(&newcomer, &host, application, &[])
         .stdout(Stdio::piped())
-        .spawn()
-        .expect("started");
-    let mut lines = BufReader::new(watching.stdout.take().expect("its output")).lines();
+        .start();
+    let mut lines = watching.output_lines();
     assert!(wait_until(&mut lines, "Watching .").await.contains("Press"));
     newcomer.edit(
         "src/lib.rs",
@@ -123,9 +121,8 @@ async fn untestable_components_are_explained() {
     let channel =
         PluginAuthor::with_project("dev-channel", &["--role", "delegated-approval-channel"]).await;
     let refused = dev(&channel, &host, &ada.application.id, &["--once"])
-        .output()
-        .await
-        .expect("run");
+        .finish()
+        .await;
     let error = text(&refused.stderr);
     assert_eq!(refused.status.code(), Some(1), "{error}");
     assert!(
@@ -134,10 +131,7 @@ async fn untestable_components_are_explained() {
     );
 
     let newcomer = PluginAuthor::with_project("dev-refused", &[]).await;
-    let refused = dev(&newcomer, &host, "No Such", &["--once"])
-        .output()
-        .await
-        .expect("run");
+    let refused = dev(&newcomer, &host, "No Such", &["--once"]).finish().await;
     let error = text(&refused.stderr);
     assert!(
         refused.status.code() == Some(1) && error.contains("there is no application No Such"),
@@ -146,9 +140,8 @@ async fn untestable_components_are_explained() {
     let mut attacker = dev(&newcomer, &host, &ada.application.id, &["--once"]);
     let refused = attacker
         .env("ASSENT_ADMIN_TOKEN", "no-such-token")
-        .output()
-        .await
-        .expect("run");
+        .finish()
+        .await;
     assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stdout));
 
     write_file(
@@ -157,9 +150,8 @@ async fn untestable_components_are_explained() {
     );
     let wrong = ["--once", "--plugin-config", "settings.toml"];
     let refused = dev(&newcomer, &host, &ada.application.id, &wrong)
-        .output()
-        .await
-        .expect("run");
+        .finish()
+        .await;
     let error = text(&refused.stderr);
     assert!(
         error.contains("the department of the role `editor` is empty"),

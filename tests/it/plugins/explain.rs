@@ -4,8 +4,9 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use assent_tests::harness::{
-    Body, Browser, HostOptions, Json, Parsed, Respond, TestHost, Text, base64url, binary,
-    component, http_client, id, in_time, parse_json, read_bytes, temp_folder, write_file,
+    Body, Browser, HostOptions, Json, Parsed, Pipes, Respond, Run, TestHost, Text, base64url,
+    binary, component, http_client, id, in_time, jwt_claims, parse_json, read_bytes, temp_folder,
+    write_file,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -43,11 +44,6 @@ async fn trace(host: &TestHost, token: &str) -> Value {
     .await
 }
 
-pub(super) fn claims_of(token: &str) -> Value {
-    let payload = base64url(token.split('.').nth(1).expect("a payload"));
-    parse_json(&payload)
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
     let host = start("{ behaviour = \"set\", claim = \"note\", value = \"42\" }").await;
@@ -55,7 +51,7 @@ async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     let token = tokens["id_token"].text();
-    let claims = claims_of(token);
+    let claims = jwt_claims(token);
 
     let found = trace(&host, token).await;
     assert_eq!(found, trace(&host, claims["jti"].text()).await);
@@ -109,9 +105,8 @@ async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
     let output = tokio::process::Command::new(binary("assent"))
         .args(["explain", token, "--config"])
         .arg(&settings)
-        .output()
-        .await
-        .expect("run");
+        .finish()
+        .await;
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success(),
@@ -131,8 +126,8 @@ async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut explain = command.spawn().expect("started");
-        let mut stdin = explain.stdin.take().expect("its input");
+        let mut explain = command.start();
+        let mut stdin = explain.input();
         stdin
             .write_all(format!("{token}\n").as_bytes())
             .await
@@ -213,7 +208,7 @@ async fn a_preview_matches_the_claims_of_a_sign_in() {
         )
         .await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let returned = claims_of(tokens["id_token"].text());
+    let returned = jwt_claims(tokens["id_token"].text());
     for (name, value) in preview["claims"].members() {
         assert_eq!(returned.get(name), Some(value), "{name}");
     }

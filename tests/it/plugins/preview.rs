@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 
 use assent::domain::operations::rate_limits::CallerKey;
 use assent_model::audit::Actor;
-use assent_tests::harness::{Browser, Json, Parsed, TestHost, Text, id};
+use assent_tests::harness::{Browser, Json, Parsed, TestHost, Text, id, jwt_claims};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::explain::claims_of;
 use crate::saml::service_provider::{Response, TestServiceProvider};
 
 async fn preview(host: &TestHost, application: &str, account: &Value) -> Value {
@@ -53,7 +52,7 @@ async fn an_id_token_has_the_claims_of_its_preview_and_no_others() {
         ];
         let code = ada.sign_in_with(&Browser::new(&host.base), &request).await;
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-        let returned = claims_of(tokens["id_token"].text());
+        let returned = jwt_claims(tokens["id_token"].text());
         for name in ["iss", "aud"] {
             assert_eq!(returned[name], shown_token[name], "{name}");
         }
@@ -74,7 +73,7 @@ async fn an_id_token_has_the_claims_of_its_preview_and_no_others() {
             )
             .await;
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-        let without = claims_of(tokens["id_token"].text());
+        let without = jwt_claims(tokens["id_token"].text());
         assert_eq!(
             &names(&returned) - &names(&without),
             BTreeSet::from(["nonce".to_owned()])

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use assent_tests::harness::{
     Application, Body, Browser, Log, Parsed, Respond, TestHost, TestUser, Text, base64url,
-    component, http_client, parse_json, read_file, write_file,
+    component, http_client, jwt_claims, parse_json, read_file, write_file,
 };
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -39,12 +39,7 @@ async fn account(host: &TestHost, ada: &TestUser) -> Option<Value> {
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (status, tokens) = application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
-    let payload = tokens["id_token"]
-        .text()
-        .split('.')
-        .nth(1)
-        .expect("a payload");
-    let claims: Value = parse_json(&base64url(payload));
+    let claims = jwt_claims(tokens["id_token"].text());
     claims.get("account").map(|text| text.text().parsed())
 }
 

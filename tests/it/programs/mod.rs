@@ -12,7 +12,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 pub use apache::{Apache, write_page};
 
-use crate::harness::{PATIENCE, binary, parse_json};
+use crate::harness::{PATIENCE, Pipes, binary, parse_json};
 
 /// A running program that takes lines of JSON, and answers each with one.
 pub struct Program {
@@ -42,8 +42,8 @@ impl Program {
         let mut process = command
             .spawn()
             .expect("the program is missing: run `make test`");
-        let input = process.stdin.take().expect("its input");
-        let output = BufReader::new(process.stdout.take().expect("its output")).lines();
+        let input = process.input();
+        let output = process.output_lines();
         Self {
             _process: process,
             input,

@@ -13,7 +13,9 @@ use super::service_provider::{
     ACS, ENTITY_ID, RESPONDER, Request, Response, TestServiceProvider, deflated, escaped, identify,
     instant, query,
 };
-use crate::harness::{Browser, Database, HostOptions, Page, TestHost, certificate, component};
+use crate::harness::{
+    Browser, Database, HostOptions, Page, TestHost, between, certificate, component,
+};
 
 /// A host with a service provider that must sign, and a browser in which Ada is signed in to it.
 struct Fixture {
@@ -162,11 +164,7 @@ async fn a_stripped_empty_duplicated_or_misplaced_signature_is_rejected() {
         "</samlp:AuthnRequest>",
         &format!("<samlp:Extensions>{signature}</samlp:Extensions></samlp:AuthnRequest>"),
     );
-    let value = signature
-        .split_once("<ds:SignatureValue>")
-        .and_then(|(_, rest)| rest.split_once('<'))
-        .expect("a value")
-        .0;
+    let value = between(&signature, "<ds:SignatureValue>", "<");
     for (what, xml) in [
         ("stripped", signed.replace(&signature, "")),
         (

@@ -10,7 +10,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::schema::validate;
-use crate::harness::{Json, TestHost, Text, certificate, id, utf8};
+use crate::harness::{EncodedCertificate, Json, TestHost, Text, certificate, id, utf8};
 
 pub const MELLON: &str = include_str!("metadata_samples/mellon.xml");
 const SIMPLESAMLPHP: &str = include_str!("metadata_samples/simplesamlphp.xml");
@@ -24,7 +24,7 @@ fn key(bits: u32) -> PKey<Private> {
 }
 
 pub fn pem(certificate: &X509) -> String {
-    utf8(certificate.to_pem().expect("PEM"))
+    certificate.pem()
 }
 
 /// The two certificates that stand in the samples.

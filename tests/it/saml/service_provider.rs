@@ -15,7 +15,8 @@ use url::form_urlencoded;
 
 use super::schema::validate;
 use crate::harness::{
-    Admin, Application, Browser, Json, Page, TestHost, TestUser, Text, certificate, id, utf8,
+    Admin, Application, Browser, EncodedCertificate, Json, Page, TestHost, TestUser, Text,
+    certificate, id, rsa_key, utf8,
 };
 
 pub const SAMLP: Namespace = Namespace::new("samlp", "urn:oasis:names:tc:SAML:2.0:protocol");
@@ -39,9 +40,9 @@ impl TestServiceProvider {
     /// Registers one with these settings besides its entity ID, ACS and single logout; it signs with a key of its own,
     /// which is registered.
     pub async fn register(host: &Admin, changes: Value) -> Self {
-        let key = PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key");
+        let key = rsa_key();
         let certificate = certificate(&key);
-        let pem = utf8(certificate.to_pem().expect("PEM"));
+        let pem = certificate.pem();
         let mut settings = json!({
             "protocol": "saml",
             "name": "Engines & Co",

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 use super::documents::{Dice, element};
 use super::schema::validate;
-use crate::harness::{certificate, temp_folder, utf8, write_file};
+use crate::harness::{certificate, rsa_key, temp_folder, utf8, write_file};
 
 const SAMLP: Namespace = Namespace::new("samlp", "urn:oasis:names:tc:SAML:2.0:protocol");
 const SAML: Namespace = Namespace::new("saml", "urn:oasis:names:tc:SAML:2.0:assertion");
@@ -38,7 +38,7 @@ struct KeyHolder {
 
 impl KeyHolder {
     fn rsa() -> Self {
-        Self::new(&PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key"))
+        Self::new(&rsa_key())
     }
 
     fn ec() -> Self {

@@ -1,7 +1,7 @@
 //! Terminals, certificates and manuals.
 
 use super::*;
-use crate::harness::{Text, parse_json, read_file, temp_folder, write_file};
+use crate::harness::{Run, Text, parse_json, read_file, temp_folder, write_file};
 
 #[tokio::test]
 async fn names_cannot_inject_terminal_escapes() {
@@ -113,12 +113,7 @@ async fn completions_and_manuals_list_every_command() {
         if shell == "bash" {
             let file = folder.path().join("completions");
             write_file(&file, &script.stdout);
-            let checked = Command::new("bash")
-                .arg("-n")
-                .arg(&file)
-                .output()
-                .await
-                .expect("run");
+            let checked = Command::new("bash").arg("-n").arg(&file).finish().await;
             assert!(checked.status.success(), "{}", err(&checked));
         }
     }

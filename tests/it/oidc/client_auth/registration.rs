@@ -1,7 +1,7 @@
 //! Audiences, certificates and the registration of client authentication.
 
 use super::*;
-use crate::harness::{Body, Json, Respond, Text, get, temp_folder, utf8};
+use crate::harness::{Body, EncodedCertificate, Json, Respond, Text, get, temp_folder, utf8};
 
 #[tokio::test]
 async fn the_audience_is_the_issuer_or_an_allowed_token_endpoint() {
@@ -90,7 +90,7 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
     let own = certificate_of("books");
     // The certificate is younger than the host, whose clock stands still.
     host.advance(60);
-    let registered = utf8(own.0.to_pem().expect("PEM"));
+    let registered = own.0.pem();
     let created =
         json!({"token_endpoint_auth_method": "tls_client_certificate", "certificate": registered});
     let web = application(&host, created).await;

@@ -1,7 +1,7 @@
 //! Attacks by the content of messages and attributes.
 
 use super::*;
-use crate::harness::utf8;
+use crate::harness::{EncodedCertificate, utf8};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unusable_certificate_is_rejected() {
@@ -16,7 +16,7 @@ async fn an_unusable_certificate_is_rejected() {
     ];
     for key in keys {
         let certificate = certificate(&key);
-        let pem = utf8(certificate.to_pem().expect("PEM"));
+        let pem = certificate.pem();
         let path = format!("/applications/{}", scene.service_provider.id);
         let (status, problem) = scene
             .host

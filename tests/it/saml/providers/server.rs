@@ -16,7 +16,8 @@ use tokio::process::{Child, Command};
 
 use super::html::unescaped;
 use crate::harness::{
-    Browser, Page, Text, certificate, parse_json, read_file, temp_folder, utf8, write_file,
+    Browser, EncodedCertificate, Page, Text, after, between, certificate, parse_json, read_file,
+    rsa_key, temp_folder, utf8, write_file,
 };
 use crate::programs::{Apache, Program, target, write_page};
 
@@ -192,7 +193,7 @@ impl ServiceProvider {
 }
 
 fn write_key(folder: &Path) {
-    let key = Rsa::generate(2048).and_then(PKey::from_rsa).expect("a key");
+    let key = rsa_key();
     let pem = key.private_key_to_pem_pkcs8().expect("PEM");
     write_file(folder.join("key.pem"), pem);
     write_file(
@@ -207,16 +208,12 @@ fn write_metadata(folder: &Path, metadata: &str) {
 
 /// The certificate in the metadata, in PEM form, as an administrator would put it beside.
 fn signing_certificate(metadata: &str) -> String {
-    let base64 = metadata
-        .split_once("X509Certificate>")
-        .and_then(|(_, rest)| rest.split_once('<'))
-        .expect("one")
-        .0;
+    let base64 = between(&metadata, "X509Certificate>", "<");
     let der = STANDARD
         .decode(base64.split_whitespace().collect::<String>())
         .expect("base64");
     let certificate = openssl::x509::X509::from_der(&der).expect("a certificate");
-    utf8(certificate.to_pem().expect("PEM"))
+    certificate.pem()
 }
 
 async fn program(folder: TempDir, signs: bool, mut program: Program) -> ServiceProvider {
@@ -264,11 +261,7 @@ async fn simplesamlphp(folder: TempDir, signs: bool) -> ServiceProvider {
         .await
         .expect("readable")
         .expect("where it serves");
-    let port = line
-        .split_once("(http://127.0.0.1:")
-        .and_then(|(_, rest)| rest.split_once(')'))
-        .expect("a port")
-        .0;
+    let port = between(&line, "(http://127.0.0.1:", ")");
     let base = format!("http://localhost:{port}");
     // It says a line for each request, and would wait where nobody reads them.
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
@@ -378,7 +371,7 @@ fn with_response_read(mut known: Value) -> Value {
     let response = STANDARD.decode(known["response"].text()).expect("base64");
     let response = utf8(response);
     // Both are in the assertion: each is the text, or the attribute, behind these words.
-    let assertion = response.split_once("Assertion ").expect("an assertion").1;
+    let assertion = after(&response, "Assertion ");
     let behind = |words: &[&str], end| {
         let rest = words
             .iter()

@@ -1,0 +1,55 @@
+//! Keys and certificates of tests, and their encodings.
+
+use openssl::error::ErrorStack;
+use openssl::pkey::{PKey, Private};
+use openssl::rsa::Rsa;
+use openssl::x509::X509;
+
+use super::utf8;
+
+/// A new RSA key of 2048 bits.
+#[track_caller]
+pub fn rsa_key() -> PKey<Private> {
+    encoded("an RSA key", Rsa::generate(2048).and_then(PKey::from_rsa))
+}
+
+/// The encodings of a certificate.
+pub trait EncodedCertificate {
+    fn pem(&self) -> String;
+    fn der(&self) -> Vec<u8>;
+}
+
+impl EncodedCertificate for X509 {
+    #[track_caller]
+    fn pem(&self) -> String {
+        utf8(encoded("a certificate in PEM", self.to_pem()))
+    }
+
+    #[track_caller]
+    fn der(&self) -> Vec<u8> {
+        encoded("a certificate in DER", self.to_der())
+    }
+}
+
+/// The encodings of a key pair.
+pub trait EncodedKey {
+    fn public_pem(&self) -> String;
+    fn pkcs8_der(&self) -> Vec<u8>;
+}
+
+impl EncodedKey for PKey<Private> {
+    #[track_caller]
+    fn public_pem(&self) -> String {
+        utf8(encoded("a public key in PEM", self.public_key_to_pem()))
+    }
+
+    #[track_caller]
+    fn pkcs8_der(&self) -> Vec<u8> {
+        encoded("a private key in PKCS #8", self.private_key_to_pkcs8())
+    }
+}
+
+#[track_caller]
+fn encoded<T>(object: &str, result: Result<T, ErrorStack>) -> T {
+    result.unwrap_or_else(|error| panic!("expected {object}: {error}"))
+}
