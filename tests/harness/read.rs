@@ -250,9 +250,11 @@ pub async fn listen() -> (TcpListener, u16) {
     }
 }
 
-/// The port of [`listen`], which another program takes.
-pub async fn free_port() -> u16 {
-    listen().await.1
+/// A free port of this machine, for another program.
+#[track_caller]
+pub fn free_port() -> u16 {
+    let address = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+    done("find", "a free port", address).port()
 }
 
 /// The text after the first `start`.

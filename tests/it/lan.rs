@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::process::Stdio;
 
-use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
 use crate::harness::{Parsed, Pipes, Run, binary, free_port, in_time, temp_folder, write_file};
@@ -46,7 +45,7 @@ async fn printed(process: &mut tokio::process::Child, begins: &str) -> String {
 async fn a_device_trusts_the_lan_certificate_and_enrols() {
     let folder = temp_folder();
     let folder = folder.path();
-    let port = free_port().await;
+    let port = free_port();
     let port = port.to_string();
     let trial = ["127.0.0.1", "trial", "--port", &port];
     let (created, origin) = lan(folder, "certify", &trial).await;

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use assent_model::clock::{Clock, SystemClock};
 use assent_tests::harness::{
     Admin, Browser, Json, Page, Parsed, Pipes, Respond, Run, TestUser, Text, VERIFIER, after,
-    binary, component, http_client, id, in_time, locked, read_bytes, read_file, temp_folder, utf8,
-    write_file,
+    between, binary, component, http_client, id, in_time, locked, read_bytes, read_file,
+    temp_folder, utf8, write_file,
 };
 use axum::Router;
 use axum::extract::State;
@@ -20,7 +20,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Row};
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
 

@@ -118,7 +118,7 @@ fn account(user: &User, application: &Application) -> Account {
     }
 }
 
-fn device(user: &User) -> Device {
+fn new_device(user: &User) -> Device {
     let key = openssl::ec::EcKey::generate(
         &openssl::ec::EcGroup::from_curve_name(openssl::nid::Nid::X9_62_PRIME256V1)
             .expect("a curve"),
@@ -211,7 +211,7 @@ pub async fn ada(store: &Store) -> (User, Device) {
         .insert_user(user.clone(), Vec::new())
         .await
         .expect("inserted");
-    let device = device(&user);
+    let device = new_device(&user);
     enrol(store, &device).await;
     (user, device)
 }
@@ -597,8 +597,8 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
         .insert_user(eve.clone(), Vec::new())
         .await
         .expect("inserted");
-    let eves_phone = device(&eve);
-    assert!(enrol(store, &eves_phone).await);
+    let eves_device = new_device(&eve);
+    assert!(enrol(store, &eves_device).await);
 
     let requested = requested(store, Some(&ada), "ada").await;
     let pending = store.pending_approvals(ada.id, NOW).await.expect("read");

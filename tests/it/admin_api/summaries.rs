@@ -138,7 +138,6 @@ async fn the_summary_shows_each_key_of_an_application() {
     );
     // A key that calls itself a certificate.
     let own = rsa_key();
-    let text = |pem: Vec<u8>| utf8(pem);
     let key = own.public_pem();
     let body = json!({"token_endpoint_auth_method": "private_key_jwt", "certificate": key});
     let answer = console.call_once(Method::PATCH, &client, &body, None).await;

@@ -6,15 +6,13 @@ use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::id::ApprovalId;
 use assent_model::key::SigningAlgorithm;
 use assent_test_macros::both_databases;
-use openssl::pkey::PKey;
-use openssl::rsa::Rsa;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::broken;
 use crate::harness::{
     Database, EncodedCertificate, Json, Respond, TestHost, Text, certificate, http_client, id,
-    rsa_key, utf8,
+    rsa_key,
 };
 use crate::lifecycle::{entries, events};
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::channel;
 use super::vendor::Vendor;
-use crate::harness::{Database, TestHost, Text, id, plugins};
+use crate::harness::{Database, HostOptions, TestHost, Text, id, plugins};
 
 #[both_databases]
 async fn an_administrator_sets_the_external_authenticator_of_a_user(database: Database) {
@@ -15,7 +15,12 @@ async fn an_administrator_sets_the_external_authenticator_of_a_user(database: Da
         + &vendor.channel("other", "")
         + &channel("web-push", "web-push", "");
     let settings = plugins(&entries);
-    let host = TestHost::start_with_plugins(&settings, database).await;
+    let host = TestHost::start_with(HostOptions {
+        database,
+        plugins: &settings,
+        ..HostOptions::default()
+    })
+    .await;
     let ada = host.user("ada").await;
     let path = format!("/users/{}/external-authenticators", id(&ada));
     let put = async |channel: &str, body: Value| {

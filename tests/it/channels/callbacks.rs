@@ -28,7 +28,12 @@ struct PendingRequest {
 /// Ada waits for a vendor that wants to call back.
 async fn requested(vendor: &Vendor, database: Database) -> PendingRequest {
     let settings = plugins(&vendor.channel("vendor", ""));
-    let host = TestHost::start_with_plugins(&settings, database).await;
+    let host = TestHost::start_with(HostOptions {
+        database,
+        plugins: &settings,
+        ..HostOptions::default()
+    })
+    .await;
     let ada = host.ada().await;
     add_external_authenticator(&host, &ada, "vendor", "ada@vendor").await;
     let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;

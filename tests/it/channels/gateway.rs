@@ -16,7 +16,12 @@ use crate::oidc::token::userinfo;
 /// A host whose logins this vendor may approve, and Ada, whom it knows.
 async fn host_with(vendor: &Vendor, database: Database) -> (TestHost, TestUser) {
     let settings = plugins(&vendor.channel("vendor", "shows_letters = true"));
-    let host = TestHost::start_with_plugins(&settings, database).await;
+    let host = TestHost::start_with(HostOptions {
+        database,
+        plugins: &settings,
+        ..HostOptions::default()
+    })
+    .await;
     let ada = host.ada().await;
     add_external_authenticator(&host, &ada, "vendor", "ada@vendor").await;
     (host, ada)

@@ -305,7 +305,7 @@ async fn cancel(
     if !is_genuine(&shared, &method, &uri, &headers, b"") {
         return StatusCode::UNAUTHORIZED;
     }
-    shared.locked(&seen).cancelled.push(id);
+    locked(&shared.seen).cancelled.push(id);
     StatusCode::NO_CONTENT
 }
 

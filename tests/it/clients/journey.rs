@@ -7,7 +7,7 @@ use super::complete_sign_in;
 use super::registration::{Authentication, Listener, Registration, register};
 use super::relying_party::{Library, RelyingParty};
 use crate::harness::{
-    Application, Browser, Page, TestHost, TestUser, Text, base64url, jwt_header, parse_json,
+    Application, Browser, Page, TestHost, TestUser, Text, jwt_header, parse_json,
 };
 
 /// A person at a browser, and a relying party that she signs in to.

@@ -6,7 +6,6 @@ use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::{EcCurve, EcKeyPair};
 use josekit::jwk::alg::rsa::RsaKeyPair;
 use openssl::pkey::{PKey, Private};
-use openssl::rsa::Rsa;
 use reqwest::Method;
 use serde_json::{Value, json};
 

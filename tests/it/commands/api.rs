@@ -13,8 +13,7 @@ use tokio::process::Command;
 use super::{err, out};
 use crate::harness::tls::https_settings;
 use crate::harness::{
-    HostOptions, Json, PATIENCE, Pipes, Run, TestHost, Text, binary, id, in_time, parse_json,
-    write_file,
+    Json, PATIENCE, Pipes, Run, TestHost, Text, binary, id, parse_json, write_file,
 };
 
 /// The verbs of the commands. Another one is added here only where none of these says what the operation does.

@@ -10,7 +10,6 @@ use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::harness::tls::{certificate_of, files};
@@ -38,7 +37,7 @@ fn err(output: &Output) -> String {
 
 /// Settings for a first start on a free port.
 fn settings(folder: &Path) -> String {
-    let port = free_port().await;
+    let port = free_port();
     let text = format!(
         "base_url = \"http://localhost:{port}\"\n[http]\nlisten = \"127.0.0.1:{port}\"\n\
          [bootstrap]\nadministrator = \"admin\"\n\

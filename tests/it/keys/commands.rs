@@ -5,7 +5,7 @@ use std::process::Output;
 use tokio::process::Command;
 
 use super::*;
-use crate::harness::{Json, Run, TestHost, Text, binary, in_time, parse_json};
+use crate::harness::{Json, Run, TestHost, Text, binary, parse_json};
 
 async fn assent(host: &TestHost, arguments: &[&str]) -> Output {
     let mut command = Command::new(binary("assent"));

@@ -10,11 +10,11 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, PKeyRef, Private};
-use openssl::rsa::{Padding, Rsa};
+use openssl::rsa::Padding;
 use openssl::sign::{RsaPssSaltlen, Signer};
 
 use super::*;
-use crate::harness::{Json, Text, base64url, jwt_header, parse_json, rsa_key};
+use crate::harness::{Json, Text, base64url, jwt_header, rsa_key};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 

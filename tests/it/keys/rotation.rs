@@ -15,8 +15,7 @@ use tokio::sync::watch;
 
 use super::*;
 use crate::harness::{
-    Body, Browser, HostOptions, Json, TestHost, Text, base64url, get, in_time, jwt_header,
-    open_store, parse_json,
+    Body, Browser, HostOptions, Json, TestHost, Text, get, in_time, jwt_header, open_store,
 };
 
 #[both_databases]

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
 
 use super::entries;
-use crate::channels::until;
+use crate::channels::wait_until;
 use crate::harness::{Browser, Database, Parsed, TestHost, id, read_bytes};
 
 /// All that the database holds, as text.
@@ -243,7 +243,7 @@ async fn erasure_overwrites_the_pages_of_sqlite() {
 /// Waits until what is in SQLite's journal is in the file.
 async fn wait_for_checkpoint(host: &TestHost) {
     let mut connection = host.connection().await;
-    until("the journal is written", async || {
+    wait_until("the journal is written", async || {
         let wait_for_checkpoint = sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)")
             .fetch_one(&mut connection)
             .await;

@@ -55,7 +55,7 @@ async fn ask(host: &TestHost, form: &[(&str, &str)]) -> (u16, String) {
     )
 }
 
-fn success() -> (u16, String) {
+fn accepted() -> (u16, String) {
     (200, String::new())
 }
 
@@ -119,7 +119,7 @@ async fn client_secret_post_and_no_other_method() {
             &[("client_id", id(&post)), ("client_secret", &secret)]
         )
         .await,
-        good()
+        accepted()
     );
     assert_eq!(
         ask(
@@ -265,7 +265,7 @@ async fn client_secret_jwt_with_the_secret_of_the_method_change() {
     };
     assert_eq!(
         ask_with(&host, &by(&claims(&host, id(&web), 1), &secret)).await,
-        good()
+        accepted()
     );
     assert_eq!(
         ask_with(&host, &by(&claims(&host, id(&web), 2), &old)).await,
@@ -287,14 +287,14 @@ async fn client_secret_jwt_with_the_secret_of_the_method_change() {
     );
     assert_eq!(
         ask_with(&host, &by(&claims(&host, id(&web), 4), &newer)).await,
-        good()
+        accepted()
     );
     // A change of anything else leaves it.
     host.admin_ok(Method::PATCH, &path, json!({"name": "Other"}))
         .await;
     assert_eq!(
         ask_with(&host, &by(&claims(&host, id(&web), 5), &newer)).await,
-        good()
+        accepted()
     );
     // Nor is it in the database as it is.
     let database = read_bytes(host.folder().join("assent.db"));
@@ -330,7 +330,7 @@ async fn private_key_jwt_with_each_key_format() {
         let web = application(&host, settings).await;
         assert_eq!(
             ask_with(&host, &by_rsa(&claims(&host, id(&web), n), key)).await,
-            good(),
+            accepted(),
             "{form}"
         );
         let der = key.pkcs8_der();
@@ -339,7 +339,7 @@ async fn private_key_jwt_with_each_key_format() {
             json!({}),
             &PS256.signer_from_der(der).expect("a signer"),
         );
-        assert_eq!(ask_with(&host, &pss).await, good(), "{form}");
+        assert_eq!(ask_with(&host, &pss).await, accepted(), "{form}");
         assert_eq!(
             ask_with(&host, &by_rsa(&claims(&host, id(&web), n + 20), &rsa())).await,
             refused(),
@@ -360,7 +360,7 @@ async fn private_key_jwt_with_each_key_format() {
             &sign(&claims(&host, id(&web), 30), json!({}), &signer)
         )
         .await,
-        good()
+        accepted()
     );
 }
 
@@ -402,7 +402,7 @@ async fn private_key_jwt_with_fetched_and_rotated_keys() {
     for n in 0..3 {
         assert_eq!(
             ask_with(&host, &by_rsa(&claims(&host, id(&web), n), &old)).await,
-            good()
+            accepted()
         );
     }
     assert_eq!(fetches.load(Ordering::SeqCst), 1, "it is kept for a while");
@@ -419,7 +419,7 @@ async fn private_key_jwt_with_fetched_and_rotated_keys() {
     host.advance(11);
     assert_eq!(
         ask_with(&host, &by_rsa(&claims(&host, id(&web), 4), &new)).await,
-        good()
+        accepted()
     );
     assert_eq!(
         ask_with(&host, &by_rsa(&claims(&host, id(&web), 5), &old)).await,
@@ -459,7 +459,7 @@ async fn private_key_jwt_with_fetched_and_rotated_keys() {
     assert_eq!(fetches.load(Ordering::SeqCst), 3);
     assert_eq!(
         ask_with(&host, &by_rsa(&claims(&host, id(&web), 6), &new)).await,
-        good()
+        accepted()
     );
 }
 
@@ -543,7 +543,7 @@ async fn a_client_assertion_is_valid_once_on_all_instances() {
         application(&host, settings).await,
     );
     let assertion = by_rsa(&claims(&host, id(&web), 1), &key);
-    assert_eq!(ask_with(&host, &assertion).await, good());
+    assert_eq!(ask_with(&host, &assertion).await, accepted());
     assert_eq!(ask_with(&host, &assertion).await, refused());
     let (_second, running, base) = host.second(HostOptions::default()).await;
     let form = [
@@ -564,7 +564,7 @@ async fn a_client_assertion_is_valid_once_on_all_instances() {
     assert_eq!(ask_with(&host, &by_rsa(&again, &key)).await, refused());
     assert_eq!(
         ask_with(&host, &by_rsa(&claims(&host, id(&other), 1), &key)).await,
-        good()
+        accepted()
     );
 }
 
@@ -595,7 +595,7 @@ async fn a_client_assertion_signed_with_the_key_of_another_registered_client_is_
         // The rejected assertion did not use up its `jti`.
         assert_eq!(
             ask_with(&host, &by_rsa(&claims(&host, client, n), own_key)).await,
-            good()
+            accepted()
         );
     }
     // The other client's name beside an assertion that is valid for the signer.

@@ -7,16 +7,14 @@ use assent_model::key::SigningAlgorithm;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use openssl::hash::MessageDigest;
-use openssl::pkey::PKey;
-use openssl::rsa::Rsa;
 use openssl::sign::Signer;
 use reqwest::{Method, StatusCode};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::token::userinfo;
 use crate::harness::{
-    Body, Browser, HostOptions, Page, TestHost, TestUser, Text, base64url, get, id, jwt_claims,
-    parse_json, rsa_key,
+    Body, Browser, HostOptions, Json, Page, TestHost, TestUser, Text, base64url, get, id,
+    jwt_claims, parse_json, rsa_key,
 };
 
 const AFTER: &str = "https://rp.example/signed-out";

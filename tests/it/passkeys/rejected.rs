@@ -38,7 +38,7 @@ async fn a_foreign_assertion_approves_nothing() {
     it.assert_rejected_as(
         Software {
             verified: false,
-            ..success()
+            ..good()
         },
         "the phone was not unlocked",
     )
@@ -46,7 +46,7 @@ async fn a_foreign_assertion_approves_nothing() {
     it.assert_rejected_as(
         Software {
             origin: "https://id.evil.example".to_owned(),
-            ..success()
+            ..good()
         },
         "another origin",
     )
@@ -54,7 +54,7 @@ async fn a_foreign_assertion_approves_nothing() {
     it.assert_rejected_as(
         Software {
             origin: "http://localhost:1".to_owned(),
-            ..success()
+            ..good()
         },
         "another port",
     )
@@ -62,7 +62,7 @@ async fn a_foreign_assertion_approves_nothing() {
     it.assert_rejected_as(
         Software {
             rp_id: "evil.example".to_owned(),
-            ..success()
+            ..good()
         },
         "another relying party",
     )

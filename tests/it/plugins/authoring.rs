@@ -11,7 +11,6 @@ use assent_tests::harness::{
 };
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
 use crate::channels::{add_external_authenticator, next_page};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use assent_tests::harness::{Pipes, Run, TestHost, binary, write_file};
 use reqwest::Method;
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::io::{BufReader, Lines};
 use tokio::process::{ChildStdout, Command};
 
 use super::authoring::{PluginAuthor, text};

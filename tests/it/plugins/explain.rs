@@ -4,9 +4,8 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use assent_tests::harness::{
-    Body, Browser, HostOptions, Json, Parsed, Pipes, Respond, Run, TestHost, Text, base64url,
-    binary, component, http_client, id, in_time, jwt_claims, parse_json, read_bytes, temp_folder,
-    write_file,
+    Body, Browser, HostOptions, Json, Parsed, Pipes, Respond, Run, TestHost, Text, binary,
+    component, http_client, id, in_time, jwt_claims, read_bytes, temp_folder, write_file,
 };
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -145,16 +145,16 @@ async fn one_that_comes_to_its_end_is_followed_by_itself(database: Database) {
             .await
             .expect("maintained")
     };
-    use SamlKeyStage::{Expired, MetadataServer, Retired, Signing};
+    use SamlKeyStage::{Expired, Published, Retired, Signing};
     host.advance(79 * DAY);
     maintain().await;
     assert_eq!(stages().await, [Signing]);
     host.advance(2 * DAY);
     maintain().await;
     maintain().await;
-    assert_eq!(stages().await, [MetadataServer, Signing]);
+    assert_eq!(stages().await, [Published, Signing]);
     host.advance(9 * DAY);
-    assert_eq!(stages().await, [MetadataServer, Signing]);
+    assert_eq!(stages().await, [Published, Signing]);
     host.advance(DAY);
     maintain().await;
     assert_eq!(stages().await, [Signing, Retired]);

@@ -10,7 +10,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::schema::validate;
-use crate::harness::{EncodedCertificate, Json, TestHost, Text, certificate, id, utf8};
+use crate::harness::{EncodedCertificate, Json, TestHost, Text, certificate, id};
 
 pub const MELLON: &str = include_str!("metadata_samples/mellon.xml");
 const SIMPLESAMLPHP: &str = include_str!("metadata_samples/simplesamlphp.xml");

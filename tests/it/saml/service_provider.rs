@@ -7,8 +7,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
-use openssl::pkey::PKey;
-use openssl::rsa::Rsa;
 use reqwest::Method;
 use serde_json::{Value, json};
 use url::form_urlencoded;

@@ -16,7 +16,6 @@ use assent_saml_core::xml::{
 use openssl::ec::{EcGroup, EcKey};
 use openssl::nid::Nid;
 use openssl::pkey::{PKey, Private};
-use openssl::rsa::Rsa;
 use tempfile::TempDir;
 
 use super::documents::{Dice, element};

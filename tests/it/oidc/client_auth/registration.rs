@@ -25,10 +25,10 @@ async fn the_audience_is_the_issuer_or_an_allowed_token_endpoint() {
         )
         .await;
     assert_eq!(changed["lenient_assertion_audience"], true);
-    assert_eq!(to_token_endpoint(2).await, good());
+    assert_eq!(to_token_endpoint(2).await, accepted());
     assert_eq!(
         ask_with(&host, &by_rsa(&claims(&host, id(&web), 3), &key)).await,
-        good()
+        accepted()
     );
     // Of another server's, or of several servers, none is accepted.
     for audience in [
@@ -143,7 +143,7 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
         assert_eq!(
             answer.status().as_u16(),
             expected,
-            "403: it is good, but tells of no person"
+            "403: it is accepted, but tells of no person"
         );
     }
 }

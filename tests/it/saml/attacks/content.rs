@@ -1,7 +1,7 @@
 //! Attacks by the content of messages and attributes.
 
 use super::*;
-use crate::harness::{EncodedCertificate, utf8};
+use crate::harness::EncodedCertificate;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unusable_certificate_is_rejected() {

@@ -6,8 +6,6 @@ use std::process::Stdio;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use openssl::pkey::PKey;
-use openssl::rsa::Rsa;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tempfile::TempDir;
