@@ -8,8 +8,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import { desktop, inspect, keptPhone, launch, shot } from './browser.mjs';
-import { openDoor } from './proxy.mjs';
+import { approve, beginSignIn, confirmApproved, enrolDevice, inspect, keptPhone, launch, shot } from './browser.mjs';
+import { startProxy } from './proxy.mjs';
 
 const { BASE_URL, ENROL_URL } = process.env;
 assert.ok(BASE_URL && ENROL_URL, 'BASE_URL or ENROL_URL is missing');
@@ -17,27 +17,14 @@ assert.ok(BASE_URL && ENROL_URL, 'BASE_URL or ENROL_URL is missing');
 const findings = [];
 const look = async (page, name) => findings.push(...(await inspect(page, name)));
 
-const door = await openDoor(BASE_URL);
-const app = `${door.address}/authenticator`;
-
-async function enrol(page) {
-  await page.goto(ENROL_URL.replace(BASE_URL, door.address));
-  await page.getByRole('button', { name: /enrol/i }).click();
-  await page.getByRole('heading', { name: /is enrolled/i }).waitFor();
-  await page.getByRole('button', { name: /done/i }).click();
-}
+const proxy = await startProxy(BASE_URL);
+const app = `${proxy.address}/authenticator`;
 
 /** Ada signs in in a fresh browser, and this phone approves. */
-async function signsIn(browser, mobile) {
-  const page = await (await desktop(browser)).newPage();
-  await page.goto(`${BASE_URL}/admin`);
-  await page.getByRole('textbox', { name: /name/i }).fill('ada');
-  await page.getByRole('button', { name: /continue/i }).click();
-  await page.locator('#number').waitFor();
-  await mobile.getByRole('textbox', { name: /number/i }).fill((await page.locator('#number').textContent()).trim());
-  await mobile.getByRole('button', { name: 'Approve', exact: true }).click();
-  await mobile.getByRole('heading', { name: 'Approved' }).waitFor();
-  await mobile.getByRole('button', { name: /done/i }).click();
+async function signIn(browser, mobile) {
+  const { page, number } = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
+  await approve(mobile, number);
+  await confirmApproved(mobile);
   await page.waitForURL(`${BASE_URL}/admin`);
   await page.context().close();
 }
@@ -59,7 +46,7 @@ async function installable(page) {
 }
 
 async function withoutNetwork(page) {
-  door.shut = true;
+  proxy.offline = true;
   await page.context().setOffline(true);
   await page.reload();
   const connection = (words) => page.locator('#connection', { hasText: words });
@@ -70,14 +57,14 @@ async function withoutNetwork(page) {
   // First the network alone, then the server too.
   await page.context().setOffline(false);
   await connection('The server can’t be reached just now').waitFor();
-  door.shut = false;
+  proxy.offline = false;
   await connection('The server can’t be reached just now').waitFor({ state: 'detached' });
   assert.equal(await page.evaluate(() => window.same), true, 'it came back without being loaded again');
 }
 
 async function newerVersion(browser, page) {
   assert.equal(await page.evaluate(() => document.documentElement.dataset.version), undefined);
-  door.newer = true;
+  proxy.newer = true;
   // The person comes back to the app, which looks for a newer version then.
   await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
   await page.getByText('A new version of this app is ready.').waitFor();
@@ -90,7 +77,7 @@ async function newerVersion(browser, page) {
     ['assent-authenticator-newer'],
     'what was kept of the old one is gone',
   );
-  await signsIn(browser, page);
+  await signIn(browser, page);
 }
 
 async function pastSignIns(page) {
@@ -129,11 +116,11 @@ const browser = await launch();
 let mobile = await keptPhone(folder);
 let page = await mobile.newPage();
 try {
-  await enrol(page);
+  await enrolDevice(page, ENROL_URL.replace(BASE_URL, proxy.address));
   await served(page);
   await installable(page);
   await withoutNetwork(page);
-  await signsIn(browser, page);
+  await signIn(browser, page);
   await newerVersion(browser, page);
 
   await mobile.close();
@@ -141,7 +128,7 @@ try {
   page = await mobile.newPage();
   await page.goto(app);
   await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor();
-  await signsIn(browser, page);
+  await signIn(browser, page);
   await pastSignIns(page);
   await lostKey(page);
   assert.deepEqual(findings, [], 'no page has an accessibility finding');
@@ -151,6 +138,6 @@ try {
 } finally {
   await mobile.close();
   await browser.close();
-  door.close();
+  proxy.close();
   rmSync(folder, { recursive: true, force: true });
 }

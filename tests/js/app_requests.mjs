@@ -11,7 +11,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import { complaints, desktop, inspect, keptPhone, launch, PATIENCE, shot } from './browser.mjs';
+import {
+  beginSignIn,
+  complaints,
+  confirmApproved,
+  enrolDevice,
+  inspect,
+  keptPhone,
+  launch,
+  numberField,
+  PATIENCE,
+  shot,
+} from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, SECOND_ENROL_URL, CONTROL_URL } = process.env;
 assert.ok(BASE_URL && ENROL_URL && SECOND_ENROL_URL && CONTROL_URL, 'an environment variable is missing');
@@ -19,29 +30,11 @@ assert.ok(BASE_URL && ENROL_URL && SECOND_ENROL_URL && CONTROL_URL, 'an environm
 const findings = [];
 const look = async (page, name) => findings.push(...(await inspect(page, name)));
 
-async function enrol(page, link) {
-  await page.goto(link);
-  await page.getByRole('button', { name: /enrol/i }).click();
-  await page.getByRole('heading', { name: /is enrolled/i }).waitFor();
-  await page.getByRole('button', { name: /done/i }).click();
-}
-
-async function asks(browser) {
-  const page = await (await desktop(browser)).newPage();
-  await page.goto(`${BASE_URL}/admin`);
-  await page.getByRole('textbox', { name: /name/i }).fill('ada');
-  await page.getByRole('button', { name: /continue/i }).click();
-  await page.locator('#number').waitFor();
-  return { page, number: (await page.locator('#number').textContent()).trim() };
-}
-
-const numberOn = (mobile) => mobile.getByRole('textbox', { name: /number/i });
-const approve = (mobile) => mobile.getByRole('button', { name: 'Approve', exact: true }).click();
+const pressApprove = (mobile) => mobile.getByRole('button', { name: 'Approve', exact: true }).click();
 const done = (mobile) => mobile.getByRole('button', { name: /done/i }).click();
 
 async function approved(mobile, desk) {
-  await mobile.getByRole('heading', { name: 'Approved' }).waitFor();
-  await done(mobile);
+  await confirmApproved(mobile);
   await desk.waitForURL(`${BASE_URL}/admin`);
   await desk.context().close();
 }
@@ -57,14 +50,14 @@ async function withoutNotifications(browser, context) {
     permission: { name: 'notifications' },
     setting: 'denied',
   });
-  await enrol(page, ENROL_URL);
+  await enrolDevice(page, ENROL_URL);
   await page.getByText('Notifications are blocked for this site').waitFor();
   await look(page, 'push-refused');
   await badges(page);
-  const { page: desk, number } = await asks(browser);
-  await numberOn(page).fill(number);
+  const { page: desk, number } = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
+  await numberField(page).fill(number);
   assert.deepEqual((await badges(page)).at(-1), 1);
-  await approve(page);
+  await pressApprove(page);
   await approved(page, desk);
   assert.deepEqual((await badges(page)).at(-1), 'none');
   return page;
@@ -122,18 +115,18 @@ async function pushed(browser, context, first) {
     );
   });
   await session.send('ServiceWorker.enable');
-  await enrol(page, SECOND_ENROL_URL);
+  await enrolDevice(page, SECOND_ENROL_URL);
   await page.getByRole('button', { name: 'Turn on notifications' }).click();
   await page.getByRole('button', { name: 'Turn on notifications' }).waitFor({ state: 'detached' });
   await page.evaluate(() => navigator.serviceWorker.ready);
 
-  const { page: desk, number } = await asks(browser);
+  const { page: desk, number } = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
   const body = Buffer.from(await (await fetch(`${CONTROL_URL}/pushed`)).arrayBuffer());
   const message = decrypted(keys, body);
   assert.ok(JSON.parse(message).request, 'the message names the request');
   assert.ok(!message.includes(`"${number}"`), 'and not the number');
   // The person has put the phone away, so the app is on no screen.
-  await numberOn(page).waitFor();
+  await numberField(page).waitFor();
   await page.goto(`${BASE_URL}/assets/icons/icon.svg`);
   await session.send('ServiceWorker.deliverPushMessage', {
     origin: BASE_URL,
@@ -156,12 +149,12 @@ async function pushed(browser, context, first) {
   await other.close();
   // Opened again, the app takes it away and shows the request itself.
   await page.goto(`${BASE_URL}/authenticator`);
-  await numberOn(page).fill(number);
+  await numberField(page).fill(number);
   await page.waitForFunction(async () => {
     const registration = await navigator.serviceWorker.getRegistration('/authenticator');
     return (await registration.getNotifications()).length === 0;
   });
-  await approve(page);
+  await pressApprove(page);
   await approved(page, desk);
   // Her other phone is told that there is nothing more to do.
   await first.getByRole('heading', { name: 'Sign-in closed' }).waitFor();
@@ -171,10 +164,10 @@ async function pushed(browser, context, first) {
 
 /** One phone approves while the other denies: one counts, and the other is told. */
 async function bothAtOnce(browser, first, second) {
-  const { page: desk, number } = await asks(browser);
-  await numberOn(first).fill(number);
-  await numberOn(second).waitFor();
-  await Promise.all([approve(first), second.getByRole('button', { name: /deny/i }).click()]);
+  const { page: desk, number } = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
+  await numberField(first).fill(number);
+  await numberField(second).waitFor();
+  await Promise.all([pressApprove(first), second.getByRole('button', { name: /deny/i }).click()]);
   const said = (mobile) => mobile.locator('.card.outcome h2').textContent();
   const outcomes = [await said(first), await said(second)];
   const told = ['Already answered', 'Sign-in closed'];
@@ -192,8 +185,8 @@ async function bothAtOnce(browser, first, second) {
 }
 
 async function tooLate(browser, first, second) {
-  const { page: desk } = await asks(browser);
-  await Promise.all([numberOn(first).waitFor(), numberOn(second).waitFor()]);
+  const { page: desk } = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
+  await Promise.all([numberField(first).waitFor(), numberField(second).waitFor()]);
   await fetch(`${CONTROL_URL}/advance`, { method: 'POST', body: '121' });
   await Promise.all([first, second].map((mobile) => mobile.getByRole('heading', { name: 'Too late' }).waitFor()));
   await look(first, 'expired');

@@ -69,6 +69,49 @@ export function shot(page, name) {
   return page.screenshot({ path: path.join(screenshots, `${name}.png`), fullPage: true });
 }
 
+/** Enrols a phone by a link of an administrator or of another device. */
+export async function enrolDevice(page, link) {
+  await page.goto(link);
+  await page.getByRole('button', { name: /enrol/i }).click();
+  await page.getByRole('heading', { name: /enrolled/i }).waitFor();
+  await page.getByRole('button', { name: /done/i }).click();
+}
+
+/** Begins a sign-in at an address in a new desktop browser. Returns the waiting page and its number. */
+export async function beginSignIn(browser, address, name, options = {}) {
+  const page = await (await desktop(browser, options)).newPage();
+  await page.goto(address);
+  return { page, number: await submitName(page, name) };
+}
+
+/** Submits the user's name on a login page. Returns the number of the waiting page. */
+export async function submitName(page, name) {
+  await page.getByRole('textbox', { name: /name/i }).fill(name);
+  await page.getByRole('button', { name: /continue/i }).click();
+  return matchingNumber(page);
+}
+
+/** The number of a waiting page. */
+export async function matchingNumber(page) {
+  await page.locator('#number').waitFor();
+  return (await page.locator('#number').textContent()).trim();
+}
+
+/** The field of the authenticator for the number. */
+export const numberField = (mobile) => mobile.getByRole('textbox', { name: /number/i });
+
+/** Approves the request with this number. */
+export async function approve(mobile, number) {
+  await numberField(mobile).fill(number);
+  await mobile.getByRole('button', { name: 'Approve', exact: true }).click();
+}
+
+/** Waits until the phone shows that it approved, and closes the confirmation. */
+export async function confirmApproved(mobile) {
+  await mobile.getByRole('heading', { name: 'Approved' }).waitFor();
+  await mobile.getByRole('button', { name: /done/i }).click();
+}
+
 const axeSource = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** The findings of axe-core about the page as it is now, each as one line; none is what is wanted. */

@@ -2,7 +2,18 @@
 
 import assert from 'node:assert/strict';
 
-import { complaints, desktop, inspect, launch, phone, shot } from './browser.mjs';
+import {
+  approve,
+  complaints,
+  desktop,
+  enrolDevice,
+  inspect,
+  launch,
+  numberField,
+  phone,
+  shot,
+  submitName,
+} from './browser.mjs';
 
 /** An administrator: `desk` shows the console, `mobile` is the phone. */
 export class Administrator {
@@ -15,9 +26,7 @@ export class Administrator {
     const mobile = await (await phone(browser)).newPage();
     const context = await desktop(browser, { permissions: ['clipboard-read', 'clipboard-write'] });
     const desk = await context.newPage();
-    await mobile.goto(link);
-    await mobile.getByRole('button', { name: /enrol this/i }).click();
-    await mobile.getByRole('button', { name: 'Done' }).click();
+    await enrolDevice(mobile, link);
     const self = new Administrator(base, desk, mobile, findings);
     await desk.goto(`${base}/admin`);
     await self.identify(desk, name);
@@ -27,24 +36,21 @@ export class Administrator {
 
   /** Goes through the sign-in that a page has come to. */
   async identify(page, name) {
-    await page.getByRole('textbox', { name: /name/i }).fill(name);
-    await page.getByRole('button', { name: /continue/i }).click();
-    await this.approve((await page.locator('#number').textContent()).trim());
+    await this.approve(await submitName(page, name));
   }
 
   /** Types a number into the phone, and approves. */
   async approve(number) {
-    await this.mobile.getByRole('textbox', { name: /number/i }).fill(number);
-    await this.mobile.getByRole('button', { name: 'Approve', exact: true }).click();
+    await approve(this.mobile, number);
     await this.mobile.getByRole('heading', { name: 'Approved' }).waitFor();
-    // What was given up or denied before may still be told of below.
+    // Notices of cancelled or denied requests may still stand below.
     await this.mobile.getByLabel('Approved').getByRole('button', { name: 'Done' }).click();
   }
 
   /** Approves the protected action that the console asks about. Returns what the phone showed. */
   async approveAction() {
     const number = (await this.desk.locator('#approval-number').textContent()).trim();
-    await this.mobile.getByRole('textbox', { name: /number/i }).waitFor();
+    await numberField(this.mobile).waitFor();
     const words = await this.mobile.getByRole('heading', { level: 2 }).first().textContent();
     await this.approve(number);
     await this.desk.locator('#approval-number').waitFor({ state: 'detached' });

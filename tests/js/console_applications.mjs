@@ -14,7 +14,7 @@ import { text } from 'node:stream/consumers';
 import { SAML } from '@node-saml/node-saml';
 import * as client from 'openid-client';
 
-import { PATIENCE } from './browser.mjs';
+import { matchingNumber, PATIENCE } from './browser.mjs';
 import { ASKED, run } from './console.mjs';
 
 const { LOGIN_NAME } = process.env;
@@ -336,7 +336,7 @@ async function testSignIn(admin, shown) {
     await tab.getByRole('button', { name: /continue/i }).click();
     await tab.locator('#number').waitFor();
   }
-  await admin.approve((await tab.locator('#number').textContent()).trim());
+  await admin.approve(await matchingNumber(tab));
   const allow = tab.getByRole('button', { name: /^allow$/i });
   const done = tab.getByText(/console/i).first();
   await allow.or(done).first().waitFor();

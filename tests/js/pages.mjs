@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 
-import { desktop, inspect, launch, PATIENCE, phone } from './browser.mjs';
+import { desktop, enrolDevice, inspect, launch, PATIENCE, phone } from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL } = process.env;
 assert.ok(
@@ -54,13 +54,6 @@ async function cancelledLogin(page) {
   await look(page, 'error-too-many');
   await page.getByRole('link', { name: /try again/i }).click();
   await field.waitFor();
-}
-
-async function enrol(page) {
-  await page.goto(ENROL_URL);
-  await page.getByRole('button', { name: /enrol/i }).click();
-  await page.getByRole('heading', { name: /enrolled/i }).waitFor();
-  await page.getByRole('button', { name: /done/i }).click();
 }
 
 /** Signs in to the console with scripts off: the waiting page refreshes itself. */
@@ -138,7 +131,7 @@ try {
   const mobile = await (await phone(browser)).newPage();
   await signedOutPages(desk);
   await cancelledLogin(desk);
-  await enrol(mobile);
+  await enrolDevice(mobile, ENROL_URL);
 
   const plain = await browser.newContext({
     locale: 'en-GB',

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 
-import { complaints, desktop, inspect, launch, phone, shot } from './browser.mjs';
+import { approve, beginSignIn, complaints, confirmApproved, inspect, launch, phone, shot } from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, SECOND_ENROL_URL } = process.env;
 assert.ok(BASE_URL && ENROL_URL && SECOND_ENROL_URL, 'BASE_URL, ENROL_URL or SECOND_ENROL_URL is missing');
@@ -14,7 +14,7 @@ const findings = [];
 const look = async (page, name) => findings.push(...(await inspect(page, name)));
 
 /** A phone with a lock: `unlocks(yes)` says whether whoever holds it can open that. */
-async function lockedPhone(browser) {
+async function phoneWithPasskeys(browser) {
   const page = await (await phone(browser)).newPage();
   const session = await page.context().newCDPSession(page);
   await session.send('WebAuthn.enable');
@@ -45,34 +45,19 @@ async function done(page) {
 }
 
 /** A browser that asks for a sign-in by this name, up to the number. */
-async function asks(browser, name) {
-  const page = await (await desktop(browser)).newPage();
-  await page.goto(`${BASE_URL}/admin`);
-  await page.getByRole('textbox', { name: /name/i }).fill(name);
-  await page.getByRole('button', { name: /continue/i }).click();
-  await page.locator('#number').waitFor();
-  return { page, number: (await page.locator('#number').textContent()).trim() };
-}
-
-async function approve(mobile, number) {
-  await mobile.getByRole('textbox', { name: /number/i }).fill(number);
-  await mobile.getByRole('button', { name: 'Approve', exact: true }).click();
-}
-
-async function approved(mobile, desk) {
-  await mobile.getByRole('heading', { name: 'Approved' }).waitFor();
-  await mobile.getByRole('button', { name: /done/i }).click();
+async function finishSignIn(mobile, desk) {
+  await confirmApproved(mobile);
   await desk.waitForURL(`${BASE_URL}/admin`);
   await desk.context().close();
 }
 
-async function signsIn(browser, mobile) {
-  const { page, number } = await asks(browser, 'ada');
+async function signIn(browser, mobile) {
+  const { page, number } = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
   await approve(mobile, number);
-  await approved(mobile, page);
+  await finishSignIn(mobile, page);
 }
 
-async function protectedFromTheStart(browser, it) {
+async function registeredAtEnrolment(browser, it) {
   const { page } = it;
   await enrol(page, ENROL_URL);
   await page.getByRole('heading', { name: 'Protect approvals' }).waitFor();
@@ -82,13 +67,13 @@ async function protectedFromTheStart(browser, it) {
   await page.getByText('Each approval needs your face, finger or PIN.').waitFor();
   assert.equal((await it.passkeys()).length, 1);
   await look(page, 'passkey-set');
-  await signsIn(browser, page);
+  await signIn(browser, page);
 }
 
 /** Somebody else holds the phone, unlocked. */
-async function whoeverCannotUnlockIt(browser, it) {
+async function deniedWithoutUserVerification(browser, it) {
   const { page } = it;
-  const { page: desk, number } = await asks(browser, 'ada');
+  const { page: desk, number } = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
   await it.unlocks(false);
   await approve(page, number);
   await page.locator('.request .field-error', { hasText: 'did not confirm that it is you' }).waitFor();
@@ -96,18 +81,18 @@ async function whoeverCannotUnlockIt(browser, it) {
   assert.equal((await desk.locator('#number').textContent()).trim(), number, 'the browser waits on');
   await it.unlocks(true);
   await approve(page, number);
-  await approved(page, desk);
+  await finishSignIn(page, desk);
 
   // Denying must be quick: nothing is asked for.
   await it.unlocks(false);
-  const denied = await asks(browser, 'ada');
+  const denied = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
   await page.getByRole('button', { name: /deny/i }).click();
   await page.getByRole('heading', { name: 'Denied' }).waitFor();
   await page.getByRole('button', { name: /done/i }).click();
   await denied.page.getByRole('heading', { name: /denied/i }).waitFor();
 }
 
-async function removedAndAddedAgain(browser, it) {
+async function removeAndRegisterAgain(browser, it) {
   const { page } = it;
   const remove = page.getByRole('button', { name: 'Remove this protection' });
   const yes = page.getByRole('dialog').getByRole('button', { name: 'Remove' });
@@ -122,37 +107,37 @@ async function removedAndAddedAgain(browser, it) {
   await add.waitFor();
   await look(page, 'passkey-none');
   await it.unlocks(false);
-  await signsIn(browser, page);
+  await signIn(browser, page);
   await it.unlocks(true);
   await add.click();
   await remove.waitFor();
   // What protects an approval outlives the page.
   await page.reload();
   await remove.waitFor();
-  await signsIn(browser, page);
+  await signIn(browser, page);
 }
 
-async function skipped(browser) {
-  const { page } = await lockedPhone(browser);
+async function skipRegistration(browser) {
+  const { page } = await phoneWithPasskeys(browser);
   await enrol(page, SECOND_ENROL_URL);
   await page.getByRole('heading', { name: 'Protect approvals' }).waitFor();
   await page.getByRole('button', { name: 'Not now' }).click();
   await done(page);
   await page.getByRole('button', { name: 'Protect with face, finger or PIN' }).waitFor();
-  const { page: desk, number } = await asks(browser, 'bob');
+  const { page: desk, number } = await beginSignIn(browser, `${BASE_URL}/admin`, 'bob');
   await approve(page, number);
-  await approved(page, desk);
+  await finishSignIn(page, desk);
 }
 
 const browser = await launch();
 try {
-  const it = await lockedPhone(browser);
+  const it = await phoneWithPasskeys(browser);
   const collected = complaints(it.page);
   try {
-    await protectedFromTheStart(browser, it);
-    await whoeverCannotUnlockIt(browser, it);
-    await removedAndAddedAgain(browser, it);
-    await skipped(browser);
+    await registeredAtEnrolment(browser, it);
+    await deniedWithoutUserVerification(browser, it);
+    await removeAndRegisterAgain(browser, it);
+    await skipRegistration(browser);
   } catch (failure) {
     await shot(it.page, 'failed-phone');
     throw failure;

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 
-import { complaints, desktop, inspect, launch, phone, shot } from './browser.mjs';
+import { beginSignIn, complaints, inspect, launch, numberField, phone, shot } from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, AUTHORIZE_URL } = process.env;
 assert.ok(BASE_URL && ENROL_URL && AUTHORIZE_URL, 'BASE_URL, ENROL_URL or AUTHORIZE_URL is missing');
@@ -15,22 +15,12 @@ const WINDOWS = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100
 const findings = [];
 const look = async (page, name) => findings.push(...(await inspect(page, name)));
 
-async function asks(browser, address, options = {}) {
-  const page = await (await desktop(browser, options)).newPage();
-  await page.goto(address);
-  await page.getByRole('textbox', { name: /name/i }).fill('ada');
-  await page.getByRole('button', { name: /continue/i }).click();
-  await page.locator('#number').waitFor();
-  return { page, number: (await page.locator('#number').textContent()).trim() };
-}
-
 const list = (mobile) => mobile.getByRole('region', { name: '2 sign-in requests' });
-const numberOn = (mobile) => mobile.getByRole('textbox', { name: /number/i });
-const approve = (mobile) => mobile.getByRole('button', { name: 'Approve', exact: true }).click();
+const pressApprove = (mobile) => mobile.getByRole('button', { name: 'Approve', exact: true }).click();
 
-async function otherNumber(mobile, number) {
-  await numberOn(mobile).fill(number);
-  await approve(mobile);
+async function submitOtherNumber(mobile, number) {
+  await numberField(mobile).fill(number);
+  await pressApprove(mobile);
   await mobile.getByRole('heading', { name: 'Wrong number for this request' }).waitFor();
   const words = await mobile.locator('.card.request .lead').textContent();
   const request = 'Books & <Co>, Firefox on Windows, This computer';
@@ -38,15 +28,15 @@ async function otherNumber(mobile, number) {
   assert.match(words, /started at .+\. If you did not start it, report it\./);
 }
 
-async function picksTheRightOne(browser, mobile, other) {
-  const own = await asks(browser, `${BASE_URL}/admin`);
+async function approveOwnRequest(browser, mobile, other) {
+  const own = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
   await list(mobile).waitFor();
   const picks = mobile.locator('.pick');
   const texts = await picks.allTextContents();
   assert.equal(texts.length, 2);
   assert.match(texts[0], /Chrome on Linux, This computer.*ada.*started at.*left/, 'the newest comes first');
   assert.match(texts[1], /Books & <Co>.*Firefox on Windows, This computer.*ada.*started at.*left/);
-  assert.equal(await numberOn(mobile).count(), 0, 'a number is typed for a chosen request only');
+  assert.equal(await numberField(mobile).count(), 0, 'a number is typed for a chosen request only');
   await look(mobile, 'requests-several');
 
   // By keyboard.
@@ -54,15 +44,15 @@ async function picksTheRightOne(browser, mobile, other) {
   await mobile.keyboard.press('Enter');
   await mobile.getByRole('article', { name: /Sign in to/ }).waitFor();
   await look(mobile, 'requests-chosen');
-  await otherNumber(mobile, other.number);
+  await submitOtherNumber(mobile, other.number);
   await look(mobile, 'requests-other');
   await mobile.getByRole('button', { name: 'Back', exact: true }).click();
   await mobile.getByText('2 tries left.').waitFor();
   await mobile.getByRole('button', { name: 'All 2 requests' }).click();
   await list(mobile).waitFor();
   await picks.first().click();
-  await numberOn(mobile).fill(own.number);
-  await approve(mobile);
+  await numberField(mobile).fill(own.number);
+  await pressApprove(mobile);
   await mobile.getByRole('heading', { name: 'Approved' }).waitFor();
   await own.page.waitForURL(`${BASE_URL}/admin`);
   assert.equal(await other.page.locator('#number').textContent(), other.number, 'the other one was not approved');
@@ -70,20 +60,20 @@ async function picksTheRightOne(browser, mobile, other) {
   await own.page.context().close();
 }
 
-async function reportsTheOther(browser, mobile, other) {
+async function reportOtherRequest(browser, mobile, other) {
   // The only one is shown at once; while its number is typed, a new one does not take its place.
-  await numberOn(mobile).fill('1');
-  const own = await asks(browser, `${BASE_URL}/admin`);
+  await numberField(mobile).fill('1');
+  const own = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
   await mobile.getByRole('button', { name: 'All 2 requests' }).waitFor();
-  assert.equal(await numberOn(mobile).inputValue(), '1');
+  assert.equal(await numberField(mobile).inputValue(), '1');
   await mobile.getByRole('button', { name: 'All 2 requests' }).click();
   await mobile.locator('.pick').first().click();
-  await otherNumber(mobile, other.number);
+  await submitOtherNumber(mobile, other.number);
   await mobile.getByRole('button', { name: 'This was not me' }).click();
   await mobile.getByRole('heading', { name: 'Stopped' }).waitFor();
   await mobile.getByText(/are paused until/).waitFor();
   await look(mobile, 'requests-other-reported');
-  assert.equal(await numberOn(mobile).count(), 0, 'no request waits any more');
+  assert.equal(await numberField(mobile).count(), 0, 'no request waits any more');
   await own.page.context().close();
 }
 
@@ -96,10 +86,10 @@ try {
     await mobile.getByRole('button', { name: /enrol/i }).click();
     await mobile.getByRole('heading', { name: /enrolled/i }).waitFor();
     await mobile.getByRole('button', { name: /done/i }).click();
-    const other = await asks(browser, AUTHORIZE_URL, { userAgent: WINDOWS });
+    const other = await beginSignIn(browser, AUTHORIZE_URL, 'ada', { userAgent: WINDOWS });
     await mobile.getByRole('article', { name: 'Sign in to Books & <Co>?' }).waitFor();
-    await picksTheRightOne(browser, mobile, other);
-    await reportsTheOther(browser, mobile, other);
+    await approveOwnRequest(browser, mobile, other);
+    await reportOtherRequest(browser, mobile, other);
     // The browser itself notes the answers that refuse.
     assert.deepEqual(
       collected.filter((line) => !/\b422\b/.test(line)),

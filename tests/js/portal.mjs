@@ -7,7 +7,19 @@
 
 import assert from 'node:assert/strict';
 
-import { complaints, desktop, inspect, launch, PATIENCE, phone, shot } from './browser.mjs';
+import {
+  approve,
+  complaints,
+  confirmApproved,
+  desktop,
+  enrolDevice,
+  inspect,
+  launch,
+  PATIENCE,
+  phone,
+  shot,
+  submitName,
+} from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL } = process.env;
 assert.ok(
@@ -18,22 +30,10 @@ assert.ok(
 const findings = [];
 const look = async (page, name) => findings.push(...(await inspect(page, name)));
 
-async function enrol(page) {
-  await page.goto(ENROL_URL);
-  await page.getByRole('button', { name: /enrol/i }).click();
-  await page.getByRole('heading', { name: /enrolled/i }).waitFor();
-  await page.getByRole('button', { name: /done/i }).click();
-}
-
 /** From the login page on: says who it is, and approves on the phone. */
 async function signIn(page, mobile) {
-  await page.getByRole('textbox', { name: /name|email/i }).fill(LOGIN_NAME);
-  await page.getByRole('button', { name: 'Continue', exact: true }).click();
-  const number = (await page.locator('#number').textContent()).trim();
-  await mobile.getByRole('textbox', { name: /number/i }).fill(number);
-  await mobile.getByRole('button', { name: /approve/i }).click();
-  await mobile.getByRole('heading', { name: /approved/i }).waitFor();
-  await mobile.getByRole('button', { name: /done/i }).click();
+  await approve(mobile, await submitName(page, LOGIN_NAME));
+  await confirmApproved(mobile);
 }
 
 /** The parts of the portal, by its navigation. */
@@ -165,7 +165,7 @@ try {
   const other = await (await desktop(browser)).newPage();
   const wrong = complaints(desk);
   try {
-    await enrol(mobile);
+    await enrolDevice(mobile, ENROL_URL);
     await other.goto(`${BASE_URL}/sessions`);
     await signIn(other, mobile);
     await other.getByRole('heading', { name: 'Where you are signed in' }).waitFor();

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 
-import { complaints, desktop, inspect, launch, phone, shot } from './browser.mjs';
+import { approve, complaints, desktop, enrolDevice, inspect, launch, phone, shot, submitName } from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, USER_ID } = process.env;
 assert.ok(BASE_URL && ENROL_URL && USER_ID, 'an environment variable is missing');
@@ -14,23 +14,14 @@ assert.ok(BASE_URL && ENROL_URL && USER_ID, 'an environment variable is missing'
 const findings = [];
 const look = async (page, name) => findings.push(...(await inspect(page, name)));
 
-async function enrol(page) {
-  await page.goto(ENROL_URL);
-  await page.getByRole('button', { name: /enrol this/i }).click();
-  await page.getByRole('button', { name: 'Done' }).click();
-}
-
 async function signIn(desk, mobile) {
   await desk.goto(`${BASE_URL}/admin`);
-  await desk.getByRole('textbox', { name: /name/i }).fill('ada');
-  await desk.getByRole('button', { name: /continue/i }).click();
-  await approve(mobile, (await desk.locator('#number').textContent()).trim());
+  await approveAndWait(mobile, await submitName(desk, 'ada'));
   await desk.waitForURL(`${BASE_URL}/admin`);
 }
 
-async function approve(mobile, number) {
-  await mobile.getByRole('textbox', { name: /number/i }).fill(number);
-  await mobile.getByRole('button', { name: 'Approve', exact: true }).click();
+async function approveAndWait(mobile, number) {
+  await approve(mobile, number);
   await mobile.getByRole('heading', { name: 'Approved' }).waitFor();
 }
 
@@ -53,7 +44,7 @@ try {
   const desk = await (await desktop(browser)).newPage();
   const collected = complaints(mobile);
   try {
-    await enrol(mobile);
+    await enrolDevice(mobile, ENROL_URL);
     await signIn(desk, mobile);
     await mobile.getByRole('button', { name: 'Done' }).click();
 
@@ -63,7 +54,7 @@ try {
     const { action_approval: approval } = refused.body;
     await mobile.getByRole('heading', { name: 'Delete the user “<b>bob</b>”' }).waitFor();
     await look(mobile, 'action');
-    await approve(mobile, approval.number);
+    await approveAndWait(mobile, approval.number);
     await mobile.getByText('The action is carried out where you began it.', { exact: true }).waitFor();
     await look(mobile, 'action-approved');
     assert.equal((await call(desk, 'GET', `/action-approvals/${approval.id}?wait=25`)).body.state, 'approved');

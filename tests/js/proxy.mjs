@@ -1,14 +1,14 @@
-// A door before the host: it can be shut, as where there is no network, and can put a newer version of the app before
-// it.
+// A proxy before the server: it can drop connections, as where there is no network, and can serve a newer version of the
+// app.
 
 import http from 'node:http';
 
-/** Opens the door to the host at `base`. `door.shut` refuses who comes; `door.newer` changes the app's files. */
-export async function openDoor(base) {
-  const door = { shut: false, newer: false };
+/** Starts a proxy to the server at `base`. `proxy.offline` drops connections; `proxy.newer` changes the app's files. */
+export async function startProxy(base) {
+  const proxy = { offline: false, newer: false };
   const target = new URL(base);
   const server = http.createServer((request, response) => {
-    if (door.shut) return request.socket.destroy();
+    if (proxy.offline) return request.socket.destroy();
     const options = {
       host: target.hostname,
       port: target.port,
@@ -17,7 +17,7 @@ export async function openDoor(base) {
       headers: request.headers,
     };
     const onward = http.request(options, (answer) => {
-      const changes = door.newer && change(request.url);
+      const changes = proxy.newer && change(request.url);
       const headers = { ...answer.headers };
       if (!changes || answer.statusCode !== 200) {
         response.writeHead(answer.statusCode, headers);
@@ -32,18 +32,18 @@ export async function openDoor(base) {
       });
     });
     // What the browser has kept is of the version before.
-    if (door.newer) onward.removeHeader('if-none-match');
+    if (proxy.newer) onward.removeHeader('if-none-match');
     onward.on('error', () => request.socket.destroy());
     request.on('close', () => request.aborted && onward.destroy());
     return request.pipe(onward);
   });
   await new Promise((resolve) => server.listen(0, 'localhost', resolve));
-  door.address = `http://localhost:${server.address().port}`;
-  door.close = () => {
+  proxy.address = `http://localhost:${server.address().port}`;
+  proxy.close = () => {
     server.closeAllConnections();
     server.close();
   };
-  return door;
+  return proxy;
 }
 
 function change(path) {

@@ -9,7 +9,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import { complaints, desktop, inspect, launch, phone, shot } from './browser.mjs';
+import {
+  approve,
+  complaints,
+  confirmApproved,
+  desktop,
+  enrolDevice,
+  inspect,
+  launch,
+  matchingNumber,
+  phone,
+  shot,
+} from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, SECOND_ENROL_URL } = process.env;
 assert.ok(BASE_URL && ENROL_URL && SECOND_ENROL_URL, 'BASE_URL, ENROL_URL or SECOND_ENROL_URL is missing');
@@ -42,19 +53,9 @@ function seen(page, picture) {
 const findings = [];
 const look = async (page, name) => findings.push(...(await inspect(page, name)));
 
-async function enrol(page, link) {
-  await page.goto(link);
-  await page.getByRole('button', { name: /enrol/i }).click();
-  await page.getByRole('heading', { name: /enrolled/i }).waitFor();
-  await page.getByRole('button', { name: /done/i }).click();
-}
-
-async function approve(desk, mobile) {
-  await desk.locator('#number').waitFor();
-  await mobile.getByRole('textbox', { name: /number/i }).fill((await desk.locator('#number').textContent()).trim());
-  await mobile.getByRole('button', { name: /approve/i }).click();
-  await mobile.getByRole('heading', { name: /approved/i }).waitFor();
-  await mobile.getByRole('button', { name: /done/i }).click();
+async function approveSignIn(desk, mobile) {
+  await approve(mobile, await matchingNumber(desk));
+  await confirmApproved(mobile);
 }
 
 /** The browser names the account before it is signed in, since any viewer of its page could have scanned it. */
@@ -76,7 +77,7 @@ async function byCamera(desk, mobile) {
   await look(mobile, 'scan-alone');
   assert.equal(await desk.locator('#number').count(), 0);
   await mobile.getByRole('button', { name: /\(ada\)/ }).click();
-  await approve(desk, mobile);
+  await approveSignIn(desk, mobile);
   await confirm(desk, 'ada');
 }
 
@@ -92,7 +93,7 @@ async function byAnotherCode(mobile) {
 
 /** On the phone alone: the page's link opens the authenticator, where the person says which account it is. */
 async function onThePhone(mobile) {
-  await enrol(mobile, SECOND_ENROL_URL);
+  await enrolDevice(mobile, SECOND_ENROL_URL);
   const page = await mobile.context().newPage();
   await page.goto(`${BASE_URL}/admin`);
   const link = page.getByRole('link', { name: /authenticator on this phone/i });
@@ -100,7 +101,7 @@ async function onThePhone(mobile) {
   await opened.getByRole('heading', { name: /Sign in to .+\?/ }).waitFor();
   await look(opened, 'scan-which');
   await opened.getByRole('button', { name: /\(bob\)/ }).click();
-  await approve(page, opened);
+  await approveSignIn(page, opened);
   await confirm(page, 'bob');
   await opened.close();
 }
@@ -187,7 +188,7 @@ try {
   const desk = await (await desktop(browser)).newPage();
   const collected = [mobile, desk].map(complaints);
   try {
-    await enrol(mobile, ENROL_URL);
+    await enrolDevice(mobile, ENROL_URL);
     await byCamera(desk, mobile);
     await byAnotherCode(mobile);
     assert.deepEqual(collected.flat(), [], 'no page complains on its console');

@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-import { complaints, desktop, inspect, launch, PATIENCE, phone } from './browser.mjs';
+import { approve, complaints, desktop, inspect, launch, matchingNumber, PATIENCE, phone } from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, LOGIN_NAME, USER_ID, ADMIN_TOKEN, CONTROL_URL } = process.env;
 assert.ok(BASE_URL && ENROL_URL && LOGIN_NAME && USER_ID && ADMIN_TOKEN && CONTROL_URL, 'a variable is missing');
@@ -111,12 +111,6 @@ async function provide(name, binding, silent = false) {
 
 const welcome = (page, name) => page.getByRole('heading', { name: `Service ${name}`, exact: true }).waitFor();
 
-async function approve(mobile, page) {
-  const number = (await page.locator('#number').textContent()).trim();
-  await mobile.getByRole('textbox', { name: /number/i }).fill(number);
-  await mobile.getByRole('button', { name: /approve/i }).click();
-}
-
 /** The page that posts, held back: its policy lets no script run. */
 async function postingPage(page) {
   const body = new URLSearchParams({ SAMLRequest: btoa(authnRequest(providers.alpha)) });
@@ -150,7 +144,7 @@ async function withoutScripts(signedIn) {
   await plain.close();
 }
 
-async function begunHere(page) {
+async function idpInitiated(page) {
   await admin('PATCH', `/applications/${providers.alpha.id}`, { idp_initiated: true });
   await page.goto(BASE_URL);
   await look(page, 'home-applications');
@@ -183,7 +177,7 @@ try {
   await page.getByRole('textbox', { name: /name|email/i }).fill(LOGIN_NAME);
   await page.getByRole('button', { name: /continue/i }).click();
   await page.locator('#number').waitFor();
-  await approve(mobile, page);
+  await approve(mobile, await matchingNumber(page));
   await welcome(page, 'alpha');
   for (const name of ['beta', 'gamma']) {
     await page.goto(`${base}/${name}/start`);
@@ -198,7 +192,7 @@ try {
   assert.deepEqual(ours, [], 'nothing is complained about');
   await postingPage(page);
   await withoutScripts(page.context());
-  await begunHere(page);
+  await idpInitiated(page);
   await page.goto(`${providers.alpha.signOn}?SAMLRequest=nonsense`);
   assert.match(await page.getByRole('main').innerText(), /[0-9A-F]{8}/, 'an error page has a reference number');
   await look(page, 'error-saml');

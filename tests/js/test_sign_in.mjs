@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 
-import { complaints, inspect, launch, shot } from './browser.mjs';
+import { complaints, inspect, launch, matchingNumber, shot } from './browser.mjs';
 import { Administrator } from './console.mjs';
 
 const { BASE_URL, ENROL_URL, CLIENT_ID, PROVIDER_ID } = process.env;
@@ -39,7 +39,7 @@ async function tried(admin, application) {
   await tab.getByRole('textbox', { name: /name/i }).fill('ada');
   await tab.getByRole('button', { name: /continue/i }).click();
   await mobile.getByText('(test sign-in)').first().waitFor();
-  await admin.approve((await tab.locator('#number').textContent()).trim());
+  await admin.approve(await matchingNumber(tab));
   const done = tab.getByRole('heading', { name: 'Done: the sign-in works' });
   const allow = tab.getByRole('button', { name: /^allow/i });
   await done.or(allow).first().waitFor();
