@@ -1,4 +1,4 @@
-// A client of the admin API, as whoever writes one from its OpenAPI document alone would: every type here is the
+// A client of the admin API, written from its OpenAPI document only: every type here is the
 // document's.
 import type { components, operations, paths } from './admin-api.js';
 

@@ -65,7 +65,7 @@ async function withoutNetwork(page) {
 async function newerVersion(browser, page) {
   assert.equal(await page.evaluate(() => document.documentElement.dataset.version), undefined);
   proxy.newer = true;
-  // The person comes back to the app, which looks for a newer version then.
+  // The user returns to the app, which then checks for a newer version.
   await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
   await page.getByText('A new version of this app is ready.').waitFor();
   await look(page, 'update-ready');

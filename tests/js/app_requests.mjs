@@ -39,7 +39,7 @@ async function approved(mobile, desk) {
   await desk.context().close();
 }
 
-/** What the app said of its badge since it was asked last: a number, or `none`. */
+/** The badges that the app set since the last call: numbers, or `none`. */
 const badges = (page) => page.evaluate(() => window.badges.splice(0));
 
 async function withoutNotifications(browser, context) {
@@ -125,7 +125,7 @@ async function pushed(browser, context, first) {
   const message = decrypted(keys, body);
   assert.ok(JSON.parse(message).request, 'the message names the request');
   assert.ok(!message.includes(`"${number}"`), 'and not the number');
-  // The person has put the phone away, so the app is on no screen.
+  // The user has put the phone away, so the app is on no screen.
   await numberField(page).waitFor();
   await page.goto(`${BASE_URL}/assets/icons/icon.svg`);
   await session.send('ServiceWorker.deliverPushMessage', {
@@ -156,13 +156,13 @@ async function pushed(browser, context, first) {
   });
   await pressApprove(page);
   await approved(page, desk);
-  // Her other phone is told that there is nothing more to do.
+  // The other phone learns that no request is pending.
   await first.getByRole('heading', { name: 'Sign-in closed' }).waitFor();
   await done(first);
   return page;
 }
 
-/** One phone approves while the other denies: one counts, and the other is told. */
+/** One phone approves while the other denies: one decision counts, and the other phone shows it. */
 async function bothAtOnce(browser, first, second) {
   const { page: desk, number } = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
   await numberField(first).fill(number);
@@ -170,12 +170,12 @@ async function bothAtOnce(browser, first, second) {
   await Promise.all([pressApprove(first), second.getByRole('button', { name: /deny/i }).click()]);
   const said = (mobile) => mobile.locator('.card.outcome h2').textContent();
   const outcomes = [await said(first), await said(second)];
-  const told = ['Already answered', 'Sign-in closed'];
+  const rejections = ['Already answered', 'Sign-in closed'];
   if (outcomes[0] === 'Approved') {
-    assert.ok(told.includes(outcomes[1]), outcomes[1]);
+    assert.ok(rejections.includes(outcomes[1]), outcomes[1]);
     await desk.waitForURL(`${BASE_URL}/admin`);
   } else {
-    assert.ok(told.includes(outcomes[0]), outcomes[0]);
+    assert.ok(rejections.includes(outcomes[0]), outcomes[0]);
     assert.equal(outcomes[1], 'Denied');
     await desk.getByRole('heading', { name: /denied/i }).waitFor();
   }

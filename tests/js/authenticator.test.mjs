@@ -382,7 +382,7 @@ test('the screen of a link says which device it enrolled, and the home screen ha
   await page.context().close();
 });
 
-test('a scanned code asks first, and the cooldown of its account is ended beside the request', async () => {
+test('a scanned code shows a preview, and the cooldown of its account is ended beside the request', async () => {
   const { page, wrong } = await enrolled();
   server.cooldownUntil = Math.floor(Date.now() / 1000) + 600;
   await page.evaluate(() => {
@@ -403,7 +403,7 @@ test('a scanned code asks first, and the cooldown of its account is ended beside
   await page.context().close();
 });
 
-test('the history is asked for when it is opened', async () => {
+test('the history is requested when it is opened', async () => {
   const { page, wrong } = await enrolled();
   await page.getByText('Last sign-ins').click();
   await page.locator('.past', { hasText: 'Approved' }).waitFor();

@@ -15,7 +15,7 @@ try {
   const page = await (await desktop(browser)).newPage();
   const wrong = complaints(page);
   await page.goto(BASE_URL);
-  findings.push(...(await inspect(page, 'looks-home')));
+  findings.push(...(await inspect(page, 'branding-home')));
   const logo = await page
     .locator('img.logo')
     .evaluate((image) => ({ shown: image.naturalWidth > 0, address: image.src }));
@@ -28,11 +28,11 @@ try {
   await page.emulateMedia({ colorScheme: 'dark' });
   assert.equal(await accent(), '#d6a3ee');
   await page.goto(AUTHORIZE_URL);
-  findings.push(...(await inspect(page, 'looks-login')));
+  findings.push(...(await inspect(page, 'branding-login')));
   await page.getByRole('textbox').fill('nobody');
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.locator('#number').waitFor();
-  findings.push(...(await inspect(page, 'looks-waiting')));
+  findings.push(...(await inspect(page, 'branding-waiting')));
   assert.deepEqual([findings, wrong], [[], []]);
 
   await page.goto(logo.address);

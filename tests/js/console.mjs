@@ -47,7 +47,7 @@ export class Administrator {
     await this.mobile.getByLabel('Approved').getByRole('button', { name: 'Done' }).click();
   }
 
-  /** Approves the protected action that the console asks about. Returns what the phone showed. */
+  /** Approves the protected action that is pending in the console. Returns the summary that the phone showed. */
   async approveAction() {
     const number = (await this.desk.locator('#approval-number').textContent()).trim();
     await numberField(this.mobile).waitFor();

@@ -54,13 +54,13 @@ async function giveAccess(admin) {
   await admin.said('The account was created.');
 }
 
-/** Allows the application what it asks for. */
+/** Allows the requested scopes. */
 async function consent(page) {
   await page.getByRole('button', { name: /^allow$/i }).click();
 }
 
 async function webApplication(admin) {
-  // What openid-client is told is read from the page further down.
+  // The settings of openid-client are read from the page further down.
   let config;
   let checks;
   const server = await serve(async (request, response) => {
@@ -128,11 +128,11 @@ async function webApplication(admin) {
   config = await client.discovery(new URL(issuer), id, undefined, client.ClientSecretBasic(secret), {
     execute: [client.allowInsecureRequests],
   });
-  const person = await admin.desk.context().newPage();
-  await person.goto(`http://localhost:${server.port}/`);
-  await consent(person);
-  await person.getByText(/^Hello, .*approver/).waitFor();
-  await person.close();
+  const tab = await admin.desk.context().newPage();
+  await tab.goto(`http://localhost:${server.port}/`);
+  await consent(tab);
+  await tab.getByText(/^Hello, .*approver/).waitFor();
+  await tab.close();
   server.close();
   return id;
 }
@@ -171,16 +171,16 @@ async function singlePageApp(admin) {
   await admin.press('Connect it');
   await admin.heading('Photos');
   await admin.look('guide-spa');
-  // The example on the page has everything that the library is told.
+  // The example on the page has every setting of the library.
   const example = await admin.desk.locator('.guide pre').last().textContent();
   const said = (name) => new RegExp(`${name}: ["']([^"']*)["']`).exec(example)[1];
   settings = Object.fromEntries(['authority', 'client_id', 'redirect_uri', 'scope'].map((name) => [name, said(name)]));
   await giveAccess(admin);
-  const person = await admin.desk.context().newPage();
-  await person.goto(`http://localhost:${server.port}/`);
-  await consent(person);
-  await person.getByText(/^Hello, /).waitFor();
-  await person.close();
+  const tab = await admin.desk.context().newPage();
+  await tab.goto(`http://localhost:${server.port}/`);
+  await consent(tab);
+  await tab.getByText(/^Hello, /).waitFor();
+  await tab.close();
   server.close();
 }
 
@@ -226,12 +226,12 @@ async function nativeApp(admin) {
     code_challenge: await client.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
   });
-  const person = await admin.desk.context().newPage();
-  await person.goto(to.href);
-  await consent(person);
-  await person.getByText('Go back to the app.').waitFor();
+  const tab = await admin.desk.context().newPage();
+  await tab.goto(to.href);
+  await consent(tab);
+  await tab.getByText('Go back to the app.').waitFor();
   assert.equal((await answered.promise).claims().aud, id);
-  await person.close();
+  await tab.close();
   server.close();
 }
 
@@ -314,10 +314,10 @@ async function serviceProvider(admin) {
     wantAuthnResponseSigned: true,
     audience: options.issuer,
   });
-  const person = await admin.desk.context().newPage();
-  await person.goto(base);
-  await person.getByText(`Hello, ${LOGIN_NAME}; groups wiki-approver`).waitFor();
-  await person.close();
+  const tab = await admin.desk.context().newPage();
+  await tab.goto(base);
+  await tab.getByText(`Hello, ${LOGIN_NAME}; groups wiki-approver`).waitFor();
+  await tab.close();
   server.close();
 }
 
@@ -326,7 +326,7 @@ async function testSignIn(admin, shown) {
   await admin.part('Try sign-in');
   const [tab] = await Promise.all([admin.desk.context().waitForEvent('page'), admin.press('Try sign-in')]);
   tab.setDefaultTimeout(PATIENCE);
-  // Whoever a request does not name is asked.
+  // A request without a name asks for it.
   const name = tab.getByRole('textbox', { name: /name/i });
   await name.or(tab.locator('#number')).first().waitFor();
   // Pages of others may follow, which get no hold of the console.
@@ -344,7 +344,7 @@ async function testSignIn(admin, shown) {
   await admin.desk.getByText('It worked: the application would have signed you in.').waitFor();
   await admin.desk.locator('#console section', { hasText: shown }).first().waitFor();
   await tab.close();
-  // It is there still where the page is loaded anew.
+  // It remains when the page is loaded again.
   await admin.desk.reload();
   await admin.desk.getByText('It worked: the application would have signed you in.').waitFor();
   await admin.desk.locator('#console section', { hasText: shown }).first().waitFor();
@@ -376,10 +376,10 @@ async function pausedTestSignIn(admin) {
   assert.doesNotMatch(
     await tab.locator('main').textContent(),
     /no request|paused until/i,
-    'the login page tells nobody of it',
+    'the login page does not show it',
   );
   await admin.look('test-sign-in-paused');
-  // Given up, it is over, and says the same of why.
+  // A cancelled test sign-in has ended, with the same reason.
   await tab.getByRole('button', { name: /cancel this sign-in/i }).click();
   await tab.getByRole('button', { name: /back to/i }).click();
   await admin.desk.getByText('It did not work. The first step that failed says why.').waitFor();
@@ -387,7 +387,7 @@ async function pausedTestSignIn(admin) {
   await tab.close();
 }
 
-/** The preview says that a slim ID token has few claims, and that nobody is let in whose account is suspended. */
+/** The preview says that a slim ID token has few claims, and that a suspended account is rejected. */
 async function slimAndSuspended(admin) {
   const account = async (press, said) => {
     await admin.part('Accounts');
@@ -450,7 +450,7 @@ async function settings(admin, id) {
   await admin.field('Initiate login URI').fill('https://expenses.example.org/login');
   await admin.field('Name').fill('Expenses');
   await admin.press('Save');
-  // What it is called is what people read on their phones.
+  // Users read this name on their phones.
   assert.match(await admin.approveAction(), /It is called “Expenses”/);
   await admin.said('Saved.');
   await admin.heading('Expenses');

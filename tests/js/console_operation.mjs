@@ -1,4 +1,4 @@
-// An administrator looks after the host in the console: plugins, keys, settings, the audit log; and what the other
+// An administrator operates the instance in the console: plugins, keys, settings, the audit log; and what the other
 // roles see of it.
 //
 // Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; SUPPORT_URL and AUDITOR_URL, links to enrol phones of
@@ -71,7 +71,7 @@ async function operate(admin) {
   assert.ok(lines.length >= 1 && lines.every(({ event }) => event === 'signing-key.published'));
 }
 
-/** Whoever has another role sees less, and is told so where an address is typed. */
+/** Other roles see less, and get an explanation at an address that they may not open. */
 async function others(admin, browser) {
   const parts = (one) => one.desk.locator('#parts a').allTextContents();
   const support = await Administrator.signIn(browser, {
@@ -87,7 +87,7 @@ async function others(admin, browser) {
   await support.open('/admin/users?q=auditor', 'Users');
   await support.follow('auditor');
   await support.heading('auditor');
-  // Nobody of support acts upon somebody with a role.
+  // Support cannot act on users with a role.
   await support.press('Suspend');
   await support.desk.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
   await support.desk.locator('.failed', { hasText: /Not allowed/ }).waitFor();
@@ -149,7 +149,7 @@ async function others(admin, browser) {
   assert.equal((await plain.request.get(`${admin.base}/admin/api/v1/users`)).status(), 403);
 }
 
-/** A session that ends while the console is open: the sign-in leads back to the page that was asked for. */
+/** A session that ends while the console is open: the sign-in returns to the requested page. */
 async function again(admin) {
   await admin.open('/admin/settings?q=base', 'Settings');
   await admin.desk.context().clearCookies();

@@ -1,4 +1,4 @@
-// An administrator looks after people in the console: invites one, helps them to a phone, gives and takes access, and
+// An administrator manages users in the console: invites one, enrols their phone, grants and revokes access, and
 // closes the user.
 //
 // Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; APPLICATION_NAME of an application; CHROMIUM and
@@ -63,20 +63,20 @@ async function profile(admin) {
   assert.equal(await admin.field('Given name').inputValue(), 'Grace');
 }
 
-/** What was typed is not lost by leaving the page, nor by somebody else who was quicker. */
+/** Unsaved input survives leaving the page and a concurrent change of another administrator. */
 async function unsaved(admin) {
   const nickname = admin.field('Nickname');
-  const asked = admin.desk.getByRole('dialog', { name: 'Leave without saving?' });
+  const prompt = admin.desk.getByRole('dialog', { name: 'Leave without saving?' });
   await nickname.fill('Amazing Grace');
   await admin.desk.locator('#parts').getByRole('link', { name: 'Keys' }).click();
-  await asked.getByRole('button', { name: 'Cancel' }).click();
+  await prompt.getByRole('button', { name: 'Cancel' }).click();
   assert.equal(await nickname.inputValue(), 'Amazing Grace');
   const here = admin.desk.url();
   await admin.desk.goBack();
-  await asked.waitFor();
+  await prompt.waitFor();
   await admin.look('unsaved');
   assert.equal(admin.desk.url(), here);
-  await asked.getByRole('button', { name: 'Cancel' }).click();
+  await prompt.getByRole('button', { name: 'Cancel' }).click();
   assert.equal(await nickname.inputValue(), 'Amazing Grace');
 
   const other = await admin.desk.context().newPage();
@@ -99,7 +99,7 @@ async function unsaved(admin) {
 
   await nickname.fill('Left behind');
   await admin.desk.goBack();
-  await asked.getByRole('button', { name: 'Leave' }).click();
+  await prompt.getByRole('button', { name: 'Leave' }).click();
   await admin.desk.waitForURL((address) => address.href !== here);
   await admin.desk.goForward();
   await admin.desk.waitForURL(here);
@@ -182,16 +182,16 @@ async function state(admin) {
   assert.ok(!(await admin.desk.locator('#console').textContent()).includes('Grace'));
 }
 
-/** What the person has to approve is refused there, or given up here: nothing is done. */
+/** A protected action that is denied on the phone or cancelled here is not executed. */
 async function dropped(admin) {
   await admin.open('/admin/keys', 'Keys');
   await admin.press('Rotate at once');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
   await admin.desk.locator('#approval-number').waitFor();
-  const asked = admin.mobile.getByRole('textbox', { name: /number/i });
-  await asked.waitFor();
+  const prompt = admin.mobile.getByRole('textbox', { name: /number/i });
+  await prompt.waitFor();
   await admin.press('Do not do it');
-  await asked.waitFor({ state: 'detached' });
+  await prompt.waitFor({ state: 'detached' });
   const before = await admin.desk.locator('#console tbody').textContent();
   await admin.press('Rotate at once');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
@@ -222,7 +222,7 @@ async function files(admin) {
   await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
   await admin.press('Do not do it');
   await admin.desk.getByText('Would be created').waitFor();
-  // The phone tells of what was denied before until it is opened anew.
+  // The phone shows the earlier denial until it is opened again.
   await admin.mobile.reload();
   await admin.mobile.getByRole('heading', { name: 'Denied' }).waitFor({ state: 'detached' });
   await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();

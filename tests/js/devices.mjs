@@ -1,4 +1,4 @@
-// A person's devices: recovery codes, a second device by the first, account notifications on the others, removing one,
+// A user's devices: recovery codes, a second device by the first, account notifications on the others, removing one,
 // and the way back by a code.
 //
 // Environment: BASE_URL and ENROL_URL; CHROMIUM and SCREENSHOTS as in browser.mjs.
@@ -132,7 +132,7 @@ try {
     await recover(browser, codes[4]);
     await mobile.getByText(/a recovery code was used/).waitFor();
     await look(mobile, 'notifications-recovered');
-    // Chromium itself tells of the name that was refused.
+    // Chromium itself logs the rejected name.
     const unexpected = collected.filter((one) => !one.includes('422'));
     assert.deepEqual(unexpected, [], 'the app complains of nothing else on its console');
   } catch (failure) {

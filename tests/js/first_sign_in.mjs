@@ -1,4 +1,4 @@
-// The first login as a person has it, in two browser windows: a phone becomes an authenticator, a desktop signs in to
+// The first sign-in of a user, in two browser windows: a phone becomes an authenticator, a desktop signs in to
 // the demo application, the phone approves; then once more, and the phone denies.
 //
 // Environment: ENROL_URL, DEMO_URL, LOGIN_NAME; CHROMIUM and SCREENSHOTS as in browser.mjs. The exit code is 0 if all
@@ -49,7 +49,7 @@ async function requestOn(page) {
   const request = page.getByRole('article').filter({ has: field });
   const said = await request.innerText();
   assert.match(said, /demo/i, 'the request names the application');
-  assert.match(said, /chrom/i, 'the request names the browser that asks');
+  assert.match(said, /chrom/i, 'the request names its browser');
   return { field, request };
 }
 

@@ -1,4 +1,4 @@
-// A person who reads German goes through every page: enrols a phone, signs in, denies, allows, signs out. Each page
+// A user with German as preferred language opens every page: enrols a phone, signs in, denies, allows, signs out. Each page
 // at both widths, light and dark, with axe-core, and with nothing on it in English; some from right to left as well.
 //
 // Environment: BASE_URL, ENROL_URL, LOGIN_NAME (an administrator), AUTHORIZE_URL (an application's request); CHROMIUM
@@ -23,7 +23,7 @@ const findings = [];
 /** Looks at a page, and for English on it. */
 async function look(page, name, main = page.locator('body')) {
   assert.equal(await page.evaluate(() => document.documentElement.lang), 'de', name);
-  // The name of the phone that approves in the tests is what its person called it.
+  // The user chose the name of the phone that approves in the tests.
   const english = (await main.innerText()).replaceAll('Test phone', '').match(ENGLISH);
   if (english) findings.push(`${name}: “${english[0]}” in ${english.input}`);
   findings.push(...(await inspect(page, `de-${name}`)));
@@ -135,7 +135,7 @@ async function approvedLogin(page, mobile) {
   const field = mobile.getByRole('textbox', { name: 'Geben Sie die Zahl ein' });
   await field.waitFor();
   const said = await mobile.getByRole('article').filter({ has: field }).innerText();
-  assert.match(said, /Chrome auf Linux/, 'the phone shows the browser in the words of whoever sits there');
+  assert.match(said, /Chrome auf Linux/, 'the phone shows the browser in its own language');
   assert.match(said, /Dieser Computer/);
   await look(mobile, 'request');
   await lookFromRightToLeft(mobile, 'request');

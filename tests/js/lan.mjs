@@ -15,7 +15,7 @@ import { desktop, inspect, launch, phone } from './browser.mjs';
 const { PAGE_URL, ORIGIN, ENROL_URL } = process.env;
 assert.ok(PAGE_URL && ORIGIN && ENROL_URL, 'PAGE_URL, ORIGIN or ENROL_URL is missing');
 
-/** A home folder, in which Chromium finds the authorities that its person trusts. */
+/** A home folder, in which Chromium finds the certificate authorities that its user trusts. */
 const home = mkdtempSync(path.join(tmpdir(), 'home-'));
 const authorities = path.join(home, '.pki', 'nssdb');
 mkdirSync(authorities, { recursive: true });

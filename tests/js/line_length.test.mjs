@@ -1,4 +1,4 @@
-// No line of JavaScript is over 120 characters, be it in a text or a comment, which the formatter does not wrap.
+// No line of JavaScript exceeds 120 characters. The formatter does not wrap strings and comments.
 // Run: node --test tests/js/*.test.mjs
 
 import assert from 'node:assert/strict';
@@ -21,7 +21,7 @@ async function scripts(folder) {
   return found;
 }
 
-test(`no line is over ${LONGEST} characters`, async () => {
+test(`no line exceeds ${LONGEST} characters`, async () => {
   const folders = await Promise.all(['host/server/assets/', 'lan/src/', 'tests/js/'].map(scripts));
   const files = folders.flat();
   assert.ok(files.length > 50, `only ${files.length} scripts were found`);

@@ -1,4 +1,4 @@
-// Every page that the first login does not come by: front door, errors, a name that can't be one, a cancelled login,
+// Every page that the first sign-in does not show: start page, errors, an invalid name, a cancelled sign-in,
 // the console; the console's login is gone through with scripts off. Each at both widths, light and dark, with
 // axe-core.
 //
@@ -64,7 +64,7 @@ async function consoleWithoutScripts(page, mobile) {
   const number = (await page.locator('#number').textContent()).trim();
   const field = mobile.getByRole('textbox', { name: /number/i });
   await field.waitFor();
-  // A wrong number first: it is told, and may be typed again.
+  // A wrong number first: it is rejected, and may be typed again.
   await field.fill(number === '42' ? '43' : '42');
   await mobile.getByRole('button', { name: /approve/i }).click();
   await mobile

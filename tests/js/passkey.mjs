@@ -13,7 +13,7 @@ assert.ok(BASE_URL && ENROL_URL && SECOND_ENROL_URL, 'BASE_URL, ENROL_URL or SEC
 const findings = [];
 const look = async (page, name) => findings.push(...(await inspect(page, name)));
 
-/** A phone with a lock: `unlocks(yes)` says whether whoever holds it can open that. */
+/** A phone with a screen lock: `unlocks(yes)` sets whether user verification succeeds. */
 async function phoneWithPasskeys(browser) {
   const page = await (await phone(browser)).newPage();
   const session = await page.context().newCDPSession(page);
@@ -83,7 +83,7 @@ async function deniedWithoutUserVerification(browser, it) {
   await approve(page, number);
   await finishSignIn(page, desk);
 
-  // Denying must be quick: nothing is asked for.
+  // A denial needs no passkey.
   await it.unlocks(false);
   const denied = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
   await page.getByRole('button', { name: /deny/i }).click();
@@ -143,7 +143,7 @@ try {
     throw failure;
   }
   assert.deepEqual(findings, [], 'no page has an accessibility finding');
-  // The browser itself notes the answer that asks for the passkey.
+  // The browser itself logs the response that requires the passkey.
   assert.deepEqual(
     collected.filter((line) => !line.includes('409')),
     [],

@@ -82,8 +82,8 @@ export class CookieJar {
       const path = attributes.get('path')?.startsWith('/') ? attributes.get('path') : defaultPath(url.pathname);
       // Ports do not separate cookies.
       const key = JSON.stringify([url.hostname, path, name]);
-      const over = Number(attributes.get('max-age') ?? 1) <= 0 || Date.parse(attributes.get('expires')) < Date.now();
-      if (over) this.#cookies.delete(key);
+      const expired = Number(attributes.get('max-age') ?? 1) <= 0 || Date.parse(attributes.get('expires')) < Date.now();
+      if (expired) this.#cookies.delete(key);
       else this.#cookies.set(key, { host: url.hostname, path, name, value, secure: attributes.has('secure') });
     }
   }
@@ -112,7 +112,7 @@ export class PlainBrowser {
   #jar = new CookieJar();
   #away;
 
-  /** `away(url)` tells which addresses are the application's own: a redirect there is given back, not followed. */
+  /** `away(url)` returns whether an address is the application's own: such a redirect is returned, not followed. */
   constructor(away) {
     this.#away = away;
   }

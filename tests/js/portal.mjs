@@ -59,7 +59,7 @@ async function applications(page) {
 async function devices(page, mobile) {
   await open(page, 'Devices');
   const moment = await page.locator('time').first().textContent();
-  assert.doesNotMatch(moment, /UTC/, 'a script tells it in the time of the place');
+  assert.doesNotMatch(moment, /UTC/, 'a script shows the local time');
   await look(page, 'portal-devices');
   const card = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: 'Test phone' }) });
   await card.getByText('Rename').click();

@@ -1,7 +1,7 @@
-// A protected action in the console: the page asks as the console does, the phone shows what it would do, and only then
+// A protected action in the console: the page requests it as the console does, the phone shows the summary, and only then
 // is it done.
 //
-// Environment: BASE_URL and ENROL_URL of an owner called ada, and USER_ID of somebody to delete; CHROMIUM and
+// Environment: BASE_URL and ENROL_URL of an owner called ada, and USER_ID of a user to delete; CHROMIUM and
 // SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';

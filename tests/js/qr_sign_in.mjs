@@ -71,7 +71,7 @@ async function byCamera(desk, mobile) {
   await look(desk, 'login-with-code');
   show(await seen(desk, '.scan img'));
   await mobile.getByRole('button', { name: 'Scan a code' }).click();
-  // Nothing is told before the person says so, though there is one account alone.
+  // The page learns no account before the user chooses one, although there is only one.
   await mobile.getByRole('heading', { name: /Sign in to .+\?/ }).waitFor();
   assert.match(await mobile.locator('.facts').textContent(), /This computer.*Chrome/);
   await look(mobile, 'scan-alone');
@@ -82,7 +82,7 @@ async function byCamera(desk, mobile) {
 }
 
 async function byAnotherCode(mobile) {
-  // A code of somebody else's, then the person gives up.
+  // A code of another browser; the user cancels.
   show(new Array(SIZE * SIZE).fill(200));
   await mobile.getByRole('button', { name: 'Scan a code' }).click();
   await mobile.locator('video').waitFor();
@@ -91,7 +91,7 @@ async function byAnotherCode(mobile) {
   await mobile.getByRole('button', { name: 'Scan a code' }).waitFor();
 }
 
-/** On the phone alone: the page's link opens the authenticator, where the person says which account it is. */
+/** On the phone alone: the page's link opens the authenticator, where the user chooses the account. */
 async function onThePhone(mobile) {
   await enrolDevice(mobile, SECOND_ENROL_URL);
   const page = await mobile.context().newPage();
@@ -137,7 +137,7 @@ async function lifted(mobile) {
   await mobile.getByText('Sign-ins reach you again. Begin the sign-in anew.').first().waitFor();
 }
 
-/** Somebody else types the person's name: they say so, and lift the pause that this begins. */
+/** Another browser uses the user's name: the user reports it, and lifts the cooldown. */
 async function notMe(browser, mobile) {
   const stranger = await (await desktop(browser)).newPage();
   await stranger.goto(`${BASE_URL}/admin`);

@@ -1,4 +1,4 @@
-// A relying party made of openid-client, configured from discovery alone. It does what it is told in lines of JSON, and
+// A relying party made of openid-client, configured from discovery alone. It executes calls in lines of JSON, and
 // answers each line with one; tests/py/relying_party.py does the same with Authlib.
 //
 // First line: the application's registration, see `Registration` in tests/it/clients/relying_party.rs.
@@ -150,14 +150,14 @@ async function answer(party, { call, ...details }) {
 async function main() {
   let party;
   for await (const line of createInterface({ input: process.stdin })) {
-    const told = JSON.parse(line);
-    if (party) process.stdout.write(`${JSON.stringify(await answer(party, told))}\n`);
-    else party = await RelyingParty.configure(told);
+    const call = JSON.parse(line);
+    if (party) process.stdout.write(`${JSON.stringify(await answer(party, call))}\n`);
+    else party = await RelyingParty.configure(call);
   }
 }
 
 main().catch((failure) => {
   const cause = failure.cause ? `because of ${failure.cause} ${JSON.stringify(failure.cause)}\n` : '';
-  // It does not wait for another line, since nobody would get an answer.
+  // It does not wait for another line, since no caller would read the answer.
   process.stderr.write(`${failure.stack}\n${cause}`, () => process.exit(1));
 });

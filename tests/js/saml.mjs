@@ -1,5 +1,5 @@
 // SAML in Chromium: service providers of another site post their requests, take the responses that pages post by
-// themselves, and are told of a logout in frames, one of which never answers. Each page at both widths, light and
+// themselves, and receive logout requests in frames, one of which never answers. Each page at both widths, light and
 // dark, with axe-core.
 //
 // Environment: BASE_URL, ENROL_URL, LOGIN_NAME, USER_ID, ADMIN_TOKEN, CONTROL_URL (`/advance` moves the host's
@@ -75,8 +75,8 @@ const server = createServer(async (request, response) => {
     signed: byPost ? xml.includes('<ds:Signature') : url.searchParams.has('Signature'),
   });
   if (provider.silent) return html('<!doctype html><title>Silence</title>');
-  const asked = /LogoutRequest[^>]* ID="([^"]+)"/.exec(xml)[1];
-  const attributes = `ID="${id()}" Version="2.0" IssueInstant="${now()}" InResponseTo="${asked}"`;
+  const requestId = /LogoutRequest[^>]* ID="([^"]+)"/.exec(xml)[1];
+  const attributes = `ID="${id()}" Version="2.0" IssueInstant="${now()}" InResponseTo="${requestId}"`;
   const status = '<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/>';
   const content = `<saml:Issuer>${provider.entityId}</saml:Issuer><samlp:Status>${status}</samlp:Status>`;
   const answer = `<samlp:LogoutResponse ${namespaces} ${attributes}>${content}</samlp:LogoutResponse>`;
@@ -131,7 +131,7 @@ async function postingPage(page) {
   await page.unroute('**/sso/sign-on/*', held);
 }
 
-/** Without scripts, the person presses the button. */
+/** Without scripts, the user presses the button. */
 async function withoutScripts(signedIn) {
   const plain = await browser.newContext({ locale: 'en-GB', javaScriptEnabled: false });
   plain.setDefaultTimeout(PATIENCE);
@@ -197,7 +197,7 @@ try {
   assert.match(await page.getByRole('main').innerText(), /[0-9A-F]{8}/, 'an error page has a reference number');
   await look(page, 'error-saml');
 
-  // Signing out: two answer in their frames, the third is waited for and passed over.
+  // Signing out: two answer in their frames, and the third times out.
   await page.goto(BASE_URL);
   await page.getByRole('button', { name: /sign out/i }).click();
   await page.getByText(/Service gamma is told/).waitFor();
@@ -208,7 +208,7 @@ try {
   assert.match(await page.getByRole('main').innerText(), /could not be told[\s\S]*Service gamma/);
   await look(page, 'signed-out-untold');
   for (const name of ['alpha', 'beta']) {
-    assert.equal(providers[name].logouts.length, 1, `${name} is told once`);
+    assert.equal(providers[name].logouts.length, 1, `${name} receives one request`);
     assert.ok(providers[name].logouts[0].signed);
     assert.equal(providers[name].logouts[0].byPost, name === 'beta');
   }

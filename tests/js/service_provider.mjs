@@ -16,7 +16,7 @@ const RELAY_STATE = 'st&te="<ö>+%20';
 const COOKIE = 'node-saml';
 const BINDINGS = { redirect: 'HTTP-Redirect', post: 'HTTP-POST' };
 
-/** What node-saml is told of an identity provider; it does not read metadata itself. */
+/** The settings of node-saml for an identity provider; it does not read metadata itself. */
 function identityProvider(metadata) {
   const document = new DOMParser().parseFromString(metadata, 'text/xml');
   const all = (name) => Array.from(document.getElementsByTagNameNS('urn:oasis:names:tc:SAML:2.0:metadata', name));
@@ -124,7 +124,7 @@ class ServiceProvider {
       if (!error.xmlStatus) throw error;
       return [403, {}, { refused: error.xmlStatus }];
     }
-    // So it tells that nobody could be signed in passively.
+    // This reports that the passive request signed in no user.
     if (!profile) return [403, {}, { refused: 'NoPassive' }];
     const key = randomUUID();
     this.#sessions.set(key, profile);
@@ -140,7 +140,7 @@ class ServiceProvider {
   async '/slo'({ cookie, query, parameters, form }) {
     const saml = this.#saml();
     const received = form ?? Object.fromEntries(parameters);
-    // Without a signature node-saml takes a query as good.
+    // Without a signature node-saml accepts a query.
     if (!form && !received.Signature) throw new Error('no signature');
     if (received.SAMLResponse) {
       const { loggedOut } = await (form
@@ -158,7 +158,7 @@ class ServiceProvider {
     return [303, { location: await saml.getLogoutResponseUrlAsync(profile, received.RelayState, {}, Boolean(own)) }];
   }
 
-  /** node-saml looks for what a posted message answers in sign-on's responses alone. */
+  /** node-saml looks for what a posted message answers only in responses to sign-on. */
   #postedLogoutResponse(form) {
     const { documentElement } = new DOMParser().parseFromString(
       Buffer.from(form.SAMLResponse, 'base64').toString(),
@@ -190,13 +190,13 @@ async function serve(provider, request, response) {
 }
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const told = async () => JSON.parse((await lines.next()).value);
-const settings = await told();
+const nextLine = async () => JSON.parse((await lines.next()).value);
+const settings = await nextLine();
 let provider;
 const server = createServer((request, response) => serve(provider, request, response));
 await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
 const base = `http://localhost:${server.address().port}`;
 provider = new ServiceProvider(base, settings);
 console.log(JSON.stringify({ base, entity_id: provider.entityId, metadata: provider.metadata() }));
-provider.trust(await told());
+provider.trust(await nextLine());
 console.log('{}');

@@ -1,4 +1,4 @@
-// Signs in as an application and a browser with no JavaScript do, and tells how it went in lines of JSON:
+// Signs in as an application and a browser with no JavaScript do, and reports the result in lines of JSON:
 //   {"event":"waiting","number":"42"}                          the number to type on the phone
 //   {"event":"done","claims":{},"userinfo":{},"tokens":{}}     signed in, every check of openid-client passed
 //   {"event":"error","from":"authorization"|"token"|"userinfo","error":"","error_description":""}
@@ -68,7 +68,7 @@ async function approve(browser, start) {
   const consent = at.page?.form(/\/consent$/);
   if (consent) at = await browser.submit(at.page, consent, { decision: 'allow' });
   if (at.left) return at.left;
-  // The sign-in came to nothing: back to the application, which is told why.
+  // The sign-in failed: back to the application, with the reason.
   const leave = at.page.form(/\/leave$/);
   if (!leave || !at.page.find((element) => attribute(element, 'data-outcome'))) {
     throw new Error(`neither the application nor the end of the sign-in: ${at.page}`);
@@ -78,7 +78,7 @@ async function approve(browser, start) {
   throw new Error(`leaving did not lead back to the application: ${at.page}`);
 }
 
-/** Runs one step; a refusal in the protocol's terms is told as such, and gives undefined. */
+/** Runs one step; an error of the protocol is reported, and returns undefined. */
 async function step(from, action) {
   try {
     return await action();
@@ -87,7 +87,7 @@ async function step(from, action) {
       (kind) => failure instanceof kind,
     );
     if (!refusal) throw failure;
-    // openid-client reads the redirect and asks the token endpoint in one call.
+    // openid-client reads the redirect and calls the token endpoint at once.
     const origin = failure instanceof client.AuthorizationResponseError ? 'authorization' : from;
     tell({ event: 'error', from: origin, error: failure.error, error_description: failure.error_description ?? null });
     return undefined;

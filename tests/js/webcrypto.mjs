@@ -1,4 +1,4 @@
-// Node.js 18, which Debian 12 has, keeps WebCrypto in a module; what is written for browsers looks for the global.
+// Node.js 18, which Debian 12 has, keeps WebCrypto in a module; code for browsers uses the global.
 import { webcrypto } from 'node:crypto';
 
 globalThis.crypto ??= webcrypto;
