@@ -1,5 +1,6 @@
-// A user with German as preferred language opens every page: enrols a phone, signs in, denies, allows, signs out. Each page
-// at both widths, light and dark, with axe-core, and with nothing on it in English; some from right to left as well.
+// A user with German as preferred language opens every page: enrols a phone, signs in, denies, allows, signs out.
+// Each page at both widths, light and dark, with axe-core, and with nothing on it in English; some from right
+// to left as well.
 //
 // Environment: BASE_URL, ENROL_URL, LOGIN_NAME (an administrator), AUTHORIZE_URL (an application's request); CHROMIUM
 // and SCREENSHOTS as in browser.mjs.

@@ -1,5 +1,5 @@
-// A protected action in the console: the page requests it as the console does, the phone shows the summary, and only then
-// is it done.
+// A protected action in the console: the page requests it as the console does, the phone shows the summary, and only
+// then is it executed.
 //
 // Environment: BASE_URL and ENROL_URL of an owner called ada, and USER_ID of a user to delete; CHROMIUM and
 // SCREENSHOTS as in browser.mjs.

@@ -1,5 +1,5 @@
-// A proxy before the server: it can drop connections, as where there is no network, and can serve a newer version of the
-// app.
+// A proxy before the server: it can drop connections, as where there is no network, and can serve a newer version of
+// the app.
 
 import http from 'node:http';
 

@@ -1,7 +1,7 @@
 <?php
 
 /*
- * The pages of a service provider made of SimpleSAMLphp, for PHP's own web server, beside those of SimpleSAMLphp itself:
+ * The pages of a service provider made of SimpleSAMLphp, for PHP's own web server, beside its own pages:
  *   /          who is signed in here, as JSON, or 401
  *   /login     begins a sign-on; the parameters `format`, `force` and `passive` shape it
  *   /refused   what the identity provider refused, as JSON, with 403
@@ -44,7 +44,11 @@ $pages = [
         answer(403, ['refused' => [$error->getStatus(), $error->getSubStatus()]]);
     },
     '/logout' => function (Simple $here): void {
-        $here->logout(['ReturnTo' => address('/slo'), 'ReturnStateParam' => 'state', 'ReturnStateStage' => 'signed-out']);
+        $here->logout([
+            'ReturnTo' => address('/slo'),
+            'ReturnStateParam' => 'state',
+            'ReturnStateStage' => 'signed-out',
+        ]);
     },
     '/slo' => function (): void {
         $status = State::loadState($_GET['state'], 'signed-out')['saml:sp:LogoutStatus'];

@@ -3,7 +3,7 @@
 Two lines of JSON configure it, and it answers each with one; those and its pages are the same as of
 tests/js/service_provider.mjs, which does this with node-saml:
   {"folder", "signed"}                -> {"base", "entity_id", "metadata"}  `folder` has key.pem and certificate.pem
-  {"url", "metadata", "certificate"}  -> {}  where the identity provider publishes its metadata, the metadata, and a file
+  {"url", "metadata", "certificate"}  -> {}  the address of the metadata, the metadata, and a file
                                              with the certificate of who signs it
 
 Its pages:
