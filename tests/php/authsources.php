@@ -1,6 +1,6 @@
 <?php
 
-// Without the one that it knows it would ask the person to choose.
+// Without it, it would ask the user to choose.
 $known = getenv('SERVICE_PROVIDER_FOLDER') . '/identity-provider.xml';
 $config = [
     'assent' => [

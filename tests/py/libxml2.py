@@ -49,7 +49,7 @@ free_object = function("xmlXPathFreeObject", None, ctypes.POINTER(XPathObject))
 canonical = function(
     "xmlC14NDocDumpMemory", number, pointer, pointer, number, ctypes.POINTER(text), number, ctypes.POINTER(pointer)
 )
-# What is refused is in the answer; nobody needs to read it on the terminal.
+# The response names errors, so the terminal does not show them.
 silent = ctypes.CFUNCTYPE(None, pointer, pointer)(lambda context, error: None)
 function("xmlSetStructuredErrorFunc", None, pointer, type(silent))(None, silent)
 free = ctypes.CFUNCTYPE(None, pointer).in_dll(library, "xmlFree")
@@ -75,8 +75,8 @@ def form(document, element, inclusive):
     return written
 
 
-def answer(told):
-    document = told["document"].encode()
+def answer(request):
+    document = request["document"].encode()
     reset_error()
     parsed = read_memory(document, len(document), None, None, QUIETLY)
     error = last_error()
@@ -84,7 +84,7 @@ def answer(told):
         refused = error.contents.message.decode(errors="replace").strip() if error else "no document"
         free_document(parsed)
         return {"refused": refused}
-    written = form(parsed, told["element"], told["inclusive"])
+    written = form(parsed, request["element"], request["inclusive"])
     free_document(parsed)
     return {"refused": "no canonical form"} if written is None else {"form": written}
 

@@ -1,6 +1,6 @@
 """A relying party made of Authlib, configured from discovery alone.
 
-It does what it is told in lines of JSON, and answers each line with one: the calls and answers are those of
+It executes calls in lines of JSON, and answers each line with one: the calls and answers are those of
 tests/js/relying_party.mjs, which does the same with openid-client.
 """
 
@@ -24,9 +24,9 @@ PATIENCE_S = 30
 
 
 def short_lived(kind):
-    """The same method of authentication with assertions that are good for a minute.
+    """The same method of authentication with assertions that are valid for a minute.
 
-    Authlib's own are good for an hour, and the provider takes none of more than five minutes.
+    Authlib's own are valid for an hour, and the provider rejects more than five minutes.
     """
 
     class ShortLived(kind):
@@ -107,9 +107,9 @@ class RelyingParty(OAuth2Session, OpenIDMixin):
     def sign_in(self, url, form=None):
         if form is not None:
             url = f"{url}?{form}"
-        told = dict(parse_qsl(urlsplit(url).query))
-        if "error" in told:
-            raise OAuthError(told["error"], told.get("error_description"))
+        query = dict(parse_qsl(urlsplit(url).query))
+        if "error" in query:
+            raise OAuthError(query["error"], query.get("error_description"))
         self.fetch_token(authorization_response=url, code_verifier=self.verifier)
         return self.received(self.nonce)
 
@@ -122,7 +122,7 @@ class RelyingParty(OAuth2Session, OpenIDMixin):
         claims = self.parse_id_token(self.token, nonce)
         userinfo = self.userinfo()
         if userinfo["sub"] != claims["sub"]:
-            raise ValueError("UserInfo is another person's")
+            raise ValueError("UserInfo is of another user")
         return {"claims": claims, "userinfo": userinfo, "tokens": self.token}
 
     def introspect(self):
@@ -137,8 +137,8 @@ class RelyingParty(OAuth2Session, OpenIDMixin):
     def agreed(self, response):
         """An answer that must not be an error. Of these endpoints Authlib hands on the answer as it is."""
         if not response.ok:
-            told = response.json()
-            raise OAuthError(told["error"], told.get("error_description"))
+            body = response.json()
+            raise OAuthError(body["error"], body.get("error_description"))
         return response
 
     def end_session(self, parameters):
@@ -149,11 +149,11 @@ class RelyingParty(OAuth2Session, OpenIDMixin):
         self.fetch_token(grant_type="client_credentials", **({"scope": scope} if scope else {}))
         return {"tokens": self.token}
 
-    def answer(self, told):
+    def answer(self, details):
         """Makes one call; a refusal in the protocol's terms is an answer too."""
-        call = told.pop("call")
+        call = details.pop("call")
         try:
-            return getattr(self, call)(**told)
+            return getattr(self, call)(**details)
         except OAuthError as refusal:
             return {"error": refusal.error, "error_description": refusal.description}
 

@@ -86,7 +86,7 @@ class ServiceProvider:
             },
         }
         if identity_provider:
-            # With the certificate, it takes the metadata only if its signature is good.
+            # With the certificate, it accepts the metadata only with a valid signature.
             trusted = {"url": identity_provider["url"], "cert": identity_provider["certificate"]}
             config["metadata"] = {"remote": [{**trusted, "node_name": class_name(EntityDescriptor())}]}
         return SPConfig().load(config)
@@ -147,17 +147,17 @@ class ServiceProvider:
     def logout(self, request):
         self.sessions.pop(request.cookie)
         binding = BINDINGS[request.parameters.get("binding", "redirect")]
-        told = self.client.do_logout(
+        requests = self.client.do_logout(
             self.names.pop(request.cookie), [self.idp], reason="", expire=None, expected_binding=binding
         )
-        _, http = told[self.idp]
+        _, http = requests[self.idp]
         return sent(http)
 
     def slo(self, request):
         binding = BINDING_HTTP_POST if request.form else BINDING_HTTP_REDIRECT
         message = request.form or request.parameters
         if not self.is_signed(message, binding):
-            raise Refused("there is no good signature")
+            raise Refused("there is no valid signature")
         if "SAMLResponse" in message:
             response = self.client.parse_logout_request_response(message["SAMLResponse"], binding)
             if response is None or response.in_response_to not in self.client.state:
