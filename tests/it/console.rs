@@ -35,7 +35,7 @@ async fn invited_user(host: &TestHost, name: &str, role: Option<&str>) -> (Value
 }
 
 #[tokio::test]
-async fn a_newcomer_connects_four_kinds_of_application_in_the_console() {
+async fn an_administrator_connects_four_kinds_of_application_in_the_console() {
     let host = host().await;
     let (_, link) = invited_user(&host, "ada", Some("owner")).await;
     let variables = [

@@ -97,7 +97,7 @@ async fn concurrent_codes_return_their_own_tokens_once(database: Database) {
 }
 
 #[both_databases]
-async fn many_applications_and_tokens_at_once_are_not_mixed_up(database: Database) {
+async fn concurrent_applications_and_tokens_are_not_confused(database: Database) {
     let host = limitless(database).await;
     let applications = join_all((0..6).map(async |_| host.web_application().await)).await;
     let tokens = join_all((0..90).map(async |number| {

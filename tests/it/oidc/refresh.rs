@@ -111,7 +111,7 @@ async fn a_refresh_returns_new_tokens_of_the_same_sign_in() {
 }
 
 #[tokio::test]
-async fn without_prompt_consent_there_is_no_offline_access() {
+async fn without_prompt_consent_no_offline_access_is_granted() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let code = ada
@@ -126,7 +126,7 @@ async fn without_prompt_consent_there_is_no_offline_access() {
 }
 
 #[tokio::test]
-async fn without_the_grant_type_there_is_no_refresh() {
+async fn without_the_refresh_token_grant_type_no_refresh_token_is_issued() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let tokens = offline_tokens(&host, &ada).await;

@@ -186,7 +186,7 @@ async fn a_code_expires_after_ten_minutes() {
 }
 
 #[tokio::test]
-async fn without_the_grant_type_authorization_code_there_is_neither_a_code_nor_a_token() {
+async fn without_the_authorization_code_grant_type_no_code_or_token_is_issued() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);

@@ -390,7 +390,7 @@ async fn a_custom_attribute_with_an_unmatched_brace_is_a_named_fault() {
 }
 
 #[tokio::test]
-async fn a_thousand_values_fit_the_limits() {
+async fn a_thousand_values_stay_within_the_limits() {
     let ours = application(1);
     let plugins = load(vec![saml_attributes(&ours, json!({}))]).await;
     let values: Vec<String> = (0..10).map(|number| format!("{{name}} {number}")).collect();

@@ -307,7 +307,7 @@ async fn department(host: &TestHost, ada: &TestUser) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn from_nothing_to_a_claim_in_an_id_token_in_rust() {
+async fn a_new_rust_plugin_adds_a_claim_to_an_id_token() {
     let newcomer = PluginAuthor::with_project("newcomer", &[]).await;
     let native = newcomer
         .run(Path::new("cargo"), &newcomer.project(), &["test"])
@@ -324,7 +324,7 @@ async fn from_nothing_to_a_claim_in_an_id_token_in_rust() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn from_nothing_to_a_claim_in_an_id_token_in_typescript() {
+async fn a_new_typescript_plugin_adds_a_claim_to_an_id_token() {
     let newcomer = PluginAuthor::with_project("newcomer", &["--language", "typescript"]).await;
     // The compiler's advice would be to change its options.
     newcomer.edit(

@@ -263,7 +263,7 @@ async fn inspection_describes_a_component() {
 }
 
 #[tokio::test]
-async fn components_are_compiled_in_a_process_of_their_own() {
+async fn components_are_compiled_in_a_separate_process() {
     let program = Compiler::Program(crate::harness::binary("assent"));
     let inspection = inspect(&component("account-roles"), &program)
         .await

@@ -496,7 +496,7 @@ async fn a_wrong_destination_issuer_or_time_is_rejected() {
 }
 
 #[both_databases(flavor = "multi_thread")]
-async fn the_same_request_id_twice(database: Database) {
+async fn a_repeated_request_id_is_rejected_concurrently_and_later(database: Database) {
     let host = TestHost::start_on(database).await;
     let (_second, _running, elsewhere) = host
         .second(HostOptions {

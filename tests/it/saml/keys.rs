@@ -46,7 +46,7 @@ async fn signs(
 }
 
 #[both_databases(flavor = "multi_thread")]
-async fn is_renewed_with_two_published_while_one_replaces_the_other(database: Database) {
+async fn a_renewal_publishes_both_certificates(database: Database) {
     let host = TestHost::start_on(database).await;
     let service_provider = TestServiceProvider::register(&host, json!({})).await;
     let ada = service_provider.ada(&host).await;
@@ -124,7 +124,7 @@ async fn is_renewed_with_two_published_while_one_replaces_the_other(database: Da
 }
 
 #[both_databases(flavor = "multi_thread")]
-async fn one_that_comes_to_its_end_is_followed_by_itself(database: Database) {
+async fn an_expiring_certificate_is_renewed_automatically(database: Database) {
     let settings = "[saml]\ncertificate_validity = \"100d\"\ncertificate_publish_ahead = \"10d\"";
     let host = TestHost::start_with(HostOptions {
         database,

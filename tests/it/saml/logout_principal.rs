@@ -419,7 +419,7 @@ async fn unsupported_versions_and_encrypted_names_get_an_error_response() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_may_have_no_format() {
+async fn a_name_id_may_omit_its_format() {
     let journey = Journey::new(json!({"name_id_format": "persistent"})).await;
     let known = journey.known().await;
     let mut request = request(&journey.service_provider, &journey.host, &known);

@@ -221,7 +221,7 @@ async fn metadata_exists_for_service_providers_only() {
 }
 
 #[both_databases]
-async fn both_certificates_are_published_while_one_replaces_the_other(database: Database) {
+async fn metadata_lists_both_certificates_during_a_renewal(database: Database) {
     let host = TestHost::start_on(database).await;
     let service_provider = TestServiceProvider::register(&host, json!({})).await;
     let first = Metadata::of(&host.base, &service_provider.id)

@@ -47,7 +47,7 @@ impl MetadataServer {
 }
 
 #[both_databases]
-async fn metadata_is_read_again_and_shown_before_it_counts(database: Database) {
+async fn refreshed_metadata_is_previewed_before_it_applies(database: Database) {
     let settings = "[egress]\nallow_private_addresses = true";
     let host = TestHost::start_with(HostOptions {
         database,

@@ -573,7 +573,7 @@ async fn unsupported_versions_and_encrypted_names_return_an_error_status() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn scoping_and_extensions_are_ignored_safely() {
+async fn scoping_and_extensions_are_ignored() {
     let host = TestHost::start().await;
     let service_provider = TestServiceProvider::register(&host, json!({})).await;
     let request = service_provider.request(&host).containing(
