@@ -87,8 +87,7 @@ async fn applications_are_created_read_updated_listed_and_deleted() {
 #[tokio::test]
 async fn invalid_input_is_rejected_with_a_plain_message() {
     let host = TestHost::start().await;
-    let native = host.native_application().await;
-    let user = host.user("ada").await;
+    host.user("ada").await;
     let application = |uri: &str, kind: &str| json!({"name": "B", "application_type": kind, "redirect_uris": [uri]});
     for (method, path, body, status, word) in [
         (
@@ -205,6 +204,15 @@ async fn invalid_input_is_rejected_with_a_plain_message() {
             "{method} {path} {body}: {problem}"
         );
     }
+    let users = host.admin_ok(Method::GET, "/users", Value::Null).await;
+    assert_eq!(users["items"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn public_applications_have_no_secret_and_a_user_has_one_account_each() {
+    let host = TestHost::start().await;
+    let native = host.native_application().await;
+    let user = host.user("ada").await;
     let secret = host
         .admin(
             Method::POST,
@@ -230,8 +238,6 @@ async fn invalid_input_is_rejected_with_a_plain_message() {
         (again.0, &again.1["detail"]),
         (StatusCode::CONFLICT, &json!(detail))
     );
-    let users = host.admin_ok(Method::GET, "/users", Value::Null).await;
-    assert_eq!(users["items"].as_array().map(Vec::len), Some(1));
 }
 
 #[tokio::test]

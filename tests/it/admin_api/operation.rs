@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::Caller;
-use crate::harness::{Browser, Database, HostOptions, Json, TestHost, Text};
+use crate::harness::{Browser, Database, HostOptions, Json, TestHost, TestUser, Text};
 
 #[tokio::test]
 async fn signing_keys_are_rotated_and_revoked() {
@@ -112,8 +112,8 @@ async fn settings_are_listed_with_their_source_and_without_secrets(database: Dat
     );
 }
 
-#[both_databases]
-async fn the_overview_counts_users_sessions_and_requests(database: Database) {
+/// An instance with two users, of whom Ada signed in a minute ago, at the beginning of an hour.
+async fn with_sign_in(database: Database) -> (TestHost, TestUser) {
     let settings = "[lifetimes]\nadmin_token = \"1d\"\n";
     let host = TestHost::start_with(HostOptions {
         database,
@@ -121,7 +121,7 @@ async fn the_overview_counts_users_sessions_and_requests(database: Database) {
         ..HostOptions::default()
     })
     .await;
-    // All of it in one hour, whenever the test runs.
+    // All events are in one hour, whenever the test runs.
     let in_hour = host.host.now().seconds().rem_euclid(3600);
     host.advance(3600 - u64::try_from(in_hour).expect("a part of an hour"));
     let ada = host.ada().await;
@@ -129,6 +129,12 @@ async fn the_overview_counts_users_sessions_and_requests(database: Database) {
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
     host.advance(60);
+    (host, ada)
+}
+
+#[both_databases]
+async fn the_overview_counts_users_sessions_and_requests(database: Database) {
+    let (host, ada) = with_sign_in(database).await;
     let page = ada
         .begin_sign_in(&Browser::new(&host.base), &[("prompt", Some("login"))])
         .await;
@@ -188,8 +194,11 @@ async fn the_overview_counts_users_sessions_and_requests(database: Database) {
         (&before["completed"], &before["approved_ms_p50"]),
         (&json!(0), &Value::Null)
     );
+}
 
-    // A wait counts, and hours that are over are counted once.
+#[both_databases]
+async fn the_overview_counts_waiting_times_and_past_hours_once(database: Database) {
+    let (host, ada) = with_sign_in(database).await;
     host.advance(600);
     let browser = Browser::new(&host.base);
     let page = ada

@@ -577,7 +577,15 @@ async fn requests_that_would_fail_are_rejected_before_approval() {
             }
         );
     }
-    // What was changed meanwhile is not asked about either.
+    assert!(grace.device.pending_requests(0).await.is_empty());
+}
+
+#[tokio::test]
+async fn stale_and_last_owner_requests_are_rejected_before_approval() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let bob = format!("/users/{}", id(&host.user("bob").await));
+    let client = format!("/applications/{}", host.web_application().await.id);
     for path in [&bob, &client] {
         let body = json!({"console_role": "admin"});
         let body = if path == &client {
@@ -597,7 +605,7 @@ async fn requests_that_would_fail_are_rejected_before_approval() {
             answer.body
         );
     }
-    // Nor what would take the last owner away.
+    // The last owner stays.
     let own = format!("/users/{}", id(&grace.user));
     for (method, body) in [
         (Method::PATCH, json!({"console_role": null})),

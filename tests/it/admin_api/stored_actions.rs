@@ -155,7 +155,23 @@ async fn stored_actions_do_not_name_erased_users(database: Database) {
         assert_eq!(gone.status, StatusCode::NOT_FOUND, "{database:?}");
     }
     assert!(heidi.device.pending_requests(0).await.is_empty());
-    // Who is erased takes nothing of others with them.
+}
+
+/// The deletion of a user removes only the user's own personal data, and the audit log detects other removals.
+#[both_databases]
+async fn a_deletion_keeps_the_personal_data_of_others(database: Database) {
+    let host = start(database).await;
+    let (console, grace) = owner(&host).await;
+    let bob = host.user("bob").await;
+    let of_bob = format!("\"target_user\":\"{}\"", id(&bob));
+    requested(
+        &console,
+        Method::DELETE,
+        &format!("/users/{}", id(&bob)),
+        &Value::Null,
+    )
+    .await;
+    denied(&grace.device).await;
     let eve = host.user("eve").await;
     let addresses = async || {
         database_dump(&host, database)
@@ -166,9 +182,9 @@ async fn stored_actions_do_not_name_erased_users(database: Database) {
     let before = addresses().await;
     host.admin_ok(Method::DELETE, &format!("/users/{}", id(&eve)), Value::Null)
         .await;
-    // Those about herself go, and the entry about that comes.
+    // Her own entries lose their addresses, and the entry of the deletion has one.
     assert!(addresses().await > before - 3, "{database:?}");
-    // What was taken away besides is found.
+    // Any other removal is detected.
     let broken = async || {
         verify(&host.host.store, None)
             .await

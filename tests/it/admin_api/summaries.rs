@@ -266,7 +266,24 @@ async fn the_summary_shows_external_authenticators() {
     );
 }
 
-/// What is as good as being somebody, or an application, needs the phone.
+/// Requests each action. Its summary contains these words, in which DATE is the date of the user's creation.
+async fn assert_summaries(
+    host: &TestHost,
+    console: &Caller,
+    user: &Value,
+    actions: &[(Method, String, Value, &str)],
+) {
+    for (method, path, body, words) in actions {
+        // The prompts of a device have a rate limit.
+        host.advance(10);
+        let action = requested(console, method.clone(), path, body).await;
+        let summary = action["summary"].text();
+        let words = words.replace("DATE", created_date(user));
+        assert!(summary.contains(&words), "{summary}");
+    }
+}
+
+/// Changes that let another person act as the user need approval.
 #[tokio::test]
 async fn account_takeover_by_update_requires_approval() {
     let host = TestHost::start().await;
@@ -279,19 +296,8 @@ async fn account_takeover_by_update_requires_approval() {
         format!("/applications/{}", application.id),
     );
     let device = format!("/devices/{}", grace.device.device());
-    let key = include_str!("../../fuzz/corpus/client_keys/pem-ec");
-    let key = key
-        .get(key.find("-----BEGIN").expect("a key")..)
-        .expect("a key");
     let eve = host.user("eve").await;
     let account = format!("/accounts/{}", id(&host.account(&bob, &application).await));
-    let own = rsa_key();
-    let certificate = certificate(&own);
-    let (pem, der) = (
-        certificate.to_pem().expect("PEM"),
-        certificate.to_der().expect("DER"),
-    );
-    let pem = utf8(pem);
     let actions = [
         (
             Method::POST,
@@ -359,6 +365,25 @@ async fn account_takeover_by_update_requires_approval() {
             Value::Null,
             "who has a role in the console",
         ),
+    ];
+    assert_summaries(&host, &console, &bob, &actions).await;
+}
+
+/// Changes that let another party act as the application need approval.
+#[tokio::test]
+async fn application_takeover_by_update_requires_approval() {
+    let host = TestHost::start().await;
+    let (console, _) = owner(&host).await;
+    let bob = host.user("bob").await;
+    let application = host.web_application().await;
+    let of = format!("/applications/{}", application.id);
+    let key = include_str!("../../fuzz/corpus/client_keys/pem-ec");
+    let key = key
+        .get(key.find("-----BEGIN").expect("a key")..)
+        .expect("a key");
+    let certificate = certificate(&rsa_key());
+    let (pem, der) = (certificate.pem(), certificate.der());
+    let actions = [
         (
             Method::PATCH,
             of.clone(),
@@ -457,14 +482,21 @@ async fn account_takeover_by_update_requires_approval() {
             "Make the application “Robot”. It administers this server: admin:read. It proves itself by the keys at https://robot.example/keys",
         ),
     ];
-    for (method, path, body, words) in actions {
-        // A phone is not asked about everything at once.
-        host.advance(10);
-        let action = requested(&console, method, &path, &body).await;
-        let returned = action["summary"].text();
-        let words = words.replace("DATE", created_date(&bob));
-        assert!(returned.contains(&words), "{returned}");
-    }
+    assert_summaries(&host, &console, &bob, &actions).await;
+}
+
+#[tokio::test]
+async fn harmless_updates_need_no_approval_except_for_service_applications() {
+    let host = TestHost::start().await;
+    let (console, _) = owner(&host).await;
+    let bob = host.user("bob").await;
+    let application = host.web_application().await;
+    let (user, of) = (
+        format!("/users/{}", id(&bob)),
+        format!("/applications/{}", application.id),
+    );
+    let eve = host.user("eve").await;
+    let account = format!("/accounts/{}", id(&host.account(&bob, &application).await));
     console
         .call_once(Method::PATCH, &of, &json!({"slim_id_token": true}), None)
         .await
@@ -483,7 +515,7 @@ async fn account_takeover_by_update_requires_approval() {
         .call_once(Method::POST, &format!("{of}/accounts"), &own, None)
         .await
         .success();
-    // Of a service account anything is.
+    // Each change of a service application needs approval.
     host.admin_ok(Method::PATCH, &of, json!({"admin_scopes": ["admin:users"]}))
         .await;
     requested(
@@ -493,7 +525,7 @@ async fn account_takeover_by_update_requires_approval() {
         &json!({"slim_id_token": false}),
     )
     .await;
-    // Support closes nobody for good, by whatever means.
+    // Support cannot terminate users.
     let support = console_caller(&host, "sam", "support").await;
     let answer = support
         .call(Method::PATCH, &user, json!({"state": "terminated"}))

@@ -130,7 +130,7 @@ async fn an_import_with_rejected_rows_exits_with_an_error() {
 }
 
 #[tokio::test]
-async fn commands_manage_a_user_and_an_application() {
+async fn commands_create_a_user_an_application_and_an_account() {
     let host = TestHost::start().await;
     let user = [
         "users",
@@ -217,7 +217,20 @@ async fn commands_manage_a_user_and_an_application() {
     );
     let link = done(&host, &["users", "devices", "enrol", "ada", "-q"]).await;
     assert!(link.contains("/authenticator#enrol=en_"), "{link}");
+}
 
+#[tokio::test]
+async fn commands_update_and_delete_a_user_and_an_application() {
+    let host = TestHost::start().await;
+    let user = host.user("ada").await;
+    host.authenticator(&user).await;
+    let application = json!({"name": "Expenses", "application_type": "web", "redirect_uris": ["https://a.example/cb"]});
+    let application = host
+        .admin_ok(Method::POST, "/applications", application)
+        .await;
+    let path = format!("/applications/{}/accounts", id(&application));
+    let account = json!({"user_id": id(&user), "roles": ["approver"]});
+    let account = host.admin_ok(Method::POST, &path, account).await;
     let changed = [
         "accounts",
         "update",
@@ -558,7 +571,11 @@ async fn exit_codes_and_messages_name_the_failure() {
             "{arguments:?}: {found} {said}"
         );
     }
+}
 
+#[tokio::test]
+async fn invalid_connection_settings_are_named() {
+    let host = TestHost::start().await;
     let with = async |name: &str, value: &str| {
         let mut command = command(&host, &["users", "list"]);
         command.env(name, value);

@@ -198,21 +198,20 @@ async fn the_first_start_bootstraps_and_the_second_keeps_the_data() {
     stop(process).await;
 }
 
+/// Checks the settings with a text replaced.
+async fn check_changed(folder: &Path, (old, new): (&str, &str)) -> Output {
+    let settings = read_file(folder.join("assent.toml"));
+    assert!(settings.contains(old), "{old}");
+    write_file(folder.join("changed.toml"), settings.replace(old, new));
+    assent(folder, &["config", "check", "--config", "changed.toml"]).await
+}
+
 #[tokio::test]
 async fn config_check_names_each_error_and_its_location() {
     let folder = temp_folder();
     let folder = folder.path();
     settings(folder);
-    let check = async |change: (&str, &str)| {
-        let good = read_file(folder.join("assent.toml"));
-        assert!(good.contains(change.0), "{}", change.0);
-        write_file(
-            folder.join("changed.toml"),
-            good.replace(change.0, change.1),
-        );
-        assent(folder, &["config", "check", "--config", "changed.toml"]).await
-    };
-    let good = check(("", "")).await;
+    let good = check_changed(folder, ("", "")).await;
     assert_eq!(out(&good), "changed.toml: good\n", "{}", err(&good));
     assert!(
         err(&good).contains("warning: no claim mapper writes attributes"),
@@ -224,7 +223,7 @@ async fn config_check_names_each_error_and_its_location() {
          [[plugins.claim_mappers.config.rules]]\nattribute = \"roles\"\nfrom = \"roles\"",
         component("claim-map").display()
     );
-    let writes = check(("writes = [\"account\"]", &mapper)).await;
+    let writes = check_changed(folder, ("writes = [\"account\"]", &mapper)).await;
     assert_eq!(
         (out(&writes).as_str(), err(&writes).as_str()),
         ("changed.toml: good\n", "")
@@ -277,7 +276,7 @@ async fn config_check_names_each_error_and_its_location() {
             "base_url: expected https",
         ),
     ] {
-        let bad = check(change).await;
+        let bad = check_changed(folder, change).await;
         assert_eq!(bad.status.code(), Some(1), "{change:?}");
         assert!(
             err(&bad).starts_with("assent: ") && err(&bad).contains(message),
@@ -285,6 +284,13 @@ async fn config_check_names_each_error_and_its_location() {
             err(&bad)
         );
     }
+}
+
+#[tokio::test]
+async fn config_check_validates_the_folder_of_compiled_plugins() {
+    let folder = temp_folder();
+    let folder = folder.path();
+    settings(folder);
     write_file(folder.join("file"), "");
     for (name, mode) in [("open", 0o777), ("own", 0o700)] {
         std::fs::create_dir(folder.join(name)).expect("made");
@@ -310,7 +316,7 @@ async fn config_check_names_each_error_and_its_location() {
     ] {
         let table =
             format!("[plugins]\ncompiled_folder = \"{compiled}\"\n[[plugins.claim_mappers]]");
-        let checked = check(("[[plugins.claim_mappers]]", &table)).await;
+        let checked = check_changed(folder, ("[[plugins.claim_mappers]]", &table)).await;
         assert_eq!(
             checked.status.success(),
             message.is_empty(),
@@ -323,6 +329,13 @@ async fn config_check_names_each_error_and_its_location() {
             err(&checked)
         );
     }
+}
+
+#[tokio::test]
+async fn config_check_names_environment_variables() {
+    let folder = temp_folder();
+    let folder = folder.path();
+    settings(folder);
     let mut command = Command::new(binary("assent"));
     command
         .args(["config", "check", "--config", "assent.toml"])

@@ -180,7 +180,20 @@ async fn erasure_of_a_terminated_user_keeps_identifiers_and_audit_log(database: 
         ada.device.waiting(0).await.is_err(),
         "the phone is nobody's"
     );
-    // Another may have the name now, and is somebody else.
+}
+
+#[both_databases]
+async fn an_erased_user_cannot_be_restored_and_frees_the_name(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host
+        .user_with_account("augusta", host.web_application().await)
+        .await;
+    let path = format!("/users/{}", id(&ada.user));
+    host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
+        .await;
+    let erased = host
+        .admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
+        .await;
     let another = host.user("augusta").await;
     assert_ne!(
         (&another["did"], &another["sub"]),
@@ -195,7 +208,6 @@ async fn erasure_of_a_terminated_user_keeps_identifiers_and_audit_log(database: 
         StatusCode::CONFLICT,
         "what was erased does not come back"
     );
-    // What is done is done.
     host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
         .await;
     assert_eq!(

@@ -10,7 +10,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::schema::validate;
-use crate::harness::{EncodedCertificate, Json, TestHost, Text, certificate, id};
+use crate::harness::{EncodedCertificate, Json, TestHost, Text, after, certificate, id};
 
 pub const MELLON: &str = include_str!("metadata_samples/mellon.xml");
 const SIMPLESAMLPHP: &str = include_str!("metadata_samples/simplesamlphp.xml");
@@ -78,13 +78,11 @@ async fn shown(host: &TestHost, application: &Value, metadata: &str) -> Value {
         .await
 }
 
-#[tokio::test]
-async fn metadata_of_common_service_providers_is_imported() {
-    let host = TestHost::start().await;
-    let certificates = Certificates::new();
+/// Metadata, the members of the request, expected members of the application, and notes.
+fn samples(certificates: &Certificates) -> [(&'static str, Value, Value, Vec<&'static str>); 5] {
     let (first, second) = (pem(&certificates.first), pem(&certificates.second));
     let acs = |url: &str, index: u16, default: bool| json!({"url": url, "index": index, "default": default});
-    let cases = [
+    [
         (
             MELLON,
             json!({"name": "Wiki"}),
@@ -182,8 +180,14 @@ async fn metadata_of_common_service_providers_is_imported() {
             }),
             vec!["encryption was left out", "HTTP-Artifact, HTTP-Redirect"],
         ),
-    ];
-    for (sample, message, expected, notes) in cases {
+    ]
+}
+
+#[tokio::test]
+async fn metadata_of_common_service_providers_is_imported() {
+    let host = TestHost::start().await;
+    let certificates = Certificates::new();
+    for (sample, message, expected, notes) in samples(&certificates) {
         let metadata = certificates.in_text(sample);
         // The type of a role of WS-Federation is known to no schema of SAML.
         if sample != ADFS {
@@ -228,6 +232,26 @@ async fn metadata_of_common_service_providers_is_imported() {
     }
 }
 
+/// Metadata of Mellon and of Okta as one document, with these attributes of the root.
+fn two_entities(certificates: &Certificates, attributes: &str) -> String {
+    let entity = |sample: &str| after(&certificates.in_text(sample), "?>").to_owned();
+    let entities = entity(MELLON) + &entity(OKTA);
+    format!(
+        r#"<md:EntitiesDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata"{attributes}>{entities}</md:EntitiesDescriptor>"#
+    )
+}
+
+/// The reason for which an import is rejected.
+async fn import_error(host: &TestHost, metadata: &str, members: Value) -> String {
+    let (status, problem) = import(host, metadata, members).await;
+    assert_eq!(
+        status,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "{metadata}: {problem}"
+    );
+    problem["detail"].text().to_owned()
+}
+
 #[tokio::test]
 async fn unusable_metadata_names_the_reason() {
     let host = TestHost::start().await;
@@ -236,26 +260,6 @@ async fn unusable_metadata_names_the_reason() {
     let weak = Certificates {
         first: certificate(&key(1024)),
         second: certificates.second.clone(),
-    };
-    let two = |inside: &str| {
-        let strip = |text: &str| {
-            text.split_once("?>")
-                .map(|(_, rest)| rest.to_owned())
-                .expect("a declaration")
-        };
-        let entities = format!("{}{}", strip(&mellon), strip(&certificates.in_text(OKTA)));
-        format!(
-            r#"<md:EntitiesDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata"{inside}>{entities}</md:EntitiesDescriptor>"#
-        )
-    };
-    let refused = async |metadata: &str, members: Value| {
-        let (status, problem) = import(&host, metadata, members.clone()).await;
-        assert_eq!(
-            status,
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "{metadata}: {problem}"
-        );
-        problem["detail"].text().to_owned()
     };
     let named = json!({"name": "x"});
     let cases = [
@@ -327,38 +331,56 @@ async fn unusable_metadata_names_the_reason() {
             "certificates: expected an X.509 certificate",
         ),
         (
-            &two(""),
+            &two_entities(&certificates, ""),
             "several service providers (https://mellon.example/mellon/metadata, https://www.hub.example",
         ),
     ];
     for (metadata, why) in cases {
-        let detail = refused(metadata, named.clone()).await;
+        let detail = import_error(&host, metadata, named.clone()).await;
         assert!(detail.contains(why), "{why}: {detail}: {metadata}");
     }
+}
+
+#[tokio::test]
+async fn an_import_names_the_missing_or_ambiguous_members() {
+    let host = TestHost::start().await;
+    let certificates = Certificates::new();
+    let mellon = certificates.in_text(MELLON);
     assert!(
-        refused(&mellon, json!({})).await.starts_with("name: "),
-        "nobody would know it in a list"
+        import_error(&host, &mellon, json!({}))
+            .await
+            .starts_with("name: "),
+        "an application needs a name"
     );
     let other = json!({"name": "x", "entity_id": "urn:other"});
     assert!(
-        refused(&mellon, other)
+        import_error(&host, &mellon, other)
             .await
             .contains("does not describe urn:other, but https://mellon.example")
     );
     let both = json!({"name": "x", "metadata_url": "https://mellon.example/"});
-    assert!(refused(&mellon, both).await.contains("not both"));
+    assert!(
+        import_error(&host, &mellon, both)
+            .await
+            .contains("not both")
+    );
     let listed = host
         .admin_ok(Method::GET, "/applications", Value::Null)
         .await;
-    assert_eq!(listed["items"], json!([]), "none of them is there");
+    assert_eq!(listed["items"], json!([]), "no application is created");
 
     let chosen = json!({"name": "x", "entity_id": "https://mellon.example/mellon/metadata"});
-    let created = import_ok(&host, &two(""), chosen.clone()).await;
+    let created = import_ok(&host, &two_entities(&certificates, ""), chosen.clone()).await;
     assert_eq!(created["entity_id"], chosen["entity_id"]);
-    let over = refused(&two(" validUntil=\"2020-01-01T00:00:00Z\""), chosen).await;
+    let over = import_error(
+        &host,
+        &two_entities(&certificates, " validUntil=\"2020-01-01T00:00:00Z\""),
+        chosen,
+    )
+    .await;
     assert!(
         over.contains("good until"),
-        "the word of those around counts: {over}"
+        "validUntil of the parent applies: {over}"
     );
 }
 
