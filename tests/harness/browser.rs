@@ -1,4 +1,4 @@
-//! A browser with no JavaScript: cookies, pages, forms. It follows redirects only when told, so that tests see each.
+//! A browser with no JavaScript: cookies, pages, forms. It follows no redirect by itself, so that tests see each.
 
 use reqwest::header::{
     ACCEPT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, LOCATION, X_FRAME_OPTIONS,
@@ -9,14 +9,14 @@ use url::{Origin, Url};
 
 use super::client::http_client_builder;
 
-/// A browser of one person.
+/// A browser of one user.
 #[derive(Clone)]
 pub struct Browser {
     client: Client,
     base: Url,
 }
 
-/// An answer as the browser has it.
+/// A response in a browser.
 pub struct Page {
     pub url: String,
     pub status: StatusCode,
@@ -41,7 +41,7 @@ impl Browser {
         }
     }
 
-    /// A browser whose owner reads these languages, as its `Accept-Language` header says.
+    /// A browser with this `Accept-Language` header.
     pub fn reading(base: &str, languages: &str) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(
@@ -57,7 +57,7 @@ impl Browser {
         }
     }
 
-    /// The same browser at another host's address.
+    /// The same browser at the address of another instance.
     pub fn at(&self, base: &str) -> Self {
         Self {
             client: self.client.clone(),
@@ -65,7 +65,7 @@ impl Browser {
         }
     }
 
-    /// Opens an address, which may be relative to the host.
+    /// Opens an address, which may be relative to the instance.
     pub async fn get(&self, address: &str) -> Page {
         let url = self.base.join(address).expect("an address");
         let response = self
@@ -77,7 +77,7 @@ impl Browser {
         self.page(url, response).await
     }
 
-    /// Asks for the head of an answer alone.
+    /// Sends a HEAD request.
     pub async fn head(&self, address: &str) -> Page {
         let url = self.base.join(address).expect("an address");
         let response = self
@@ -89,7 +89,7 @@ impl Browser {
         self.page(url, response).await
     }
 
-    /// Opens the page of a login whose person is known, and allows what the application asks for.
+    /// Opens the page of an approved sign-in, and consents.
     pub async fn finish(&self, address: &str) -> Page {
         let page = self.get(address).await;
         let page = if page.asks_to_confirm() {
@@ -117,13 +117,13 @@ impl Browser {
         self.page(url, response).await
     }
 
-    /// A request with the browser's cookies, as a script of its page makes it.
+    /// A request with the browser's cookies, as a script of its page sends it.
     pub fn request(&self, method: reqwest::Method, address: &str) -> reqwest::RequestBuilder {
         self.client
             .request(method, self.base.join(address).expect("an address"))
     }
 
-    /// Opens an address whose answer does not end.
+    /// Opens an address with an endless response.
     pub async fn stream(&self, address: &str) -> reqwest::Response {
         self.client
             .get(self.base.join(address).expect("an address"))
@@ -247,7 +247,7 @@ impl Page {
         self.between("name=\"csrf\" value=\"", "\"")
     }
 
-    /// Whether the page asks for the person's consent.
+    /// Whether the page asks for consent.
     pub fn asks_for_consent(&self) -> bool {
         self.body.contains("data-page=\"consent\"")
     }
@@ -266,7 +266,7 @@ impl Page {
         .await
     }
 
-    /// The token that shows for whom the page was made.
+    /// The token that binds the page to its user.
     pub fn user_token(&self) -> String {
         self.between("name=\"person\" value=\"", "\"")
     }
@@ -291,7 +291,7 @@ impl Page {
         self.between("id=\"number\">", "<")
     }
 
-    /// How an ended login ended.
+    /// The outcome of an ended sign-in.
     pub fn outcome(&self) -> String {
         self.between("data-outcome=\"", "\"")
     }
@@ -323,6 +323,28 @@ impl Page {
             .chain([("csrf", csrf.as_str())])
             .collect();
         self.browser.post(action, &form).await
+    }
+
+    /// Submits the user's name on a login page; the waiting page.
+    pub async fn submit_name(&self, name: &str) -> Page {
+        let sent = self.submit(&self.path(), &[("name", name)]).await;
+        sent.followed().await
+    }
+
+    /// Begins the ended sign-in again; the login page.
+    pub async fn retry(&self) -> Page {
+        let action = format!("{}/again", self.path());
+        self.submit(&action, &[]).await.followed().await
+    }
+
+    /// Returns to the application from an ended sign-in.
+    pub async fn leave(&self) -> Page {
+        self.submit(&format!("{}/leave", self.path()), &[]).await
+    }
+
+    /// Cancels the sign-in.
+    pub async fn cancel(&self) -> Page {
+        self.submit(&format!("{}/cancel", self.path()), &[]).await
     }
 
     /// The form that the page posts to the application: where it goes, and its body.

@@ -71,7 +71,7 @@ pub async fn in_time<F: Future>(what: F) -> F::Output {
     tokio::time::timeout(PATIENCE, what).await.expect("in time")
 }
 
-/// A host that serves, with everything that a test needs of it.
+/// A running instance, with everything that a test needs of it.
 pub struct TestHost {
     running: Option<Running>,
     pub host: Arc<Host>,
@@ -81,7 +81,7 @@ pub struct TestHost {
     admin: Admin,
 }
 
-/// How a test's host differs from the usual one.
+/// The options of a test's instance.
 #[derive(Clone, Copy)]
 pub struct HostOptions<'a> {
     pub database: Database,
@@ -237,7 +237,7 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// A call of the admin API with a good token.
+    /// A call of the admin API with a valid token.
     pub async fn admin(&self, method: Method, path: &str, body: Value) -> (StatusCode, Value) {
         let url = format!("{}/admin/api/v1{path}", self.base);
         let mut request = http_client().request(method, url).bearer_auth(&self.token);
@@ -268,10 +268,14 @@ impl Admin {
 
     /// An enrolled authenticator of a user.
     pub async fn authenticator(&self, user: &Value) -> Device {
+        Device::enrol(&self.enrolment_link(user).await, "Test phone").await
+    }
+
+    /// A new enrolment link of a user.
+    pub async fn enrolment_link(&self, user: &Value) -> String {
         let path = format!("/users/{}/enrolments", id(user));
         let enrolment = self.admin_ok(Method::POST, &path, Value::Null).await;
-        let link = enrolment["link"].as_str().expect("a link");
-        Device::enrol(link, "Test phone").await
+        enrolment["link"].text().to_owned()
     }
 
     /// A web application with its secret.
@@ -317,13 +321,13 @@ impl Admin {
         .await
     }
 
-    /// Ada, with a phone, and a web application in which she has an account.
+    /// The user Ada with a device, and a web application in which she has an account.
     pub async fn ada(&self) -> TestUser {
         let application = self.web_application().await;
         self.user_with_account("ada", application).await
     }
 
-    /// A person with a phone, and with an account in this application.
+    /// A user with a device, and with an account in this application.
     pub async fn user_with_account(&self, name: &str, application: Application) -> TestUser {
         let user = self.user(name).await;
         let device = self.authenticator(&user).await;
@@ -337,7 +341,7 @@ impl Admin {
     }
 }
 
-/// A person who can sign in to an application.
+/// A user with a device and an account in an application.
 pub struct TestUser {
     pub user: Value,
     pub device: Device,
@@ -345,7 +349,7 @@ pub struct TestUser {
     pub account: Value,
 }
 
-/// An application as its own developer knows it.
+/// An application with its credentials.
 #[derive(Clone, Debug)]
 pub struct Application {
     pub id: String,
@@ -380,6 +384,11 @@ impl Application {
         format!("/oidc/auth?{query}")
     }
 
+    /// The login page of an authorization request with `changes`.
+    pub async fn login_page(&self, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
+        browser.get(&self.request(changes)).await.followed().await
+    }
+
     /// A token request for a code, with `changes` made.
     pub async fn exchange(
         &self,
@@ -409,14 +418,14 @@ impl Application {
 }
 
 impl TestUser {
-    /// Signs in in this browser, the phone approving; the code.
+    /// Signs in in this browser and approves on the device; the authorization code.
     pub async fn sign_in(&self, browser: &Browser) -> String {
         let page = self.begin_sign_in(browser, &[]).await;
         self.approve(&page).await;
         browser.finish(&page.url).await.parameter("code")
     }
 
-    /// The same with these changes to the request; she agrees to what she is asked.
+    /// The same with these changes to the request. The user consents.
     pub async fn sign_in_with(
         &self,
         browser: &Browser,
@@ -427,22 +436,13 @@ impl TestUser {
         browser.finish(&page.url).await.parameter("code")
     }
 
-    /// Asks for a sign-in and says who she is; the waiting page.
+    /// Begins a sign-in and submits the user's name; the waiting page.
     pub async fn begin_sign_in(&self, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
-        let login = browser
-            .get(&self.application.request(changes))
-            .await
-            .followed()
-            .await;
-        let name = self.user["name"].as_str().expect("a name");
-        login
-            .submit(&login.path(), &[("name", name)])
-            .await
-            .followed()
-            .await
+        let login = self.application.login_page(browser, changes).await;
+        login.submit_name(self.user["name"].text()).await
     }
 
-    /// Types the number of the waiting page on the phone, at the newest request first.
+    /// Types the number of the waiting page on the device, at the newest request first.
     pub async fn approve(&self, waiting: &Page) {
         let requests = self.device.waiting(5).await.expect("requests");
         for request in requests.iter().rev() {
@@ -457,7 +457,7 @@ impl TestUser {
 
 /// The id in an answer of the admin API.
 pub fn id(value: &Value) -> &str {
-    value["id"].as_str().expect("an id")
+    value["id"].text()
 }
 
 /// The file of a built component.

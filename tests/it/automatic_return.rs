@@ -77,11 +77,7 @@ async fn a_user_can_stay_or_retry() {
         stays.body
     );
     // After the user tries again, the old page in another tab ends nothing.
-    let login = stays
-        .submit(&format!("{}/again", stays.path()), &[])
-        .await
-        .followed()
-        .await;
+    let login = stays.retry().await;
     assert!(
         browser
             .get(&address)
@@ -92,11 +88,7 @@ async fn a_user_can_stay_or_retry() {
             .contains("name=\"name\"")
     );
     host.advance(60);
-    let waiting = login
-        .submit(&login.path(), &[("name", "ada")])
-        .await
-        .followed()
-        .await;
+    let waiting = login.submit_name("ada").await;
     assert_eq!(
         browser.get(&address).await.followed().await.number(),
         waiting.number()
@@ -158,17 +150,9 @@ async fn a_return_token_is_bound_to_its_attempt() {
     let browser = Browser::new(&host.base);
     let first = denied(&ada, &browser, &[]).await;
     let old = returns(&first);
-    let login = first
-        .submit(&format!("{}/again", first.path()), &[])
-        .await
-        .followed()
-        .await;
+    let login = first.retry().await;
     host.advance(1);
-    let waiting = login
-        .submit(&login.path(), &[("name", "ada")])
-        .await
-        .followed()
-        .await;
+    let waiting = login.submit_name("ada").await;
     let requests = ada.device.pending_requests(5).await;
     assert_eq!(ada.device.deny(&requests[0]).await, "denied");
     let second = waiting.again().await;
@@ -209,11 +193,7 @@ async fn each_failure_returns_and_a_pending_sign_in_does_not() {
     );
 
     let waiting = ada.begin_sign_in(&browser, &[]).await;
-    let cancelled = waiting
-        .submit(&format!("{}/cancel", waiting.path()), &[])
-        .await
-        .followed()
-        .await;
+    let cancelled = waiting.cancel().await.followed().await;
     assert_eq!(
         (cancelled.outcome().as_str(), cancelled.returns()),
         ("cancelled", None),
@@ -262,11 +242,7 @@ async fn form_post_returns_automatically_and_local_pages_stay() {
 
     host.advance(60);
     let login = browser.get("/sign-in").await.followed().await;
-    let waiting = login
-        .submit(&login.path(), &[("name", "ada")])
-        .await
-        .followed()
-        .await;
+    let waiting = login.submit_name("ada").await;
     host.advance(120);
     let ended = browser.get(&waiting.url).await;
     assert_eq!(

@@ -24,14 +24,8 @@ async fn invited_user(host: &TestHost, name: &str, role: Option<&str>) -> (Value
         )
         .await;
     }
-    let enrolment = host
-        .admin_ok(
-            Method::POST,
-            &format!("/users/{}/enrolments", id(&user)),
-            Value::Null,
-        )
-        .await;
-    (user, enrolment["link"].text().to_owned())
+    let enrolment = host.enrolment_link(&user).await;
+    (user, &enrolment.to_owned())
 }
 
 #[tokio::test]

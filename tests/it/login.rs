@@ -49,7 +49,7 @@ async fn a_denial_is_shown_to_the_user_and_returned_to_the_application() {
     assert_eq!(ada.device.deny(&requests[0]).await, "denied");
     let ended = browser.get(&page.url).await;
     assert_eq!(ended.outcome(), "denied");
-    let back = ended.submit(&format!("{}/leave", ended.path()), &[]).await;
+    let back = ended.leave().await;
     assert_eq!(back.parameter("error"), "access_denied");
     assert_eq!(back.parameter("state"), "st&te");
     assert!(
@@ -77,16 +77,8 @@ async fn a_sign_in_expires_after_two_minutes_and_can_be_retried() {
     assert!(late.to_string().starts_with("expired"), "{late}");
     let ended = browser.get(&page.url).await;
     assert_eq!(ended.outcome(), "expired");
-    let login = ended
-        .submit(&format!("{}/again", ended.path()), &[])
-        .await
-        .followed()
-        .await;
-    let page = login
-        .submit(&login.path(), &[("name", "ada")])
-        .await
-        .followed()
-        .await;
+    let login = ended.retry().await;
+    let page = login.submit_name("ada").await;
     ada.approve(&page).await;
     assert!(
         browser
@@ -104,11 +96,7 @@ async fn a_cancelled_sign_in_cannot_be_approved() {
     let browser = Browser::new(&host.base);
     let page = ada.begin_sign_in(&browser, &[]).await;
     let requests = ada.device.pending_requests(5).await;
-    let ended = page
-        .submit(&format!("{}/cancel", page.path()), &[])
-        .await
-        .followed()
-        .await;
+    let ended = page.cancel().await.followed().await;
     assert_eq!(ended.outcome(), "cancelled");
     let late = ada
         .device
@@ -352,11 +340,7 @@ async fn a_proof_is_bound_to_its_approval_and_cannot_be_replayed() {
         page.number(),
         "the other browser waits on"
     );
-    let cancelled = page
-        .submit(&format!("{}/cancel", page.path()), &[])
-        .await
-        .followed()
-        .await;
+    let cancelled = page.cancel().await.followed().await;
     assert_eq!(cancelled.outcome(), "cancelled");
 }
 
@@ -367,16 +351,8 @@ async fn requests_by_name_and_email_are_shown_and_complete_their_own_browser() {
     let (first, second) = (Browser::new(&host.base), Browser::new(&host.base));
     let by_name = ada.begin_sign_in(&first, &[]).await;
     host.advance(1);
-    let login = second
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
-    let by_address = login
-        .submit(&login.path(), &[("name", "ada@example.org")])
-        .await
-        .followed()
-        .await;
+    let login = ada.application.login_page(&second, &[]).await;
+    let by_address = login.submit_name("ada@example.org").await;
     let pending = ada.device.pending_requests(5).await;
     let accounts: Vec<&str> = pending
         .iter()
@@ -568,11 +544,7 @@ async fn the_console_requires_an_administrator_signed_in_with_a_device() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let login = browser.get("/admin").await.followed().await;
-    let page = login
-        .submit(&login.path(), &[("name", "ada")])
-        .await
-        .followed()
-        .await;
+    let page = login.submit_name("ada").await;
     ada.approve(&page).await;
     let console = browser.get(&page.url).await.followed().await;
     assert_eq!(console.status, StatusCode::FORBIDDEN);
@@ -589,11 +561,7 @@ async fn the_console_requires_an_administrator_signed_in_with_a_device() {
     .await;
     // Who has a role signs in anew: somebody else may have begun the session from before.
     let login = browser.get("/admin").await.followed().await;
-    let page = login
-        .submit(&login.path(), &[("name", "ada")])
-        .await
-        .followed()
-        .await;
+    let page = login.submit_name("ada").await;
     ada.approve(&page).await;
     browser.get(&page.url).await.followed().await;
     assert!(browser.get("/").await.body.contains(to_console));

@@ -121,14 +121,8 @@ fn subscription(service: &PushService, status: u16) -> Subscription {
 
 async fn ada_with(host: &TestHost, push: PushSubscription) -> TestUser {
     let user = host.user("ada").await;
-    let enrolment = host
-        .admin_ok(
-            Method::POST,
-            &format!("/users/{}/enrolments", id(&user)),
-            Value::Null,
-        )
-        .await;
-    let link = enrolment["link"].text();
+    let enrolment = host.enrolment_link(&user).await;
+    let link = &enrolment;
     let device = Device::enrol_with_push(link, "Phone", Some(push)).await;
     let application = host.web_application().await;
     let account = host.account(&user, &application).await;

@@ -29,11 +29,7 @@ async fn scanning_the_code_prompts_the_device_and_the_number_signs_in() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let login = browser
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let login = ada.application.login_page(&browser, &[]).await;
     let mut news = browser
         .stream(&format!("{}/events", login.path()))
         .await
@@ -71,11 +67,7 @@ async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
     let ada = host.ada().await;
     let bob = host.user_with_account("bob", ada.application.clone()).await;
     let browser = Browser::new(&host.base);
-    let login = browser
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let login = ada.application.login_page(&browser, &[]).await;
     let link = code(&login);
     let refused = async |link: &str| {
         let error = ada
@@ -89,10 +81,8 @@ async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
     let (start, token) = link.split_once("#login=").expect("a token");
     // Another login's id with this one's proof, a proof that is cut, one of zeros, and what is no code at all.
     let other = code(
-        &Browser::new(&host.base)
-            .get(&ada.application.request(&[]))
-            .await
-            .followed()
+        &ada.application
+            .login_page(&Browser::new(&host.base), &[])
             .await,
     );
     let other = after(&other, "#login=");
@@ -133,10 +123,8 @@ async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
 
     // A login whose time is over.
     let late = code(
-        &Browser::new(&host.base)
-            .get(&ada.application.request(&[]))
-            .await
-            .followed()
+        &ada.application
+            .login_page(&Browser::new(&host.base), &[])
             .await,
     );
     host.advance(3600);
@@ -149,11 +137,7 @@ async fn a_relayed_qr_code_names_its_own_browser() {
     let ada = host.ada().await;
     // A page that relays: it fetches our page with a browser of its own, and shows the code to Ada.
     let relay = Browser::new(&host.base);
-    let login = relay
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let login = ada.application.login_page(&relay, &[]).await;
     ada.device.scan_code(&code(&login)).await;
     let request = &ada.device.pending_requests(0).await[0];
     assert_eq!(
@@ -178,11 +162,7 @@ async fn a_rejected_scan_is_shown_on_the_device_but_not_in_the_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let login = browser
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let login = ada.application.login_page(&browser, &[]).await;
     host.admin_ok(
         Method::PATCH,
         &format!("/users/{}", id(&ada.user)),
@@ -206,11 +186,7 @@ async fn a_rejected_scan_is_shown_on_the_device_but_not_in_the_browser() {
 /// A login of Ada's application, in a browser of its own.
 async fn started(host: &TestHost, ada: &TestUser) -> (Browser, Page) {
     let browser = Browser::new(&host.base);
-    let login = browser
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let login = ada.application.login_page(&browser, &[]).await;
     (browser, login)
 }
 
@@ -274,11 +250,7 @@ async fn a_qr_sign_in_is_replaced_only_by_the_same_browser() {
     typed.submit(&typed.path(), &[("name", "ada")]).await;
     let pending = ada.device.pending_requests(0).await;
     assert_eq!((pending.len(), pending[0].id), (3, one.id));
-    let tab = first
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let tab = ada.application.login_page(&first, &[]).await;
     ada.device.scan_code(&code(&tab)).await;
     assert_eq!(first.get(&login.url).await.outcome(), "replaced");
     let pending = ada.device.pending_requests(0).await;
@@ -292,11 +264,7 @@ async fn scanning_a_waiting_page_replaces_its_typed_request() {
     let ada = host.ada().await;
     for name in ["ada", "nobody"] {
         let (browser, login) = started(&host, &ada).await;
-        let waiting = login
-            .submit(&login.path(), &[("name", name)])
-            .await
-            .followed()
-            .await;
+        let waiting = login.submit_name(name).await;
         let typed = ada.device.pending_requests(0).await;
         let mut news = browser
             .stream(&format!("{}/events", waiting.path()))
@@ -335,14 +303,8 @@ async fn scanning_a_waiting_page_replaces_its_typed_request() {
     }
     // The page of an approved, denied or cancelled request does not wait.
     let (_, login) = started(&host, &ada).await;
-    let waiting = login
-        .submit(&login.path(), &[("name", "ada")])
-        .await
-        .followed()
-        .await;
-    waiting
-        .submit(&format!("{}/cancel", waiting.path()), &[])
-        .await;
+    let waiting = login.submit_name("ada").await;
+    waiting.cancel().await;
     let refused = ada
         .device
         .scan(&code(&waiting))
@@ -422,13 +384,7 @@ async fn a_browser_remembers_a_name_only_if_the_user_agrees() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let again = async || {
-        browser
-            .get(&ada.application.request(&[]))
-            .await
-            .followed()
-            .await
-    };
+    let again = async || ada.application.login_page(&browser, &[]).await;
     let value = |page: &Page| {
         let field = page.body.split("id=\"name\"").nth(1).expect("the field");
         field
@@ -464,10 +420,9 @@ async fn a_browser_remembers_a_name_only_if_the_user_agrees() {
     assert_eq!(value(&page), "ada");
     assert!(page.body.contains("value=\"yes\" checked"));
     // What the application says goes before what the browser remembers.
-    let hinted = browser
-        .get(&ada.application.request(&[("login_hint", Some("bob"))]))
-        .await
-        .followed()
+    let hinted = ada
+        .application
+        .login_page(&browser, &[("login_hint", Some("bob"))])
         .await;
     assert_eq!(value(&hinted), "bob");
 
@@ -528,11 +483,7 @@ async fn a_foreign_scan_cannot_sign_in_a_browser_unnoticed() {
     let (other, others) = started(&host, &ada).await;
     scanned_and_approved(&eve, &other, &others).await;
     let foreign = other.get(&others.url).await.user_token();
-    let tab = browser
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let tab = ada.application.login_page(&browser, &[]).await;
     scanned_and_approved(&eve, &browser, &tab).await;
     let of_tab = browser.get(&tab.url).await.user_token();
     for token in ["", foreign.as_str(), of_tab.as_str()] {
@@ -591,10 +542,9 @@ async fn a_browser_known_to_the_user_continues_after_a_scan_without_a_click() {
     // By its session, which is the same user's.
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
-    let login = browser
-        .get(&ada.application.request(&[("prompt", Some("login"))]))
-        .await
-        .followed()
+    let login = ada
+        .application
+        .login_page(&browser, &[("prompt", Some("login"))])
         .await;
     scanned_and_approved(&ada, &browser, &login).await;
     let page = browser.get(&login.url).await;
@@ -605,10 +555,9 @@ async fn a_browser_known_to_the_user_continues_after_a_scan_without_a_click() {
     );
     // Another user's is none.
     let eve = host.user_with_account("eve", ada.application.clone()).await;
-    let login = browser
-        .get(&ada.application.request(&[("prompt", Some("login"))]))
-        .await
-        .followed()
+    let login = ada
+        .application
+        .login_page(&browser, &[("prompt", Some("login"))])
         .await;
     scanned_and_approved(&eve, &browser, &login).await;
     assert!(browser.get(&login.url).await.asks_to_confirm());
@@ -616,11 +565,7 @@ async fn a_browser_known_to_the_user_continues_after_a_scan_without_a_click() {
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
     host.advance(2 * 24 * 60 * 60);
-    let login = browser
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let login = ada.application.login_page(&browser, &[]).await;
     assert!(
         login.body.contains("id=\"name\""),
         "the session has ended: {}",

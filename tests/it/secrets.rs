@@ -467,14 +467,8 @@ async fn logs_traces_audit_log_and_database_contain_no_secrets_of_a_sign_in() {
             changes,
         )
         .await;
-    let enrolment = admin
-        .admin_ok(
-            Method::POST,
-            &format!("/users/{}/enrolments", id(&ada.user)),
-            Value::Null,
-        )
-        .await;
-    let link = enrolment["link"].text();
+    let enrolment = admin.enrolment_link(&ada.user).await;
+    let link = &enrolment;
     secrets.add("an enrolment link's token", after(&link, "#enrol="));
     let service_provider =
         TestServiceProvider::register(admin, json!({"custom_attributes": []})).await;

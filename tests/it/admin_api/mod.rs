@@ -169,11 +169,7 @@ impl Administrator {
         let browser = Browser::new(&host.base);
         let login = browser.get("/admin").await.followed().await;
         let name = self.user["name"].text();
-        let waiting = login
-            .submit(&login.path(), &[("name", name)])
-            .await
-            .followed()
-            .await;
+        let waiting = login.submit_name(name).await;
         let requests = self.device.pending_requests(5).await;
         let newest = requests.last().expect("a request");
         assert_eq!(

@@ -60,10 +60,7 @@ async fn ask(browser: &Browser, test: &Value, name: &str) -> Page {
         "the name of who began it stands there: {}",
         page.body
     );
-    page.submit(&page.path(), &[("name", name)])
-        .await
-        .followed()
-        .await
+    page.submit_name(name).await
 }
 
 async fn decide(administrator: &Administrator, number: Option<&str>) -> Request {
@@ -265,11 +262,7 @@ async fn failures_are_results_of_the_test_sign_in() {
     let waiting = ask(&browser, &test, "grace").await;
     decide(&grace, None).await;
     let ended = browser.get(&waiting.url).await;
-    let left = ended
-        .submit(&format!("{}/leave", ended.path()), &[])
-        .await
-        .followed()
-        .await;
+    let left = ended.leave().await.followed().await;
     assert_eq!(left.outcome(), "failed");
     let returned = read(&console, &test).await;
     assert_eq!(

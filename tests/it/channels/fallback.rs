@@ -15,15 +15,8 @@ use crate::harness::{
 /// Ada with a phone that is woken at this address.
 pub async fn ada_with_push(host: &TestHost, endpoint: &str) -> TestUser {
     let user = host.user("ada").await;
-    let enrolment = host
-        .admin_ok(
-            Method::POST,
-            &format!("/users/{}/enrolments", id(&user)),
-            Value::Null,
-        )
-        .await;
-    let device =
-        Device::enrol_with_push(enrolment["link"].text(), "Phone", Some(push(endpoint))).await;
+    let enrolment = host.enrolment_link(&user).await;
+    let device = Device::enrol_with_push(&enrolment, "Phone", Some(push(endpoint))).await;
     let application = host.web_application().await;
     let account = host.account(&user, &application).await;
     TestUser {

@@ -209,12 +209,7 @@ async fn an_ended_request_is_cancelled_at_the_vendor_once() {
     let waiting = ada.begin_sign_in(&browser, &[]).await;
     let given_up = question(&host, &vendor, "ada@vendor").await;
     assert_eq!(
-        waiting
-            .submit(&format!("{}/cancel", waiting.path()), &[])
-            .await
-            .followed()
-            .await
-            .outcome(),
+        waiting.cancel().await.followed().await.outcome(),
         "cancelled"
     );
     taken_back(&given_up).await;

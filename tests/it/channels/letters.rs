@@ -27,16 +27,8 @@ const LIMITS: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 600
 /// The same request by another name, in a new browser: its waiting page.
 async fn request_as(host: &TestHost, ada: &TestUser, name: &str) -> Page {
     let browser = Browser::new(&host.base);
-    let login = browser
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
-    login
-        .submit(&login.path(), &[("name", name)])
-        .await
-        .followed()
-        .await
+    let login = ada.application.login_page(&browser, &[]).await;
+    login.submit_name(name).await
 }
 
 fn is_conflict(page: &Page) -> bool {
@@ -145,11 +137,7 @@ async fn a_conflict_reveals_neither_users_nor_their_aliases() {
     assert!(ada.device.pending_requests(0).await.is_empty());
     assert_eq!(vendor.started(), 1);
     // Nor does a page after its cancellation show it, nor the page of a later request by the same name.
-    let cancelled = own
-        .submit(&format!("{}/cancel", own.path()), &[])
-        .await
-        .followed()
-        .await;
+    let cancelled = own.cancel().await.followed().await;
     assert!(
         cancelled.body.contains("data-outcome=\"cancelled\""),
         "{}",
@@ -187,11 +175,7 @@ async fn a_rate_limited_request_ends_delegated_requests(database: Database) {
 
     let own = Browser::new(&host.base);
     for name in ["ada", "nobody"] {
-        let login = own
-            .get(&ada.application.request(&[]))
-            .await
-            .followed()
-            .await;
+        let login = ada.application.login_page(&own, &[]).await;
         let refused = login.submit(&login.path(), &[("name", name)]).await;
         assert_eq!(
             refused.status,
@@ -223,11 +207,7 @@ async fn a_rate_limited_request_ends_delegated_requests(database: Database) {
             .await
             .followed()
             .await;
-        let next = login
-            .submit(&login.path(), &[("name", name)])
-            .await
-            .followed()
-            .await;
+        let next = login.submit_name(name).await;
         assert!(is_conflict(&next), "{database:?} {name}: {}", next.body);
     }
     assert_eq!(vendor.started(), 1, "{database:?}");
@@ -258,11 +238,7 @@ async fn a_browser_replaces_its_own_request_and_qr_sign_ins_never_conflict() {
     let second = question(&host, &vendor, "ada@vendor").await;
     // Ada's own QR sign-in beside it, with the device.
     let other = Browser::new(&host.base);
-    let login = other
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let login = ada.application.login_page(&other, &[]).await;
     ada.device.scan_code(&code(&login)).await;
     assert_eq!(
         waiting.again().await.number(),

@@ -117,11 +117,7 @@ async fn a_vendor_session_is_valid_only_for_applications_of_the_vendor() {
         .await;
     assert!(!login.body.contains("/continue"), "{}", login.body);
     // The phone's proof is good for both.
-    let waiting = login
-        .submit(&login.path(), &[("name", "ada")])
-        .await
-        .followed()
-        .await;
+    let waiting = login.submit_name("ada").await;
     assert_eq!(
         two.vendor.started(),
         1,
@@ -228,11 +224,7 @@ async fn the_console_requires_a_device_although_a_vendor_serves_local_pages() {
     let login = browser.get("/admin").await.followed().await;
     assert!(asks_for_name(&login), "{}", login.body);
     // Nor is a vendor asked for one that would be.
-    let waiting = login
-        .submit(&login.path(), &[("name", "ada")])
-        .await
-        .followed()
-        .await;
+    let waiting = login.submit_name("ada").await;
     assert!(
         waiting.body.contains("Approve on your phone"),
         "{}",
@@ -341,11 +333,7 @@ async fn the_waiting_page_is_identical_for_vendors_devices_and_unknown_users() {
             .await
             .followed()
             .await;
-        let waiting = login
-            .submit(&login.path(), &[("name", name)])
-            .await
-            .followed()
-            .await;
+        let waiting = login.submit_name(name).await;
         let same = without_code(&waiting.body)
             .replace(&waiting.csrf(), "CSRF")
             .replace(&waiting.path(), "LOGIN");
@@ -388,11 +376,7 @@ async fn service_providers_receive_the_unspecified_context_from_vendors() {
                 None,
             )
             .await;
-        let waiting = login
-            .submit(&login.path(), &[("name", "ada")])
-            .await
-            .followed()
-            .await;
+        let waiting = login.submit_name("ada").await;
         let question = question(&host, &vendor, "ada@vendor").await;
         vendor.answer(&question, "approved");
         host.advance(1);
@@ -439,16 +423,10 @@ async fn service_providers_receive_the_unspecified_context_from_vendors() {
                 None,
             )
             .await;
-        let waiting = login
-            .submit(&login.path(), &[("name", "ada")])
-            .await
-            .followed()
-            .await;
+        let waiting = login.submit_name("ada").await;
         ada.device.pending_requests(5).await;
         assert_eq!(vendor.started(), started);
-        waiting
-            .submit(&format!("{}/cancel", waiting.path()), &[])
-            .await;
+        waiting.cancel().await;
     }
     let passive = service_provider.request(&host).with("IsPassive", "true");
     assert!(Response::of(&service_provider.begin(&browser, &passive, None).await).is_success());

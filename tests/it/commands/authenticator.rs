@@ -7,17 +7,9 @@ use crate::harness::{Application, Browser, Page, TestHost, TestUser, Text};
 
 /// Asks for a sign-in to this application in a browser of its own; the waiting page.
 async fn ask(host: &TestHost, ada: &TestUser, application: &Application) -> Page {
-    let login = Browser::new(&host.base)
-        .get(&application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let login = application.login_page(&Browser::new(&host.base), &[]).await;
     let name = ada.user["name"].text();
-    login
-        .submit(&login.path(), &[("name", name)])
-        .await
-        .followed()
-        .await
+    login.submit_name(name).await
 }
 
 #[tokio::test]

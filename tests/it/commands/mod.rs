@@ -129,11 +129,7 @@ async fn the_first_start_bootstraps_and_the_second_keeps_the_data() {
         crate::harness::CHALLENGE
     );
     let login = browser.get(&request).await.followed().await;
-    let waiting = login
-        .submit(&login.path(), &[("name", "admin")])
-        .await
-        .followed()
-        .await;
+    let waiting = login.submit_name("admin").await;
     let number = waiting.number();
     let approved = assent(
         folder,

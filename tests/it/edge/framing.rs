@@ -47,11 +47,7 @@ async fn sign_in_and_sign_out_pages_cannot_be_framed() {
     let browser = Browser::new(&host.base);
     assert_unframeable(&browser.get("/").await, "href=\"/sign-in\"");
     // The login page, and the page with an error in its form.
-    let login = browser
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let login = ada.application.login_page(&browser, &[]).await;
     assert_unframeable(&login, "name=\"name\"");
     assert_unframeable(
         &login.submit(&login.path(), &[("name", "no name")]).await,

@@ -72,11 +72,7 @@ async fn unsigned_device_calls_lock_out_no_shared_network() {
         .await;
     let console = Browser::new(&host.base);
     let login = console.get("/admin").await.followed().await;
-    let waiting = login
-        .submit(&login.path(), &[("name", "ada")])
-        .await
-        .followed()
-        .await;
+    let waiting = login.submit_name("ada").await;
     ada.approve(&waiting).await;
     assert_eq!(
         console.get(&waiting.url).await.followed().await.status,

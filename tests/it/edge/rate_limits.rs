@@ -276,10 +276,9 @@ async fn prompts_are_limited_per_name_whether_or_not_it_exists() {
     let ada = host.ada().await;
     for name in ["ada", "nobody"] {
         let identify = async |typed: &str| {
-            let login = Browser::new(&host.base)
-                .get(&ada.application.request(&[]))
-                .await
-                .followed()
+            let login = ada
+                .application
+                .login_page(&Browser::new(&host.base), &[])
                 .await;
             login.submit(&login.path(), &[("name", typed)]).await
         };
@@ -486,11 +485,7 @@ async fn event_streams_are_limited_per_ip_and_freed_on_close() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let login = browser
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let login = ada.application.login_page(&browser, &[]).await;
     let events = format!("{}/events", login.path());
     let mut open = futures_util::future::join_all((0..500).map(|_| browser.stream(&events))).await;
     assert!(open.iter().all(|stream| stream.status() == StatusCode::OK));

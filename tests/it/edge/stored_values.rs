@@ -248,11 +248,7 @@ async fn repeated_prompts_for_a_name_are_summarized_in_the_audit_log(database: D
     let ada = host.ada().await;
     let type_name = async |name: &str, from: &str| {
         let browser = Browser::new(&host.base);
-        let login = browser
-            .get(&ada.application.request(&[]))
-            .await
-            .followed()
-            .await;
+        let login = ada.application.login_page(&browser, &[]).await;
         let form = [("csrf", login.csrf()), ("name", name.to_owned())];
         let request = browser.request(Method::POST, &login.path()).form(&form);
         let answer = request.header("x-forwarded-for", from).response().await;

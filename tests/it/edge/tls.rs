@@ -70,16 +70,8 @@ async fn each_cookie_over_https_is_secure_with_the_host_prefix() {
     let application = host.web_application().await;
     let user = host.user("ada").await;
     let account = host.account(&user, &application).await;
-    let enrolment = host
-        .admin_ok(
-            Method::POST,
-            &format!("/users/{}/enrolments", id(&user)),
-            Value::Null,
-        )
-        .await;
-    let link = enrolment["link"]
-        .text()
-        .replace(&host.base, &plain_way_to(&host).await);
+    let enrolment = host.enrolment_link(&user).await;
+    let link = &enrolment.replace(&host.base, &plain_way_to(&host).await);
     let device = Device::enrol(&link, "Test phone").await;
     let ada = TestUser {
         user,

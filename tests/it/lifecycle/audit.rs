@@ -258,11 +258,7 @@ async fn unknown_names_leave_no_audit_entries() {
     let ada = host.ada().await;
     for name in ["nobody", "ada"] {
         let browser = Browser::new(&host.base);
-        let login = browser
-            .get(&ada.application.request(&[]))
-            .await
-            .followed()
-            .await;
+        let login = ada.application.login_page(&browser, &[]).await;
         login.submit(&login.path(), &[("name", name)]).await;
     }
     let requested = entries(&host, "event=sign-in.requested").await;

@@ -21,10 +21,9 @@ const UNLIMITED: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 
 /// Types a name in this browser. Returns the waiting page, or its replacement.
 async fn typed(browser: &Browser, ada: &TestUser, name: &str) -> Page {
     // A browser with a session is asked for the name too.
-    let login = browser
-        .get(&ada.application.request(&[("prompt", Some("login"))]))
-        .await
-        .followed()
+    let login = ada
+        .application
+        .login_page(&browser, &[("prompt", Some("login"))])
         .await;
     let answer = login.submit(&login.path(), &[("name", name)]).await;
     if answer.status == StatusCode::SEE_OTHER {
@@ -281,11 +280,7 @@ async fn a_number_of_another_request_names_it_for_a_report() {
         let own_request = ada.device.pending_requests(5).await.remove(1);
         match state {
             "replaced" => drop(typed(&attacker, &ada, "ada").await),
-            "cancelled" => drop(
-                theirs
-                    .submit(&format!("{}/cancel", theirs.path()), &[])
-                    .await,
-            ),
+            "cancelled" => drop(theirs.cancel().await),
             _ => {}
         }
         // The attacker persuades the user to type the number of the attacker's page.
@@ -357,11 +352,7 @@ async fn requests_from_unknown_browsers_are_limited_for_known_and_unknown_names(
     let page = typed(&known, &ada, "ada").await;
     assert!(approve_any(&ada, &page.number()).await);
     let browser = Browser::new(&host.base);
-    let login = browser
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let login = ada.application.login_page(&browser, &[]).await;
     ada.device.scan_code(&code(&login)).await;
     assert!(approve_any(&ada, &login.again().await.number()).await);
 }
@@ -417,10 +408,9 @@ async fn requests_from_known_browsers_are_limited_per_user(database: Database) {
         "{database:?}"
     );
     assert_eq!(pending(&ada).await, 3, "{database:?}");
-    let login = own
-        .get(&ada.application.request(&[("prompt", Some("login"))]))
-        .await
-        .followed()
+    let login = ada
+        .application
+        .login_page(&own, &[("prompt", Some("login"))])
         .await;
     ada.device.scan_code(&code(&login)).await;
     assert!(

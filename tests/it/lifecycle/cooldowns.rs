@@ -23,16 +23,8 @@ use crate::store::{Fixture, NOW, ada, approval, audited, entry, fixture, login, 
 /// Asks by a name, in a browser of its own.
 async fn request_as(host: &TestHost, ada: &TestUser, name: &str) -> Page {
     let browser = Browser::new(&host.base);
-    let login = browser
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
-    login
-        .submit(&login.path(), &[("name", name)])
-        .await
-        .followed()
-        .await
+    let login = ada.application.login_page(&browser, &[]).await;
+    login.submit_name(name).await
 }
 
 async fn deny(ada: &TestUser) {
@@ -84,11 +76,7 @@ async fn cooldowns_grow_from_the_second_denial_until_an_approval(database: Datab
             })
             .await;
         let browser = Browser::new(&base);
-        let login = browser
-            .get(&ada.application.request(&[]))
-            .await
-            .followed()
-            .await;
+        let login = ada.application.login_page(&browser, &[]).await;
         login.submit(&login.path(), &[("name", "ada")]).await;
         assert!(!is_prompted(&ada).await, "{database:?}: by another host");
         second.stop().await;
@@ -229,11 +217,7 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_approvals(database: 
     }
     // Ada signs in by a scan during the cooldown.
     let browser = Browser::new(&host.base);
-    let login = browser
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let login = ada.application.login_page(&browser, &[]).await;
     ada.device.scan_code(&crate::qr_sign_in::code(&login)).await;
     ada.approve(&browser.get(&login.url).await).await;
     assert!(
@@ -249,16 +233,8 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_approvals(database: 
         !is_prompted(&ada).await,
         "{database:?}: the cooldown goes on"
     );
-    let cancelled = beside
-        .submit(&format!("{}/cancel", beside.path()), &[])
-        .await
-        .followed()
-        .await;
-    let same = unknown
-        .submit(&format!("{}/cancel", unknown.path()), &[])
-        .await
-        .followed()
-        .await;
+    let cancelled = beside.cancel().await.followed().await;
+    let same = unknown.cancel().await.followed().await;
     assert_eq!(
         (cancelled.outcome(), same.outcome()),
         ("cancelled".to_owned(), "cancelled".to_owned())
@@ -277,11 +253,7 @@ async fn denials_do_not_shorten_the_cooldown_of_a_report(database: Database) {
     let cooldown = ada.device.cooldown_end().await;
     for _ in 0..2 {
         let browser = Browser::new(&host.base);
-        let login = browser
-            .get(&ada.application.request(&[]))
-            .await
-            .followed()
-            .await;
+        let login = ada.application.login_page(&browser, &[]).await;
         ada.device.scan_code(&crate::qr_sign_in::code(&login)).await;
         deny(&ada).await;
         assert_eq!(ada.device.cooldown_end().await, cooldown, "{database:?}");
@@ -296,7 +268,7 @@ async fn a_cancelled_or_replaced_request_can_be_reported_until_it_expires() {
         let page = request_as(&host, &ada, "ada").await;
         let request = &ada.device.pending_requests(5).await[0];
         if how == "cancelled" {
-            page.submit(&format!("{}/cancel", page.path()), &[]).await;
+            page.cancel().await;
         } else {
             let login = page
                 .browser()
@@ -527,7 +499,7 @@ async fn prompts_per_user_are_limited_without_changing_the_page() {
         assert_eq!(page.number().len(), 2);
         assert_eq!(is_prompted(&ada).await, requested, "{name}");
         // Not a denial, which may begin a cooldown.
-        page.submit(&format!("{}/cancel", page.path()), &[]).await;
+        page.cancel().await;
         assert!(!is_prompted(&ada).await);
     }
     host.advance(60);
@@ -551,11 +523,7 @@ async fn sign_ins_are_limited_per_ip_and_browser() {
             } else {
                 Browser::new(&host.base)
             };
-            let login = browser
-                .get(&ada.application.request(&[]))
-                .await
-                .followed()
-                .await;
+            let login = ada.application.login_page(&browser, &[]).await;
             let answer = login
                 .submit(&login.path(), &[("name", &format!("nobody{count}"))])
                 .await;
@@ -568,11 +536,7 @@ async fn sign_ins_are_limited_per_ip_and_browser() {
             assert_eq!(answer.headers.contains_key("retry-after"), count == 3);
         }
         let elsewhere = Browser::new(&host.base);
-        let login = elsewhere
-            .get(&ada.application.request(&[]))
-            .await
-            .followed()
-            .await;
+        let login = ada.application.login_page(&elsewhere, &[]).await;
         let answer = login.submit(&login.path(), &[("name", "ada")]).await;
         assert_eq!(
             answer.status == StatusCode::SEE_OTHER,

@@ -150,11 +150,7 @@ async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_s
         "paused",
     ] {
         let browser = Browser::new(&host.base);
-        let login = browser
-            .get(&application.request(&[]))
-            .await
-            .followed()
-            .await;
+        let login = application.login_page(&browser, &[]).await;
         statements.take();
         let posted = login.submit(&login.path(), &[("name", name)]).await;
         let done = statements.take();
@@ -170,11 +166,7 @@ async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_s
         statements.take();
         // The same once more, while the first one is open; and when its time is over.
         let browser = Browser::new(&host.base);
-        let login = browser
-            .get(&application.request(&[]))
-            .await
-            .followed()
-            .await;
+        let login = application.login_page(&browser, &[]).await;
         statements.take();
         login.submit(&login.path(), &[("name", name)]).await;
         let again = statements.take();

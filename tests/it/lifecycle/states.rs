@@ -362,7 +362,7 @@ async fn a_closed_account_does_not_end_requests_of_other_applications() {
     set(&host, &format!("/accounts/{}", id(&account)), "suspended").await;
     // Nor does somebody who asks for the closed one take its place.
     let attacker = Browser::new(&host.base);
-    let login = attacker.get(&other.request(&[])).await.followed().await;
+    let login = other.login_page(&attacker, &[]).await;
     login.submit(&login.path(), &[("name", "ada")]).await;
     ada.approve(&page).await;
     assert!(

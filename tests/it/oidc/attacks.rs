@@ -196,16 +196,8 @@ async fn an_empty_or_forged_post_never_advances_a_sign_in() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let login = browser
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
-    let other = browser
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let login = ada.application.login_page(&browser, &[]).await;
+    let other = ada.application.login_page(&browser, &[]).await;
     let foreign = other.csrf();
     for form in [
         vec![],
@@ -217,11 +209,7 @@ async fn an_empty_or_forged_post_never_advances_a_sign_in() {
         assert_eq!(answer.status, StatusCode::FORBIDDEN, "{form:?}");
     }
     assert!(ada.device.pending_requests(0).await.is_empty());
-    let waiting = login
-        .submit(&login.path(), &[("name", "ada")])
-        .await
-        .followed()
-        .await;
+    let waiting = login.submit_name("ada").await;
     for action in ["", "/again", "/leave", "/cancel"] {
         browser
             .post(&format!("{}{action}", waiting.path()), &[])

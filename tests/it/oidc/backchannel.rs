@@ -329,12 +329,8 @@ async fn a_slow_application_delays_neither_the_user_nor_other_applications() {
     it.host.account(&it.ada.user, &other).await;
     register(&it.host, &other, &quick, "200").await;
     let browser = Browser::new(&it.host.base);
-    let login = browser.get(&other.request(&[])).await.followed().await;
-    let waiting = login
-        .submit(&login.path(), &[("name", "ada")])
-        .await
-        .followed()
-        .await;
+    let login = other.login_page(&browser, &[]).await;
+    let waiting = login.submit_name("ada").await;
     it.ada.approve(&waiting).await;
     browser.finish(&waiting.url).await.parameter("code");
     sign_out(&browser).await;
@@ -468,16 +464,11 @@ async fn another_user_in_the_same_browser_ends_the_first_session() {
         application: it.ada.application.clone(),
         account,
     };
-    let login = browser
-        .get(&eve.application.request(&[("prompt", Some("login"))]))
-        .await
-        .followed()
+    let login = eve
+        .application
+        .login_page(&browser, &[("prompt", Some("login"))])
         .await;
-    let waiting = login
-        .submit(&login.path(), &[("name", "eve")])
-        .await
-        .followed()
-        .await;
+    let waiting = login.submit_name("eve").await;
     eve.approve(&waiting).await;
     browser.finish(&waiting.url).await.parameter("code");
     let claims = verified(&it.host, &it.receiver.next().await, "logout+jwt").await;

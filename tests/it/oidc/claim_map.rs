@@ -102,11 +102,7 @@ async fn a_rule_rejects_users_without_a_role() {
     host.admin_ok(Method::PATCH, &account, json!({ "roles": ["reader"] }))
         .await;
     assert_eq!(userinfo(&host, &token).await.0, StatusCode::UNAUTHORIZED);
-    let answer = browser
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let answer = ada.application.login_page(&browser, &[]).await;
     assert!(
         answer.body.contains("Ask the librarian for access."),
         "{}",

@@ -323,7 +323,7 @@ async fn users_without_an_account_learn_it_only_after_approval() {
         "{}",
         ended.body
     );
-    let back = ended.submit(&format!("{}/leave", ended.path()), &[]).await;
+    let back = ended.leave().await;
     assert_eq!(back.parameter("error"), "access_denied");
 }
 

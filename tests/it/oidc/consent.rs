@@ -246,11 +246,7 @@ async fn forged_and_foreign_consent_forms_are_rejected() {
     let ada = host.ada().await;
     let (browser, attacker) = (Browser::new(&host.base), Browser::new(&host.base));
     let page = approved(&ada, &browser, &[]).await;
-    let other = browser
-        .get(&ada.application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let other = ada.application.login_page(&browser, &[]).await;
     let (csrf, token, foreign) = (page.csrf(), page.user_token(), other.csrf());
     let action = format!("{}/consent", page.path());
     for form in [
@@ -319,16 +315,11 @@ async fn another_user_in_the_browser_cannot_consent_for_the_first() {
     let eve = host.user("eve").await;
     let device = host.authenticator(&eve).await;
     host.account(&eve, &ada.application).await;
-    let login = browser
-        .get(&ada.application.request(&[("prompt", Some("login"))]))
-        .await
-        .followed()
+    let login = ada
+        .application
+        .login_page(&browser, &[("prompt", Some("login"))])
         .await;
-    let waiting = login
-        .submit(&login.path(), &[("name", "eve")])
-        .await
-        .followed()
-        .await;
+    let waiting = login.submit_name("eve").await;
     let requests = device.pending_requests(5).await;
     device.approve(&requests[0], &waiting.number()).await;
     browser.finish(&waiting.url).await.parameter("code");
@@ -351,17 +342,9 @@ async fn a_user_may_switch_the_account_on_the_consent_page() {
     let page = asks(&ada, &browser, &[("prompt", Some("consent"))])
         .await
         .expect("a page");
-    let again = page
-        .submit(&format!("{}/again", page.path()), &[])
-        .await
-        .followed()
-        .await;
+    let again = page.retry().await;
     assert!(again.body.contains("name=\"name\""), "{}", again.body);
-    let waiting = again
-        .submit(&again.path(), &[("name", "ada")])
-        .await
-        .followed()
-        .await;
+    let waiting = again.submit_name("ada").await;
     ada.approve(&waiting).await;
     assert!(
         browser

@@ -95,12 +95,8 @@ async fn form_post_returns_errors() {
     let denied = browser.get(&waiting.url).await.decide("deny").await;
     expect_form(&denied, "https://rp.example/cb");
     assert_eq!(denied.field("error"), "access_denied");
-    let login = browser
-        .get(&ada.application.request(&[FORM_POST]))
-        .await
-        .followed()
-        .await;
-    let left = login.submit(&format!("{}/leave", login.path()), &[]).await;
+    let login = ada.application.login_page(&browser, &[FORM_POST]).await;
+    let left = login.leave().await;
     expect_form(&left, "https://rp.example/cb");
     assert_eq!(left.field("error"), "access_denied");
 }

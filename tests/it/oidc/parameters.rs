@@ -118,16 +118,11 @@ async fn another_user_in_the_same_browser_gets_another_sid() {
     let eve = host.user("eve").await;
     ada.device = host.authenticator(&eve).await;
     host.account(&eve, &ada.application).await;
-    let login = browser
-        .get(&ada.application.request(&[("prompt", Some("login"))]))
-        .await
-        .followed()
+    let login = ada
+        .application
+        .login_page(&browser, &[("prompt", Some("login"))])
         .await;
-    let waiting = login
-        .submit(&login.path(), &[("name", "eve")])
-        .await
-        .followed()
-        .await;
+    let waiting = login.submit_name("eve").await;
     ada.approve(&waiting).await;
     let second = claims(
         &host,
@@ -381,11 +376,7 @@ async fn only_the_hinted_user_satisfies_the_request() {
         .err()
         .expect("a page");
     assert!(own_page.body.contains("value=\"ada\""), "{}", own_page.body);
-    let waiting = login
-        .submit(&login.path(), &[("name", "ada")])
-        .await
-        .followed()
-        .await;
+    let waiting = login.submit_name("ada").await;
     ada.approve(&waiting).await;
     assert_eq!(
         browser.get(&waiting.url).await.parameter("error"),

@@ -201,10 +201,9 @@ async fn a_failed_sign_in_has_a_reference() {
         "error-not-administrator",
         "the user has no console role",
     );
-    let login = browser
-        .get(&ada.application.request(&[("prompt", Some("login"))]))
-        .await
-        .followed()
+    let login = ada
+        .application
+        .login_page(&browser, &[("prompt", Some("login"))])
         .await;
     // Her own name has a limit of its own here, since she signed in in this browser before.
     for _ in 0..3 {

@@ -17,14 +17,8 @@ async fn a_user_enrols_and_signs_in_in_german_in_chromium() {
         json!({"console_role": "owner"}),
     )
     .await;
-    let enrolment = host
-        .admin_ok(
-            Method::POST,
-            &format!("/users/{}/enrolments", id(&ada.user)),
-            Value::Null,
-        )
-        .await;
-    let link = enrolment["link"].text();
+    let enrolment = host.enrolment_link(&ada.user).await;
+    let link = &enrolment;
     let request = format!("{}{}", host.base, ada.application.request(&[]));
     let variables = [
         ("ENROL_URL", link),

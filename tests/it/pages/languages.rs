@@ -17,11 +17,7 @@ async fn asks(
     browser: &Browser,
     changes: &[(&str, Option<&str>)],
 ) -> crate::harness::Page {
-    browser
-        .get(&ada.application.request(changes))
-        .await
-        .followed()
-        .await
+    ada.application.login_page(&browser, changes).await
 }
 
 #[tokio::test]
@@ -43,11 +39,7 @@ async fn every_sign_in_page_uses_the_language_of_the_browser() {
         );
         let unfit = login.submit(&login.path(), &[("name", "two words")]).await;
         assert_language(&unfit, language, &["login-name-unfit"]);
-        let waiting = login
-            .submit(&login.path(), &[("name", "nobody")])
-            .await
-            .followed()
-            .await;
+        let waiting = login.submit_name("nobody").await;
         assert_language(
             &waiting,
             language,
@@ -186,11 +178,7 @@ async fn ui_locales_take_precedence_for_the_whole_sign_in() {
     let german = [("ui_locales", Some("se de-CH en"))];
     let login = asks(&ada, &browser, &german).await;
     assert_language(&login, Language::German, &["login-lead"]);
-    let waiting = login
-        .submit(&login.path(), &[("name", "ada")])
-        .await
-        .followed()
-        .await;
+    let waiting = login.submit_name("ada").await;
     assert_language(&waiting, Language::German, &["waiting-lead"]);
     // What the phone shows of the browser is in the words of whoever sits there.
     let requests = ada.device.pending_requests(5).await;

@@ -29,11 +29,7 @@ async fn through_login(ada: &TestUser, redirect: &Page) -> Page {
         login = login.followed().await;
     }
     let name = ada.user["name"].text();
-    let waiting = login
-        .submit(&login.path(), &[("name", name)])
-        .await
-        .followed()
-        .await;
+    let waiting = login.submit_name(name).await;
     ada.approve(&waiting).await;
     login.browser().get(&waiting.url).await.followed().await
 }
@@ -130,11 +126,7 @@ async fn the_return_path_cannot_redirect_elsewhere() {
             .await
             .followed()
             .await;
-        let waiting = login
-            .submit(&login.path(), &[("name", "ada")])
-            .await
-            .followed()
-            .await;
+        let waiting = login.submit_name("ada").await;
         ada.approve(&waiting).await;
         let back = browser.get(&waiting.url).await.location();
         let expected = if to.starts_with("/devices/") {

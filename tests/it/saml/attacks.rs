@@ -750,6 +750,6 @@ async fn an_acs_removed_during_the_sign_in_receives_no_response() {
         "{}",
         page.body
     );
-    let left = page.submit(&format!("{}/leave", page.path()), &[]).await;
+    let left = page.leave().await;
     assert!(!left.body.contains("SAMLResponse"), "{}", left.body);
 }

@@ -161,7 +161,7 @@ async fn a_cancelled_sign_in_is_returned_to_the_service_provider() {
         .service_provider
         .begin(&attempt.browser, &request, Some("s"))
         .await;
-    attempt.answered(&login.submit(&format!("{}/leave", login.path()), &[]).await);
+    attempt.answered(&login.leave().await);
     // It is answered, once.
     assert_eq!(login.again().await.status, StatusCode::CONFLICT);
 }

@@ -164,11 +164,7 @@ impl TestServiceProvider {
 /// The person says who they are; the waiting page.
 pub async fn identify(ada: &TestUser, login: &Page) -> Page {
     let name = ada.user["name"].text();
-    login
-        .submit(&login.path(), &[("name", name)])
-        .await
-        .followed()
-        .await
+    login.submit_name(name).await
 }
 
 fn openssl_random() -> [u8; 16] {

@@ -68,11 +68,7 @@ async fn a_test_sign_in_explains_why_no_prompt_was_sent(database: Database) {
     );
 
     // A scan elsewhere takes nothing away from it.
-    let other = Browser::new(&host.base)
-        .get(&application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let other = application.login_page(&Browser::new(&host.base), &[]).await;
     grace
         .device
         .scan_code(&crate::qr_sign_in::code(&other))
@@ -99,11 +95,7 @@ async fn a_test_sign_in_discloses_nothing_about_other_names() {
     host.account(&heidi.user, &application).await;
     let paused = Administrator::new(&host, "paused", "support").await;
     host.account(&paused.user, &application).await;
-    let login = Browser::new(&host.base)
-        .get(&application.request(&[]))
-        .await
-        .followed()
-        .await;
+    let login = application.login_page(&Browser::new(&host.base), &[]).await;
     login.submit(&login.path(), &[("name", "paused")]).await;
     let request = paused.device.pending_requests(5).await.remove(0);
     paused.device.report(&request).await;

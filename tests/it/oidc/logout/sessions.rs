@@ -16,16 +16,8 @@ async fn a_hint_of_another_user_asks_before_the_redirect() {
         account,
     };
     let browser = Browser::new(&it.host.base);
-    let login = browser
-        .get(&eve.application.request(&[]))
-        .await
-        .followed()
-        .await;
-    let waiting = login
-        .submit(&login.path(), &[("name", "eve")])
-        .await
-        .followed()
-        .await;
+    let login = eve.application.login_page(&browser, &[]).await;
+    let waiting = login.submit_name("eve").await;
     eve.approve(&waiting).await;
     assert!(
         !browser

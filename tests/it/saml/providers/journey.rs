@@ -209,7 +209,7 @@ impl Journey {
             } else if page.asks_for_consent() {
                 page.decide("allow").await
             } else if page.body.contains("data-outcome=\"denied\"") {
-                page.submit(&format!("{}/leave", page.path()), &[]).await
+                page.leave().await
             } else if !frames(&page).is_empty() {
                 for frame in frames(&page) {
                     Box::pin(self.arrives(self.browser.get(&frame).await)).await;
