@@ -8,6 +8,7 @@ use reqwest::{Client, ClientBuilder, StatusCode};
 use url::{Origin, Url};
 
 use super::client::http_client_builder;
+use super::{Body, Parsed, Respond, Text};
 
 /// A browser of one user.
 #[derive(Clone)]
@@ -44,10 +45,7 @@ impl Browser {
     /// A browser with this `Accept-Language` header.
     pub fn reading(base: &str, languages: &str) -> Self {
         let mut headers = HeaderMap::new();
-        headers.insert(
-            ACCEPT_LANGUAGE,
-            languages.parse().expect("a header's value"),
-        );
+        headers.insert(ACCEPT_LANGUAGE, languages.parsed());
         Self {
             client: builder()
                 .default_headers(headers)
@@ -68,24 +66,14 @@ impl Browser {
     /// Opens an address, which may be relative to the instance.
     pub async fn get(&self, address: &str) -> Page {
         let url = self.base.join(address).expect("an address");
-        let response = self
-            .client
-            .get(url.clone())
-            .send()
-            .await
-            .expect("an answer");
+        let response = self.client.get(url.clone()).response().await;
         self.page(url, response).await
     }
 
     /// Sends a HEAD request.
     pub async fn head(&self, address: &str) -> Page {
         let url = self.base.join(address).expect("an address");
-        let response = self
-            .client
-            .head(url.clone())
-            .send()
-            .await
-            .expect("an answer");
+        let response = self.client.head(url.clone()).response().await;
         self.page(url, response).await
     }
 
@@ -107,13 +95,7 @@ impl Browser {
     /// Posts a form.
     pub async fn post(&self, address: &str, form: &[(&str, &str)]) -> Page {
         let url = self.base.join(address).expect("an address");
-        let response = self
-            .client
-            .post(url.clone())
-            .form(form)
-            .send()
-            .await
-            .expect("an answer");
+        let response = self.client.post(url.clone()).form(form).response().await;
         self.page(url, response).await
     }
 
@@ -127,14 +109,13 @@ impl Browser {
     pub async fn stream(&self, address: &str) -> reqwest::Response {
         self.client
             .get(self.base.join(address).expect("an address"))
-            .send()
+            .response()
             .await
-            .expect("an answer")
     }
 
     async fn page(&self, url: Url, response: reqwest::Response) -> Page {
         let (status, headers) = (response.status(), response.headers().clone());
-        let body = response.text().await.expect("a body");
+        let body = response.read_text().await;
         if url.origin() == self.base.origin() {
             assert_unframeable(&url, &headers);
         }
@@ -192,7 +173,7 @@ impl Page {
             .unwrap_or_else(|| panic!("no redirect: {} {}", self.status, self.body));
         Url::parse(&self.url)
             .expect("an address")
-            .join(location.to_str().expect("text"))
+            .join(location.text())
             .expect("an address")
     }
 

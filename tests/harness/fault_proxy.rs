@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::listen;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::watch;
@@ -30,8 +31,7 @@ pub struct FaultProxy {
 impl FaultProxy {
     /// A proxy that carries everything to the server at this socket.
     pub async fn start(server: PathBuf) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let port = listener.local_addr().expect("an address").port();
+        let (listener, port) = listen().await;
         let faults = Arc::new(Faults {
             server,
             frozen: watch::Sender::new(false),

@@ -67,8 +67,11 @@ static COMPILED: LazyLock<PathBuf> = LazyLock::new(|| {
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Waits for an expected event.
-pub async fn in_time<F: Future>(what: F) -> F::Output {
-    tokio::time::timeout(PATIENCE, what).await.expect("in time")
+pub async fn in_time<F: Future>(event: F) -> F::Output {
+    match tokio::time::timeout(PATIENCE, event).await {
+        Ok(output) => output,
+        Err(_) => panic!("the expected event did not come within {PATIENCE:?}"),
+    }
 }
 
 /// A running instance, with everything that a test needs of it.
@@ -135,7 +138,7 @@ impl TestHost {
     }
 
     pub async fn start_with(options: HostOptions<'_>) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = temp_folder();
         let database = options.database.create(folder.path()).await;
         Self::launch_in(options, folder, database).await
     }
@@ -146,7 +149,7 @@ impl TestHost {
             database: Database::Postgres,
             ..HostOptions::default()
         };
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = temp_folder();
         let database = options.database.create(folder.path()).await;
         let proxy = FaultProxy::start(database.socket()).await;
         let database = database.behind(proxy.port());
@@ -244,7 +247,7 @@ impl Admin {
         if !body.is_null() {
             request = request.json(&body);
         }
-        let response = request.send().await.expect("an answer");
+        let response = request.response().await;
         let status = response.status();
         (status, response.json().await.unwrap_or_default())
     }
@@ -411,9 +414,9 @@ impl Application {
         if let Some(secret) = &self.secret {
             request = request.basic_auth(&self.id, Some(secret));
         }
-        let response = request.send().await.expect("an answer");
+        let response = request.response().await;
         assert_eq!(response.headers()["cache-control"], "no-store");
-        (response.status(), response.json().await.expect("JSON"))
+        (response.status(), response.read_json().await)
     }
 }
 
@@ -444,7 +447,7 @@ impl TestUser {
 
     /// Types the number of the waiting page on the device, at the newest request first.
     pub async fn approve(&self, waiting: &Page) {
-        let requests = self.device.waiting(5).await.expect("requests");
+        let requests = self.device.pending_requests(5).await;
         for request in requests.iter().rev() {
             match self.device.decide(request, Some(&waiting.number())).await {
                 Ok(outcome) => return assert_eq!(outcome, "approved"),
@@ -556,7 +559,7 @@ async fn launch(
         "assent-{}.toml",
         listener.local_addr().expect("an address").port()
     ));
-    std::fs::write(&file, text).expect("written");
+    write_file(&file, text);
     let settings = config::load(&file).expect("good settings");
     let surroundings = surroundings(clock, Some(file));
     let host = app::compose(settings, surroundings).await.expect("a host");

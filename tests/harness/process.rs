@@ -7,7 +7,7 @@ use std::process::{ExitStatus, Stdio};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-use super::{binary, in_time};
+use super::{binary, in_time, write_file};
 
 /// `assent serve`, which ends with the test.
 pub struct ServerProcess {
@@ -25,7 +25,7 @@ impl ServerProcess {
         let base = format!("http://{address}");
         let text =
             format!("base_url = \"{base}\"\n[http]\nlisten = \"{address}\"\n{http}\n{settings}\n");
-        std::fs::write(folder.join("assent.toml"), text).expect("written");
+        write_file(folder.join("assent.toml"), text);
         let mut command = Command::new(binary("assent"));
         command
             .args(["serve", "--config", "assent.toml"])

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::write_file;
 use openssl::asn1::Asn1Time;
 use openssl::bn::BigNum;
 use openssl::hash::MessageDigest;
@@ -41,8 +42,8 @@ pub fn certificate_of(name: &str) -> (X509, PKey<Private>) {
 /// Writes a certificate and its key; the lines of the settings that name them.
 pub fn files(folder: &Path, certificate: &X509, key: &PKey<Private>) -> String {
     let (certificate_file, key_file) = (folder.join("certificate.pem"), folder.join("key.pem"));
-    std::fs::write(&certificate_file, certificate.to_pem().expect("PEM")).expect("written");
-    std::fs::write(&key_file, key.private_key_to_pem_pkcs8().expect("PEM")).expect("written");
+    write_file(&certificate_file, certificate.to_pem().expect("PEM"));
+    write_file(&key_file, key.private_key_to_pem_pkcs8().expect("PEM"));
     format!("certificate_file = {certificate_file:?}\nkey_file = {key_file:?}\n")
 }
 

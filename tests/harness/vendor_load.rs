@@ -24,7 +24,9 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::{HostOptions, PATIENCE, TestHost, component, plugins};
+use super::{
+    Body, HostOptions, PATIENCE, Parsed, TestHost, component, get, listen, plugins, read_file,
+};
 
 /// What many approvals that wait at once cost.
 #[derive(Debug)]
@@ -93,10 +95,7 @@ struct Vendor {
 
 /// Serves the vendor, at this port.
 pub async fn slow_vendor() -> u16 {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port");
-    let port = listener.local_addr().expect("an address").port();
+    let (listener, port) = listen().await;
     let begin = async |Json(question): Json<Value>| {
         Json(json!({"id": question["request_id"], "poll_after_ms": 0}))
     };
@@ -136,15 +135,8 @@ async fn controlled(State(vendor): State<Arc<Vendor>>, Path(what): Path<String>)
 
 /// Opens or closes the vendor's gate, or neither; how many wait.
 async fn control(port: u16, what: &str) -> usize {
-    let answer = reqwest::get(format!("http://localhost:{port}/{what}"))
-        .await
-        .expect("an answer");
-    answer
-        .text()
-        .await
-        .expect("text")
-        .parse()
-        .expect("a number")
+    let answer = get(format!("http://localhost:{port}/{what}")).await;
+    answer.read_text().await.parsed()
 }
 
 /// So many people, whom the vendor knows by their names.
@@ -154,7 +146,7 @@ async fn create_users(host: &TestHost, count: usize) -> Vec<LoginName> {
         let mut key = [0; 32];
         SystemEntropy.fill(&mut key);
         let did = Did::from_ed25519(&key);
-        let name: LoginName = format!("person-{n}").parse().expect("a name");
+        let name: LoginName = format!("person-{n}").parsed();
         let user = User {
             id: UserId::new(now, &SystemEntropy),
             subject: did.to_string(),
@@ -251,7 +243,7 @@ fn memory() -> usize {
 
 /// A number that the system tells of this process.
 fn returned(file: &str, name: &str) -> usize {
-    let text = std::fs::read_to_string(file).expect("a file");
+    let text = read_file(file);
     let line = text
         .lines()
         .find(|line| line.starts_with(name))
