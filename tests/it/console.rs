@@ -3,7 +3,7 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, TestHost, Text, id};
+use crate::harness::{Browser, TestHost, id};
 use crate::javascript::run_with;
 
 /// A host whose applications may be at `http://localhost`, for somebody who tries much in no time.
@@ -25,7 +25,7 @@ async fn invited_user(host: &TestHost, name: &str, role: Option<&str>) -> (Value
         .await;
     }
     let enrolment = host.enrolment_link(&user).await;
-    (user, &enrolment.to_owned())
+    (user, enrolment)
 }
 
 #[tokio::test]

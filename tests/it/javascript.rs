@@ -212,8 +212,8 @@ async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off
         json!({"console_role": "owner"}),
     )
     .await;
-    let enrolment = host.enrolment_link(&ada.user).await;
-    let link = &enrolment;
+    let link = host.enrolment_link(&ada.user).await;
+    let link = link.as_str();
     let request = format!("{}{}", host.base, ada.application.request(&[]));
     let variables = [
         ("ENROL_URL", link),
@@ -234,8 +234,8 @@ async fn an_owner_approves_a_protected_action_in_chromium() {
         json!({"console_role": "owner"}),
     )
     .await;
-    let enrolment = host.enrolment_link(&ada).await;
-    let link = &enrolment;
+    let link = host.enrolment_link(&ada).await;
+    let link = link.as_str();
     run_with(
         &host,
         "protected_action.mjs",
@@ -341,8 +341,8 @@ async fn a_device_lists_pending_requests_and_names_the_request_of_a_typed_number
 async fn a_user_manages_devices_and_uses_a_recovery_code_in_chromium() {
     let host = TestHost::start().await;
     let ada = host.user("ada").await;
-    let enrolment = host.enrolment_link(&ada).await;
-    let link = &enrolment;
+    let link = host.enrolment_link(&ada).await;
+    let link = link.as_str();
     // What happens at one moment of a clock that stands still is no news.
     run_with(
         &host,
@@ -363,8 +363,8 @@ async fn a_user_signs_in_to_service_providers_and_out_again_in_chromium() {
         .expect("set once");
     let around = format!("http://{name}");
     let ada = host.user("ada").await;
-    let enrolment = host.enrolment_link(&ada).await;
-    let link = &enrolment;
+    let link = host.enrolment_link(&ada).await;
+    let link = link.as_str();
     let variables = [
         ("ENROL_URL", link),
         ("BASE_URL", &host.base),

@@ -121,8 +121,8 @@ fn subscription(service: &PushService, status: u16) -> Subscription {
 
 async fn ada_with(host: &TestHost, push: PushSubscription) -> TestUser {
     let user = host.user("ada").await;
-    let enrolment = host.enrolment_link(&user).await;
-    let link = &enrolment;
+    let link = host.enrolment_link(&user).await;
+    let link = link.as_str();
     let device = Device::enrol_with_push(link, "Phone", Some(push)).await;
     let application = host.web_application().await;
     let account = host.account(&user, &application).await;

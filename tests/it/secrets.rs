@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use assent_model::clock::{Clock, SystemClock};
 use assent_tests::harness::{
     Admin, Browser, Json, Page, Parsed, Pipes, Respond, Run, TestUser, Text, VERIFIER, after,
-    between, binary, component, http_client, id, in_time, locked, read_bytes, read_file,
-    temp_folder, utf8, write_file,
+    between, binary, component, http_client, in_time, locked, read_bytes, read_file, temp_folder,
+    utf8, write_file,
 };
 use axum::Router;
 use axum::extract::State;
@@ -467,8 +467,8 @@ async fn logs_traces_audit_log_and_database_contain_no_secrets_of_a_sign_in() {
             changes,
         )
         .await;
-    let enrolment = admin.enrolment_link(&ada.user).await;
-    let link = &enrolment;
+    let link = admin.enrolment_link(&ada.user).await;
+    let link = link.as_str();
     secrets.add("an enrolment link's token", after(&link, "#enrol="));
     let service_provider =
         TestServiceProvider::register(admin, json!({"custom_attributes": []})).await;

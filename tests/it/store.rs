@@ -618,7 +618,7 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
             .expect("answered")
     };
     assert_eq!(
-        answer(approve(eves_phone.id), NOW).await,
+        answer(approve(eves_device.id), NOW).await,
         AnswerOutcome::Late
     );
     assert_eq!(

@@ -6,12 +6,12 @@ use openssl::pkey::PKey;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::console_caller;
 use super::protected_actions::{number, owner, refused, requested, waiting};
+use super::{Caller, console_caller};
 use crate::channels::vendor::Vendor;
 use crate::harness::{
     EncodedCertificate, EncodedKey, Json, TestHost, Text, certificate, id, parse_json, plugins,
-    rsa_key, utf8,
+    rsa_key,
 };
 
 /// An enumeration's value may be written as an object in JSON, as far as serde is concerned.

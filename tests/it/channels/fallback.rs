@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::vendor::Vendor;
 use super::{add_external_authenticator, channel, next_page, question};
 use crate::harness::{
-    Browser, Device, TestHost, TestUser, Text, component, id, plugins, temp_folder, write_file,
+    Browser, Device, TestHost, TestUser, component, id, plugins, temp_folder, write_file,
 };
 
 /// Ada with a phone that is woken at this address.

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::vendor::Vendor;
 use super::{add_external_authenticator, binding, channel, next_page, question, reload};
 use crate::harness::{
-    Body, Browser, Database, HostOptions, Json, Respond, TestHost, TestUser, Text, base64url,
-    http_client, id, jwt_claims, parse_json, plugins,
+    Body, Browser, Database, HostOptions, Json, Respond, TestHost, TestUser, Text, http_client, id,
+    jwt_claims, plugins,
 };
 use crate::oidc::token::userinfo;
 

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::refresh::{offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
 use crate::harness::{
-    Body, Browser, Json, Respond, TestHost, TestUser, Text, base64url, component, get, http_client,
-    id, jwt_claims, parse_json,
+    Body, Browser, Json, Respond, TestHost, TestUser, Text, component, get, http_client, id,
+    jwt_claims, parse_json,
 };
 
 /// The claims of an ID token, its signature verified with the published key.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::token::userinfo;
 use crate::harness::{
     Application, Body, Browser, Database, HostOptions, Parsed, Respond, TestHost, TestUser, Text,
-    base64url, http_client, id, jwt_claims, parse_json,
+    http_client, id, jwt_claims,
 };
 
 /// Codes that her session gives, each for a nonce of its own.

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use super::token::userinfo;
 use crate::harness::{
     Application, Body, Browser, Database, HostOptions, PATIENCE, Parsed, Respond, TestHost,
-    TestUser, Text, base64url, http_client, id, jwt_claims, parse_json,
+    TestUser, Text, http_client, id, jwt_claims,
 };
 
 /// What asks for a refresh token.

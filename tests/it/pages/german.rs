@@ -1,9 +1,9 @@
 //! A person who reads German, in Chromium: each page as they see it, in both themes, on a phone and on a desk.
 
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::harness::{TestHost, Text, id};
+use crate::harness::{TestHost, id};
 use crate::javascript::run_with;
 
 #[tokio::test]
@@ -17,8 +17,8 @@ async fn a_user_enrols_and_signs_in_in_german_in_chromium() {
         json!({"console_role": "owner"}),
     )
     .await;
-    let enrolment = host.enrolment_link(&ada.user).await;
-    let link = &enrolment;
+    let link = host.enrolment_link(&ada.user).await;
+    let link = link.as_str();
     let request = format!("{}{}", host.base, ada.application.request(&[]));
     let variables = [
         ("ENROL_URL", link),

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
 
 use crate::harness::{
-    Browser, Database, Device, HostOptions, Json, Page, TestHost, TestUser, Text, base64url, id,
-    jwt_claims, parse_json, temp_folder, write_file,
+    Browser, Database, Device, HostOptions, Json, Page, TestHost, TestUser, Text, id, jwt_claims,
+    temp_folder, write_file,
 };
 use crate::lifecycle::{entries, events};
 use crate::retention::RETENTION;

@@ -6,8 +6,8 @@ use std::process::Output;
 use std::time::Duration;
 
 use assent_tests::harness::{
-    Browser, Parsed, Pipes, Run, TestHost, TestUser, Text, base64url, binary, jwt_claims,
-    parse_json, plugins, read_bytes, read_file, temp_folder, write_file,
+    Browser, Parsed, Pipes, Run, TestHost, TestUser, Text, binary, jwt_claims, plugins, read_bytes,
+    read_file, temp_folder, write_file,
 };
 use reqwest::{Method, StatusCode};
 use serde_json::Value;

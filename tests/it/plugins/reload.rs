@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use assent_tests::harness::{
-    Application, Body, Browser, Log, Parsed, Respond, TestHost, TestUser, Text, base64url,
-    component, http_client, jwt_claims, parse_json, read_file, write_file,
+    Application, Body, Browser, Log, Parsed, Respond, TestHost, TestUser, Text, component,
+    http_client, jwt_claims, read_file, write_file,
 };
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
