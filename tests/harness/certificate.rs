@@ -1,4 +1,4 @@
-//! Certificates that services sign with: nobody vouches for them, whoever trusts them has them from their owner.
+//! Self-signed certificates of services. Clients trust them only by configuration.
 
 use openssl::asn1::Asn1Time;
 use openssl::bn::BigNum;

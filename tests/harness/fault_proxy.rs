@@ -1,4 +1,4 @@
-//! A TCP proxy in front of PostgreSQL that brings about the faults of networks and servers.
+//! A TCP proxy in front of PostgreSQL that injects faults of networks and servers.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

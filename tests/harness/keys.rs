@@ -1,4 +1,4 @@
-//! The keys that hosts sign with, where a test is not about how they are made: two of RSA take longer than most tests.
+//! Signing keys of test instances. Tests share them, because generating two RSA keys takes longer than most tests.
 
 use std::sync::Arc;
 

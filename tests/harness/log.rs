@@ -1,4 +1,4 @@
-//! What is logged.
+//! Captured log lines.
 
 use std::io::Write;
 use std::sync::{Arc, LazyLock, Mutex};

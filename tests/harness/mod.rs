@@ -1,4 +1,4 @@
-//! A running host for a test: its own database, folder and port, and a clock that the test may move.
+//! A running instance for a test: its own database, folder and port, and a clock that the test moves.
 
 mod browser;
 mod certificate;

@@ -1,4 +1,4 @@
-//! Hosts that speak TLS, and clients that trust them.
+//! Instances with TLS, and clients that trust them.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Many approvals at once that all wait for a vendor which takes its time. The vendor may be another process, so that what
-//! it takes is not counted.
+//! Many concurrent approvals that wait for a slow vendor. The vendor may be a separate process, so that its resources are
+//! not counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

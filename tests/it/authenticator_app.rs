@@ -1,4 +1,4 @@
-//! The authenticator app as a person has it, in Chromium; and what its history tells.
+//! The authenticator app in Chromium, and its history.
 
 use assent_test_macros::both_databases;
 use std::sync::{Arc, OnceLock};

@@ -1,5 +1,4 @@
-//! Faults of the network to PostgreSQL: no request waits without an end, the host recovers by itself, and nothing is done
-//! twice.
+//! Faults of the network to PostgreSQL: each request ends, the instance recovers by itself, and no action runs twice.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The trial with a real phone, `make run LAN=1`: the certificate, the page that explains it, and the host behind it.
+//! A test with a real phone, `make run LAN=1`: the certificate, the page that explains it, and the instance behind it.
 
 use std::path::Path;
 use std::process::Stdio;

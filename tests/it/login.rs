@@ -1,4 +1,4 @@
-//! Approvals: what the person sees, what the phone may do, and attacks on it that must fail.
+//! Approvals: the display of the device, its permissions, and attacks that must fail.
 
 use assent::authenticator::Authenticator;
 use assent_test_macros::both_databases;

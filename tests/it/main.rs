@@ -1,4 +1,4 @@
-//! The integration tests, in one binary: a running host with the real components, on both databases.
+//! The integration tests, in one binary: a running instance with the real components, on both databases.
 
 mod admin;
 mod admin_api;

@@ -1,4 +1,4 @@
-//! Signing in by a code that the authenticator scans, and a browser that remembers a name.
+//! QR sign-in, and a browser that remembers a name.
 
 use assent_model::id::LoginId;
 use assent_test_macros::both_databases;

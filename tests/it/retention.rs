@@ -1,4 +1,4 @@
-//! What a host does in the background: that it is right, and that it costs what there is to do and not what there is.
+//! Background tasks: they are correct, and their cost depends on the pending work and not on the size of the database.
 
 use assent_test_macros::both_databases;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Components that an administrator uploads for a trial. The server compiles and runs them, so each needs an approval.
+//! Components that an administrator uploads for a test. The server compiles and runs them, so each needs an approval.
 
 use assent_model::secret::Digest;
 use assent_test_macros::both_databases;

@@ -1,4 +1,4 @@
-//! Programs of others that read the description: one that tries everything it allows, and one that makes a client of it.
+//! Other programs that read the OpenAPI document: Schemathesis tests the API, and openapi-typescript generates a client.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! The admin API as everybody who may call it meets it.
+//! The admin API and its callers: the console, service applications and the server token.
 
 mod candidates;
 mod clients;

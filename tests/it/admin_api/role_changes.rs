@@ -1,4 +1,4 @@
-//! What is done to a person who is given a role at that very moment: what was checked before does not count.
+//! Actions on a user who is granted a role at the same moment. The earlier permission check does not apply.
 
 use assent_test_macros::both_databases;
 use std::sync::Arc;

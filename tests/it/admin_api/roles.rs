@@ -1,4 +1,4 @@
-//! Who may do what: each role and scope at each route.
+//! The permissions of each role and scope at each route.
 
 use assent::http::admin_api::{Rule, rules};
 use assent_model::administration::AdminScope;

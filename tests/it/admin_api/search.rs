@@ -1,4 +1,4 @@
-//! Finding people by what they are called, among users and in an application.
+//! Search for users by name, among all users and in an application.
 
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};

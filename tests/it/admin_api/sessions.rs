@@ -1,4 +1,4 @@
-//! Sessions of the console: who has one, and that no other site's page makes use of it.
+//! Sessions of the console, which pages of other sites cannot use.
 
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};

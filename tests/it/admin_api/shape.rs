@@ -1,4 +1,4 @@
-//! The shape of the API: problems, methods, media types, other sites, and its description.
+//! The format of the API: problems, methods, media types, cross-origin requests and the OpenAPI document.
 
 use assent::http::admin_api::{openapi_document, rules};
 use reqwest::{Method, StatusCode};

@@ -1,5 +1,5 @@
-//! Protected actions in the database: types and digests, without names of users in prose. What is stored must still have the summary
-//! that was requested.
+//! Protected actions in the database: types and digests, without names of users in prose. A stored action must still have
+//! the summary that the administrator requested.
 
 use assent::domain::audit::verify;
 use assent_model::audit::chain::Break;

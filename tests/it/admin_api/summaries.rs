@@ -1,5 +1,4 @@
-//! The summaries of protected actions: what the phone shows is what would be done, all that matters of it, and nothing that passes for
-//! it.
+//! The summaries of protected actions: the device shows each relevant part of the action, and nothing that imitates one.
 
 use assent::domain::admin::{ClientChange, ServiceProviderChange};
 use openssl::pkey::PKey;

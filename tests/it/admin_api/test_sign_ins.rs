@@ -1,4 +1,4 @@
-//! Test sign-ins: an administrator tests the sign-in of an application, and nobody else gains anything by it.
+//! Test sign-ins: an administrator tests the sign-in of an application, and other users gain nothing.
 
 mod rejections;
 

@@ -1,4 +1,4 @@
-//! Users and accounts as tables, in and out.
+//! Import and export of users and accounts as tables.
 
 mod limits;
 

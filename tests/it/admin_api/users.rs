@@ -1,4 +1,4 @@
-//! What people may do to each other, by whatever path, and how they are found.
+//! The permissions of administrators on other users, and the search for users.
 
 use assent::authenticator::Authenticator;
 use assent_test_macros::both_databases;

@@ -1,4 +1,4 @@
-//! Whatever is done to the log behind the host's back is found; what the host does itself leaves it whole.
+//! The hash chain detects each change of the audit log outside the server. Changes by the server leave it intact.
 
 use assent_test_macros::both_databases;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Every change that an administrator makes is told, with what was before and what is now, and without keys.
+//! The audit log contains each administrative change, with the values before and after, without key material.
 
 use assent::domain::keys::signing_keys;
 use assent::domain::keys::signing_keys::Takeover;

@@ -1,4 +1,4 @@
-//! The chain of the audit log, and what is read of it elsewhere.
+//! The hash chain of the audit log, and its readers.
 
 mod chain;
 mod changes;

@@ -1,4 +1,4 @@
-//! Searching the log where much fits one filter and little fits all.
+//! Searching an audit log in which filters match many or few entries.
 
 use assent::domain::audit::entry;
 use assent_model::audit::{Actor, AuditContext, Event, Origin};

@@ -1,4 +1,4 @@
-//! The streams of the audit log, to real files and real receivers, which go away and come back.
+//! The audit stream to files and syslog receivers that fail and recover.
 
 use assent_test_macros::both_databases;
 use std::net::SocketAddr;

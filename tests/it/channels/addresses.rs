@@ -1,4 +1,4 @@
-//! What vendors know people by, as administrators enter it.
+//! External authenticators of users, which administrators enter.
 
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};

@@ -1,4 +1,4 @@
-//! Callbacks: on any host, after a restart, late, repeated, forged.
+//! Callbacks: at any instance, after a restart, late, replayed and forged.
 
 use assent_test_macros::both_databases;
 use std::time::Duration;

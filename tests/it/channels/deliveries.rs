@@ -1,4 +1,4 @@
-//! The store's part: who looks after a request, and whose word decides it. On both databases.
+//! Deliveries in the store: which instance owns a request, and whose decision counts. On both databases.
 
 use assent_test_macros::both_databases;
 use std::collections::BTreeSet;

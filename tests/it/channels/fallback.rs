@@ -1,4 +1,4 @@
-//! The channels of an application, one after the other, and the login that fails for none of them.
+//! The channels of an application in their order. A sign-in never fails because a channel fails.
 
 use assent_model::device::{PushKeys, PushSubscription};
 use base64::Engine;

@@ -1,4 +1,4 @@
-//! A login by a vendor's authenticator, through the gateway that ships.
+//! A sign-in by a vendor's authenticator, through the plugin `http-gateway`.
 
 use assent::domain::operations::rate_limits::Network;
 use assent_test_macros::both_databases;

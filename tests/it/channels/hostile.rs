@@ -1,4 +1,4 @@
-//! Delegated channels that try to approve more than their vendor said.
+//! Delegated channels that try to approve without the vendor.
 
 use reqwest::StatusCode;
 

@@ -1,4 +1,4 @@
-//! Five hundred that wait for a vendor at once.
+//! Five hundred concurrent requests that wait for a vendor.
 
 use std::process::Command;
 

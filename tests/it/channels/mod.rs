@@ -1,4 +1,4 @@
-//! Approval channels as a login meets them: vendors and their callbacks, proofs that are carried, hostile components.
+//! Approval channels in a sign-in: vendors and their callbacks, channel proofs, hostile components.
 
 mod addresses;
 mod callbacks;

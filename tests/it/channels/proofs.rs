@@ -1,4 +1,4 @@
-//! Channels whose word counts nothing: what they bring back is verified as if the device had brought it.
+//! Channels without trust: their proofs are verified as if the device had sent them.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! Where a vendor's word is good enough, and where it is not.
+//! Where a vendor's approval is sufficient.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;

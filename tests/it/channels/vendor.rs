@@ -1,5 +1,5 @@
-//! A small vendor: it checks each request's signature by itself (RFC 9421), and answers as the test, or the address of the
-//! person, tells it to.
+//! A small vendor. It verifies each request's signature (RFC 9421), and answers as the test or the user's address
+//! configures.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! All that a relying party does with a provider, once through.
+//! All interactions of a relying party with a provider.
 
 use reqwest::Method;
 use serde_json::{Value, json};

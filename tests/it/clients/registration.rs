@@ -1,4 +1,4 @@
-//! Applications with each method of client authentication, and what their own developers know of them.
+//! Applications with each method of client authentication, and the registration that their developers have.
 
 use std::path::{Path, PathBuf};
 

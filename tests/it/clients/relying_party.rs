@@ -1,4 +1,4 @@
-//! The relying parties in `tests/js` and `tests/py`: programs that do what they are told in lines of JSON.
+//! The relying parties in `tests/js` and `tests/py`, which execute calls in lines of JSON.
 
 use serde_json::{Value, json};
 

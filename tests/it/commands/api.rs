@@ -1,4 +1,4 @@
-//! The commands of the admin API, by the real binary: as people at a terminal use them, and as scripts do.
+//! The commands of the admin API with the real binary, at a terminal and in scripts.
 
 mod terminal;
 

@@ -1,4 +1,4 @@
-//! The `assent` command as people run it: the real binary, its first start, its messages.
+//! The `assent` command with the real binary: its first start and its messages.
 
 mod api;
 mod authenticator;

@@ -1,4 +1,4 @@
-//! What `assent claims preview` and `compare` show to people at a terminal.
+//! The output of `assent claims preview` and `compare` at a terminal.
 
 use reqwest::Method;
 use serde_json::{Value, json};

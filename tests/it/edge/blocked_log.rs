@@ -1,4 +1,4 @@
-//! A log that nobody reads holds up no request.
+//! A blocked log delays no request.
 
 use std::process::Stdio;
 

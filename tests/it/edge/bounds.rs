@@ -1,4 +1,4 @@
-//! What is too large or too slow is refused at once.
+//! Oversized and slow requests are rejected at once.
 
 use std::time::Duration;
 

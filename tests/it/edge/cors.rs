@@ -1,4 +1,4 @@
-//! Which other sites' pages may read what.
+//! Cross-origin access (CORS).
 
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Draining: after SIGTERM the instance is not ready but still serves, and nobody's request waits for news until its end.
+//! Draining: after SIGTERM the instance is not ready but still serves, and no long poll waits until its end.
 
 use std::process::Stdio;
 use std::time::Duration;

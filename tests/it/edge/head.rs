@@ -1,4 +1,4 @@
-//! HEAD: whoever asks what an answer would be like has nothing done.
+//! HEAD requests change no state.
 
 use reqwest::StatusCode;
 

@@ -1,4 +1,4 @@
-//! No attacker locks a network out: neither by a page of another site that a user in it opens, nor by calls without proof.
+//! An attacker cannot lock a network out: neither by a cross-site page nor by unauthenticated calls.
 
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The edge: TLS, client certificates, other sites' pages, limits.
+//! The edge: TLS, client certificates, cross-origin requests and rate limits.
 
 mod blocked_log;
 mod bounds;

@@ -1,4 +1,4 @@
-//! An outage of the database: each interface answers 503 with `Retry-After`, in its own form.
+//! An outage of the database: each API answers 503 with `Retry-After`, in its own format.
 
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::Value;

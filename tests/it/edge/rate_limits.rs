@@ -1,4 +1,4 @@
-//! The rate limits: reached, told, and over.
+//! The rate limits: reached, reported and expired.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `assent keys`, the real binary, with a host that serves.
+//! `assent keys` with the real binary and a running instance.
 
 use std::process::Output;
 

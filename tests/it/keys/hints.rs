@@ -1,4 +1,4 @@
-//! Knowing our own ID tokens again (`id_token_hint`), and what must not pass for one.
+//! Verification of our own ID tokens (`id_token_hint`), and tokens that must be rejected.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A key's life, on both databases.
+//! The lifecycle of a key, on both databases.
 
 use assent::keys::NotOurs;
 use assent_model::clock::{Clock, Timestamp};

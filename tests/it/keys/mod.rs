@@ -1,4 +1,4 @@
-//! The keys that tokens are signed with.
+//! Signing keys of tokens.
 
 mod commands;
 mod hints;

@@ -1,4 +1,4 @@
-//! Several hosts on one database, while keys change.
+//! Several instances on one database during key rotation.
 
 use assent_test_macros::both_databases;
 use std::collections::{HashMap, HashSet};

@@ -1,4 +1,4 @@
-//! Pauses after denials, "this was not me", and how often a person may be asked.
+//! Cooldowns after denials, reports, and the rate limits of prompts.
 
 use assent_test_macros::both_databases;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A person's devices: another one by the first, removing one, and what the others tell of it.
+//! A user's devices: enrolment by another device, revocation, and notifications on the others.
 
 use assent::authenticator::Authenticator;
 use assent_test_macros::both_databases;

@@ -1,4 +1,4 @@
-//! The end of what is known of a person.
+//! Erasure of a user's personal data.
 
 use assent_model::clock::Clock;
 use assent_model::entropy::SystemEntropy;

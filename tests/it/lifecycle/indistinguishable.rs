@@ -1,4 +1,5 @@
-//! Whoever types a name learns nothing of it: the same is done, and the same is answered, whatever the name.
+//! Submitting a name reveals nothing about it: the instance executes the same statements and returns the same response for
+//! each name.
 
 use std::sync::{Arc, Mutex};
 

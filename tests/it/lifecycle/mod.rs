@@ -1,4 +1,4 @@
-//! The life of users and accounts, the audit log, and cooldowns after denials.
+//! The lifecycle of users and accounts, the audit log, and cooldowns after denials.
 
 mod attacks;
 mod audit;

@@ -1,4 +1,4 @@
-//! Recovery codes: the way back for whoever has no authenticator any more.
+//! Recovery codes for users without an authenticator.
 
 use assent::authenticator::Authenticator;
 use assent_test_macros::both_databases;

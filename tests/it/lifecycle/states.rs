@@ -1,4 +1,4 @@
-//! How users and accounts come to life, are suspended and end.
+//! The lifecycle states of users and accounts.
 
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};

@@ -1,4 +1,4 @@
-//! Telling applications of a logout (OpenID Connect Back-Channel Logout 1.0), with a real application that listens.
+//! Notification of applications about a logout (OpenID Connect Back-Channel Logout 1.0), with a real receiver.
 
 use assent_test_macros::both_databases;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Claims by the operator's settings alone, in a real sign-in.
+//! Claims by settings only, in a real sign-in.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;

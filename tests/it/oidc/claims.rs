@@ -1,4 +1,4 @@
-//! What an application learns: the ID token's claims and UserInfo.
+//! The claims of the ID token and UserInfo.
 
 use josekit::jwk::JwkSet;
 use josekit::jws::RS256;

@@ -1,4 +1,4 @@
-//! How applications authenticate themselves: each method, and what must not pass for it.
+//! Client authentication: each method, and credentials that must be rejected.
 
 mod registration;
 

@@ -1,4 +1,4 @@
-//! Many requests at once: they share statements, and each gets its own answer.
+//! Concurrent requests share statements, and each gets its own response.
 
 use assent_test_macros::both_databases;
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! Consent: what a person is asked before an application learns about them, and taking it back.
+//! Consent: asked before an application receives claims, and its withdrawal.
 
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};

@@ -1,4 +1,4 @@
-//! `response_mode=form_post`: the answer, success or error, in a form that the browser posts.
+//! `response_mode=form_post`: the response, success or error, in a form that the browser posts.
 
 use reqwest::StatusCode;
 

@@ -1,4 +1,4 @@
-//! The operator's looks: a logo and colours, served so that they can do no harm, and refused at the start where they are unfit.
+//! The operator's branding: a logo and colours, served without active content, and rejected at startup if invalid.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A person who reads German, in Chromium: each page as they see it, in both themes, on a phone and on a desk.
+//! German pages in Chromium: each page in both themes, on a phone and on a desktop.
 
 use reqwest::Method;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Which language a page speaks: the application's word, else the browser's, else the operator's.
+//! The language of a page: `ui_locales`, else the browser's, else the setting.
 
 use assent_model::language::Language;
 use reqwest::{Method, StatusCode};

@@ -1,4 +1,4 @@
-//! What pages say and how they look.
+//! The text and the layout of pages.
 
 mod branding;
 mod catalogue;

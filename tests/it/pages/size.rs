@@ -1,4 +1,4 @@
-//! How much a browser loads until a person can type their name.
+//! The size of the login page with all its resources.
 
 use reqwest::Response;
 

@@ -1,4 +1,4 @@
-//! The stylesheet and templates are ready for scripts that go from right to left.
+//! The stylesheet and templates support right-to-left scripts.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Devices with a passkey: they approve with it alone.
+//! Devices with a passkey approve only with it.
 
 mod rejected;
 mod software;

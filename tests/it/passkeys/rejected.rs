@@ -1,4 +1,4 @@
-//! What approves nothing, adds nothing and removes nothing.
+//! Assertions and registrations that must be rejected.
 
 use assent::domain::approvals::channel_proofs;
 use assent_plugin_host::Evidence;

@@ -1,4 +1,4 @@
-//! An authenticator in software, which says what a test wants said (W3C Web Authentication Level 3, section 6).
+//! A software authenticator with configurable responses (W3C Web Authentication Level 3, section 6).
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

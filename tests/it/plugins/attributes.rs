@@ -1,4 +1,4 @@
-//! The attributes of SAML assertions: the plugin that makes them, and what hostile ones get.
+//! The attributes of SAML assertions: the plugin `saml-attributes`, and the faults of hostile plugins.
 
 use assent_model::id::Did;
 use assent_plugin_host::{

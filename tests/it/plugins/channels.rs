@@ -1,4 +1,4 @@
-//! Approval channels: what leaves the host, and what can't.
+//! Approval channels and their egress.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What the host says about files that are no plugins, and settings that do not fit.
+//! Errors for files that are no plugins, and for invalid settings.
 
 use assent_plugin_host::{
     Compiler, HttpGrant, Limits, OnFailure, PluginSpec, Role, World, inspect,

@@ -1,4 +1,4 @@
-//! `claim-map` as the host runs it: claims and attributes by settings alone.
+//! The plugin `claim-map`: claims and attributes by settings only.
 
 use assent_model::id::Did;
 use assent_plugin_host::{

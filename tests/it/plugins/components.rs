@@ -1,4 +1,4 @@
-//! What the tests of plugins share: the built components, settings for them, input, and what is logged.
+//! Shared parts of the plugin tests: the built components, their settings, input and log.
 
 use std::sync::Arc;
 use std::time::Duration;

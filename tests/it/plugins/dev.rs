@@ -1,4 +1,4 @@
-//! `assent-plugin dev`: each change of a claim mapper, tried in a running instance that loads nothing of it.
+//! `assent-plugin dev`: each change of a claim mapper, tested in a running instance without loading it.
 
 use std::process::Stdio;
 use std::time::Duration;

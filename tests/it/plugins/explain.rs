@@ -1,4 +1,4 @@
-//! Why an application was told what it was told: previews, traces, metrics.
+//! The source of each claim: previews, traces, metrics.
 
 use std::process::Stdio;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! One application's plugin calls cost the others little, even with a hostile plugin.
+//! Plugin calls of one application delay others little, even with a hostile plugin.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

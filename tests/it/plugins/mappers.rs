@@ -1,4 +1,4 @@
-//! Claim mappers: what they may do, and what each hostile one gets.
+//! Claim mappers: their permissions, and the faults of hostile ones.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Plugins as the host runs them: the components that ship, and hostile ones.
+//! Plugins in the instance: the components that ship, and hostile ones.
 
 mod attributes;
 mod authoring;

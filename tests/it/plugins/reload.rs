@@ -1,4 +1,4 @@
-//! Exchanging plugins while the host serves.
+//! Reloading plugins in a running instance.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What happened in a person's name, in plain words, and nothing of anybody else's.
+//! A user's recent activity in plain words, without that of other users.
 
 use assent_test_macros::both_databases;
 use reqwest::Method;

@@ -1,4 +1,4 @@
-//! The start page: what a person may use, and how they get there.
+//! The start page: a user's applications and their addresses.
 
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};

@@ -1,4 +1,4 @@
-//! A person's devices: seen, renamed, and revoked by whoever signed in a moment ago.
+//! A user's devices: listed, renamed, and revoked after a recent sign-in.
 
 use assent::domain::audit;
 use assent::domain::devices::device;

@@ -1,4 +1,4 @@
-//! The pictures of applications: uploaded by an administrator, shown to everybody, and pictures in any case.
+//! The logos of applications: uploaded by an administrator, public, and always served as pictures.
 
 use assent_test_macros::both_databases;
 use reqwest::header::HeaderMap;

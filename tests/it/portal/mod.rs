@@ -1,4 +1,4 @@
-//! The portal: what people see and undo of their own, and of nobody else's.
+//! The portal: users see and change only their own data.
 
 mod activity;
 mod applications;

@@ -1,4 +1,4 @@
-//! What is kept of a person, and what each application sees of it.
+//! A user's stored data, and the claims that each application receives.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Where a person is signed in, and signing out there.
+//! A user's sessions, and their end.
 
 use assent::domain::audit;
 use assent_model::audit::{AuditContext, Event};

@@ -1,4 +1,4 @@
-//! A real Apache, as one process in the foreground.
+//! A real Apache as one foreground process.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -1,4 +1,4 @@
-//! What must fail, each of it at a running host, with a person's session open in the browser.
+//! Attacks that must fail, at a running instance with an open session in the browser.
 
 mod content;
 

@@ -1,4 +1,4 @@
-//! Canonical forms are those of libxml2, byte by byte.
+//! Canonical XML is identical to that of libxml2, byte by byte.
 
 use std::io::Write;
 use std::path::Path;

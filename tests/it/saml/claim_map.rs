@@ -1,4 +1,4 @@
-//! Attributes by the operator's settings alone, in a real assertion.
+//! Attributes by settings only, in a real assertion.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Random documents: the same for the same number.
+//! Random documents, reproducible by their seed.
 
 use std::collections::HashSet;
 

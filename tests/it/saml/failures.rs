@@ -1,4 +1,4 @@
-//! What a service provider receives when nobody was signed in.
+//! The responses to a service provider for failed sign-ins.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The certificates that a service provider's responses are signed with.
+//! The signing certificates of SAML responses.
 
 use assent_model::saml::SamlKeyStage;
 use assent_test_macros::both_databases;

@@ -1,4 +1,4 @@
-//! Single logout: asked for by a service provider, and begun here.
+//! Single logout, begun by a service provider or locally.
 
 use assent_saml_core::message::{Header, LogoutRequest, LogoutResponse, NameId, Status, instant};
 use assent_saml_core::xml::Document;

@@ -1,4 +1,4 @@
-//! Metadata: what service providers read of us, and what we read of theirs.
+//! Metadata of Assent, and of service providers.
 
 use assent_test_macros::both_databases;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Service providers from their metadata, written in the manner of the programs that are used most.
+//! Service providers from their metadata, in the style of common programs.
 
 use assent_saml_core::xml::{Name, Namespace, Signer, Writer};
 use base64::Engine;

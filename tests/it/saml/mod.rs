@@ -1,4 +1,4 @@
-//! SAML, against the programs that others use for it.
+//! SAML, tested with other implementations.
 
 mod applications;
 mod attacks;

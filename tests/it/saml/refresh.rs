@@ -1,4 +1,4 @@
-//! The metadata of a service provider by its address, and what has changed of it.
+//! Refreshing the metadata of a service provider from its URL, and its differences.
 
 use assent_test_macros::both_databases;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! A service provider whose every message the tests write themselves.
+//! A service provider whose messages the tests write themselves.
 
 use std::io::Write;
 

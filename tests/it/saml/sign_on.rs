@@ -1,4 +1,4 @@
-//! Sign-on: what a service provider may ask for, and what it is answered.
+//! Sign-on: the requests of a service provider and their responses.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Signatures that Debian's `xmlsec1` makes are good for us, and ours for it.
+//! Debian's `xmlsec1` and Assent accept each other's signatures.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -1,4 +1,4 @@
-//! Protected actions that are refused or reported.
+//! Protected actions that are rejected or reported.
 
 use super::*;
 use assent_test_macros::both_databases;

@@ -1,4 +1,4 @@
-//! All that a person does with a service provider.
+//! All interactions of a user with a service provider.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

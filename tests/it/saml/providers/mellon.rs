@@ -1,4 +1,4 @@
-//! Debian's `mod_auth_mellon`, whose administrator writes down by hand what it is.
+//! Debian's `mod_auth_mellon`, whose metadata the administrator writes by hand.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The service providers, as a browser and an administrator see them.
+//! The service providers, as a browser and an administrator use them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
