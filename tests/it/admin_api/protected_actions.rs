@@ -151,8 +151,26 @@ async fn a_protected_action_is_shown_signed_executed_once_and_audited(database: 
     );
 }
 
+/// Requests an action and approves it on the device; the action approval.
+async fn approve_action(
+    console: &Caller,
+    administrator: &Administrator,
+    method: Method,
+    path: &str,
+    body: &Value,
+) -> Value {
+    let action = requested(console, method, path, body).await;
+    let request = waiting(&administrator.device).await;
+    let outcome = administrator
+        .device
+        .submit_decision(&request, number(&action))
+        .await;
+    assert_eq!(outcome, "approved");
+    action
+}
+
 #[tokio::test]
-async fn an_action_approval_is_valid_for_one_request_one_session_and_two_minutes() {
+async fn an_action_approval_is_valid_for_one_request_and_one_session() {
     let host = TestHost::start().await;
     let (console, grace) = owner(&host).await;
     let other = grace.signed_in(&host).await;
@@ -160,21 +178,9 @@ async fn an_action_approval_is_valid_for_one_request_one_session_and_two_minutes
     let (bob, eve) = (host.user("bob").await, host.user("eve").await);
     let of = |user: &Value| format!("/users/{}", id(user));
     let role = |role: &str| json!({"console_role": role});
-    let approved = async |method: Method, path: &str, body: &Value| {
-        let action = requested(&console, method, path, body).await;
-        let request = waiting(&grace.device).await;
-        assert_eq!(
-            grace
-                .device
-                .submit_decision(&request, number(&action))
-                .await,
-            "approved"
-        );
-        action
-    };
-    let action = approved(Method::PATCH, &of(&bob), &role("auditor")).await;
+    let action = approve_action(&console, &grace, Method::PATCH, &of(&bob), &role("auditor")).await;
     let named = action["id"].as_str();
-    // The words are the same.
+    // The summary is the same.
     let more = json!({"console_role": "auditor", "profile": {"nickname": "Bobby"}});
     let wrong = [
         console
@@ -215,20 +221,24 @@ async fn an_action_approval_is_valid_for_one_request_one_session_and_two_minutes
         .call_once(Method::PATCH, &of(&bob), &role("auditor"), named)
         .await
         .success();
+    let bob = host.admin_ok(Method::GET, &of(&bob), Value::Null).await;
+    assert_eq!(bob["console_role"], "auditor");
+}
 
-    let late = approved(Method::PATCH, &of(&bob), &role("admin")).await;
+#[tokio::test]
+async fn an_action_approval_expires_after_two_minutes_and_with_its_device() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let bob = format!("/users/{}", id(&host.user("bob").await));
+    let admin = json!({"console_role": "admin"});
+    let late = approve_action(&console, &grace, Method::PATCH, &bob, &admin).await;
     host.advance(121);
     let answer = console
-        .call_once(
-            Method::PATCH,
-            &of(&bob),
-            &role("admin"),
-            late["id"].as_str(),
-        )
+        .call_once(Method::PATCH, &bob, &admin, late["id"].as_str())
         .await;
     assert!(refused(&answer), "{}", answer.body);
 
-    let gone = approved(Method::PATCH, &of(&bob), &role("admin")).await;
+    let gone = approve_action(&console, &grace, Method::PATCH, &bob, &admin).await;
     host.admin_ok(
         Method::DELETE,
         &format!("/devices/{}", grace.device.device()),
@@ -236,21 +246,16 @@ async fn an_action_approval_is_valid_for_one_request_one_session_and_two_minutes
     )
     .await;
     let answer = console
-        .call_once(
-            Method::PATCH,
-            &of(&bob),
-            &role("admin"),
-            gone["id"].as_str(),
-        )
+        .call_once(Method::PATCH, &bob, &admin, gone["id"].as_str())
         .await;
     assert_eq!(
         answer.status,
         StatusCode::UNAUTHORIZED,
-        "the session went with the phone: {}",
+        "the session ended with its device: {}",
         answer.body
     );
-    let bob = host.admin_ok(Method::GET, &of(&bob), Value::Null).await;
-    assert_eq!(bob["console_role"], "auditor");
+    let bob = host.admin_ok(Method::GET, &bob, Value::Null).await;
+    assert_eq!(bob["console_role"], Value::Null);
 }
 
 #[tokio::test]

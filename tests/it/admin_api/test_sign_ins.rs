@@ -174,8 +174,19 @@ async fn a_web_application_is_tested_by_a_real_sign_in(database: Database) {
         returned.to_string().matches("eyJ").count() <= 1,
         "no token is shown whole: {returned}"
     );
+}
 
-    // The console goes on, and nothing is left of the test sign-in.
+#[both_databases]
+async fn a_test_sign_in_leaves_no_session_and_no_token(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let application = host.web_application().await;
+    let (console, grace, browser) = grace(&host, &application).await;
+    let test = begin(&console, &application.id).await;
+    let waiting = ask(&browser, &test, "grace").await;
+    decide(&grace, Some(&waiting.number())).await;
+    let done = browser.finish(&waiting.url).await.followed().await;
+    assert_eq!(done.outcome(), "completed", "{database:?}: {}", done.body);
+    // The session of the console continues.
     console.get("/me").await.success();
     let sessions = host
         .admin_ok(

@@ -8,8 +8,8 @@ use super::channel;
 use super::vendor::Vendor;
 use crate::harness::{Database, HostOptions, TestHost, Text, id, plugins};
 
-#[both_databases]
-async fn an_administrator_sets_the_external_authenticator_of_a_user(database: Database) {
+/// An instance with two vendors and push, a user, and the path of the user's external authenticators.
+async fn start(database: Database) -> (Vendor, TestHost, Value, String) {
     let vendor = Vendor::start(500).await;
     let entries = vendor.channel("vendor", "")
         + &vendor.channel("other", "")
@@ -23,6 +23,12 @@ async fn an_administrator_sets_the_external_authenticator_of_a_user(database: Da
     .await;
     let ada = host.user("ada").await;
     let path = format!("/users/{}/external-authenticators", id(&ada));
+    (vendor, host, ada, path)
+}
+
+#[both_databases]
+async fn an_administrator_sets_the_external_authenticator_of_a_user(database: Database) {
+    let (_vendor, host, _, path) = start(database).await;
     let put = async |channel: &str, body: Value| {
         host.admin(Method::PUT, &format!("{path}/{channel}"), body)
             .await
@@ -96,6 +102,20 @@ async fn an_administrator_sets_the_external_authenticator_of_a_user(database: Da
         );
     }
     assert_eq!(list().await, both);
+}
+
+#[both_databases]
+async fn external_authenticators_are_removed_and_deleted_with_their_user(database: Database) {
+    let (_vendor, host, ada, path) = start(database).await;
+    let put = async |channel: &str, body: Value| {
+        host.admin(Method::PUT, &format!("{path}/{channel}"), body)
+            .await
+    };
+    let list = async || host.admin_ok(Method::GET, &path, Value::Null).await["items"].clone();
+    for channel in ["vendor", "other"] {
+        let set = put(channel, json!({"identifier": "ada"})).await;
+        assert_eq!(set.0, StatusCode::OK);
+    }
     let remove = async || {
         host.admin(Method::DELETE, &format!("{path}/vendor"), Value::Null)
             .await
@@ -109,7 +129,7 @@ async fn an_administrator_sets_the_external_authenticator_of_a_user(database: Da
         list().await,
         json!([{"channel": "other", "identifier": "ada"}])
     );
-    // They go with the person.
+    // The deletion of the user deletes them.
     host.admin_ok(Method::DELETE, &format!("/users/{}", id(&ada)), Value::Null)
         .await;
     assert_eq!(

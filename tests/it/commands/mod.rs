@@ -462,7 +462,7 @@ async fn plugin_check_describes_a_component() {
 }
 
 #[tokio::test]
-async fn plugins_are_reloaded_by_command_and_by_signal() {
+async fn plugins_are_reloaded_by_command() {
     let folder = temp_folder();
     settings(folder.path());
     let (process, _) = serve(folder.path()).await;
@@ -518,7 +518,20 @@ async fn plugins_are_reloaded_by_command_and_by_signal() {
     )
     .await;
     assert!(out(&listed).contains("renamed"), "{}", out(&listed));
+    stop(process).await;
+}
 
+#[tokio::test]
+async fn plugins_are_reloaded_by_signal() {
+    let folder = temp_folder();
+    settings(folder.path());
+    let file = folder.path().join("assent.toml");
+    let good = read_file(&file);
+    write_file(
+        &file,
+        good.replace("name = \"account-roles\"", "name = \"renamed\""),
+    );
+    let (process, _) = serve(folder.path()).await;
     write_file(&file, &good);
     let id = process.id().expect("running").to_string();
     Command::new("kill")

@@ -201,21 +201,34 @@ async fn every_rejection_in_a_browser_is_a_page() {
     );
 }
 
-/// The host rejects deeply nested JSON before any recursion, and continues to serve.
+/// Arrays and objects of this depth, closed and unclosed.
+fn nested(depth: usize) -> Vec<String> {
+    [
+        ("[".repeat(depth), "]".repeat(depth)),
+        ("{\"a\":".repeat(depth / 3), "}".repeat(depth / 3)),
+    ]
+    .map(|(open, close)| [format!("{open}1{close}"), open])
+    .concat()
+}
+
+async fn assert_serves(host: &TestHost) {
+    assert_eq!(
+        http_client()
+            .get(format!("{}/healthz", host.base))
+            .response()
+            .await
+            .status(),
+        StatusCode::OK
+    );
+}
+
+/// The instance rejects deeply nested JSON before any recursion, and continues to serve.
 #[tokio::test]
 async fn deeply_nested_json_is_rejected_at_each_endpoint() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     // As deep as the bodies of these endpoints may be long.
     let depths = [600, 10_000, 30_000];
-    let nested = |depth: usize| {
-        [
-            ("[".repeat(depth), "]".repeat(depth)),
-            ("{\"a\":".repeat(depth / 3), "}".repeat(depth / 3)),
-        ]
-        .map(|(open, close)| [format!("{open}1{close}"), open])
-        .concat()
-    };
     for text in depths.into_iter().flat_map(nested) {
         let start = &text[..20];
         for (method, path) in [
@@ -277,7 +290,14 @@ async fn deeply_nested_json_is_rejected_at_each_endpoint() {
             );
         }
     }
-    // The parameter `claims` (OpenID Connect Core section 5.5) is JSON in a form of at most 8 KiB.
+    assert_serves(&host).await;
+}
+
+/// The parameter `claims` (OpenID Connect Core section 5.5) is JSON in a form of at most 8 KiB.
+#[tokio::test]
+async fn deeply_nested_claims_requests_are_rejected() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
     for text in [600, 1_100].into_iter().flat_map(nested) {
         for claims in [
             text.clone(),
@@ -309,14 +329,7 @@ async fn deeply_nested_json_is_rejected_at_each_endpoint() {
             }
         }
     }
-    assert_eq!(
-        http_client()
-            .get(format!("{}/healthz", host.base))
-            .response()
-            .await
-            .status(),
-        StatusCode::OK
-    );
+    assert_serves(&host).await;
 }
 
 /// An application's library reads JSON, whatever refused its request.

@@ -93,6 +93,13 @@ async fn a_failed_request_has_a_reference() {
             cause,
         );
     }
+}
+
+#[tokio::test]
+async fn failed_forms_saml_requests_and_logouts_have_a_reference() {
+    let log = Log::capture();
+    let host = host("").await;
+    let browser = Browser::reading(&host.base, "de");
     let endless = "x".repeat(9 * 1024);
     let posted = browser.post("/oidc/auth", &[("state", &endless)]).await;
     assert_reference(

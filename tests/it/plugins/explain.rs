@@ -303,53 +303,6 @@ async fn a_candidate_is_compared_and_never_stored() {
         "{returned}"
     );
 
-    // A new one runs after the others, and takes no claim of theirs.
-    let new = json!({"plugin": "another", "component": wasm("account-roles")});
-    let (status, refused) = host.admin(Method::POST, &path, requested(new)).await;
-    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{refused}");
-    assert!(refused.to_string().contains("writes too"), "{refused}");
-
-    for (candidate, words) in [
-        (json!({"plugin": "unknown"}), "`component` has to say"),
-        (
-            json!({"plugin": "second", "component": "AAAA", "config": {}}),
-            "plugin `second`",
-        ),
-        (json!({"plugin": "second", "component": "?"}), "base64"),
-        (
-            json!({"plugin": "account-roles", "config": {"nonsense": 1}}),
-            "unknown field",
-        ),
-    ] {
-        let (status, refused) = host
-            .admin(Method::POST, &path, requested(candidate.clone()))
-            .await;
-        assert_eq!(
-            status,
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "{candidate}: {refused}"
-        );
-        assert!(
-            refused.to_string().contains(words),
-            "{candidate}: {refused}"
-        );
-    }
-    // What a plugin is configured with is told to no other component.
-    let (status, refused) = host
-        .admin(
-            Method::POST,
-            &path,
-            requested(json!({"plugin": "account-roles", "component": wasm("hostile-mapper")})),
-        )
-        .await;
-    assert_eq!(
-        (status, &refused["errors"][0]["pointer"]),
-        (
-            StatusCode::UNPROCESSABLE_ENTITY,
-            &json!("/candidate/config")
-        ),
-        "{refused}"
-    );
     let same = json!({"plugin": "second", "component": wasm("hostile-mapper")});
     let returned = host.admin_ok(Method::POST, &path, requested(same)).await;
     assert_eq!(returned["differences"], json!([]), "{returned}");
@@ -396,6 +349,62 @@ async fn a_candidate_is_compared_and_never_stored() {
             .collect()
     };
     assert_eq!(names(&before), names(&after));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn invalid_candidates_are_rejected() {
+    let host = start("{ behaviour = \"set\", claim = \"note\", value = \"42\" }").await;
+    let ada = host.ada().await;
+    let path = format!("/applications/{}/claims-preview", ada.application.id);
+    let requested = |candidate: Value| json!({"account": id(&ada.account), "sinks": ["id-token"], "candidate": candidate});
+    let wasm = |name: &str| STANDARD.encode(read_bytes(component(name)));
+    // A new plugin runs after the others, and cannot own their claims.
+    let new = json!({"plugin": "another", "component": wasm("account-roles")});
+    let (status, refused) = host.admin(Method::POST, &path, requested(new)).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{refused}");
+    assert!(refused.to_string().contains("writes too"), "{refused}");
+
+    for (candidate, words) in [
+        (json!({"plugin": "unknown"}), "`component` has to say"),
+        (
+            json!({"plugin": "second", "component": "AAAA", "config": {}}),
+            "plugin `second`",
+        ),
+        (json!({"plugin": "second", "component": "?"}), "base64"),
+        (
+            json!({"plugin": "account-roles", "config": {"nonsense": 1}}),
+            "unknown field",
+        ),
+    ] {
+        let (status, refused) = host
+            .admin(Method::POST, &path, requested(candidate.clone()))
+            .await;
+        assert_eq!(
+            status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{candidate}: {refused}"
+        );
+        assert!(
+            refused.to_string().contains(words),
+            "{candidate}: {refused}"
+        );
+    }
+    // The configuration of a plugin is not passed to another component.
+    let (status, refused) = host
+        .admin(
+            Method::POST,
+            &path,
+            requested(json!({"plugin": "account-roles", "component": wasm("hostile-mapper")})),
+        )
+        .await;
+    assert_eq!(
+        (status, &refused["errors"][0]["pointer"]),
+        (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            &json!("/candidate/config")
+        ),
+        "{refused}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

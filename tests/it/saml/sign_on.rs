@@ -658,8 +658,19 @@ async fn idp_initiated_sign_on_needs_the_setting_and_the_user() {
             .status,
         StatusCode::BAD_REQUEST
     );
+}
 
-    // Another site's form has no token, and this browser's is good for this application alone.
+/// A cross-site form has no token, and the token of this browser is valid for one application only.
+#[tokio::test(flavor = "multi_thread")]
+async fn idp_initiated_sign_on_requires_its_csrf_token() {
+    let host = TestHost::start().await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let ada = service_provider.ada(&host).await;
+    let browser = Browser::new(&host.base);
+    service_provider
+        .sign_in(&ada, &browser, &service_provider.request(&host))
+        .await;
+    let home = browser.get("/").await;
     for form in [vec![("csrf", "forged")], vec![("csrf", "")]] {
         assert_eq!(
             browser

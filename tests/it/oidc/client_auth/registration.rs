@@ -240,6 +240,11 @@ async fn registered_keys_and_certificates_are_validated() {
             "{settings}: {answer}"
         );
     }
+}
+
+#[tokio::test]
+async fn public_applications_cannot_authenticate_with_a_secret() {
+    let host = TestHost::start().await;
     for kind in ["spa", "native"] {
         let uri = if kind == "spa" {
             "https://spa.example/cb"
