@@ -9,6 +9,7 @@ mod failures;
 mod imports;
 mod keys;
 mod logout;
+mod logout_forged;
 mod logout_names;
 mod logout_principal;
 mod metadata;
