@@ -1,6 +1,6 @@
 //! Single logout, begun by a service provider or locally.
 
-use assent_saml_core::message::{Header, LogoutRequest, LogoutResponse, NameId, Status, instant};
+use assent_saml_core::message::{Header, LogoutRequest, LogoutResponse, NameId, Status};
 use assent_saml_core::xml::Document;
 use assent_saml_core::xml::Limits;
 use base64::Engine;
