@@ -1,4 +1,4 @@
-//! What a claim plugin costs: a fresh instance and one call, for a person with 42 roles.
+//! What a claim plugin costs: a fresh instance and one call, for a user with 42 roles.
 //!
 //! `target/debug/assent-plugin build plugins/*`, then `cargo bench -p assent-tests --bench plugin_call [FILE...]`: the
 //! plugins that ship, or these components. Beside each, in the same run, the cost of an RSA-2048 signature, so that machines
@@ -138,7 +138,7 @@ fn spec(file: PathBuf, claim: &str) -> PluginSpec {
         limits: Limits::default(),
     }
 }
-/// A person with 42 roles.
+/// A user with 42 roles.
 fn input(application: &Did) -> ClaimInput {
     let roles: Vec<String> = (0..42)
         .map(|number| format!("department-{number}-editor"))

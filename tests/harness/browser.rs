@@ -129,8 +129,8 @@ impl Browser {
     }
 }
 
-/// No page of the host can be shown in a frame of another site. The answers inside the frames of a single logout can be
-/// shown in the host's own page.
+/// No page of the instance can be shown in a frame of another site. The answers inside the frames of a single logout can be
+/// shown in the instance's own page.
 fn assert_unframeable(url: &Url, headers: &HeaderMap) {
     let is_html = headers
         .get(CONTENT_TYPE)
@@ -213,7 +213,7 @@ impl Page {
         &self.browser
     }
 
-    /// The host that the page is of.
+    /// The instance that the page is of.
     pub fn origin(&self) -> Origin {
         Url::parse(&self.url).expect("an address").origin()
     }

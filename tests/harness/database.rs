@@ -43,7 +43,7 @@ impl DatabaseUrl {
         Self(url.to_string())
     }
 
-    /// A connection of the test's own, to see or bring about what the host's interfaces have no words for.
+    /// A connection of the test, for reads and writes that the APIs do not offer.
     pub async fn connection(&self) -> AnyConnection {
         assent_store::install_drivers();
         let options: AnyConnectOptions = self.0.parse().expect("a URL");

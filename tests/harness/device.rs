@@ -1,4 +1,4 @@
-//! A user's device, whose calls must succeed. Calls that the host should reject are those of [`Authenticator`], which a device
+//! A user's device, whose calls must succeed. Calls that the instance should reject are those of [`Authenticator`], which a device
 //! dereferences to.
 
 use std::ops::Deref;
@@ -9,7 +9,7 @@ use assent_model::device::PushSubscription;
 use reqwest::Method;
 use serde_json::Value;
 
-/// An enrolled authenticator. Each method panics with what it attempted and what the host answered.
+/// An enrolled authenticator. Each method panics with what it attempted and what the instance answered.
 pub struct Device(Authenticator);
 
 impl Deref for Device {
@@ -77,7 +77,7 @@ impl Device {
         })
     }
 
-    /// Sends the signature of a decision; what the host answered.
+    /// Sends the signature of a decision; what the instance answered.
     pub async fn submit_proof(
         &self,
         request: &Request,
@@ -121,7 +121,7 @@ impl Device {
         answer.unwrap_or_else(|error| panic!("{method} {path} should succeed: {error:#}"))
     }
 
-    /// A call below `/authenticator/api`; the host's answer, whatever its status.
+    /// A call below `/authenticator/api`; the instance's answer, whatever its status.
     pub async fn call_any(&self, method: Method, path: &str, body: Option<&Value>) -> Reply {
         let body = body.map(|body| body.to_string().into_bytes());
         let path = format!("/authenticator/api{path}");

@@ -11,7 +11,7 @@ use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use assent_store::{Chaining, Database, Store};
 use tokio::sync::OnceCell;
 
-/// Sealed with the master key that the hosts of all tests have.
+/// Sealed with the master key that the instances of all tests have.
 static KEYS: OnceCell<Vec<(KeyPurpose, String)>> = OnceCell::const_new();
 
 async fn created(master: &MasterKey) -> Vec<(KeyPurpose, String)> {
@@ -27,7 +27,7 @@ async fn created(master: &MasterKey) -> Vec<(KeyPurpose, String)> {
     created
 }
 
-/// Gives a database that no host has used yet the keys that its first host would make.
+/// Stores the keys that a first instance would generate in an unused database.
 pub async fn give_keys(url: &str, master: &MasterKey, now: Timestamp) {
     let code = master.authenticate("audit chain", b"").expect("a code");
     let chaining = Chaining::new(ChainKey::new(code), Arc::new(SystemEntropy));

@@ -49,7 +49,7 @@ pub use read::{
 pub use run::{Pipes, Run};
 pub use vendor_load::{VendorLoad, slow_vendor, vendor_load};
 
-/// What the hosts of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer than
+/// What the instances of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer than
 /// most tests, and in it the master key that they are authenticated with.
 static COMPILED: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = component("account-roles").with_file_name("compiled");
@@ -105,12 +105,12 @@ impl Default for HostOptions<'_> {
 }
 
 impl TestHost {
-    /// A host on SQLite with the plugins that ship.
+    /// An instance on SQLite with the plugins that ship.
     pub async fn start() -> Self {
         Self::start_with(HostOptions::default()).await
     }
 
-    /// A host on this database with the plugins that ship.
+    /// An instance on this database with the plugins that ship.
     pub async fn start_on(database: Database) -> Self {
         Self::start_with(HostOptions {
             database,
@@ -119,7 +119,7 @@ impl TestHost {
         .await
     }
 
-    /// A host on SQLite with further settings.
+    /// An instance on SQLite with further settings.
     pub async fn start_with_settings(settings: &str) -> Self {
         Self::start_with(HostOptions {
             settings,
@@ -128,7 +128,7 @@ impl TestHost {
         .await
     }
 
-    /// A host on SQLite with these plugins.
+    /// An instance on SQLite with these plugins.
     pub async fn start_with_plugins(plugins: &str) -> Self {
         Self::start_with(HostOptions {
             plugins,
@@ -143,7 +143,7 @@ impl TestHost {
         Self::launch_in(options, folder, database).await
     }
 
-    /// A host on PostgreSQL, which it reaches through the proxy.
+    /// An instance on PostgreSQL, which it reaches through the proxy.
     pub async fn start_behind_proxy() -> (Self, FaultProxy) {
         let options = HostOptions {
             database: Database::Postgres,
@@ -180,7 +180,7 @@ impl TestHost {
         }
     }
 
-    /// A second host on the same database, with the same master key and clock.
+    /// A second instance on the same database, with the same master key and clock.
     pub async fn second(&self, options: HostOptions<'_>) -> (Arc<Host>, Running, String) {
         launch(&options, &self.database, self.folder.path(), &self.clock).await
     }
@@ -189,12 +189,12 @@ impl TestHost {
         format!("{}/oidc", self.base)
     }
 
-    /// A connection to the host's database.
+    /// A connection to the instance's database.
     pub async fn connection(&self) -> sqlx::AnyConnection {
         self.database.connection().await
     }
 
-    /// The folder of this host alone.
+    /// The folder of this instance alone.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -203,7 +203,7 @@ impl TestHost {
         self.clock.advance(Duration::from_secs(seconds));
     }
 
-    /// Has the host's clock follow the machine's from now on, as those of real browsers do. It never ends.
+    /// Has the instance's clock follow the machine's from now on, as those of real browsers do. It never ends.
     pub async fn keep_time(&self) {
         // The clock stood still until now.
         self.clock
@@ -217,7 +217,7 @@ impl TestHost {
         }
     }
 
-    /// Stops the host; the database and the folder stay until the end of the test.
+    /// Stops the instance; the database and the folder stay until the end of the test.
     pub async fn stop(&mut self) {
         if let Some(running) = self.running.take() {
             running.stop().await;
@@ -233,7 +233,7 @@ impl Deref for TestHost {
     }
 }
 
-/// A host as its administrator reaches it.
+/// The admin API of an instance.
 pub struct Admin {
     pub base: String,
     pub token: String,
@@ -503,7 +503,7 @@ pub fn binary(name: &str) -> PathBuf {
     file
 }
 
-/// What a host of the tests takes from its surroundings.
+/// What an instance of the tests takes from its surroundings.
 pub fn surroundings(clock: &Arc<ManualClock>, settings_file: Option<PathBuf>) -> Surroundings {
     let compiler = Compiler::Program(binary("assent"));
     Surroundings {

@@ -64,7 +64,7 @@ pub fn client(server: &X509, own: Option<&(X509, PKey<Private>)>) -> Client {
     builder.build().expect("a client")
 }
 
-/// The settings of a host that speaks https, and its certificate. The folder holds the certificate and its key.
+/// The settings of an instance that speaks https, and its certificate. The folder holds the certificate and its key.
 pub fn https_settings(folder: &Path) -> (String, X509) {
     let (certificate, key) = certificate_of("server");
     (
@@ -73,7 +73,7 @@ pub fn https_settings(folder: &Path) -> (String, X509) {
     )
 }
 
-/// The settings of a host with a listener for client certificates, and the certificate of that listener. `http` holds further lines
+/// The settings of an instance with a listener for client certificates, and the certificate of that listener. `http` holds further lines
 /// of the table `[http]`; lines of `[http.mtls]` and further tables may follow.
 pub fn mtls_settings(folder: &Path, http: &str) -> (String, X509) {
     let (certificate, key) = certificate_of("server");

@@ -41,7 +41,7 @@ pub struct VendorLoad {
     pub decided_in: Duration,
 }
 
-/// Has so many people sign in at once, each asked by the vendor at this port, which [`slow_vendor`] serves.
+/// Begins this number of concurrent sign-ins, each approved by the vendor at this port, which [`slow_vendor`] serves.
 pub async fn vendor_load(count: usize, port: u16) -> VendorLoad {
     let entries = format!(
         "[[plugins.approval_channels]]\nname = \"vendor\"\nfile = \"{}\"\ntrust = \"delegated\"\n\
@@ -67,7 +67,7 @@ pub async fn vendor_load(count: usize, port: u16) -> VendorLoad {
     sign_in(&host, others).await;
     while control(port, "waiting").await < count {
         assert!(started.elapsed() < PATIENCE, "they do not all wait");
-        // The vendor is asked a moment after it was begun, by the host's clock.
+        // The vendor is asked a moment after it was begun, by the instance's clock.
         host.clock.advance(Duration::from_millis(100));
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -139,7 +139,7 @@ async fn control(port: u16, what: &str) -> usize {
     answer.read_text().await.parsed()
 }
 
-/// So many people, whom the vendor knows by their names.
+/// Creates this number of users, each with an external authenticator.
 async fn create_users(host: &TestHost, count: usize) -> Vec<LoginName> {
     let (host, now) = (&host.host, host.host.now());
     let created = (0..count).map(|n| async move {
@@ -179,7 +179,7 @@ async fn create_users(host: &TestHost, count: usize) -> Vec<LoginName> {
     join_all(created).await
 }
 
-/// Has these people say who they are, each in a browser of their own.
+/// Begins a sign-in of each user, each in a separate browser.
 async fn sign_in(host: &TestHost, names: &[LoginName]) {
     let requested = names.iter().map(|name| async move {
         let request = LoginRequest::Local {
@@ -241,7 +241,7 @@ fn memory() -> usize {
     returned("/proc/self/smaps_rollup", "Pss:") * 1024
 }
 
-/// A number that the system tells of this process.
+/// A number of this process, from the system.
 fn returned(file: &str, name: &str) -> usize {
     let text = read_file(file);
     let line = text

@@ -58,7 +58,7 @@ async fn the_app_installs_works_offline_and_updates_in_chromium() {
     .await;
 }
 
-/// What is around the host: a push service that keeps what comes, and a hand on the host's clock.
+/// A push service that stores its messages, and control of the instance's clock.
 pub(crate) struct Environment {
     pushes: mpsc::UnboundedSender<Bytes>,
     pushed: Mutex<mpsc::UnboundedReceiver<Bytes>>,

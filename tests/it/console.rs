@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::harness::{Browser, TestHost, id};
 use crate::javascript::run_with;
 
-/// A host whose applications may be at `http://localhost`, for somebody who tries much in no time.
+/// An instance that allows applications at `http://localhost`, without rate limits.
 async fn host() -> TestHost {
     let settings = "allow_insecure_redirect_uris = true\n[rate_limits]\nsign_ins_per_user_name = { per_minute = 600, burst = 600 }\n\
                     prompts_per_user = { per_minute = 600, burst = 600 }\n";
@@ -37,7 +37,7 @@ async fn an_administrator_connects_four_kinds_of_application_in_the_console() {
         ("ENROL_URL", &link),
         ("LOGIN_NAME", "ada"),
     ];
-    // The service provider has the machine's clock, from which the host's must not differ by much.
+    // The service provider has the machine's clock, from which the instance's must not differ by much.
     run_with(&host, "console_applications.mjs", &variables).await;
 }
 

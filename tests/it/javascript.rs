@@ -54,7 +54,7 @@ impl SignIn {
         Self { process, lines }
     }
 
-    /// What it tells next.
+    /// Its next event.
     async fn event(&mut self) -> Value {
         let line = in_time(self.lines.next_line())
             .await
@@ -401,7 +401,7 @@ pub(crate) async fn run(name: &str, variables: &[(&str, &str)]) {
     );
 }
 
-/// The same, while the host's clock follows the browsers': a script may take longer than the host lets two clocks differ.
+/// The same, while the instance's clock follows the browsers': a script may take longer than the instance lets two clocks differ.
 pub(crate) async fn run_with(host: &TestHost, name: &str, variables: &[(&str, &str)]) {
     tokio::select! {
         () = run(name, variables) => {}

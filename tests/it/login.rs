@@ -559,7 +559,7 @@ async fn the_console_requires_an_administrator_signed_in_with_a_device() {
         json!({"console_role": "owner"}),
     )
     .await;
-    // Who has a role signs in anew: somebody else may have begun the session from before.
+    // A user with a new role signs in again: another user may have begun the earlier session.
     let login = browser.get("/admin").await.followed().await;
     let page = login.submit_name("ada").await;
     ada.approve(&page).await;

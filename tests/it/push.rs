@@ -1,5 +1,5 @@
 //! The approval channel that ships, with a real push service (RFC 8030) on loopback: what arrives is decrypted as a
-//! browser would (RFC 8291), and the host's signature is checked as a push service would (RFC 8292).
+//! browser would (RFC 8291), and the instance's signature is checked as a push service would (RFC 8292).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -369,7 +369,7 @@ async fn only_an_explicit_null_removes_a_subscription() {
         assert_eq!(put(body).await, StatusCode::BAD_REQUEST, "{text}");
         assert_eq!(has_push().await, json!(true), "{text}");
     }
-    // A browser's PushSubscription.toJSON() has a member that the host does not read.
+    // A browser's PushSubscription.toJSON() has a member that the instance does not read.
     let mut of_browser = json!(subscribed);
     of_browser["expirationTime"] = Value::Null;
     assert_eq!(

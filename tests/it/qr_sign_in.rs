@@ -101,7 +101,7 @@ async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
     }
     assert!(ada.device.pending_requests(0).await.is_empty());
 
-    // Ten people at once: the browser waits for one of them.
+    // Ten concurrent users: the browser waits for one of them.
     let (mut scans, mut taken) = (Vec::new(), 0);
     for _ in 0..5 {
         scans.push(ada.device.scan(&link));

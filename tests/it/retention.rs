@@ -70,7 +70,7 @@ impl Fixture {
         }
     }
 
-    /// A logout of which this application is to be told, after so many seconds.
+    /// A logout delivery to this application, due after so many seconds.
     async fn delivery(&mut self, id: &str, application: usize, due: u64) {
         sqlx::query(
             "INSERT INTO logout_deliveries (id, application_id, sid, subject, attempts, next_attempt_at, created_at)
@@ -118,7 +118,7 @@ impl Fixture {
         names.into_iter().map(|(sid,)| sid).collect()
     }
 
-    /// How many rows of a table were looked at until now. PostgreSQL alone counts, and tells of connections that are closed.
+    /// The number of scanned rows of a table. Only PostgreSQL counts them, and reports closed connections.
     async fn looked_at(self, table: &str) -> i64 {
         self.store.close().await;
         self.connection.close().await.expect("closed");
@@ -246,7 +246,7 @@ async fn a_hundred_thousand_pending_logouts_are_not_scanned() {
 #[both_databases]
 async fn session_records_are_deleted_with_their_last_name(database: Database) {
     let mut it = Fixture::new(database).await;
-    // The person of the second signed in again after three hours, in the same browser.
+    // The user of the second signed in again after three hours, in the same browser.
     it.session("once", NOW).await;
     it.session("twice", NOW).await;
     it.session("twice", NOW + 3 * HOUR).await;

@@ -30,7 +30,7 @@ use crate::saml::service_provider::{Request, Response, TestServiceProvider, iden
 /// The RelayState that the browser returns to a service provider. Only the database stores it, and only until then.
 const RELAY_STATE: &str = "a relay state that is the provider's own";
 
-/// A way to the host that keeps every byte that passes, each direction of each connection for itself.
+/// A way to the instance that keeps every byte that passes, each direction of each connection for itself.
 #[derive(Clone, Default)]
 struct Wire {
     passed: Arc<Mutex<Vec<Vec<u8>>>>,
@@ -383,7 +383,7 @@ async fn saml(
     number
 }
 
-/// A recovery code that is wrong, and one that is good.
+/// A wrong and a valid recovery code.
 async fn recovery(admin: &Admin, ada: &TestUser, secrets: &mut Secrets) {
     let codes = ada
         .device

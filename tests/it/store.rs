@@ -185,7 +185,7 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
     }
 }
 
-/// An entry of the audit log about nobody.
+/// An entry of the audit log without a user.
 pub fn entry(event: Event) -> Entry {
     Entry::new(event, &AuditContext::SERVER, NOW, &SystemEntropy)
 }

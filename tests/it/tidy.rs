@@ -149,7 +149,7 @@ fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|row| row.contains(&module))
 }
 
-/// The modules of the host that a file names: `crate::a`, and `use crate::{a, b}`.
+/// The modules of the instance that a file names: `crate::a`, and `use crate::{a, b}`.
 fn used(code: &str) -> Vec<String> {
     let word = |text: &str| -> String {
         text.chars()

@@ -53,7 +53,7 @@ impl Caller for Same {
     }
 }
 
-/// Requests of which each is sent once, by whoever is free.
+/// Requests that are each sent once, by the next free connection.
 #[derive(Clone)]
 pub struct Requests(Rc<RefCell<Vec<String>>>);
 

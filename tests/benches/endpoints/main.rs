@@ -27,7 +27,7 @@ const ROUNDS: u32 = 5;
 const LENGTH: Duration = Duration::from_millis(1500);
 /// Codes that are exchanged in one round.
 const CODES: usize = 1000;
-/// People who signed in, in turn of whom everything is asked.
+/// Users who signed in, in turn of whom everything is asked.
 const PEOPLE: usize = 16;
 
 /// What is measured.
@@ -170,7 +170,7 @@ fn same(request: &str) -> Vec<Same> {
     vec![Same(request.into()); CONNECTIONS]
 }
 
-/// People who signed in, and the application that they signed in to.
+/// Users who signed in, and the application that they signed in to.
 struct Setup {
     address: std::net::SocketAddr,
     application: Application,
@@ -272,7 +272,7 @@ impl Setup {
         load::Post::new(self.address, path, &self.application.id, secret)
     }
 
-    /// Requests that exchange fresh codes, which people's sessions give without asking them again.
+    /// Requests that exchange new codes, which sessions return without a prompt.
     async fn exchanges(&self) -> Vec<String> {
         let request = self.application.request(&[("prompt", Some("none"))]);
         let post = self.post("/oidc/token");

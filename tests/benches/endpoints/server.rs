@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
-/// The core of the server; whoever runs this program puts it on another.
+/// The core of the server; the caller runs this program on another.
 const CORE: &str = "0";
 
 /// A command whose process has the server's core and no other.
@@ -140,7 +140,7 @@ async fn answers(address: SocketAddr) -> bool {
 }
 
 fn settings(base: &str, address: SocketAddr, database: &str) -> String {
-    // All requests come from one address, which would soon be told to wait.
+    // All requests come from one IP, which would soon reach a rate limit.
     format!(
         "base_url = \"{base}\"\n[http]\nlisten = \"{address}\"\n[database]\nurl = \"{database}\"\n\
          [keys]\nmaster_key_file = \"master.key\"\n\

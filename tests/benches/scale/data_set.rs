@@ -19,28 +19,28 @@ use super::names::{self, Draw};
 const BATCH: u32 = 512;
 /// How many seconds pass between two batches.
 const PASS: u64 = 3600;
-/// Which share of the users was made so lately that the log still tells of it: one in so many.
+/// The share of users whose creation is still in the audit log: one in so many.
 const LATELY: u32 = 10;
 /// One in so many has an account in the small application.
 const IN_SMALL: u32 = 1000;
 
 /// What was made.
 pub struct DataSet {
-    /// How the host's interface is called.
+    /// How the instance's interface is called.
     pub admin: Admin,
     /// An application in which everybody has an account.
     pub application: Application,
     /// One in which few have.
     pub small: Application,
-    /// A person with a phone and a session.
+    /// A user with a device and a session.
     pub ada: TestUser,
     /// Some of the users, of all times.
     pub some: Vec<User>,
     /// Some of the accounts in the large application.
     pub accounts: Vec<Account>,
-    /// An administrator of whom the log tells much, and one of whom it tells little.
+    /// An administrator with many audit entries, and one with few.
     pub actors: [String; 2],
-    /// A moment of which the log tells, far from its ends.
+    /// A moment in the middle of the audit log.
     pub middle: String,
     count: u32,
 }
@@ -295,7 +295,7 @@ fn account_made(host: &Arc<Host>, account: &Account, by: &AuditContext) -> Entry
         )
 }
 
-/// What a sign-in leaves: mostly that it was done, at times that it was not. One in ten thousand is the person's word that it was not
+/// What a sign-in leaves: mostly that it was done, at times that it was not. One in ten thousand is the user's word that it was not
 /// theirs.
 fn sign_in(
     host: &Arc<Host>,
@@ -316,7 +316,7 @@ fn sign_in(
         address: Some(address.into()),
         browser: Some("Firefox on Linux".to_owned()),
     };
-    // Of the small application the log tells little.
+    // The small application has few audit entries.
     let application = &applications[usize::from(draw.below(5000) == 0)];
     audit::entry(
         host,

@@ -15,7 +15,7 @@ use assent_tests::harness::{Database, HostOptions, TestHost};
 
 use data_set::DataSet;
 
-/// How many there are, where nobody says.
+/// The default number.
 const FEW: u32 = 20_000;
 
 fn main() {

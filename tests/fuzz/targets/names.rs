@@ -1,4 +1,4 @@
-//! Names that people type, and those that they are shown: each name has one form, and no form hides anything.
+//! Names that users type, and those that they are shown: each name has one form, and no form hides anything.
 
 #![no_main]
 

@@ -43,7 +43,7 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
-/// The host and the rest of an `http` URI of a loopback address, without its port.
+/// The instance and the rest of an `http` URI of a loopback address, without its port.
 fn loopback(text: &str) -> Option<(&str, &str)> {
     let rest = text.strip_prefix("http://")?;
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));

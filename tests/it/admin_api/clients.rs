@@ -14,7 +14,7 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// Runs a program that must succeed; what it writes is told if it does not.
+/// Runs a program that must succeed; otherwise its output is in the message.
 async fn succeeds(mut command: Command) {
     let running = command.stdin(Stdio::null()).kill_on_drop(true).output();
     let output = in_time(running).await.expect("it runs");

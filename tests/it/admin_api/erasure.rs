@@ -131,7 +131,7 @@ async fn audit_entries_of_devices_do_not_name_an_erased_user(database: Database)
         .await
         .success();
     host.advance(30);
-    // A device denies a protected action upon somebody else.
+    // A device denies a protected action on another user.
     requested(&console, Method::DELETE, &path, &Value::Null).await;
     assert_eq!(ada.device.deny(&waiting(&ada.device).await).await, "denied");
     ada.device

@@ -83,7 +83,7 @@ async fn concurrent_requests_with_one_idempotency_key_run_once(database: Databas
     assert_eq!(secrets.len(), 1, "{database:?}: one secret was made");
     let replayed = post(&caller, &path, "once", &Value::Null).await;
     assert_eq!(replayed.body["client_secret"], secrets[0].as_str());
-    // What is kept of it nobody reads in the database.
+    // The stored response is encrypted.
     let rows = sqlx::query("SELECT response FROM idempotent_requests")
         .fetch_all(&mut host.connection().await)
         .await;

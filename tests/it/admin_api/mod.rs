@@ -143,7 +143,7 @@ impl Caller {
     }
 }
 
-/// A person with a role in the console, and their phone.
+/// A user with a console role, and the user's device.
 struct Administrator {
     user: Value,
     device: Arc<Device>,
@@ -157,7 +157,7 @@ impl Administrator {
             .admin_ok(Method::PATCH, &path, json!({"console_role": role}))
             .await;
         let device = Arc::new(host.authenticator(&user).await);
-        // The first device makes whoever was invited active.
+        // The first device activates an invited user.
         Self {
             user: host.admin_ok(Method::GET, &path, Value::Null).await,
             device,

@@ -297,7 +297,7 @@ async fn denied_and_reported_actions_and_sign_in_proofs_execute_nothing() {
     );
 }
 
-/// Whoever types the administrator's name again and again delays no protected action, and gets nobody to approve one.
+/// Repeated sign-ins with the administrator's name neither delay a protected action nor get one approved.
 #[tokio::test]
 async fn another_user_can_neither_delay_nor_continue_a_protected_action() {
     let host = TestHost::start().await;
@@ -429,11 +429,11 @@ async fn harmless_and_invalid_requests_need_no_approval() {
         );
     }
     assert!(grace.device.pending_requests(0).await.is_empty());
-    // Nor does whoever has no phone to ask.
+    // Nor does an administrator without a device.
     host.admin_ok(Method::DELETE, &path, Value::Null).await;
 }
 
-/// What needed no approval when it was planned needs one if the person got something to approve with meanwhile.
+/// A request that needed no approval when it was planned needs one if the user enrolled a device meanwhile.
 #[tokio::test]
 async fn new_authenticators_need_approval() {
     let host = TestHost::start().await;

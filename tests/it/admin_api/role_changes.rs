@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Browser, Database, Json, Parsed, TestHost, TestUser, id};
 
-/// A person without a role, and an administrator who may act upon such people only.
+/// A user without a role, and an administrator who may act on such users only.
 struct RoleChange {
     host: TestHost,
     ada: TestUser,
@@ -109,7 +109,7 @@ async fn actions_recheck_the_role_of_their_target_when_they_write(database: Data
         roles: Some(vec!["root".to_owned()]),
         ..AccountChange::default()
     };
-    // Support may not change roles. A service account may, but of nobody with a console role.
+    // Support may not change roles. A service application may, but not of users with a console role.
     let operator = Caller {
         by: AuditContext::SERVER,
         principal: Principal::Application(AdminScopes::from_iter([AdminScope::Users])),

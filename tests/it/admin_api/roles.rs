@@ -69,7 +69,7 @@ fn with_unknown_ids(path: &str) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// Asks for everything; whoever asks is let in where they may, and told of the permission where they may not.
+/// Calls every route; the caller is admitted where it has the permission, and otherwise the response names the permission.
 async fn assert_permissions(caller: &Caller, name: &str, may: impl Fn(&Rule) -> bool) {
     for (method, path, rule) in rules() {
         // The body does nothing anywhere.
@@ -171,7 +171,7 @@ async fn admin_scopes_apply_to_the_admin_api_only_while_the_application_has_them
         StatusCode::FORBIDDEN
     );
 
-    // At UserInfo it is worth nothing, and nobody else takes it for good.
+    // UserInfo rejects it, and other applications see it as inactive.
     let Caller::Bearer { token, .. } = &reader else {
         unreachable!()
     };

@@ -71,7 +71,7 @@ async fn users_are_found_by_each_word_of_their_name(database: Database) {
             "{database:?} {q}"
         );
     }
-    // What somebody is called no more finds nobody, and a state is that of now.
+    // A former name finds no user, and a state is the current one.
     let path = format!("/users/{}", id(&asa));
     host.admin_ok(
         Method::PATCH,
@@ -154,7 +154,7 @@ async fn accounts_are_found_by_account_and_user_names(database: Database) {
             "{database:?}"
         );
     }
-    // A change of the account, and of its person, is found at once.
+    // A change of the account, and of its user, is found at once.
     host.admin_ok(
         Method::PATCH,
         &path,

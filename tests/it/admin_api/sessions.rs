@@ -115,7 +115,7 @@ async fn a_console_session_is_valid_while_its_user_has_a_role() {
         (answer.status, answer.problem()),
         (StatusCode::FORBIDDEN, "forbidden")
     );
-    // Meanwhile more people could act upon them, so they sign in anew.
+    // Before the grant more administrators could act on the user, so a new sign-in is required.
     change(json!({"console_role": "admin"})).await;
     assert_eq!(caller.get("/me").await.status, StatusCode::UNAUTHORIZED);
     let caller = ada.signed_in(&host).await;
@@ -157,7 +157,7 @@ async fn an_invalid_token_is_rejected_despite_a_session() {
     assert_eq!(nobody.status, StatusCode::UNAUTHORIZED);
 }
 
-/// Whoever looked after a person without a role may have a phone that signs in as them.
+/// Support, who helped a user without a role, may have enrolled a device of that user.
 #[both_databases]
 async fn a_session_from_before_the_role_was_granted_is_rejected(database: Database) {
     let host = TestHost::start_on(database).await;

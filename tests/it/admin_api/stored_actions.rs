@@ -251,7 +251,7 @@ async fn an_action_with_a_changed_summary_cannot_be_approved(database: Database)
     rename("bob").await;
     is_over(&action).await;
 
-    // A report needs no summary: whoever has the browser may have changed the name too.
+    // A report needs no summary: the attacker in the browser may have changed the name too.
     host.advance(10);
     let action = ask().await;
     let request = waiting(&grace.device).await;

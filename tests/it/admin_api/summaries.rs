@@ -66,7 +66,7 @@ async fn enum_values_written_as_objects_are_rejected_before_approval() {
     );
 }
 
-/// Where an application would be answered anew is shown, however much stands beside it.
+/// New redirect URIs are shown, whatever other members the request has.
 #[tokio::test]
 async fn the_summary_shows_new_addresses_first() {
     let host = TestHost::start().await;
@@ -93,7 +93,7 @@ async fn the_summary_shows_new_addresses_first() {
         "{returned}"
     );
     assert!(returned.ends_with(", and 3 more"), "{returned}");
-    // The end of a host says whose it is.
+    // The end of a host name shows its owner.
     let far = format!(
         "https://login.a.example.org.{}.evil.example/",
         ["x".repeat(50), "y".repeat(50)].join(".")
@@ -282,7 +282,7 @@ async fn assert_summaries(
     }
 }
 
-/// Changes that let another person act as the user need approval.
+/// Changes that let another user act as the user need approval.
 #[tokio::test]
 async fn account_takeover_by_update_requires_approval() {
     let host = TestHost::start().await;
@@ -585,7 +585,7 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
     }
 }
 
-/// Whoever enrols a phone for somebody, whose role is just asked about, would have the role with them.
+/// A device that is enrolled while a role grant waits for approval would gain the role too.
 #[tokio::test]
 async fn a_role_grant_binds_the_devices_in_its_summary() {
     let host = TestHost::start().await;

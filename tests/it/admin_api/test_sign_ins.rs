@@ -518,7 +518,7 @@ async fn a_saml_application_with_required_signatures_is_tested(database: Databas
         .collect();
     let attacker = Browser::new(&host.base).post(&address, &fields).await;
     assert_eq!(attacker.status, StatusCode::NOT_FOUND, "{database:?}");
-    // Only what the host made ends it.
+    // Only a response of the instance ends it.
     let forged = [fields[0], ("RelayState", state.as_str())];
     assert_eq!(
         browser.post(&address, &forged).await.status,
@@ -573,7 +573,7 @@ fn detail(test: &Value, name: &str) -> String {
     step(test, name)["detail"].text().to_owned()
 }
 
-/// Gives up waiting and says a name anew; the waiting page.
+/// Cancels and submits another name; the waiting page.
 async fn retry_as(waiting: &Page, name: &str) -> Page {
     let path = waiting.path();
     let ended = match waiting.again().await {

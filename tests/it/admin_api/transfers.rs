@@ -299,7 +299,7 @@ async fn an_export_is_imported_without_changes(database: Database) {
                 "{line}"
             );
         }
-        // An auditor who may read it may not send it back; whoever may, changes nothing by it.
+        // An auditor may export but not import; an import of the export changes nothing.
         let report = import(&caller, &format!("{path}/import"), table)
             .await
             .success();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Administrator, Caller, console_caller, service};
 use crate::harness::{Browser, Database, Json, TestHost, Text, id};
 
-/// Every act upon a person that support may do, as method, path below the API and body.
+/// Every action of support on a user, as method, path below the API and body.
 fn support_actions(user: &Value, account: &Value, device: &str) -> Vec<(Method, String, Value)> {
     let user = format!("/users/{}", id(user));
     vec![

@@ -26,7 +26,7 @@ const RESTORE: [&str; 4] = [
     "INSERT INTO audit_chain SELECT * FROM saved_chain",
 ];
 
-/// A host with a log of ten entries, a connection to its database, and the log saved there.
+/// An instance with a log of ten entries, a connection to its database, and the log saved there.
 async fn host_with_log(database: Database) -> (TestHost, AnyConnection) {
     let host = TestHost::start_on(database).await;
     for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"] {
@@ -170,7 +170,7 @@ async fn a_chain_rewritten_without_the_key_is_detected_and_stays_broken(database
         "{database:?}: nobody vouches for it: {found:?}"
     );
 
-    // Nobody is locked out, and the host does not vouch for what it goes on from.
+    // The instance continues to serve, and does not certify the broken part.
     host.user("k").await;
     assert!(
         !store.audit_end(End::Head).await.expect("read").authentic,

@@ -13,7 +13,7 @@ use crate::harness::{
     Database, Pipes, Run, TestHost, Text, binary, in_time, parse_json, temp_folder, write_file,
 };
 
-/// The command, with settings that name this host's database and master key.
+/// The command, with settings that name this instance's database and master key.
 fn command(host: &TestHost, arguments: &[&str]) -> Command {
     let folder = host.folder();
     let settings = folder.join("commands.toml");

@@ -54,7 +54,7 @@ async fn an_export_verifies_by_itself_and_reveals_tampering() {
         Some("personal_changed")
     );
 
-    // A stream tells each entry at least once.
+    // A stream contains each entry at least once.
     let repeated: Vec<String> = lines[..4].iter().chain(&lines[2..]).cloned().collect();
     assert_eq!(verified(&repeated).expect("readable"), None);
     let mut forged = repeated.clone();

@@ -64,7 +64,7 @@ async fn a_page_has_a_bounded_cost_and_the_next_page_continues(database: Databas
     // What is rare is looked for first, whichever filter it is.
     let (found, pages) = all(&format!("{both}&event=application.logo-set")).await;
     assert_eq!((found.len(), pages), (1, 1), "{database:?}");
-    // Nothing is left out or told twice where much fits.
+    // With many matches no entry is missing or repeated.
     let much = format!(
         "application={}&actor={}&limit=200",
         applications[0], actors[0]

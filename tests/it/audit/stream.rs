@@ -107,7 +107,7 @@ async fn a_stream_file_has_each_entry_and_may_be_rotated(database: Database) {
     host.user("d").await;
     wait_for_lines(&file, head(&host).await - first).await;
 
-    // It goes on after a restart, where it was; what it has told but not yet noted it would tell again.
+    // It continues after a restart. It would repeat entries that were sent but not yet recorded as sent.
     host.user("e").await;
     wait_for_lines(&file, head(&host).await - first).await;
     wait_for_entry(&host, "file").await;
@@ -211,7 +211,7 @@ async fn syslog_over_udp_receives_each_entry_after_an_outage() {
     };
     first(&mut receiver, &mut seqs, head(&host).await).await;
     drop(receiver);
-    // Nobody is told that the first of these is lost; it is found when the second is sent.
+    // The loss of the first entry is detected when the second is sent.
     host.user("b").await;
     wait_for_entry(&host, "syslog").await;
     host.user("c").await;
@@ -267,7 +267,7 @@ async fn syslog_over_tcp_receives_each_entry_after_an_outage_without_delaying_re
     counted(stream, &mut seqs, head(&host).await).await;
     drop(listener);
 
-    // Nobody listens, and nobody waits for it.
+    // No receiver listens, and no request waits for it.
     for name in ["b", "c", "d"] {
         in_time(host.user(name)).await;
     }

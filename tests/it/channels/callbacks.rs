@@ -13,7 +13,7 @@ use crate::harness::{
     plugins,
 };
 
-/// A poll that nobody sees in a test whose clock stands still.
+/// A poll interval that never elapses, because the clock of the test stands still.
 const LONG: u32 = 30_000;
 
 struct PendingRequest {
@@ -57,7 +57,7 @@ fn callbacks(question: &Value) -> String {
 async fn a_callback_triggers_a_poll_and_decides_nothing() {
     let vendor = Vendor::start(LONG).await;
     let it = requested(&vendor, Database::Sqlite).await;
-    // The vendor's callback says that the person approved, and the vendor says otherwise when it is asked.
+    // The vendor's callback says that the user approved, and the vendor says otherwise when it is asked.
     assert_eq!(
         call_back(&it.host.base, &it.callback, callbacks(&it.question)).await,
         StatusCode::NO_CONTENT

@@ -28,7 +28,7 @@ fn vendor() -> Recipient {
     }
 }
 
-/// An administrator says that the channel's vendor knows the person by this.
+/// Sets the external authenticator of the user for a channel.
 async fn add_external_authenticator(store: &Store, user: &User, channel: &str, address: &str) {
     let address = ExternalAuthenticator {
         channel: channel.to_owned(),
@@ -128,7 +128,7 @@ async fn concurrent_instances_claim_each_delivery_once(database: Database) {
     for _ in 0..30 {
         delivery(&fixture.store, requested.id, "vendor", vendor()).await;
     }
-    // Stores of their own, as hosts have.
+    // Stores of their own, as instances have.
     let mut stores = Vec::new();
     for _ in 0..4 {
         stores.push(open_store(&fixture.url).await.expect("a store"));
@@ -278,7 +278,7 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
         !rule(late.id, Ruling::Approved, NOW).await,
         "what was said once is done with"
     );
-    // While the person may not sign in.
+    // While the user may not sign in.
     let suspended = delivery(store, first.id, "vendor", vendor()).await;
     let update = async |user: User| {
         let state = user.state;
@@ -299,7 +299,7 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
         ..user.clone()
     })
     .await;
-    // A name that is nobody's.
+    // A name of no user.
     let nobodys = requested(store, None, "nobody").await;
     let to_nobody = delivery(store, nobodys.id, "vendor", vendor()).await;
     assert!(!rule(to_nobody.id, Ruling::Approved, NOW).await);
@@ -346,7 +346,7 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
     );
 }
 
-/// A request of the person's by their e-mail address, a moment later.
+/// A request of the user by e-mail address, a moment later.
 async fn requested_later(store: &Store, user: &User) -> ApprovalId {
     let login = login();
     store.insert_login(login.clone()).await.expect("inserted");

@@ -27,7 +27,7 @@ pub async fn ada_with_push(host: &TestHost, endpoint: &str) -> TestUser {
     }
 }
 
-/// A subscription at this address, with keys that nobody has.
+/// A subscription at this address, with discarded keys.
 fn push(endpoint: &str) -> PushSubscription {
     let (pair, auth) = ece::generate_keypair_and_auth_secret().expect("keys");
     let p256dh = URL_SAFE_NO_PAD.encode(pair.pub_as_raw().expect("a public key"));
@@ -94,7 +94,7 @@ async fn the_next_channel_is_tried_only_if_one_does_not_begin() {
     let ask = async || {
         ada.begin_sign_in(&browser, &[]).await;
     };
-    // Without an address nobody is asked.
+    // Without an external authenticator no vendor is asked.
     ask().await;
     second.question("ada").await;
     assert_eq!(first.started(), 0);

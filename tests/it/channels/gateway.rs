@@ -13,7 +13,7 @@ use crate::harness::{
 };
 use crate::oidc::token::userinfo;
 
-/// A host whose logins this vendor may approve, and Ada, whom it knows.
+/// An instance whose logins this vendor may approve, and Ada, whom it knows.
 async fn host_with(vendor: &Vendor, database: Database) -> (TestHost, TestUser) {
     let settings = plugins(&vendor.channel("vendor", "shows_letters = true"));
     let host = TestHost::start_with(HostOptions {
@@ -173,7 +173,7 @@ async fn an_invalid_vendor_response_approves_nothing_and_the_next_poll_counts() 
         host.advance(6);
         vendor.polled(&question, n + 1).await;
         assert_eq!(waiting.again().await.number(), waiting.number(), "{status}");
-        // Until the host has taken the answer.
+        // Until the instance has taken the answer.
         super::wait_until("the request waits", async || {
             let next = host
                 .host

@@ -5,7 +5,7 @@ use reqwest::StatusCode;
 use super::{add_external_authenticator, call_back, callback_path, channel, next_page, wait_until};
 use crate::harness::{Browser, Page, TestHost, TestUser, plugins};
 
-/// A host with the hostile channel that behaves like this, and a second one that does nothing.
+/// An instance with the hostile channel that behaves like this, and a second one that does nothing.
 async fn host_with(behaviour: &str) -> (TestHost, TestUser) {
     let entry = |name: &str, behaviour: &str| {
         let more = format!(

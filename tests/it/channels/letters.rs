@@ -8,7 +8,7 @@ use super::{add_external_authenticator, next_page, question, wait_until};
 use crate::harness::{Browser, Database, HostOptions, Page, Parsed, TestHost, TestUser, plugins};
 use crate::qr_sign_in::code;
 
-/// A host with a vendor that knows Ada, and with these settings of its channel.
+/// An instance with a vendor that knows Ada, and with these settings of its channel.
 async fn host_with(vendor: &Vendor, more: &str, database: Database) -> (TestHost, TestUser) {
     let settings = plugins(&vendor.channel("vendor", more));
     let host = TestHost::start_with(HostOptions {
@@ -170,7 +170,7 @@ async fn a_rate_limited_request_ends_delegated_requests(database: Database) {
     add_external_authenticator(&host, &ada, "vendor", "ada@vendor").await;
     let theirs = request_as(&host, &ada, "ada").await;
     let question = question(&host, &vendor, "ada@vendor").await;
-    // The same by a name that nobody has.
+    // The same with an unknown name.
     let unknown = request_as(&host, &ada, "nobody").await;
 
     let own = Browser::new(&host.base);

@@ -10,7 +10,7 @@ const VENDOR: &str = "ASSENT_TEST_VENDOR";
 const SPARE: usize = 24;
 
 /// In a process of its own, since the tests beside it have threads as well. What it takes of memory is for
-/// `benches/gateway.rs` to judge, which is built as a host is.
+/// `benches/gateway.rs` to judge, which is built as an instance is.
 #[tokio::test]
 async fn five_hundred_pending_vendor_requests_block_no_thread() {
     if let Ok(port) = std::env::var(VENDOR) {

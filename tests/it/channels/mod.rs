@@ -41,7 +41,7 @@ pub async fn wait_until(what: &str, mut so: impl AsyncFnMut() -> bool) {
         .unwrap_or_else(|_| panic!("not in time: {what}"));
 }
 
-/// The next question that a vendor is put, once the host has kept it as well.
+/// The next request to a vendor, once the instance has stored it.
 async fn question(host: &TestHost, vendor: &Vendor, user: &str) -> Value {
     let question = vendor.question(user).await;
     let mut connection = host.connection().await;
@@ -86,7 +86,7 @@ fn binding(waiting: &Page) -> String {
     after.split('<').next().unwrap_or_default().to_owned()
 }
 
-/// Says what a vendor knows a person by.
+/// Sets the external authenticator of a user.
 pub async fn add_external_authenticator(
     host: &TestHost,
     ada: &TestUser,
@@ -98,7 +98,7 @@ pub async fn add_external_authenticator(
         .await;
 }
 
-/// The path at which a host takes a channel's callbacks, from the question that the channel was given.
+/// The callback path of a channel, from the request to the vendor.
 fn path_of(callback_url: &str) -> String {
     url::Url::parse(callback_url)
         .expect("an address")
@@ -106,7 +106,7 @@ fn path_of(callback_url: &str) -> String {
         .to_owned()
 }
 
-/// The path at which a host takes a channel's callbacks, for a channel that tells nobody.
+/// The callback path of a channel, for a channel that does not publish it.
 fn callback_path(host: &TestHost, channel: &str) -> String {
     let code = host
         .host
@@ -126,7 +126,7 @@ async fn call_back(base: &str, path: &str, body: impl Into<reqwest::Body>) -> St
         .status()
 }
 
-/// Has a host go on with the plugins of other settings.
+/// Reloads an instance with the plugins of other settings.
 async fn reload(host: &Host, entries: &str) {
     #[derive(Deserialize)]
     struct Settings {

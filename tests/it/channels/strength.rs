@@ -17,13 +17,13 @@ const DEVICE: &str =
 const DELEGATED: &str =
     r#"{"userinfo": {"acr": {"essential": true, "values": ["urn:assent:acr:delegated"]}}}"#;
 
-/// A host at which this vendor serves the first of two applications alone, and Ada, who is in both.
+/// An instance at which this vendor serves the first of two applications alone, and Ada, who is in both.
 struct TwoApplications {
     vendor: Vendor,
     host: TestHost,
     served: TestUser,
     other: Application,
-    /// The host's address and settings as they are since the first application is known.
+    /// The instance's address and settings as they are since the first application is known.
     base: String,
     running: assent::app::Running,
 }
@@ -116,7 +116,7 @@ async fn a_vendor_session_is_valid_only_for_applications_of_the_vendor() {
         .followed()
         .await;
     assert!(!login.body.contains("/continue"), "{}", login.body);
-    // The phone's proof is good for both.
+    // The proof of the device is valid for both.
     let waiting = login.submit_name("ada").await;
     assert_eq!(
         two.vendor.started(),
@@ -440,7 +440,7 @@ async fn tokens_cannot_be_refreshed_after_vendor_trust_ends() {
     let application = &two.served.application;
     let (_, tokens) = application.exchange(&two.base, &code, &[]).await;
     let token = refresh_token(&tokens);
-    // The first host is as the second would be without the channel.
+    // The first instance is as the second would be without the channel.
     let (status, refused) = refresh(&two.host.base, application, token, &[]).await;
     assert_eq!(
         (status, &refused["error"]),

@@ -85,7 +85,7 @@ impl Vendor {
         channel(name, "http-gateway", &of_vendor)
     }
 
-    /// The next question to the person with this address, once it has come.
+    /// The next request to the user with this identifier, once it has come.
     pub async fn question(&self, user: &str) -> Value {
         let mut found = None;
         wait_until("the vendor is asked", async || {
@@ -101,7 +101,7 @@ impl Vendor {
         found.expect("a question")
     }
 
-    /// The person answers this question: from now on its status is another.
+    /// The user answers this request: from now on it has this status.
     pub fn answer(&self, question: &Value, status: &str) {
         let previous = self
             .seen()
@@ -142,7 +142,7 @@ impl Vendor {
         self.seen().started
     }
 
-    /// How many questions the host waits for that are never answered.
+    /// The number of hanging requests of the instance.
     pub fn hanging(&self) -> usize {
         self.seen().hanging
     }
@@ -152,7 +152,7 @@ impl Vendor {
         self.seen().pushed
     }
 
-    /// How many requests had no good signature.
+    /// The number of requests without a valid signature.
     pub fn forged(&self) -> usize {
         self.seen().forged
     }
@@ -162,7 +162,7 @@ impl Vendor {
     }
 }
 
-/// Counts a question that is never answered, for as long as the host waits.
+/// Counts a hanging request, as long as the instance waits.
 struct HangingCall(Arc<Shared>);
 
 impl HangingCall {

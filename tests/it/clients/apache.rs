@@ -15,20 +15,20 @@ use crate::harness::{
 };
 use crate::programs::{self, write_page};
 
-/// The settings of a host that takes applications which are plain `http` on loopback, and calls them.
+/// The settings of an instance that takes applications which are plain `http` on loopback, and calls them.
 const HOST: &str = "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
 
-/// What the private page shows: the person's name, as the module hands it to the server.
+/// The content of the private page: the user's name, as the module passes it to the server.
 const PRIVATE_PAGE: &str = "Hello <!--#echo var=\"OIDC_CLAIM_name\" -->\n";
 
-/// A running Apache that lets people in whom the provider vouches for.
+/// A running Apache that admits users of the provider.
 struct Apache {
     server: programs::Apache,
     registration: Registration,
 }
 
 impl Apache {
-    /// Starts one as an application of this host. It is `http` on loopback, which only a host for development takes.
+    /// Starts one as an application of this instance. It is `http` on loopback, which only an instance for development takes.
     async fn start(host: &TestHost, authentication: Authentication, directives: &str) -> Self {
         let mut registered = None;
         let server = programs::Apache::start("auth_openidc", async |base, folder| {
@@ -137,7 +137,7 @@ OIDCOAuthRemoteUserClaim client_id
     )
 }
 
-/// A host for development, an Apache in front of private pages, and Ada, who may see them.
+/// An instance for development, an Apache in front of private pages, and Ada, who may see them.
 async fn served(authentication: Authentication, directives: &str) -> (TestHost, Apache, TestUser) {
     let host = super::host(HOST).await;
     let ada = host.ada().await;
@@ -184,7 +184,7 @@ async fn opens_the_private_page(
 }
 
 const ONLINE: &str = "OIDCScope \"openid profile email\"";
-/// What an Apache asks for that wants to stay signed in without the person.
+/// The scopes of an Apache that refreshes its session.
 const OFFLINE: &str =
     "OIDCScope \"openid profile email offline_access\"\nOIDCAuthRequestParams prompt=consent";
 

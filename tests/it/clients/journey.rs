@@ -10,7 +10,7 @@ use crate::harness::{
     Application, Browser, Page, TestHost, TestUser, Text, jwt_header, parse_json,
 };
 
-/// A person at a browser, and a relying party that she signs in to.
+/// A user with a browser, and a relying party.
 pub(super) struct Journey {
     pub(super) host: TestHost,
     pub(super) ada: TestUser,
@@ -21,7 +21,7 @@ pub(super) struct Journey {
 }
 
 impl Journey {
-    /// Gets ready: nobody is signed in yet.
+    /// Prepares the flow: no user is signed in yet.
     pub(super) async fn new(
         library: Library,
         authentication: Authentication,
@@ -79,7 +79,7 @@ impl Journey {
         known
     }
 
-    /// The application gets a new secret, and the relying party is not told.
+    /// The application gets a new secret, which the relying party does not have.
     pub(super) async fn new_secret(&self) {
         let path = format!("/applications/{}/secret/rotate", self.registration.id);
         self.host.admin_ok(Method::POST, &path, Value::Null).await;
@@ -102,7 +102,7 @@ impl Journey {
         assert_eq!(account["roles"], json!(["reader", "editor"]));
     }
 
-    /// New tokens for the same person and the same sign-in.
+    /// New tokens for the same user and the same sign-in.
     pub(super) async fn refresh(&mut self, before: &Value) -> Value {
         let after = self.relying_party.call("refresh", json!({})).await;
         self.knows_ada(&after);
@@ -140,7 +140,7 @@ impl Journey {
         );
     }
 
-    /// She signs out at the application, which sends her to the provider and gets her back; nobody is signed in now.
+    /// The user signs out at the application, which redirects to the provider and back.
     pub(super) async fn sign_out(&mut self) {
         let signed_out = self.registration.returned["signed_out_uri"].clone();
         let parameters = json!({"post_logout_redirect_uri": signed_out, "state": "signed & out"});

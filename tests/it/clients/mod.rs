@@ -1,5 +1,5 @@
 //! Real clients, configured from discovery alone: npm's `openid-client`, Python's `Authlib`, and Debian's
-//! `mod_auth_openidc` in a real Apache. Each signs in, learns about the person, refreshes and signs out.
+//! `mod_auth_openidc` in a real Apache. Each signs in, learns about the user, refreshes and signs out.
 
 mod apache;
 mod authlib;
@@ -15,7 +15,7 @@ use assent_model::clock::{Clock, ManualClock, SystemClock};
 
 use crate::harness::{Page, TestHost, TestUser};
 
-/// A host whose clock goes on: clients sign their assertions by the machine's clock.
+/// An instance whose clock goes on: clients sign their assertions by the machine's clock.
 pub async fn host(settings: &str) -> TestHost {
     let host = TestHost::start_with_settings(settings).await;
     tokio::spawn(keep_clock(Arc::clone(&host.clock)));
@@ -30,7 +30,7 @@ async fn keep_clock(clock: Arc<ManualClock>) {
     }
 }
 
-/// Goes through the host's pages as a person does who wants to sign in, until the browser is sent to another host, or
+/// Goes through the instance's pages as a user does who wants to sign in, until the browser is sent to another instance, or
 /// there is nothing left to do: that answer.
 async fn complete_sign_in(ada: &TestUser, mut page: Page) -> Page {
     let base = page.origin();

@@ -48,7 +48,7 @@ impl Authentication {
 pub(super) struct Registration {
     pub(super) id: String,
     pub(super) secret: Option<String>,
-    /// What a relying party of these tests is told of the application.
+    /// The configuration of a relying party of these tests.
     pub(super) returned: Value,
     /// Where its files are: `certificate.pem` and `key.pem`, if it has a certificate.
     pub(super) folder: PathBuf,
@@ -110,7 +110,7 @@ pub(super) async fn register(
     }
 }
 
-/// Makes the application's key, where the method has one: the public half for the host, the private one for the
+/// Makes the application's key, where the method has one: the public half for the instance, the private one for the
 /// application.
 fn give_key(folder: &Path, authentication: Authentication, body: &mut Value, returned: &mut Value) {
     match authentication {
@@ -137,10 +137,10 @@ fn give_key(folder: &Path, authentication: Authentication, body: &mut Value, ret
     }
 }
 
-/// The listener of a host for clients with certificates: its own certificate, with the key.
+/// The listener of an instance for clients with certificates: its own certificate, with the key.
 pub(super) struct Listener {
     folder: tempfile::TempDir,
-    /// The settings of a host that has it.
+    /// The settings of an instance that has it.
     pub(super) settings: String,
 }
 

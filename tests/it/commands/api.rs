@@ -49,7 +49,7 @@ fn operations_and_commands_match_the_committed_table() {
     }
 }
 
-/// A command with a host and a token in its environment.
+/// A command with an instance and a token in its environment.
 fn command(host: &TestHost, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary("assent"));
     command

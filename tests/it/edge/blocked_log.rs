@@ -17,7 +17,7 @@ async fn requests_are_answered_while_the_log_pipe_is_full() {
         "a-secret-of-the-operator",
     );
     let http = "metrics_secret_file = \"metrics.secret\"";
-    // The pipe is open as long as the process is, and nobody reads it.
+    // The pipe is open as long as the process, and has no reader.
     let server = ServerProcess::start(folder.path(), http, "", Stdio::piped()).await;
     let client = http_client();
     let nowhere = stream::iter(0..REQUESTS).for_each_concurrent(16, |_| async {

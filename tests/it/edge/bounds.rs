@@ -19,7 +19,7 @@ async fn connect(host: &TestHost) -> TcpStream {
 /// The first line of the answer to these bytes, after which the client says nothing more.
 async fn first_line(host: &TestHost, bytes: &[u8]) -> String {
     let mut stream = connect(host).await;
-    // The host may have answered and gone before all is written.
+    // The instance may have answered and gone before all is written.
     let _ = stream.write_all(bytes).await;
     let mut answer = vec![0; 1024];
     let read = in_time(stream.read(&mut answer)).await.expect("an answer");
@@ -392,7 +392,7 @@ async fn a_client_that_never_reads_is_disconnected() {
     let host = TestHost::start_with_settings("[http]\nwrite_timeout = \"1s\"").await;
     let mut stream = connect(&host).await;
     let request = "GET /authenticator HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(100);
-    // It asks and asks; once neither side's buffers hold more, only the host can end this.
+    // It sends requests until both buffers are full; then only the instance can end this.
     let asking = async { while stream.write_all(request.as_bytes()).await.is_ok() {} };
     in_time(asking).await;
 }

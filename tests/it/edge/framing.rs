@@ -115,7 +115,7 @@ async fn portal_console_authenticator_and_recovery_pages_cannot_be_framed() {
         assert_unframeable(&browser.get(path).await, "id=\"console\"");
     }
     assert_unframeable(&browser.get("/authenticator").await, "<script");
-    // The form, the form with an error, and the page of a good code.
+    // The form, the form with an error, and the page of a valid code.
     let codes = ada
         .device
         .call_ok(Method::POST, "/recovery-codes", None)

@@ -17,7 +17,7 @@ async fn host_with(limits: &str) -> TestHost {
     TestHost::start_with_settings(&settings).await
 }
 
-/// A request of a client at this address, as the proxy in front tells it.
+/// A request of a client at this IP, as the trusted proxy reports it.
 async fn ask(
     host: &TestHost,
     method: Method,
@@ -167,7 +167,7 @@ async fn console_sign_ins_are_limited_per_ip() {
     );
 }
 
-/// Each request to sign out may cost a signature of ours, whoever sends it.
+/// Each logout request may cost a signature, even without authentication.
 #[tokio::test]
 async fn logout_requests_are_limited_per_ip() {
     let host = host_with("login_pages_per_ip = { per_minute = 6, burst = 2 }").await;
@@ -362,7 +362,7 @@ async fn client_auth_failures_are_limited_and_successes_do_not_count() {
     for _ in 0..3 {
         assert_eq!(call(&web.id, "guess", "192.0.2.1").await, failed);
     }
-    // Even a right guess is not told now.
+    // Even a correct guess is rejected now.
     assert_eq!(call(&web.id, good, "192.0.2.1").await, held);
     // Nobody else is held up: not the application elsewhere, not another one behind the same address.
     assert_eq!(call(&web.id, good, "192.0.2.2").await, passed);
@@ -494,7 +494,7 @@ async fn event_streams_are_limited_per_ip_and_freed_on_close() {
         StatusCode::TOO_MANY_REQUESTS
     );
     open.truncate(499);
-    // The host notices at its next word to it that the page is gone.
+    // The instance notices the closed page at its next event.
     let mut ticks = tokio::time::interval(Duration::from_millis(100));
     let again = async {
         while browser.stream(&events).await.status() != StatusCode::OK {

@@ -37,7 +37,7 @@ async fn an_instance_with_a_certificate_serves_only_https() {
     );
 }
 
-/// An address by http that leads to this host by https: the authenticator of the tests trusts no self-signed certificate.
+/// An address by http that leads to this instance by https: the authenticator of the tests trusts no self-signed certificate.
 async fn plain_way_to(host: &TestHost) -> String {
     let forward = async |State((client, base)): State<(Client, String)>, request: Request| {
         let (head, body) = request.into_parts();
@@ -187,7 +187,7 @@ async fn the_mtls_listener_ignores_the_certificate_header() {
     settings.push_str("[rate_limits]\nclient_auth_failures = { per_minute = 1, burst = 3 }\n");
     let host = TestHost::start_with_settings(&settings).await;
     let (victim, attacker) = (certificate_of("books"), certificate_of("stranger"));
-    // The certificate is younger than the host, because the host's clock stands still.
+    // The certificate is younger than the instance, because the instance's clock stands still.
     host.advance(60);
     let body = json!({
         "name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"],

@@ -25,7 +25,7 @@ use crate::harness::{Database, Json, Text, temp_folder, write_file};
 const HOURS: Duration = Duration::from_secs(60 * 60);
 const DAYS: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A database with its master key and clock. Its hosts do not serve, and look after the keys only when told.
+/// A database with its master key and clock. Its instances do not serve, and maintain the keys only on request.
 struct Installation {
     folder: tempfile::TempDir,
     url: String,
@@ -47,7 +47,7 @@ impl Installation {
         self.host_with("").await
     }
 
-    /// A host with these settings in `[keys]`.
+    /// An instance with these settings in `[keys]`.
     async fn host_with(&self, settings: &str) -> Arc<Host> {
         let text = format!(
             "base_url = \"http://localhost:8080\"\n[database]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n{settings}\n",
@@ -62,7 +62,7 @@ impl Installation {
             .expect("a host")
     }
 
-    /// Lets that time pass, and then lets the host look after its keys.
+    /// Lets that time pass, and then lets the instance look after its keys.
     async fn pass(&self, host: &Host, time: Duration) {
         self.clock.advance(time);
         signing_keys::maintain(host).await.expect("looked after");

@@ -75,7 +75,7 @@ async fn concurrent_rotations_create_one_key(database: Database) {
     }
 }
 
-/// What signs is revoked by one host and what waits by another: whoever is first, a third one signs.
+/// One instance revokes the active key and another the pending key: a third key signs, in either order.
 #[both_databases]
 async fn concurrent_revocations_leave_an_active_key(database: Database) {
     let installation = Installation::new(database).await;
@@ -230,7 +230,7 @@ impl Client {
     }
 }
 
-/// Tokens come from one host, and the key set from the other.
+/// Tokens come from one instance, and the key set from the other.
 #[both_databases]
 async fn a_rotation_under_load_fails_no_client(database: Database) {
     const ROTATIONS: usize = 5;

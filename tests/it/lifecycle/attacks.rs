@@ -74,7 +74,7 @@ async fn requests_codes_and_tokens_are_not_interchangeable() {
 async fn a_relayed_sign_in_is_not_approved_in_another_context() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    // The person is at a page of the attacker's, in Firefox on Linux; the attacker's server talks to the host in their place.
+    // The user is at a page of the attacker, in Firefox on Linux; the attacker's server relays to the instance.
     let relay = http_client_builder()
         .cookie_store(true)
         .build()
@@ -108,7 +108,7 @@ async fn a_relayed_sign_in_is_not_approved_in_another_context() {
         (request.browser.as_str(), request.place.as_str()),
         ("Chrome on Windows", "This computer")
     );
-    // A phone that shows the person's own browser in its place signs what was not asked.
+    // A device that shows the user's own browser instead signs another content.
     let shown = assent::authenticator::Request {
         browser: "Firefox on Linux".to_owned(),
         ..request.clone()

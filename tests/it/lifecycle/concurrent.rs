@@ -493,7 +493,7 @@ async fn a_report_from_a_known_browser_revokes_all_known_browsers(database: Data
     host.advance(1);
     fill().await;
     assert_eq!(pending(&ada).await, 6, "{database:?}");
-    // Another person uses her old browser.
+    // Another user uses her old browser.
     let request = ada.device.pending_requests(5).await.remove(0);
     assert_eq!(ada.device.report(&request).await, "reported");
     ada.device.end_cooldown().await;

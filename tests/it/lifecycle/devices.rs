@@ -450,7 +450,7 @@ async fn links_of_an_invited_user_end_with_a_new_link_or_the_first_device(databa
     for link in [&second, &third] {
         refused(link).await;
     }
-    // Of somebody who is active each was asked for with a phone, or by the person.
+    // Links of an active user were requested with a device, or by the user.
     let (fourth, fifth) = (created().await, created().await);
     for link in [&fourth, &fifth] {
         Device::enrol(link, "Further").await;

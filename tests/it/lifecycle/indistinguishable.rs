@@ -13,7 +13,7 @@ use crate::harness::{
     without_code,
 };
 
-/// What the host asks the database, in its order.
+/// The statements of the instance, in their order.
 #[derive(Clone, Default)]
 struct Statements(Arc<Mutex<Vec<String>>>);
 
@@ -42,7 +42,7 @@ impl<S: tracing::Subscriber> Layer<S> for Statements {
 
 impl Statements {
     /// Those since the last time that a request to the login page asks, without what goes on beside it: keeping keys,
-    /// deliveries, and the channels, which nobody's answer waits for.
+    /// deliveries, and the channels, for which no response waits.
     fn take(&self) -> Vec<String> {
         let beside = |statement: &str| {
             [
@@ -109,7 +109,7 @@ async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_s
  {
     let statements = Statements::default();
     let_one_thread_listen();
-    // For this thread, on which all of this test's host runs. What SQLite is asked is told by a thread of its own.
+    // For this thread, on which all of this test's instance runs. What SQLite is asked is told by a thread of its own.
     let _guard =
         tracing::subscriber::set_default(tracing_subscriber::registry().with(statements.clone()));
     let host = TestHost::start_on(Database::Postgres).await;

@@ -30,7 +30,7 @@ async fn submit_code(host: &TestHost, name: &str, code: &str) -> Page {
     }
 }
 
-/// The link that the page of a good code leads to.
+/// The link on the page of a valid code.
 fn link_of(page: &Page) -> String {
     let path = page
         .body

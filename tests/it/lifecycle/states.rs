@@ -360,7 +360,7 @@ async fn a_closed_account_does_not_end_requests_of_other_applications() {
     let browser = Browser::new(&host.base);
     let page = ada.begin_sign_in(&browser, &[]).await;
     set(&host, &format!("/accounts/{}", id(&account)), "suspended").await;
-    // Nor does somebody who asks for the closed one take its place.
+    // Nor is it replaced by a request for the closed account.
     let attacker = Browser::new(&host.base);
     let login = other.login_page(&attacker, &[]).await;
     login.submit(&login.path(), &[("name", "ada")]).await;

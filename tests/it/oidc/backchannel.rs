@@ -97,7 +97,7 @@ async fn receive(
     Status::from_u16(statuses[count.min(statuses.len() - 1)]).expect("a status")
 }
 
-/// Has the application told at this path of the receiver.
+/// Sets the back-channel logout URI of the application to this path of the receiver.
 async fn register(host: &TestHost, application: &Application, receiver: &Receiver, statuses: &str) {
     let uri = format!("{}/{statuses}", receiver.origin);
     let path = format!("/applications/{}", application.id);
@@ -334,12 +334,12 @@ async fn a_slow_application_delays_neither_the_user_nor_other_applications() {
     it.ada.approve(&waiting).await;
     browser.finish(&waiting.url).await.parameter("code");
     sign_out(&browser).await;
-    // The host ends hanging calls after ten seconds.
+    // The instance ends hanging calls after ten seconds.
     let returned = tokio::time::timeout(Duration::from_secs(9), quick.arrived.recv()).await;
     assert!(returned.expect("in time, while the others hang").is_some());
 }
 
-/// Of the slow applications there are more than are told at once.
+/// There are more slow applications than concurrent deliveries.
 #[tokio::test]
 async fn applications_with_many_logouts_delay_others_by_one_round_at_most() {
     const SLOW: usize = 70;
@@ -381,7 +381,7 @@ async fn applications_with_many_logouts_delay_others_by_one_round_at_most() {
     while verified(&host, &receiver.next().await, "logout+jwt").await["aud"] != json!(late) {
         before += 1;
     }
-    // As many as had their turn before, and those that are told at the same time.
+    // Those that had their turn before, and the concurrent deliveries.
     assert!(before < SLOW + 32, "{before} were told before");
 }
 

@@ -152,7 +152,7 @@ async fn the_account_claim_is_a_json_string_with_the_roles_and_comes_from_the_pl
     let account: Value = parse_json(claims["account"].text());
     assert_eq!(account["roles"], json!(["reader", "editor"]));
 
-    // Without the plugin there is no such claim: the host does not make it.
+    // Without the plugin there is no such claim: the instance does not make it.
     let host = TestHost::start_with_plugins("[plugins]").await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;

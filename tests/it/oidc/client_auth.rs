@@ -71,7 +71,7 @@ fn pem(key: &PKey<Private>) -> String {
     key.public_pem()
 }
 
-/// What a good assertion of this client claims, `n` telling it from others.
+/// The claims of a valid assertion of this client; `n` makes them unique.
 fn claims(host: &TestHost, client: &str, n: usize) -> Value {
     let now = host.clock.now().seconds();
     json!({"iss": client, "sub": client, "aud": host.issuer(), "exp": now + 60, "iat": now, "jti": format!("id-{n}")})
@@ -634,7 +634,7 @@ async fn client_assertions_with_forged_headers_are_rejected() {
         );
         assert_eq!(ask_with(&host, &unsigned).await, refused(), "{alg}");
     }
-    // HS256 keyed with the public key, in each form that somebody may have taken for the secret.
+    // HS256 keyed with the public key, in each encoding that an attacker may use as the secret.
     let der = key.public_key_to_der().expect("DER");
     for (n, secret) in [public.as_bytes(), public.trim().as_bytes(), &der]
         .into_iter()
@@ -668,7 +668,7 @@ async fn client_assertions_with_forged_headers_are_rejected() {
         let forged = sign(&claims(&host, id(&web), 20 + n), header.clone(), &signer);
         assert_eq!(ask_with(&host, &forged).await, refused(), "{header}");
     }
-    // An extension that is not understood makes even a good signature worthless.
+    // An unknown extension invalidates even a valid signature.
     let head = part(&json!({"alg": "RS256", "crit": ["b64x"], "b64x": true}));
     let body = part(&claims(&host, id(&web), 40));
     let mut signer =

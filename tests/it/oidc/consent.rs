@@ -265,7 +265,7 @@ async fn forged_and_foreign_consent_forms_are_rejected() {
             "{form:?}"
         );
     }
-    // A good token of the login's forms alone does not say that the person saw what they agree to.
+    // A valid CSRF token alone does not prove that the user saw the consent page.
     for form in [
         vec![("decision", "allow"), ("csrf", csrf.as_str())],
         vec![("decision", "allow"), ("csrf", &csrf), ("person", &csrf)],

@@ -70,7 +70,7 @@ const ASSERTION_ALGORITHMS: [&str; 7] = [
     "RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA", "HS256",
 ];
 
-/// The metadata of a host at this issuer.
+/// The metadata of an instance at this issuer.
 fn expected(issuer: &str) -> Value {
     let claims = [&OF_THE_TOKEN[..], &OF_THE_SCOPES].concat();
     json!({

@@ -81,7 +81,7 @@ async fn client_credentials_return_only_a_token_for_ten_minutes() {
         (&active["active"], &active["sub"], &active["client_id"]),
         (&json!(true), &json!(web.id), &json!(web.id))
     );
-    // There is no person to tell about.
+    // There is no user.
     let (status, answer) = userinfo(&host, access(&tokens)).await;
     assert_eq!(
         (status, &answer["error"]),
@@ -279,7 +279,7 @@ async fn revocation_of_a_refresh_token_revokes_its_family() {
             .1["error"],
         "invalid_grant"
     );
-    // Again, and of what never was: as good as revoked.
+    // Again, and unknown tokens: the same response.
     for token in [access(&first), refresh_token(&second), "nonsense"] {
         assert_eq!(revoke(token).await.0, StatusCode::OK, "{token}");
     }

@@ -52,7 +52,7 @@ impl Fixture {
         self.browser.get(&request(parameters)).await
     }
 
-    /// The good request, with `changes` made: a value replaces, `None` leaves out.
+    /// The valid request, with `changes` made: a value replaces, `None` leaves out.
     async fn end_changed(&self, changes: &[(&str, Option<&str>)]) -> Page {
         let mut parameters = vec![
             ("id_token_hint", self.id_token.as_str()),
@@ -87,7 +87,7 @@ impl Fixture {
         );
     }
 
-    /// The page asks; after a yes nobody is signed in, and nobody is sent away from here.
+    /// The page asks; after the confirmation the browser is signed out and stays here.
     async fn assert_asked_and_not_sent_on(&self, page: &Page) {
         assert_eq!(page.status, StatusCode::OK, "{}", page.body);
         assert!(

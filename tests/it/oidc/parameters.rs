@@ -39,7 +39,7 @@ async fn signs_in(ada: &TestUser, browser: &Browser, changes: Changes<'_>) -> Pa
     browser.finish(&waiting.url).await
 }
 
-/// A token with these claims, signed by the host's own key.
+/// A token with these claims, signed by the instance's own key.
 async fn hint(host: &TestHost, changes: Value, ada: &TestUser) -> String {
     let mut claims =
         json!({"iss": host.issuer(), "aud": ada.application.id, "sub": ada.user["sub"], "exp": 1});
@@ -521,7 +521,7 @@ async fn a_slim_id_token_returns_scope_claims_at_userinfo_only() {
     }
 }
 
-/// The `sub` and the claims that an application is told of Ada, in the ID token and at UserInfo.
+/// The `sub` and the claims of Ada that an application receives, in the ID token and at UserInfo.
 async fn returned(host: &TestHost, ada: &TestUser) -> (String, Map<String, Value>) {
     let (returned, token) = claims(
         host,

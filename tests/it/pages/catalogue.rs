@@ -137,7 +137,7 @@ fn named(file: &str, text: &str, call: &str) -> Vec<Use> {
             .strip_prefix('"')
             .map(|rest| until(rest, '"').to_owned())
         else {
-            // The catalogue's own functions hand the id on; nobody else makes one up.
+            // Only the catalogue's own functions pass ids on.
             assert!(
                 rest.starts_with("id)"),
                 "{file}: {call} takes an id as it stands in the catalogue"

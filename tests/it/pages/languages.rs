@@ -180,7 +180,7 @@ async fn ui_locales_take_precedence_for_the_whole_sign_in() {
     assert_language(&login, Language::German, &["login-lead"]);
     let waiting = login.submit_name("ada").await;
     assert_language(&waiting, Language::German, &["waiting-lead"]);
-    // What the phone shows of the browser is in the words of whoever sits there.
+    // The device shows the browser in the device's language.
     let requests = ada.device.pending_requests(5).await;
     assert_eq!(
         (requests[0].browser.as_str(), requests[0].place.as_str()),
@@ -330,7 +330,7 @@ async fn the_authenticator_is_served_in_the_requested_language() {
             ),
             (&"accept-language".parse().unwrap(), &"de".parse().unwrap())
         );
-        // What is kept in one language is not good in another.
+        // A cached page of one language is not valid in another.
         let known = in_english.headers()["etag"].text().to_owned();
         assert_eq!(
             ask("en", &known).await.status(),

@@ -241,7 +241,7 @@ async fn a_decreased_counter_is_rejected_and_audited(database: Database) {
         1,
         "{events:?}"
     );
-    // It may be a copy that speaks as this phone, so the phone itself tells of it.
+    // It may be a copy of the passkey, so the device itself shows a notification.
     it.host.advance(1);
     let returned = it.ada.device.call_ok(Method::GET, "/requests", None).await;
     let returned = returned["notifications"].items().clone();

@@ -28,7 +28,7 @@ pub struct Software {
 }
 
 impl Software {
-    /// A new one for the host with this address.
+    /// A new one for the instance with this address.
     pub fn new(base: &str) -> Self {
         let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).expect("P-256");
         let key = EcKey::generate(&group).expect("a key");

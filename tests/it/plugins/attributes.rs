@@ -12,7 +12,7 @@ use super::components::{
 };
 use super::mappers::fault;
 
-/// What the host knows when it makes an assertion for this application.
+/// What the instance knows when it makes an assertion for this application.
 fn assertion(application: &Did, custom_attributes: &Value) -> ClaimInput {
     let mut input = input(application);
     (input.protocol, input.sink) = (Protocol::Saml, Sink::SamlAssertion);

@@ -1,5 +1,5 @@
 //! A newcomer's path, as docs/plugins.md describes it: a new project, a line changed, tested, packed, pasted into the settings of a
-//! host that serves, and the claim is in a real ID token. In Rust and in TypeScript.
+//! instance that serves, and the claim is in a real ID token. In Rust and in TypeScript.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -141,7 +141,7 @@ impl PluginAuthor {
         write_file(&file, before.replace(from, to));
     }
 
-    /// From the changed line on: the fixtures say what is different, are told to expect it, and hold.
+    /// From the changed line on: the fixtures show the difference, are updated, and pass.
     async fn test(&self) {
         let failed = self
             .run(
@@ -226,7 +226,7 @@ impl PluginAuthor {
         assert_eq!(read_bytes(&file), component);
     }
 
-    /// Packs the plugin and has a host that serves load it; the claim in Ada's ID token.
+    /// Packs the plugin and has an instance that serves load it; the claim in Ada's ID token.
     async fn deploy(&self) {
         let host = TestHost::start().await;
         let ada = host.ada().await;
@@ -452,7 +452,7 @@ async fn the_prompt_of_the_delegated_template_contains_the_letters() {
 
     approved_by_the_stub(&newcomer, &settings).await;
 
-    // Without the letters, a person can approve the sign-in of an attacker: then the fixtures do not hold.
+    // Without the letters, a user can approve the sign-in of an attacker: then the fixtures fail.
     newcomer.edit(
         "src/lib.rs",
         "            \"binding_message\": question.binding,\n",

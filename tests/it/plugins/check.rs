@@ -327,7 +327,7 @@ fn compiles_within_limits(program: &str) {
             .collect()
     };
     let inherited = files_of(std::process::id());
-    // Its limits, as the system tells them while it waits for a component.
+    // Its limits, as the system reports them while it waits for a component.
     let mut compiler = Command::new(crate::harness::binary(program))
         .arg(assent_plugin_host::COMPILE)
         .env_clear()

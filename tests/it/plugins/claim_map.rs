@@ -312,7 +312,7 @@ async fn the_example_for_production_works() {
     );
 }
 
-/// The plugin refuses the same names as the host, so that it is said at the start and not at the first sign-in.
+/// The plugin refuses the same names as the instance, so that it is said at the start and not at the first sign-in.
 #[tokio::test]
 async fn a_protected_claim_is_rejected_at_startup() {
     assert_eq!(

@@ -131,7 +131,7 @@ pub(super) async fn load_error(specs: Vec<PluginSpec>) -> String {
     }
 }
 
-/// What the host knows when it makes an ID token for this application.
+/// What the instance knows when it makes an ID token for this application.
 pub(super) fn input(application_id: &Did) -> ClaimInput {
     let Value::Object(claims) =
         json!({ "iss": "https://id.example/oidc", "sub": "s1", "name": "Ada" })

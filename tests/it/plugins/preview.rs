@@ -1,4 +1,4 @@
-//! What a preview tells beside the claims of the person: what the token says of itself, what a service provider calls the person,
+//! What a preview tells beside the claims of the user: what the token says of itself, what a service provider calls the user,
 //! and what would stop a sign-in before any plugin is asked.
 
 use std::collections::BTreeSet;
@@ -226,7 +226,7 @@ async fn a_preview_names_the_blocking_lifecycle_state() {
                 && reason.contains("active"),
             "{reason}"
         );
-        // What would be told once that is mended is shown all the same.
+        // The claims after the remedy are shown as well.
         assert!(
             sink["claims"].is_object() && !sink["origins"].items().is_empty(),
             "{sink}"

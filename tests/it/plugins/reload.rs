@@ -20,7 +20,7 @@ fn account_roles(more: &str) -> String {
     )
 }
 
-/// Writes the settings of the plugins anew.
+/// Writes the settings of the plugins again.
 fn set_plugins(host: &TestHost, plugins: &str) {
     let file: PathBuf = host.host.settings_file.clone().expect("a settings file");
     let text = read_file(&file);

@@ -53,7 +53,7 @@ async fn recent_activity_is_listed_in_plain_words(database: Database) {
     );
 }
 
-/// Where an administrator or an application's server is, is nobody's business here.
+/// The places of administrators and application servers are not shown here.
 #[tokio::test]
 async fn recent_activity_hides_the_places_of_others() {
     let host = TestHost::start().await;

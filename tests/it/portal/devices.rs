@@ -15,7 +15,7 @@ use crate::harness::{Browser, Database, Device, Page, Parsed, TestHost, TestUser
 use crate::lifecycle::{entries, events};
 use crate::oidc::token::userinfo;
 
-/// Another phone of a person's, which goes by this name.
+/// Another device of a user, with this name.
 async fn another(host: &TestHost, ada: &TestUser, name: &str) -> Device {
     // Of what is made at one moment the order is chance.
     host.advance(1);

@@ -112,7 +112,7 @@ async fn the_portal_shows_exactly_the_claims_that_an_application_receives() {
         let shown = match value {
             Value::String(text) => escaped(text),
             Value::Bool(yes) => if *yes { "Yes" } else { "No" }.to_owned(),
-            // `updated_at`, which is told as a day.
+            // `updated_at`, which is shown as a day.
             Value::Number(_) => "UTC".to_owned(),
             other => escaped(&other.to_string()),
         };

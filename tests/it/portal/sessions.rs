@@ -214,7 +214,7 @@ async fn signing_out_everywhere_ends_sessions_and_tokens_and_notifies_applicatio
         access_token(&host, &ada, &browser).await,
         access_token(&host, &ada, &other).await,
     ];
-    // What may be kept while the person is away outlives the session, as with any signing out.
+    // Offline access survives the session, as at any sign-out.
     let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
     let (_, stored) = ada.application.exchange(&host.base, &code, &[]).await;
     notified_of_logouts(&host, &ada).await;

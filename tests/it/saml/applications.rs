@@ -189,7 +189,7 @@ async fn invalid_saml_settings_name_the_valid_values() {
     );
 }
 
-/// What a person's session with a service provider leaves goes with the session, with the account, and with the sweep.
+/// The records of a SAML session are deleted with the session, with the account, and by retention.
 #[tokio::test(flavor = "multi_thread")]
 async fn expired_saml_records_are_deleted() {
     for database in [Database::Sqlite, Database::Postgres] {

@@ -17,7 +17,7 @@ use crate::harness::{
     Browser, Database, HostOptions, Page, TestHost, between, certificate, component,
 };
 
-/// A host with a service provider that must sign, and a browser in which Ada is signed in to it.
+/// An instance with a service provider that must sign, and a browser in which Ada is signed in to it.
 struct Fixture {
     host: TestHost,
     service_provider: TestServiceProvider,
@@ -467,7 +467,7 @@ async fn a_wrong_destination_issuer_or_time_is_rejected() {
             .await;
         assert_eq!(page.status, StatusCode::SEE_OTHER, "{seconds}");
     }
-    // A signed one has to say for whom it is; an unsigned one is for whoever gets it.
+    // A signed request must have a Destination; an unsigned one need not.
     let nowhere = Request {
         destination: None,
         ..scene.request()
@@ -506,7 +506,7 @@ async fn a_repeated_request_id_is_rejected_concurrently_and_later(database: Data
         .await;
     let service_provider = TestServiceProvider::register(&host, json!({})).await;
     let request = service_provider.request(&host);
-    // At once, on two hosts, each in a form of its own.
+    // At once, on two instances, each in a form of its own.
     let tries = (0..20).map(|turn| {
         let browser = Browser::new(if turn % 2 == 0 {
             &host.base
@@ -657,7 +657,7 @@ async fn a_request_for_another_user_is_rejected() {
         "{}",
         login.body
     );
-    // If somebody else approves, the service provider gets nobody.
+    // If another user approves, the service provider receives no assertion.
     let requested = scene.request().containing(&subject("eve@example.org"));
     let login = scene
         .service_provider

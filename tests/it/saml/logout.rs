@@ -279,7 +279,7 @@ async fn single_logout_notifies_other_service_providers_and_answers_the_requeste
         .await
         .followed()
         .await;
-    // The session has ended before anybody is told.
+    // The session ends before any notification.
     assert!(
         asking
             .begin(&browser, &asking.request(&host), None)
@@ -547,7 +547,7 @@ async fn without_a_certificate_a_logout_needs_the_session_index() {
     assert_eq!(service_provider.entity_id, ENTITY_ID);
 }
 
-/// A logout that a service provider's own server asks for, without the person's browser.
+/// A logout request from the server of a service provider, without the user's browser.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_the_browser_of_the_session_continues_the_logout_and_sees_applications() {
     let host = TestHost::start().await;
@@ -561,7 +561,7 @@ async fn only_the_browser_of_the_session_continues_the_logout_and_sees_applicati
     host.account(&ada.user, &other.application()).await;
     let attacker = Browser::new(&host.base);
 
-    // By itself: it is told that not all was done, and nothing else.
+    // By itself it receives only the partial status.
     let browser = Browser::new(&host.base);
     let known = signed_in(&asking, &ada, &browser, &host).await;
     signed_in(&other, &ada, &browser, &host).await;
@@ -575,7 +575,7 @@ async fn only_the_browser_of_the_session_continues_the_logout_and_sees_applicati
         "the session has ended all the same"
     );
 
-    // In between: it is shown nothing, and the person's browser goes on.
+    // In between it sees nothing, and the user's browser continues.
     let browser = Browser::new(&host.base);
     let known = signed_in(&asking, &ada, &browser, &host).await;
     let theirs = signed_in(&other, &ada, &browser, &host).await;
@@ -681,7 +681,7 @@ async fn session_indexes_differ_per_service_provider_and_each_issued_name_ends_t
         (SUCCESS, None)
     );
     assert!(!must_sign_in(&service_provider, &browser, &host).await);
-    // Anybody can have the browser ask for another form of name; the first one is as good as before.
+    // Any site can make the browser request another name format; the first name stays valid.
     let transient = service_provider
         .request(&host)
         .name_id("urn:oasis:names:tc:SAML:2.0:nameid-format:transient");

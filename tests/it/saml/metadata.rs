@@ -16,7 +16,7 @@ use crate::harness::{Browser, Database, Page, TestHost, Text, id, temp_folder, w
 
 const DAY: u64 = 24 * 60 * 60;
 
-/// A host's metadata for a service provider.
+/// An instance's metadata for a service provider.
 struct Metadata {
     page: Page,
     document: Document,

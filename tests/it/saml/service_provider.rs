@@ -150,7 +150,7 @@ impl TestServiceProvider {
             .await
     }
 
-    /// Signs a person in by redirect and phone; the page with the response.
+    /// Signs a user in by redirect and device; the page with the response.
     pub async fn sign_in(&self, ada: &TestUser, browser: &Browser, request: &Request) -> Page {
         let login = self
             .begin(browser, request, Some("back to /here?a=b&c"))
@@ -161,7 +161,7 @@ impl TestServiceProvider {
     }
 }
 
-/// The person says who they are; the waiting page.
+/// Submits the user's name; the waiting page.
 pub async fn identify(ada: &TestUser, login: &Page) -> Page {
     let name = ada.user["name"].text();
     login.submit_name(name).await
@@ -173,7 +173,7 @@ fn openssl_random() -> [u8; 16] {
     bytes
 }
 
-/// The host's moment, and so many seconds.
+/// The instance's moment, and so many seconds.
 pub fn instant(host: &TestHost, seconds: i64) -> String {
     let at = host.host.now().seconds() + seconds;
     assent_saml_core::message::instant_text(assent_model::clock::Timestamp::from_seconds(at))

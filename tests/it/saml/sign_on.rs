@@ -76,7 +76,7 @@ async fn a_redirect_sign_on_returns_an_assertion_as_specified() {
     assert_eq!(page.headers["cache-control"], "no-store");
 }
 
-/// What a person is called in each format, when they come again too.
+/// The NameID of each format, also at the next sign-on.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_configured_name_id_format_is_issued() {
     let host = TestHost::start().await;
@@ -586,7 +586,7 @@ async fn scoping_and_extensions_are_ignored() {
     assert!(login.body.contains("Engines &#38; Co"), "{}", login.body);
 }
 
-/// A sign-on begins here, from the person's list, or by a link that asks first.
+/// A sign-on begins here, from the user's start page, or by a link with a confirmation.
 #[tokio::test(flavor = "multi_thread")]
 async fn idp_initiated_sign_on_needs_the_setting_and_the_user() {
     let host = TestHost::start().await;

@@ -225,7 +225,7 @@ fn xmlsec1_accepts_signatures_of_assent() {
     assert!(!key_holder.accepts(&changed, RESPONSE) && !key_holder.accepts(&changed, ASSERTION));
 }
 
-/// The template of a signature over the root, as people write them, in lines.
+/// The template of a signature over the root, as users write them, in lines.
 fn template(method: &str, digest: &str, parameter: &str) -> String {
     format!(
         r##"<Signature xmlns="http://www.w3.org/2000/09/xmldsig#">

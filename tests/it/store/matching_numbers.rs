@@ -138,7 +138,7 @@ async fn ten_thousand_foreign_requests_never_reuse_a_pending_number() {
     assert!(drawn > 9000, "{refused} were refused");
 }
 
-/// The page of a replaced request may still show its number to somebody.
+/// The page of a replaced request may still show its number.
 #[both_databases]
 async fn a_number_is_released_when_its_request_expires_not_when_it_ends(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;

@@ -103,7 +103,7 @@ async fn forbidden_actions_are_rejected_before_approval() {
     }
 }
 
-/// A action that is not the person's was taken with their session, so that is over.
+/// A reported action was requested with the user's session, so the session is revoked.
 #[both_databases]
 async fn a_report_of_an_action_ends_the_console_session(database: Database) {
     let host = TestHost::start_on(database).await;

@@ -188,7 +188,7 @@ async fn a_saml_test_sign_in_without_a_name_id_explains_the_remedy() {
             .is_some_and(|status| status.contains("status:Responder")),
         "{returned}"
     );
-    // The service provider is told no more than before.
+    // The service provider receives no more than before.
     let response = returned["result"]["response"].text();
     assert!(!response.contains("e-mail address"), "{response}");
 }

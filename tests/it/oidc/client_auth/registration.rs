@@ -88,7 +88,7 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
     let (settings, server) = mtls_settings(folder.path(), "");
     let host = TestHost::start_with_settings(&settings).await;
     let own = certificate_of("books");
-    // The certificate is younger than the host, whose clock stands still.
+    // The certificate is younger than the instance, whose clock stands still.
     host.advance(60);
     let registered = own.0.pem();
     let created =

@@ -26,7 +26,7 @@ async fn an_unusable_certificate_is_rejected() {
     }
 }
 
-/// A host whose one plugin makes this attribute.
+/// An instance whose one plugin makes this attribute.
 async fn with_attribute(value: &str) -> (TestHost, Page) {
     let settings = format!(
         r#"

@@ -9,10 +9,10 @@ use crate::clients;
 use crate::clients::registration::merge;
 use crate::harness::{Application, Browser, Page, TestHost, TestUser, id};
 
-/// The settings of a host that takes service providers which are plain `http` on loopback.
+/// The settings of an instance that takes service providers which are plain `http` on loopback.
 const HOST: &str = "allow_insecure_redirect_uris = true";
 
-/// A person with a phone and a browser, and a service provider that she signs in to.
+/// A user with a device and a browser, and a service provider.
 pub(super) struct Journey {
     pub(super) host: TestHost,
     pub(super) ada: TestUser,
@@ -22,7 +22,7 @@ pub(super) struct Journey {
     pub(super) application: String,
 }
 
-/// How an administrator tells Assent of a service provider.
+/// How an administrator registers a service provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Registered {
     FromMetadata,
@@ -55,7 +55,7 @@ pub(super) struct Arrival {
 }
 
 impl Journey {
-    /// Gets ready: nobody is signed in yet.
+    /// Prepares the flow: no user is signed in yet.
     pub(super) async fn new(software: Software, options: HostOptions) -> Self {
         let host = clients::host(HOST).await;
         let ada = host.ada().await;
@@ -129,14 +129,14 @@ impl Journey {
         known
     }
 
-    /// A request of this shape is refused, and the service provider is told these words.
+    /// A request with these parameters is rejected, and the service provider receives this status.
     pub(super) async fn is_refused(&self, parameters: &[(&str, &str)], words: &[&str]) {
         let Arrival { page, requested } = self.visits(&self.provider.login(parameters)).await;
         assert_eq!(requested, 0);
         self.was_refused(&page, words).await;
     }
 
-    /// She denies on her phone, and the service provider is told.
+    /// The user denies on the device, and the service provider receives the denial.
     pub(super) async fn is_denied(&self) {
         let page = self
             .browser
@@ -169,7 +169,7 @@ impl Journey {
         assert_eq!(requested, 1, "Assent still knew her");
     }
 
-    /// She signs out at Assent, which tells the service provider.
+    /// The user signs out at Assent, which notifies the service provider.
     pub(super) async fn signs_out_at_assent(&self) {
         let page = self.browser.get("/").await.submit("/sign-out", &[]).await;
         self.is_signed_out_by(page).await;
@@ -192,7 +192,7 @@ impl Journey {
         self.arrives_and(page, Decision::Approve).await
     }
 
-    /// Takes the browser from page to page, as a person with a phone does, until there is nothing left to do.
+    /// Takes the browser from page to page, approving on the device, until the flow ends.
     async fn arrives_and(&self, mut page: Page, decision: Decision) -> Arrival {
         let mut requested = 0;
         for _ in 0..32 {

@@ -46,7 +46,7 @@ enum Running {
 }
 
 impl ServiceProvider {
-    /// Starts one, which signs its requests or does not. It trusts nobody yet.
+    /// Starts one, with signed or unsigned requests. It trusts no identity provider yet.
     pub(super) async fn start(software: Software, signs: bool) -> Self {
         let folder = temp_folder();
         write_key(folder.path());
@@ -261,7 +261,7 @@ async fn simplesamlphp(folder: TempDir, signs: bool) -> ServiceProvider {
         .expect("where it serves");
     let port = between(&line, "(http://127.0.0.1:", ")");
     let base = format!("http://localhost:{port}");
-    // It says a line for each request, and would wait where nobody reads them.
+    // It writes a line for each request, and would block without a reader.
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
     let entity_id = format!("{base}/module.php/saml/sp/metadata.php/assent");
     let metadata = Browser::new(&base).get(&entity_id).await.body;
