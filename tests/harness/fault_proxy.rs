@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use super::listen;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::watch;
 
 /// What all connections have in common.

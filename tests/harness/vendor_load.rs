@@ -24,9 +24,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::{
-    Body, HostOptions, PATIENCE, Parsed, TestHost, component, get, listen, plugins, read_file,
-};
+use super::{Body, HostOptions, PATIENCE, Parsed, TestHost, component, listen, plugins, read_file};
 
 /// What many approvals that wait at once cost.
 #[derive(Debug)]
@@ -135,7 +133,7 @@ async fn controlled(State(vendor): State<Arc<Vendor>>, Path(what): Path<String>)
 
 /// Opens or closes the vendor's gate, or neither; how many wait.
 async fn control(port: u16, what: &str) -> usize {
-    let answer = get(format!("http://localhost:{port}/{what}")).await;
+    let answer = super::get(format!("http://localhost:{port}/{what}")).await;
     answer.read_text().await.parsed()
 }
 

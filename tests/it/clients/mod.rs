@@ -30,7 +30,7 @@ async fn keep_clock(clock: Arc<ManualClock>) {
     }
 }
 
-/// Goes through the instance's pages as a user does who wants to sign in, until the browser is sent to another instance, or
+/// Goes through the instance's pages as a user does who wants to sign in, until the browser is sent to another host, or
 /// there is nothing left to do: that answer.
 async fn complete_sign_in(ada: &TestUser, mut page: Page) -> Page {
     let base = page.origin();
