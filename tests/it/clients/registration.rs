@@ -10,7 +10,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::harness::tls::{certificate_of, files, mtls_settings};
-use crate::harness::{EncodedCertificate, EncodedKey, TestHost, id, rsa_key, temp_folder, utf8};
+use crate::harness::{EncodedCertificate, EncodedKey, TestHost, id, rsa_key, temp_folder};
 
 /// A method of client authentication, with how its key is registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ fn give_key(folder: &Path, authentication: Authentication, body: &mut Value, ret
             returned["private_key"] = json!(pair.to_jwk_key_pair());
         }
         Authentication::PrivateKeyPem => {
-            let key = rsa();
+            let key = rsa_key();
             body["public_key"] = key.public_pem().into();
             returned["private_key"] = json!(jwk(&key));
         }
@@ -157,17 +157,9 @@ impl Listener {
     }
 }
 
-fn rsa() -> PKey<Private> {
-    rsa_key()
-}
-
 fn jwk(key: &PKey<Private>) -> Jwk {
     let der = key.pkcs8_der();
     RsaKeyPair::from_der(der).expect("a key").to_jwk_key_pair()
-}
-
-fn text(bytes: Vec<u8>) -> String {
-    utf8(bytes)
 }
 
 /// Adds these members, in place of those of the same names.
