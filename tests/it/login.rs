@@ -232,7 +232,7 @@ async fn a_wrong_number_is_rejected_and_three_end_the_request() {
             .signature(&ada.device.statement(request, Some(wrong)).text());
         let reply = ada
             .device
-            .submit_proof(&request, Some(wrong), &signature)
+            .submit_proof(request, Some(wrong), &signature)
             .await;
         assert_eq!(
             (reply.status.as_u16(), &reply.body["attempts_left"]),
@@ -272,14 +272,14 @@ async fn a_proof_over_other_content_is_rejected() {
         let signature = ada.device.signature(&forged);
         let reply = ada
             .device
-            .submit_proof(&request, Some(&number), &signature)
+            .submit_proof(request, Some(&number), &signature)
             .await;
         assert_eq!(reply.status, StatusCode::FORBIDDEN, "{replacement}");
     }
     for signature in ["", "AAAA", "!!"] {
         let reply = ada
             .device
-            .submit_proof(&request, Some(&number), signature)
+            .submit_proof(request, Some(&number), signature)
             .await;
         assert_eq!(reply.status, StatusCode::FORBIDDEN);
     }
@@ -290,7 +290,7 @@ async fn a_proof_over_other_content_is_rejected() {
         .expect("signed");
     let reply = ada
         .device
-        .submit_proof(&request, Some(&number), &denial)
+        .submit_proof(request, Some(&number), &denial)
         .await;
     assert_eq!(reply.status, StatusCode::FORBIDDEN);
     assert_eq!(ada.device.approve(request, &number).await, "approved");
@@ -318,7 +318,7 @@ async fn a_proof_is_bound_to_its_approval_and_cannot_be_replayed() {
     let new = &both[1];
     let reply = ada
         .device
-        .submit_proof(&new, Some(&page.number()), &signature)
+        .submit_proof(new, Some(&page.number()), &signature)
         .await;
     assert_eq!(reply.status, StatusCode::FORBIDDEN);
     let signature = ada

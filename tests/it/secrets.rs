@@ -469,7 +469,7 @@ async fn logs_traces_audit_log_and_database_contain_no_secrets_of_a_sign_in() {
         .await;
     let link = admin.enrolment_link(&ada.user).await;
     let link = link.as_str();
-    secrets.add("an enrolment link's token", after(&link, "#enrol="));
+    secrets.add("an enrolment link's token", after(link, "#enrol="));
     let service_provider =
         TestServiceProvider::register(admin, json!({"custom_attributes": []})).await;
     admin

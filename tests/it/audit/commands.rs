@@ -57,7 +57,7 @@ async fn commands_verify_and_export_the_audit_log(database: Database) {
         "{good:?}"
     );
     let good = run(&host, &["audit", "verify", "--json"]).await;
-    let returned: Value = parse_json(&out(&good));
+    let returned: Value = parse_json(out(&good));
     assert_eq!(
         (
             &returned["valid"],
@@ -112,7 +112,7 @@ async fn commands_verify_and_export_the_audit_log(database: Database) {
     assert_eq!(broken.status.code(), Some(1), "{broken:?}");
     assert!(out(&broken).starts_with("BROKEN: entry 2 ("), "{broken:?}");
     let broken = run(&host, &["audit", "verify", "--json"]).await;
-    let returned: Value = parse_json(&out(&broken));
+    let returned: Value = parse_json(out(&broken));
     assert_eq!(
         (broken.status.code(), &returned["broken"]["kind"]),
         (Some(1), &json!("changed"))

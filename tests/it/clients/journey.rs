@@ -172,7 +172,7 @@ impl Journey {
 
 /// The header of a JWT.
 fn header(token: &str) -> Value {
-    jwt_header(&token)
+    jwt_header(token)
 }
 
 /// From discovery to signing out, with everything in between.

@@ -72,7 +72,7 @@ async fn each_cookie_over_https_is_secure_with_the_host_prefix() {
     let account = host.account(&user, &application).await;
     let enrolment = host.enrolment_link(&user).await;
     let link = &enrolment.replace(&host.base, &plain_way_to(&host).await);
-    let device = Device::enrol(&link, "Test phone").await;
+    let device = Device::enrol(link, "Test phone").await;
     let ada = TestUser {
         user,
         device,

@@ -30,7 +30,7 @@ fn out(output: &Output) -> String {
 }
 
 async fn list(host: &TestHost) -> Vec<Value> {
-    let list: Value = parse_json(&out(&assent(host, &["list", "--json"]).await));
+    let list: Value = parse_json(out(&assent(host, &["list", "--json"]).await));
     list["items"].items().clone()
 }
 

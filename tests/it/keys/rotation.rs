@@ -204,7 +204,7 @@ struct Client {
 impl Client {
     /// The `kid` of a token, its signature verified.
     async fn verify(&mut self, id_token: &str, base: &str) -> String {
-        let header: Value = jwt_header(&id_token);
+        let header: Value = jwt_header(id_token);
         let kid = header["kid"].text().to_owned();
         if !self.keys.contains_key(&kid) {
             self.fetches += 1;

@@ -23,7 +23,7 @@ async fn typed(browser: &Browser, ada: &TestUser, name: &str) -> Page {
     // A browser with a session is asked for the name too.
     let login = ada
         .application
-        .login_page(&browser, &[("prompt", Some("login"))])
+        .login_page(browser, &[("prompt", Some("login"))])
         .await;
     let answer = login.submit(&login.path(), &[("name", name)]).await;
     if answer.status == StatusCode::SEE_OTHER {

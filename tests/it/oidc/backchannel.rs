@@ -293,7 +293,7 @@ async fn two_instances_deliver_once(database: Database) {
             .expect("a JWT");
         let payload =
             base64::Engine::decode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, payload);
-        let claims: Value = parse_json(&payload.expect("base64"));
+        let claims: Value = parse_json(payload.expect("base64"));
         assert!(sids.insert(claims["sid"].text().to_owned()), "told twice");
     }
     it.receiver.assert_quiet().await;

@@ -387,7 +387,7 @@ async fn rp_initiated_logout_bad_post_logout_redirect_uri() {
 async fn rp_initiated_logout_modified_id_token_hint() {
     let it = Fixture::new().await;
     let parts: Vec<&str> = it.id_token.split('.').collect();
-    let mut claims: Value = parse_json(&base64url(parts[1]));
+    let mut claims: Value = parse_json(base64url(parts[1]));
     claims["sub"] = json!("somebody");
     let payload = URL_SAFE_NO_PAD.encode(claims.to_string());
     let modified = format!("{}.{payload}.{}", parts[0], parts[2]);

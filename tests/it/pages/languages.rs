@@ -17,7 +17,7 @@ async fn asks(
     browser: &Browser,
     changes: &[(&str, Option<&str>)],
 ) -> crate::harness::Page {
-    ada.application.login_page(&browser, changes).await
+    ada.application.login_page(browser, changes).await
 }
 
 #[tokio::test]

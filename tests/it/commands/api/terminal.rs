@@ -78,7 +78,7 @@ async fn local_commands_need_only_the_settings_file() {
         command
     };
     let me = ended(here(&["me", "show", "--json"])).await;
-    let returned: Value = parse_json(&out(&me));
+    let returned: Value = parse_json(out(&me));
     assert_eq!(returned["kind"], "admin_token", "{}", err(&me));
     let nowhere = here(&["me", "show"]);
     let mut elsewhere = command(&host, &["me", "show"]);

@@ -206,7 +206,7 @@ fn write_metadata(folder: &Path, metadata: &str) {
 
 /// The certificate in the metadata, in PEM form, as an administrator would put it beside.
 fn signing_certificate(metadata: &str) -> String {
-    let base64 = between(&metadata, "X509Certificate>", "<");
+    let base64 = between(metadata, "X509Certificate>", "<");
     let der = STANDARD
         .decode(base64.split_whitespace().collect::<String>())
         .expect("base64");
