@@ -52,7 +52,7 @@ pub struct ApprovalStatement<'a> {
     pub account: &'a str,
     /// Where the browser seems to be.
     pub place: &'a str,
-    /// The browser and system in plain words.
+    /// The browser and operating system.
     pub browser: &'a str,
     /// Until when the request is good.
     pub expires: Timestamp,

@@ -23,7 +23,7 @@ pub struct TestSignIn {
     pub browser: Digest,
     /// The login that may answer it.
     pub login: Option<LoginId>,
-    /// When it began.
+    /// The start of the hour or day.
     pub created_at: Timestamp,
     /// Until when it is good, and what is known of it is kept.
     pub expires_at: Timestamp,
@@ -137,7 +137,7 @@ impl OpenTestSignIn {
     }
 }
 
-/// What a test sign-in goes through, in this order.
+/// A step of a test sign-in, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -225,9 +225,9 @@ impl TestSignInStep {
 /// What is known of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepNote {
-    /// Whether it went well.
+    /// Whether it succeeded.
     pub succeeded: bool,
-    /// What happened, in a sentence.
+    /// The result, in a sentence.
     pub detail: String,
     /// More of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

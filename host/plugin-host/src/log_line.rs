@@ -11,7 +11,7 @@ const LOG_LINE_BYTES: usize = 1024;
 /// Lines that a journal keeps.
 const JOURNAL_LINES: usize = 256;
 
-/// A line that a plugin wrote to the log.
+/// A log line of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
     /// `debug`, `info`, `warn` or `error`.

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::administration::permission::{Permission, READS};
 
-/// What an application may be allowed in the admin API, where it acts as itself (a service account).
+/// A permission of an application in the admin API, where it acts as a service account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub enum AdminScope {

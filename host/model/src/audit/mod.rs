@@ -29,7 +29,7 @@ pub struct Entry {
     pub at: Timestamp,
     /// What happened.
     pub event: Event,
-    /// Who did it.
+    /// The actor.
     pub actor: Actor,
     /// The user that it is about.
     pub user: Option<UserId>,
@@ -37,7 +37,7 @@ pub struct Entry {
     pub application: Option<Did>,
     /// The approval on a phone that allowed it, where one was asked for.
     pub approval: Option<ApprovalId>,
-    /// More of it, with nothing in it that says who somebody is.
+    /// Further details, without personal data.
     pub detail: Map<String, Value>,
     /// What does: addresses, browsers, names. Empty where it was erased.
     pub personal: Map<String, Value>,
@@ -149,7 +149,7 @@ impl AuditContext {
 pub struct Origin {
     /// The address that the request came from.
     pub address: Option<IpAddr>,
-    /// The browser and system in plain words.
+    /// The browser and operating system.
     pub browser: Option<String>,
 }
 

@@ -17,7 +17,7 @@ use crate::domain::admin::AdminError;
 /// Defines the kinds of problems: name, status, title.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $status:ident, $title:literal;)*) => {
-        /// What kind of problem it is. The names are stable: programs rely on them.
+        /// The type of the problem. The names are stable: programs rely on them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
         pub(super) enum ProblemKind {
             $($(#[$doc])* #[serde(rename = $text)] $name,)*
@@ -46,7 +46,7 @@ macro_rules! kinds {
             fn schema() -> RefOr<Schema> {
                 let names = [$($text,)*];
                 let object = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names));
-                object.description(Some("What kind of problem it is. The names are stable: programs rely on them.")).into()
+                object.description(Some("The type of the problem. The names are stable: programs rely on them.")).into()
             }
         }
 
@@ -108,12 +108,12 @@ impl From<StatusCode> for ProblemKind {
     }
 }
 
-/// A value that does not fit.
+/// A value that is not valid.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(super) struct FieldProblem {
-    /// Where it stands in the body: a JSON pointer (RFC 6901).
+    /// The position in the body: a JSON pointer (RFC 6901).
     pointer: String,
-    /// What is expected there.
+    /// The expected value.
     detail: String,
 }
 
@@ -146,14 +146,14 @@ pub(super) struct ActionApprovalView {
 pub(super) struct ProblemView {
     #[serde(rename = "type")]
     kind: ProblemKind,
-    /// What kind of problem it is, for people.
+    /// A short description of the problem type.
     title: &'static str,
-    /// The status of the answer.
+    /// The status of the response.
     #[schema(minimum = 400, maximum = 599)]
     status: u16,
-    /// What is wrong this time, and what would do.
+    /// What is wrong, and what would be valid.
     detail: String,
-    /// The values that do not fit, where it is about values of the body.
+    /// The values of the body that are not valid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     errors: Vec<FieldProblem>,

@@ -225,7 +225,7 @@ pub(super) fn fault_in_words(host: &Host, what: &'static str, cause: &InternalEr
 pub(super) struct ErrorReply {
     /// The HTTP status.
     pub(super) status: StatusCode,
-    /// What it is, in a few words.
+    /// A short title.
     pub(super) title: Message,
     /// What happened.
     pub(super) what_happened: Message,

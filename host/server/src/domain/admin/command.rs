@@ -21,7 +21,7 @@ use assent_store::{ClaimedAction, StoreError};
 pub trait AdminCommand: Serialize + Sync {
     /// What is to be done, and under which versions.
     type Plan: Send;
-    /// What came of it.
+    /// The result.
     type Outcome: Send;
 
     /// Authorizes the caller, reads the current state, and refuses whatever the execution would refuse, so that nobody approves in

@@ -62,18 +62,18 @@ impl ImportRow {
     }
 }
 
-/// Why a row is refused.
+/// The error of a rejected row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowError {
     /// The line on which it begins, from 1.
     pub line: u64,
-    /// The column, where it is about one.
+    /// The column, if the error concerns one.
     pub column: Option<String>,
     /// What is wrong, and what would do.
     pub detail: String,
 }
 
-/// What came of an import, or would come of it.
+/// The result of an import.
 #[derive(Clone, Debug, Default)]
 pub struct ImportReport {
     /// How many rows the file has.
@@ -90,7 +90,7 @@ pub struct ImportReport {
     pub unchanged: u64,
     /// How many rows were rejected.
     pub rejected: u64,
-    /// Why, of the first hundred.
+    /// The errors of the rejected rows; 100 at most.
     pub errors: Vec<RowError>,
 }
 

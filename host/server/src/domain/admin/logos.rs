@@ -7,7 +7,7 @@ use assent_model::audit::{AuditContext, Event};
 use assent_model::id::Did;
 use assent_model::logo::ApplicationLogo;
 
-/// An application's picture.
+/// The logo of an application.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application or logo. Otherwise if the database fails.

@@ -26,21 +26,21 @@ use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
 use assent_store::UserUpdateOutcome;
 
 assent_model::admin_command! {
-    /// What makes or changes a user. Where a user is changed, what is missing stays as it is.
+    /// A new user, or an update. A missing member leaves its value unchanged.
     #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
     #[serde(deny_unknown_fields)]
     pub struct UserChange, protected ProtectedUserMembers {
-        /// What the person types at sign-in. A new user must have one.
+        /// The user's name at sign-in. Required for a new user.
         protected name: Option<String>,
-        /// The e-mail address; an empty text takes it away.
+        /// The e-mail address; an empty text removes it.
         protected email: Option<String>,
-        /// Each member replaces the profile's, and null takes it away.
+        /// Each member replaces that of the profile, and null removes it.
         #[schema(value_type = Option<Profile>)]
         harmless profile: Option<Map<String, Value>>,
-        /// The role in the console; null takes it away. Only an owner may give or take one.
+        /// The role in the console; null removes it. Only an owner may change it.
         #[serde(default, deserialize_with = "present")]
         protected console_role: Option<Option<ConsoleRole>>,
-        /// Whether the person may sign in.
+        /// The lifecycle state.
         protected state: Option<LifecycleState>,
     }
 }

@@ -191,7 +191,7 @@ pub struct OwnDevice {
     pub device: Device,
     /// When it last decided something, if it ever did.
     pub used_at: Option<Timestamp>,
-    /// Whether it approves only after face, finger or PIN.
+    /// Whether each approval requires the device's passkey.
     pub has_passkey: bool,
 }
 

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 /// The longest time that is told apart from longer ones, in microseconds.
 const LONGEST: u64 = 60_000_000;
 
-/// What somebody asks of the host, as far as its answers are measured.
+/// A group of endpoints with measured response times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Endpoint {
@@ -53,7 +53,7 @@ impl Endpoint {
 /// How an endpoint answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
-    /// How many answers there were.
+    /// The number of responses.
     pub count: u64,
     /// How many of them said that the host failed (5xx).
     pub failures: u64,

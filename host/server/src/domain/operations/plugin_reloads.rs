@@ -32,7 +32,7 @@ pub(super) struct Sets {
 /// The plugins that were there before the last exchange, as they were loaded.
 #[derive(Clone, Debug)]
 pub struct Previous {
-    /// When they were exchanged.
+    /// When they were replaced.
     pub until: Timestamp,
     /// The plugins.
     pub set: PluginSet,

@@ -213,13 +213,13 @@ fn security() -> Value {
             "type": "apiKey",
             "in": "cookie",
             "name": "__Host-assent-session",
-            "description": "The session of somebody with a console role, who signed in with a phone.",
+            "description": "The session of a user with a role in the console, who signed in with a device.",
         },
         "csrf": {
             "type": "apiKey",
             "in": "header",
             "name": CSRF,
-            "description": "With a session, for every method but GET: the value that `GET /me` tells.",
+            "description": "For a session, with every method except GET: the value of `csrf_token` in `GET /me`.",
         },
     })
 }

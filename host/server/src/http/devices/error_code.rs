@@ -26,7 +26,7 @@ macro_rules! codes {
                 }
             }
 
-            /// The status of the answer.
+            /// The status of the response.
             pub(super) const fn status(self) -> StatusCode {
                 match self {
                     $(Self::$name => StatusCode::$status,)*

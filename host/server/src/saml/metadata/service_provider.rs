@@ -40,7 +40,7 @@ pub struct Wanted<'a> {
 pub struct Description {
     /// What is to be registered. There is no `name` in it.
     pub change: ServiceProviderChange,
-    /// The name that people see.
+    /// The name that users see.
     pub display_name: Option<String>,
     /// What was left out, and why: plain sentences for an administrator.
     pub notes: Vec<String>,

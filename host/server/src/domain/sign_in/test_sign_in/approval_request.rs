@@ -18,7 +18,7 @@ pub struct Attempt {
     pub known: Option<UserId>,
     /// Whether they may sign in, however often they are asked.
     pub is_open: bool,
-    /// What came of it.
+    /// The result.
     pub asked: RequestOutcome,
 }
 

@@ -271,7 +271,7 @@ pub async fn cause(host: &Host, id: TestSignInId) -> Result<Option<String>, Inte
 pub struct Shown {
     /// The test sign-in.
     pub test_sign_in: TestSignIn,
-    /// How it stands.
+    /// The test sign-in.
     pub state: TestSignInState,
     /// What it went through.
     pub steps: Vec<Noted>,
@@ -279,7 +279,7 @@ pub struct Shown {
     pub result: Option<Value>,
 }
 
-/// How a test sign-in stands.
+/// The state of a test sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestSignInState {
     /// It goes on.
