@@ -162,7 +162,7 @@ pub struct KeyTimes {
 
 /// The stage of a signing key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = SigningKeyStage))]
 #[serde(rename_all = "snake_case")]
 pub enum KeyStage {
     /// It signs, and is in the key set.

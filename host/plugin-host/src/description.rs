@@ -7,7 +7,7 @@ use crate::world::World;
 
 /// The identity of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PluginIdentity))]
 pub struct Identity {
     /// The plugin's name in the settings.
     pub plugin: String,

@@ -33,7 +33,7 @@ impl Loaded {
 
 /// The permissions that the operator grants a plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PluginGrants))]
 pub struct Granted {
     /// The applications that it serves; `null` for all.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<String>>))]

@@ -29,7 +29,7 @@ struct Used {
 
 /// The metrics of a plugin's calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PluginMetrics))]
 pub struct Measured {
     /// Started calls.
     pub calls: u64,

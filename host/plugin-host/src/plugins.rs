@@ -39,8 +39,10 @@ pub struct PluginStatus {
     /// Its role.
     pub role: &'static str,
     /// The permissions that the operator grants it.
+    #[serde(rename = "grants")]
     pub granted: Granted,
     /// The metrics of its calls since the instance started.
+    #[serde(rename = "metrics")]
     pub measured: Measured,
 }
 

@@ -55,7 +55,7 @@ async fn an_erased_administrators_address_goes_and_the_data_of_others_stays(data
     assert!(
         adas.iter()
             .chain(&graces)
-            .all(|entry| entry["personal"]["address"] == "127.0.0.1"),
+            .all(|entry| entry["personal"]["ip_address"] == "127.0.0.1"),
         "{adas:?}"
     );
     erase(&host, &ada.user).await;
@@ -67,10 +67,10 @@ async fn an_erased_administrators_address_goes_and_the_data_of_others_stays(data
             (&was["id"], &was["event"], &was["detail"]),
             (&is["id"], &is["event"], &is["detail"])
         );
-        for origin in ["address", "browser"] {
+        for origin in ["ip_address", "browser"] {
             assert_eq!(is["personal"][origin], Value::Null, "{database:?}: {is}");
         }
-        if is["event"] == "user.changed" {
+        if is["event"] == "user.updated" {
             assert_eq!(
                 is["personal"]["after"], was["personal"]["after"],
                 "Bob's data stays: {is}"
@@ -182,7 +182,7 @@ async fn no_entry_names_an_erased_user_by_what_their_devices_did(database: Datab
     let mut before = Vec::new();
     for actor in actors {
         let entries = by(actor).await;
-        let tells = |entry: &Value| entry["personal"]["address"] == "127.0.0.1";
+        let tells = |entry: &Value| entry["personal"]["ip_address"] == "127.0.0.1";
         assert!(entries.iter().any(tells), "{database:?}: {entries:?}");
         before.push(entries);
     }
@@ -203,7 +203,7 @@ async fn no_entry_names_an_erased_user_by_what_their_devices_did(database: Datab
                 (&was["id"], &was["event"], &was["detail"]),
                 (&is["id"], &is["event"], &is["detail"])
             );
-            for origin in ["address", "browser", "name"] {
+            for origin in ["ip_address", "browser", "name"] {
                 assert_eq!(is["personal"][origin], Value::Null, "{database:?}: {is}");
             }
             if is["actor"]["kind"] == "device" {

@@ -69,11 +69,11 @@ async fn plugins_are_told_with_what_they_may_do() {
         (&json!("account-roles"), &json!("claim-mapper"))
     );
     assert_eq!(
-        mapper["granted"],
+        mapper["grants"],
         json!({"applications": null, "writes": ["account"], "hosts": []})
     );
     assert_eq!(mapper["sha256"].as_str().map(str::len), Some(64));
-    assert!(mapper["measured"]["calls"].as_u64() > Some(0), "{told}");
+    assert!(mapper["metrics"]["calls"].as_u64() > Some(0), "{told}");
 }
 
 #[both_databases]
@@ -144,7 +144,7 @@ async fn the_overview_counts(database: Database) {
         counts["applications"],
         json!({"openid_connect": 1, "saml": 0})
     );
-    let asked = counts["responses"]
+    let asked = counts["response_times"]
         .as_array()
         .expect("responses")
         .iter()
@@ -175,19 +175,19 @@ async fn the_overview_counts(database: Database) {
             &now["completed"],
             &now["denied"],
             &now["expired"],
-            &now["failed"]
+            &now["number_mismatches"]
         ],
         [&json!(1), &json!(1), &json!(0), &json!(0)],
         "{counts}"
     );
     assert_eq!(
-        (&now["approved_ms_p50"], &now["approved_ms_p95"]),
+        (&now["approval_ms_p50"], &now["approval_ms_p95"]),
         (&json!(0), &json!(0)),
         "the clock stands still"
     );
     let before = of(&counts, 0);
     assert_eq!(
-        (&before["completed"], &before["approved_ms_p50"]),
+        (&before["completed"], &before["approval_ms_p50"]),
         (&json!(0), &Value::Null)
     );
 
@@ -212,7 +212,7 @@ async fn the_overview_counts(database: Database) {
             "{counts}"
         );
         assert!(
-            all.iter().any(|one| one["approved_ms_p95"] == 12_000),
+            all.iter().any(|one| one["approval_ms_p95"] == 12_000),
             "{database:?}: {counts}"
         );
     }

@@ -479,7 +479,7 @@ async fn what_a_person_is_signed_in_to_and_agreed_to_is_seen_and_ended() {
     let codes = host
         .admin_ok(Method::GET, &format!("{path}/recovery-codes"), Value::Null)
         .await;
-    assert_eq!(codes, json!({"left": 0}));
+    assert_eq!(codes, json!({"unused": 0}));
     let unknown = Caller::machine(&host).get("/users/nobody/sessions").await;
     assert_eq!(
         (unknown.status, unknown.problem()),

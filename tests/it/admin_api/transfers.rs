@@ -74,7 +74,7 @@ async fn exported(caller: &Caller, path: &str) -> String {
 
 /// `created`, `changed`, `unchanged` and `refused`.
 fn counts(report: &Value) -> [u64; 4] {
-    ["created", "changed", "unchanged", "rejected"]
+    ["created", "updated", "unchanged", "rejected"]
         .map(|name| report[name].as_u64().expect("a count"))
 }
 
@@ -170,7 +170,7 @@ async fn users_come_in_as_spreadsheets_have_them(database: Database) {
         .collect();
     assert_eq!(
         events,
-        ["user.lifecycle-changed", "user.changed", "user.created"],
+        ["user.lifecycle-changed", "user.updated", "user.created"],
         "{database:?}"
     );
     assert_eq!(

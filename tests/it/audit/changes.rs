@@ -58,8 +58,8 @@ async fn what_is_done_to_a_client_is_told_without_its_keys(database: Database) {
     let expected = [
         "application.created",
         "application.secret-rotated",
-        "application.changed",
-        "application.changed",
+        "application.updated",
+        "application.updated",
         "application.logo-set",
         "application.logo-removed",
         "application.deleted",
@@ -161,7 +161,7 @@ async fn what_is_done_to_a_service_provider_and_its_certificates_is_told(databas
     let told = about(&host, &application).await;
     let expected = [
         "application.created",
-        "application.changed",
+        "application.updated",
         "certificate.published",
         "certificate.activated",
         "certificate.withdrawn",

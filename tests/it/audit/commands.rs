@@ -89,7 +89,7 @@ async fn the_log_is_verified_and_exported_by_commands(database: Database) {
     input
         .write_all(
             &out(&exported)
-                .replace("user.created", "user.changed")
+                .replace("user.created", "user.updated")
                 .into_bytes(),
         )
         .await

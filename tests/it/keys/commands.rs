@@ -44,7 +44,7 @@ async fn keys_are_listed_rotated_and_revoked() {
     let first = signing(&host.host);
     let listed = list(&host).await;
     assert_eq!(
-        (listed.len(), &listed[0]["kid"], &listed[0]["state"]),
+        (listed.len(), &listed[0]["kid"], &listed[0]["stage"]),
         (2, &json!(first), &json!("signing"))
     );
     assert_eq!(

@@ -86,7 +86,7 @@ async fn a_sign_in_is_told_step_by_step_and_without_a_secret(database: Database)
         (&json!(true), &json!(ada.application.id))
     );
     let personal = json!({
-        "address": "127.0.0.1",
+        "ip_address": "127.0.0.1",
         "browser": "Firefox on Linux",
         "name": "ada",
         "requested_from": "This computer",
@@ -138,7 +138,7 @@ async fn what_an_administrator_changes_has_its_before_and_after(database: Databa
     )
     .await;
     let about = format!("user={}", id(&ada.user));
-    let changed = entries(&host, &format!("{about}&event=user.changed")).await;
+    let changed = entries(&host, &format!("{about}&event=user.updated")).await;
     assert_eq!(
         changed.len(),
         1,
@@ -170,7 +170,7 @@ async fn what_an_administrator_changes_has_its_before_and_after(database: Databa
     .await;
     let changed = entries(
         &host,
-        &format!("application={}&event=account.changed", ada.application.id),
+        &format!("application={}&event=account.updated", ada.application.id),
     )
     .await;
     let (detail, personal) = (&changed[0]["detail"], &changed[0]["personal"]);
@@ -220,7 +220,7 @@ async fn what_an_administrator_changes_has_its_before_and_after(database: Databa
         "{left:?}"
     );
     let (last, erased) = left.split_last().expect("entries");
-    assert!(last["personal"]["address"].is_string());
+    assert!(last["personal"]["ip_address"].is_string());
     assert!(
         erased.iter().all(|entry| entry["personal"] == json!({})),
         "{left:?}"

@@ -242,7 +242,7 @@ async fn where_anything_is_wrong_the_last_good_plugins_go_on() {
     let (_, listed) = host.admin(Method::GET, "/plugins", Value::Null).await;
     let plugin = &listed["plugins"][0];
     assert!(
-        plugin["measured"]["calls"].as_u64() >= Some(1) && plugin["sha256"].as_str().is_some(),
+        plugin["metrics"]["calls"].as_u64() >= Some(1) && plugin["sha256"].as_str().is_some(),
         "{plugin}"
     );
 }

@@ -49,7 +49,7 @@ async fn a_picture_is_set_shown_replaced_and_removed(database: Database) {
         (view["media_type"].as_str(), view["bytes"].as_u64()),
         (Some("image/png"), Some(PNG.len() as u64))
     );
-    let address = view["address"].as_str().expect("an address").to_owned();
+    let address = view["url"].as_str().expect("an address").to_owned();
     let page = signed_in(&host, &ada).await.get("/").await;
     assert!(
         page.body
@@ -108,7 +108,7 @@ async fn a_picture_is_set_shown_replaced_and_removed(database: Database) {
 
     let (_, view) = put(&host, application, b"\xff\xd8\xff\xe0 JFIF".to_vec()).await;
     assert_ne!(
-        view["address"], address,
+        view["url"], address,
         "another picture has another address"
     );
     assert_eq!(

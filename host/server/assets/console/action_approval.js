@@ -8,7 +8,7 @@ import { dialog, el } from './view.js';
 /**
  * How a wait for an action approval ended: its state, `dropped` if the administrator cancelled it, or `failed` if its
  * state could not be read.
- * @typedef {Exclude<Schema<'StateView'>, 'pending'> | 'dropped' | 'failed'} Outcome
+ * @typedef {Exclude<Schema<'ActionApprovalState'>, 'pending'> | 'dropped' | 'failed'} Outcome
  */
 
 /**

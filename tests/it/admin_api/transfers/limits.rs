@@ -232,7 +232,7 @@ async fn accounts_come_in_by_whatever_their_people_are_called(database: Database
         )
         .await;
     assert_eq!(log["items"][0]["event"], "account.lifecycle-changed");
-    assert_eq!(log["items"][1]["event"], "account.changed");
+    assert_eq!(log["items"][1]["event"], "account.updated");
     for (row, column) in [
         ("nobody,,,", "user"),
         (",,,", "-"),

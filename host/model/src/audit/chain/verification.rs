@@ -99,7 +99,7 @@ impl Break {
         match self {
             Self::Changed { .. } => "changed",
             Self::PersonalChanged { .. } => "personal_changed",
-            Self::PersonalTaken { .. } => "personal_taken",
+            Self::PersonalTaken { .. } => "personal_removed",
             Self::Replaced { .. } => "replaced",
             Self::Missing { .. } => "missing",
             Self::CutOff { .. } => "cut_off",

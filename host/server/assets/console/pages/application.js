@@ -153,7 +153,7 @@ function logo(application) {
   const show = (/** @type {Schema<'Logo'> | undefined} */ picture) =>
     place.replaceChildren(
       picture
-        ? el('img', { class: 'picture', src: picture.address, alt: 'The current picture' })
+        ? el('img', { class: 'picture', src: picture.url, alt: 'The current picture' })
         : el('p', { class: 'muted' }, 'It has none.'),
     );
   const file = el('input', { type: 'file', id: 'logo-file', accept: 'image/png,image/jpeg,image/webp' });

@@ -89,10 +89,10 @@ export async function plugins({ may, reload }) {
 
 /** @param {Schema<'PluginStatus'>} plugin */
 function one(plugin) {
-  const { granted, measured } = plugin;
+  const { grants, metrics } = plugin;
   const milliseconds = (/** @type {number} */ microseconds) =>
     `${(microseconds / 1000).toLocaleString('en-GB', { maximumFractionDigits: 2 })} ms`;
-  const well = measured.faults === 0;
+  const well = metrics.faults === 0;
   return el(
     'section',
     { class: 'panel plugin' },
@@ -101,27 +101,27 @@ function one(plugin) {
       {},
       plugin.plugin,
       ' ',
-      badge(well ? 'works' : `${figure(measured.faults)} faults`, well ? 'active' : 'suspended'),
+      badge(well ? 'works' : `${figure(metrics.faults)} faults`, well ? 'active' : 'suspended'),
     ),
     facts([
       ['Component', `${plugin.component} ${plugin.version}`],
       ['Role', plugin.role],
-      ['May write', granted.writes.length === 0 ? 'Nothing' : granted.writes],
-      ['May call', granted.hosts.length === 0 ? 'No other host' : granted.hosts],
-      ['Serves', granted.applications ? granted.applications.map(code) : 'Every application'],
+      ['May write', grants.writes.length === 0 ? 'Nothing' : grants.writes],
+      ['May call', grants.hosts.length === 0 ? 'No other host' : grants.hosts],
+      ['Serves', grants.applications ? grants.applications.map(code) : 'Every application'],
       [
         'Calls',
         [
-          `${figure(measured.calls)}, of which ${figure(measured.denials)} denied, ${figure(measured.faults)} failed`,
-          `${figure(measured.rejected)} rejected, ${figure(measured.queue_length)} pending`,
-          `${figure(measured.suspensions)} times suspended`,
+          `${figure(metrics.calls)}, of which ${figure(metrics.denials)} denied, ${figure(metrics.faults)} failed`,
+          `${figure(metrics.rejected)} rejected, ${figure(metrics.queue_length)} pending`,
+          `${figure(metrics.suspensions)} times suspended`,
         ].join('; '),
       ],
       [
         'Time of a call',
-        measured.calls === 0
+        metrics.calls === 0
           ? 'None yet'
-          : `half below ${milliseconds(measured.time_us.p50)}, 99 of 100 below ${milliseconds(measured.time_us.p99)}`,
+          : `half below ${milliseconds(metrics.time_us.p50)}, 99 of 100 below ${milliseconds(metrics.time_us.p99)}`,
       ],
     ]),
     el('p', { class: 'muted small' }, 'SHA-256 of the file'),

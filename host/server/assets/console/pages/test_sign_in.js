@@ -19,7 +19,7 @@ export async function testSignIn(application, { me, may, reload }) {
       const tab = window.open('about:blank', '_blank');
       // Foreign pages in the tab must not navigate this one.
       if (tab) tab.opener = null;
-      /** @type {Schema<'TestSignInStarted'>} */
+      /** @type {Schema<'NewTestSignIn'>} */
       let made;
       try {
         made = await post('/applications/{id}/test-sign-ins', { id: application.id });

@@ -383,7 +383,7 @@ async function devices(user, _version, context) {
   const { may, handover, reload } = context;
   const { id } = user;
   const writes = may('users:write') && user.state !== 'terminated';
-  const [{ items: phones }, { left }, { items: addresses }] = await Promise.all([
+  const [{ items: phones }, { unused: left }, { items: addresses }] = await Promise.all([
     get('/users/{id}/devices', { id }),
     get('/users/{id}/recovery-codes', { id }),
     get('/users/{id}/external-authenticators', { id }),
@@ -566,7 +566,7 @@ async function sessions(user, _version, { may, reload }) {
       table(
         [
           { label: 'Browser', cell: (row) => row.browser ?? 'Unknown' },
-          { label: 'Where', cell: (row) => row.address ?? 'Unknown' },
+          { label: 'Where', cell: (row) => row.ip_address ?? 'Unknown' },
           { label: 'Signed in', cell: (row) => moment(row.signed_in_at) },
           { label: 'Last used', cell: (row) => moment(row.used_at) },
           { label: 'Applications', cell: (row) => row.applications },

@@ -67,7 +67,7 @@ pub(super) const COLUMNS: [(&str, &[&str]); 10] = [
             "application_id",
         ],
     ),
-    ("Key", &["kid", "alg", "state", "since", "until"]),
+    ("SigningKey", &["kid", "alg", "stage", "since", "until"]),
     ("Setting", &["key", "value", "source", "variable"]),
     (
         "PluginStatus",
@@ -76,10 +76,10 @@ pub(super) const COLUMNS: [(&str, &[&str]); 10] = [
             "role",
             "version",
             "sha256",
-            "measured.calls=calls",
-            "measured.time_us.p50=p50_us",
-            "measured.time_us.p99=p99_us",
-            "measured.faults=faults",
+            "metrics.calls=calls",
+            "metrics.time_us.p50=p50_us",
+            "metrics.time_us.p99=p99_us",
+            "metrics.faults=faults",
         ],
     ),
 ];

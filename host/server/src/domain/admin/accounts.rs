@@ -332,7 +332,7 @@ pub(super) fn differences(
     let mut entries = Vec::new();
     let (was, is) = changed(shown(before), shown(after));
     if !is.is_empty() {
-        let entry = about(host, Event::AccountChanged, after, by);
+        let entry = about(host, Event::AccountUpdated, after, by);
         entries.push(
             entry
                 .personal("before", Value::Object(was))

@@ -269,7 +269,7 @@ impl AdminCommand for UpdateClient {
         let mut entries: Vec<Entry> = Settings::of_client(&before)
             .change(
                 Settings::of_client(&after),
-                entry(Event::ApplicationChanged),
+                entry(Event::ApplicationUpdated),
             )
             .into_iter()
             .collect();

@@ -81,7 +81,7 @@ pub struct ImportReport {
     /// How many new ones were made.
     pub created: u64,
     /// How many were changed.
-    pub changed: u64,
+    pub updated: u64,
     /// How many of those that were changed have another e-mail address than before.
     pub readdressed: u64,
     /// How many are called something else than before, or, if new, than their person.
@@ -108,7 +108,7 @@ impl ImportReport {
 
     /// A file of which a row is wrong, so that nothing is done.
     pub(super) fn nothing_done(mut self) -> Self {
-        (self.created, self.changed, self.readdressed, self.renamed) = (0, 0, 0, 0);
+        (self.created, self.updated, self.readdressed, self.renamed) = (0, 0, 0, 0);
         self
     }
 }

@@ -102,7 +102,7 @@ pub async fn plan_users(host: &Host, caller: &Caller, rows: &[ImportRow]) -> Res
             Ok(plan) => {
                 match &plan.before {
                     Some(before) => {
-                        report.changed += 1;
+                        report.updated += 1;
                         report.readdressed += u64::from(before.email != plan.user.email);
                         report.renamed += u64::from(before.name != plan.user.name);
                     }
@@ -381,7 +381,7 @@ pub async fn save_users(
             let is_known = write.before.is_some();
             if let Err(error) = host.store.save_users(vec![write]).await {
                 let done = if is_known {
-                    &mut report.changed
+                    &mut report.updated
                 } else {
                     &mut report.created
                 };
@@ -390,8 +390,8 @@ pub async fn save_users(
             }
         }
     }
-    let (created, changed) = (report.created, report.changed);
-    tracing::info!(created, changed, "users imported");
+    let (created, updated) = (report.created, report.updated);
+    tracing::info!(created, updated, "users imported");
     host.wakeups.send(Wakeup::LoggedOut);
     Ok(report)
 }

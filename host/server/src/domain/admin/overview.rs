@@ -54,11 +54,11 @@ pub struct SignIns {
     /// place. Those that still wait are among them.
     pub expired: u64,
     /// The number of wrong numbers.
-    pub failed: u64,
+    pub number_mismatches: u64,
     /// How long half of those who approved took at most, in milliseconds, to a quarter of a second.
-    pub approved_ms_p50: Option<u64>,
+    pub approval_ms_p50: Option<u64>,
     /// The 95th percentile of the same.
-    pub approved_ms_p95: Option<u64>,
+    pub approval_ms_p95: Option<u64>,
 }
 
 /// The counts at this moment.
@@ -148,9 +148,9 @@ fn sum<'a>(from: i64, hours: impl Iterator<Item = &'a SignInHour>) -> SignIns {
         completed: all.completed,
         denied: all.denied,
         expired: all.requested.saturating_sub(all.approved + all.denied),
-        failed: all.number_mismatches,
-        approved_ms_p50: quantile(&all.approval_times, 50),
-        approved_ms_p95: quantile(&all.approval_times, 95),
+        number_mismatches: all.number_mismatches,
+        approval_ms_p50: quantile(&all.approval_times, 50),
+        approval_ms_p95: quantile(&all.approval_times, 95),
     }
 }
 

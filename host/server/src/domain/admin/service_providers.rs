@@ -221,7 +221,7 @@ impl AdminCommand for UpdateServiceProvider {
     ) -> Result<Execution<ServiceProvider>> {
         let ServiceProviderUpdate { before, after } = approved.into_plan();
         let host = &context.host;
-        let entry = audit::entry(host, Event::ApplicationChanged, by);
+        let entry = audit::entry(host, Event::ApplicationUpdated, by);
         let replaced = replace(host, &before, after, entry).await?;
         Ok(replaced.map_or(Execution::Overtaken, Execution::Done))
     }

@@ -389,7 +389,7 @@ pub(super) fn differences(
     let (was, is) = changed(shown(before), shown(after));
     let role = |user: &User| user.console_role.map(ConsoleRole::as_str);
     if !is.is_empty() || !was.is_empty() || role(before) != role(after) {
-        let mut changed = entry(Event::UserChanged);
+        let mut changed = entry(Event::UserUpdated);
         if role(before) != role(after) {
             changed = changed
                 .with("before", json!({"console_role": role(before)}))

@@ -37,6 +37,7 @@ pub(super) fn routes() -> Area {
 /// The state of an action approval.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = ActionApprovalState)]
 enum StateView {
     /// The device has the request.
     Pending,
@@ -50,7 +51,7 @@ enum StateView {
 
 /// An action approval.
 #[derive(Serialize, ToSchema)]
-#[schema(as = ActionApprovalState)]
+#[schema(as = ActionApprovalStatus)]
 struct Standing {
     state: StateView,
 }

@@ -66,7 +66,7 @@ struct SessionView {
     #[schema(format = DateTime)]
     used_at: Option<String>,
     /// The IP address of the browser at sign-in.
-    address: Option<String>,
+    ip_address: Option<String>,
     /// The browser and operating system.
     browser: Option<String>,
     /// The names of the applications that the user signed in to in it.
@@ -78,7 +78,7 @@ fn session(open: OpenSession) -> SessionView {
         id: open.id.to_string(),
         signed_in_at: moment(open.signed_in_at),
         used_at: open.used_at.map(moment),
-        address: open.from.address.map(|address| address.to_string()),
+        ip_address: open.from.address.map(|address| address.to_string()),
         browser: open.from.browser,
         applications: open.applications,
     }

@@ -76,6 +76,7 @@ pub(super) enum OpenIdConnect {
 
 /// The key of the client authentication method: one of these, or none.
 #[derive(Default, Serialize, ToSchema)]
+#[schema(as = ClientKeys)]
 pub(super) struct Keys {
     /// A JSON Web Key Set (RFC 7517 section 5).
     #[serde(skip_serializing_if = "Option::is_none")]

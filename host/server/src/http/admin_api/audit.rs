@@ -261,7 +261,7 @@ pub(super) struct VerificationView {
 
 /// The position of an entry.
 #[derive(Serialize, ToSchema)]
-#[schema(as = AuditPlace)]
+#[schema(as = AuditPosition)]
 struct PlaceView {
     seq: i64,
     at: String,
@@ -269,7 +269,7 @@ struct PlaceView {
 
 /// The first break of the hash chain.
 #[derive(Serialize, ToSchema)]
-#[schema(as = AuditBreak)]
+#[schema(as = AuditChainBreak)]
 struct BreakView {
     kind: &'static str,
     seq: Option<i64>,

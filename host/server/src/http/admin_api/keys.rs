@@ -40,12 +40,12 @@ pub(super) fn routes() -> Area {
 
 /// A key that signs or signed ID tokens.
 #[derive(Serialize, ToSchema)]
-#[schema(as = Key)]
+#[schema(as = SigningKey)]
 struct KeyView {
     /// The thumbprint of the key (RFC 7638).
     kid: String,
     alg: SigningAlgorithm,
-    state: KeyStage,
+    stage: KeyStage,
     /// When it entered its stage.
     #[schema(format = DateTime)]
     since: String,
@@ -58,7 +58,7 @@ fn view(key: KnownKey) -> KeyView {
     KeyView {
         kid: key.key_id,
         alg: key.algorithm,
-        state: key.life.stage,
+        stage: key.life.stage,
         since: moment(key.life.since),
         until: key.life.until.map(moment),
     }
@@ -80,6 +80,7 @@ async fn list(State(host): State<Arc<Host>>) -> Result<Json<List<KeyView>>, Prob
 /// A rotation of signing keys.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = KeyRotation)]
 struct Rotation {
     /// The algorithm; by default both.
     algorithm: Option<SigningAlgorithm>,

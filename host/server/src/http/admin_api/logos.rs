@@ -1,4 +1,4 @@
-//! The pictures of applications.
+//! The logos of applications.
 
 use std::sync::Arc;
 
@@ -46,16 +46,15 @@ pub(super) fn routes() -> Area {
 #[schema(as = Logo)]
 struct LogoView {
     /// Its public URL.
-    address: String,
+    url: String,
     media_type: &'static str,
     /// Its size in bytes.
     bytes: usize,
 }
 
 fn view(application: &Did, logo: &ApplicationLogo) -> Json<LogoView> {
-    let address = address(application, &logo.digest);
     Json(LogoView {
-        address,
+        url: address(application, &logo.digest),
         media_type: logo.kind.media_type(),
         bytes: logo.bytes.len(),
     })

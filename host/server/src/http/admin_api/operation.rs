@@ -42,12 +42,12 @@ struct OverviewView {
     /// The sign-ins, the earliest first; the last hour or day is incomplete.
     sign_ins: Vec<SignInsView>,
     /// The response times of this instance since it started.
-    responses: Vec<ResponsesView>,
+    response_times: Vec<ResponsesView>,
 }
 
 /// The response times of a group of endpoints since this instance started, without responses that wait for a user.
 #[derive(Serialize, ToSchema)]
-#[schema(as = Responses)]
+#[schema(as = ResponseTimes)]
 struct ResponsesView {
     endpoint: Endpoint,
     /// The number of responses.
@@ -107,11 +107,11 @@ struct SignInsView {
     /// The number of requests without a decision: expired, cancelled or replaced. Pending requests are among them.
     expired: u64,
     /// The number of wrong numbers.
-    failed: u64,
+    number_mismatches: u64,
     /// The median of the time from request to approval, in milliseconds, to a quarter of a second; `null` without an approval.
-    approved_ms_p50: Option<u64>,
+    approval_ms_p50: Option<u64>,
     /// The 95th percentile of the same.
-    approved_ms_p95: Option<u64>,
+    approval_ms_p95: Option<u64>,
 }
 
 fn sign_ins(counts: SignIns) -> SignInsView {
@@ -120,24 +120,25 @@ fn sign_ins(counts: SignIns) -> SignInsView {
         completed,
         denied,
         expired,
-        failed,
-        approved_ms_p50,
-        approved_ms_p95,
+        number_mismatches,
+        approval_ms_p50,
+        approval_ms_p95,
     } = counts;
     SignInsView {
         from: moment(from),
         completed,
         denied,
         expired,
-        failed,
-        approved_ms_p50,
-        approved_ms_p95,
+        number_mismatches,
+        approval_ms_p50,
+        approval_ms_p95,
     }
 }
 
 /// The period of the overview.
 #[derive(Clone, Copy, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = OverviewRange)]
 enum RangeView {
     /// The last 24 hours.
     #[default]
@@ -149,6 +150,7 @@ enum RangeView {
 /// The interval of the counts of sign-ins.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = OverviewBucket)]
 enum BucketView {
     /// By the hour.
     Hour,
@@ -199,7 +201,7 @@ async fn overview(
         range,
         bucket,
         sign_ins: counts.periods.into_iter().map(sign_ins).collect(),
-        responses: host.latency.answered().into_iter().map(responses).collect(),
+        response_times: host.latency.answered().into_iter().map(responses).collect(),
     }))
 }
 

@@ -88,6 +88,7 @@ const fn longest_wait() -> u64 {
 /// The plugins to restore.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = PluginRollback)]
 struct RollBack {
     /// The `digest` of the previous plugins: the server restores these or none. Required for a console session.
     previous: String,
@@ -95,7 +96,7 @@ struct RollBack {
 
 /// The result of the last reload.
 #[derive(Serialize, ToSchema)]
-#[schema(as = Reload)]
+#[schema(as = PluginReload)]
 struct ReloadView {
     #[schema(format = DateTime)]
     at: String,

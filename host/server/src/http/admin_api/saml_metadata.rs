@@ -84,7 +84,7 @@ struct Changed {
 
 /// The changes by metadata.
 #[derive(Serialize, ToSchema)]
-#[schema(as = MetadataRefreshed)]
+#[schema(as = MetadataComparison)]
 pub(super) struct Refreshed {
     changes: Vec<Changed>,
     /// The digest of the changes.

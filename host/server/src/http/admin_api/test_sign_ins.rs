@@ -49,7 +49,7 @@ pub(super) fn routes() -> Area {
 
 /// A new test sign-in.
 #[derive(Serialize, ToSchema)]
-#[schema(as = TestSignInStarted)]
+#[schema(as = NewTestSignIn)]
 struct BegunView {
     id: String,
     /// The URL that begins the sign-in, for another tab of the same browser.

@@ -61,14 +61,14 @@ struct ImportQuery {
 
 /// The result of an import.
 #[derive(Serialize, ToSchema)]
-#[schema(as = Import)]
+#[schema(as = ImportResult)]
 struct ImportView {
     dry_run: bool,
     rows: u64,
     /// The number of created records; 0 if a row is rejected.
     created: u64,
     /// The number of updated records; 0 if a row is rejected.
-    changed: u64,
+    updated: u64,
     /// The number of records that have the values of their row already.
     unchanged: u64,
     /// The number of rejected rows.
@@ -79,7 +79,7 @@ struct ImportView {
 
 /// The error of a rejected row.
 #[derive(Serialize, ToSchema)]
-#[schema(as = RowError)]
+#[schema(as = ImportError)]
 struct RowErrorView {
     /// The line on which the row begins, from 1.
     line: u64,
@@ -92,7 +92,7 @@ fn view(dry_run: bool, report: ImportReport) -> Json<ImportView> {
     let ImportReport {
         rows,
         created,
-        changed,
+        updated,
         unchanged,
         rejected,
         errors,
@@ -113,7 +113,7 @@ fn view(dry_run: bool, report: ImportReport) -> Json<ImportView> {
         dry_run,
         rows,
         created,
-        changed,
+        updated,
         unchanged,
         rejected,
         errors,

@@ -96,7 +96,7 @@ pub(super) async fn revoke_device(
 #[derive(Serialize, ToSchema)]
 pub(super) struct RecoveryCodes {
     /// The number of unused codes.
-    left: u32,
+    unused: u32,
 }
 
 /// Count a user's recovery codes.
@@ -107,6 +107,6 @@ pub(super) async fn recovery_codes(
 ) -> Result<Json<RecoveryCodes>, Problem> {
     let user = admin::user(&host, id_of(&id, "user")?).await?;
     Ok(Json(RecoveryCodes {
-        left: recovery::left(&host, user.id).await?,
+        unused: recovery::left(&host, user.id).await?,
     }))
 }

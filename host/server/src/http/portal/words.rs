@@ -67,7 +67,7 @@ pub(super) fn origin_for(user: &User, entry: &Entry) -> Option<Origin> {
     };
     let text = |name: &str| entry.personal.get(name).and_then(Value::as_str);
     own.then(|| Origin {
-        address: text("address").and_then(|address| address.parse().ok()),
+        address: text("ip_address").and_then(|address| address.parse().ok()),
         browser: text("browser").map(str::to_owned),
     })
 }
@@ -151,13 +151,13 @@ pub(super) fn happened(
         Event::RecoveryCodeUsed => Message::of("activity-recovery-used"),
         Event::RecoveryFailed => Message::of("activity-recovery-refused"),
         Event::UserCreated => Message::of("activity-user-created"),
-        Event::UserChanged => Message::of("activity-user-changed"),
+        Event::UserUpdated => Message::of("activity-user-changed"),
         Event::UserLifecycleChanged => user_state(entry),
         Event::UserErased => Message::of("activity-user-erased"),
         Event::UserDeleted => Message::of("activity-user-deleted"),
         Event::UsersExported => Message::of("activity-users-exported"),
         Event::AccountCreated
-        | Event::AccountChanged
+        | Event::AccountUpdated
         | Event::AccountLifecycleChanged
         | Event::AccountsExported
         | Event::AccountDeleted => account_activity(entry, application()),
@@ -181,7 +181,7 @@ pub(super) fn happened(
         | Event::CertificatePublished
         | Event::CertificateActivated
         | Event::CertificateWithdrawn
-        | Event::ApplicationChanged => application_activity(entry, application()),
+        | Event::ApplicationUpdated => application_activity(entry, application()),
         Event::SigningKeyPublished => Message::of("activity-key-published"),
         Event::SigningKeyActivated => Message::of("activity-key-took-over"),
         Event::SigningKeyRevoked => Message::of("activity-key-revoked"),
@@ -202,7 +202,7 @@ fn account_activity(entry: &Entry, application: Message) -> Message {
         Event::AccountCreated => {
             Message::of("activity-account-created").message("application", application)
         }
-        Event::AccountChanged => {
+        Event::AccountUpdated => {
             Message::of("activity-account-changed").message("application", application)
         }
         Event::AccountLifecycleChanged => account_state(entry, application),
@@ -242,7 +242,7 @@ fn application_activity(entry: &Entry, application: Message) -> Message {
         Event::CertificateWithdrawn => {
             Message::of("activity-certificate-withdrawn").message("application", application)
         }
-        // ApplicationChanged; a test checks that each event has its own words.
+        // ApplicationUpdated; a test checks that each event has its own words.
         _ => Message::of("activity-application-changed").message("application", application),
     }
 }

@@ -55,7 +55,7 @@ impl TestSignInObserver<'_> {
         }
         let detail = "another user approved than the one who started the test sign-in; nothing about them is shown";
         note(host, id, TestSignInStep::Approval, StepNote::bad(detail)).await?;
-        fail(host, &test_sign_in, "somebody_else", detail).await?;
+        fail(host, &test_sign_in, "different_user", detail).await?;
         Ok(Admission::OtherUser)
     }
 

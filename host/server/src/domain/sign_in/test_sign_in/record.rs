@@ -92,7 +92,7 @@ pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(),
     if step == TestSignInStep::Account {
         note(host, id, step, StepNote::bad(detail.clone())).await?;
     }
-    fail(host, &test_sign_in, "refused", &detail).await
+    fail(host, &test_sign_in, "rejected", &detail).await
 }
 
 /// What keeps whoever began a test sign-in out of its application by now.
