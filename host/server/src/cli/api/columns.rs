@@ -37,7 +37,7 @@ pub(super) const COLUMNS: [(&str, &[&str]); 10] = [
             "signed_in_at",
             "used_at",
             "browser",
-            "address",
+            "ip_address",
             "applications",
         ],
     ),
