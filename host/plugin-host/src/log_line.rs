@@ -55,7 +55,8 @@ pub(crate) fn say_suppressed(plugin: &str, lines: u64) {
         tracing::warn!(
             plugin,
             lines,
-            "log lines suppressed: the plugin may have {LINES_PER_SECOND} a second"
+            limit_per_second = LINES_PER_SECOND,
+            "log lines suppressed"
         );
     }
 }

@@ -112,7 +112,7 @@ impl Store {
         if limit.is_none() {
             tracing::error!(
                 difference,
-                "the clock differs from the database's clock; nothing is deleted"
+                "clock differs from the database's clock, retention deletes nothing"
             );
         }
         Ok(limit)

@@ -29,7 +29,7 @@ async fn attack(config: Value, limits: Limits) -> (MapFailure, Log) {
         "{failure}"
     );
     assert!(
-        log.has(&["WARN", "plugin=\"hostile\"", "the login fails"]),
+        log.has(&["WARN", "plugin=\"hostile\"", "sign-in failed"]),
         "{:?}",
         log.lines()
     );
@@ -299,7 +299,7 @@ async fn claims_that_grant_nothing_may_be_left_out() {
             "the next plugin goes on"
         );
         assert!(
-            log.has(&["WARN", "plugin=\"hostile\"", "left out"]),
+            log.has(&["WARN", "plugin=\"hostile\"", "claims omitted"]),
             "{:?}",
             log.lines()
         );

@@ -107,10 +107,7 @@ async fn a_picture_is_set_shown_replaced_and_removed(database: Database) {
     );
 
     let (_, view) = put(&host, application, b"\xff\xd8\xff\xe0 JFIF".to_vec()).await;
-    assert_ne!(
-        view["url"], address,
-        "another picture has another address"
-    );
+    assert_ne!(view["url"], address, "another picture has another address");
     assert_eq!(
         load(&host, unversioned).await.1["content-type"],
         "image/jpeg"

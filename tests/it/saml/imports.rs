@@ -121,7 +121,7 @@ async fn the_answer_to_an_import_has_its_notes() {
     let metadata = Certificates::new().in_text(MELLON);
     let made = import_ok(&host, &metadata, json!({"name": "Wiki"})).await;
     assert!(
-        notes(&made).contains("AssertionConsumerService was left out where its binding is"),
+        notes(&made).contains("AssertionConsumerService was omitted where its binding is"),
         "{made}"
     );
     let shown = host

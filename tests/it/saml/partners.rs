@@ -102,7 +102,7 @@ async fn service_providers_of_all_sorts_are_set_up_from_their_metadata() {
                 "metadata_url": null,
             }),
             vec![
-                "AssertionConsumerService was left out where its binding is HTTP-Artifact, PAOS",
+                "AssertionConsumerService was omitted where its binding is HTTP-Artifact, PAOS",
                 "binding is SOAP",
             ],
         ),
@@ -121,7 +121,7 @@ async fn service_providers_of_all_sorts_are_set_up_from_their_metadata() {
             vec![
                 "urn:oasis:names:tc:SAML:1.0:profiles:browser-post, HTTP-Artifact",
                 "binding is SOAP",
-                "encryption was left out",
+                "encryption was omitted",
                 "(mail, urn:oid:2.5.4.4)",
             ],
         ),
@@ -164,7 +164,7 @@ async fn service_providers_of_all_sorts_are_set_up_from_their_metadata() {
                 "certificates": [first],
             }),
             vec![
-                "encryption was left out",
+                "encryption was omitted",
                 "no such names here: urn:oasis:names:tc:SAML:1.1:nameid-format:x509",
                 "With the name_id_source account_name",
             ],
@@ -180,7 +180,7 @@ async fn service_providers_of_all_sorts_are_set_up_from_their_metadata() {
                 "require_signed_requests": false,
                 "certificates": [first, second],
             }),
-            vec!["encryption was left out", "HTTP-Artifact, HTTP-Redirect"],
+            vec!["encryption was omitted", "HTTP-Artifact, HTTP-Redirect"],
         ),
     ];
     for (sample, said, expected, notes) in cases {

@@ -65,7 +65,7 @@ async fn metadata_is_read_again_and_shown_before_it_counts(database: Database) {
     assert!(
         notes
             .to_string()
-            .contains("AssertionConsumerService was left out"),
+            .contains("AssertionConsumerService was omitted"),
         "{notes}"
     );
     assert_eq!(made["metadata_url"], published.url);

@@ -270,14 +270,14 @@ impl From<AdminError> for Problem {
                 });
             }
             AdminError::Internal(error) if error.is_outage() => {
-                tracing::error!(%error, "an administrator's request failed");
+                tracing::error!(%error, "admin API request failed");
                 return Self::of(
                     ProblemKind::Unavailable,
                     "the database cannot be reached at the moment; try again",
                 );
             }
             AdminError::Internal(_) => {
-                tracing::error!(error = %refused, "an administrator's request failed");
+                tracing::error!(error = %refused, "admin API request failed");
                 return Self::of(
                     ProblemKind::Internal,
                     "the server could not do this; try again",

@@ -286,7 +286,7 @@ pub(super) async fn lock(
     if !kept.authentic && !chaining.told.swap(true, Ordering::Relaxed) {
         tracing::error!(
             end = end.as_str(),
-            "the audit log was tampered with; `assent audit verify` says where"
+            "audit log tampered with, run `assent audit verify`"
         );
     }
     Ok(kept)

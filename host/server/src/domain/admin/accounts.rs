@@ -315,7 +315,7 @@ impl AdminCommand for UpdateAccount {
         let Execution::Done(true) = Execution::of(updated)? else {
             return Ok(Execution::Overtaken);
         };
-        tracing::info!(account = %after.id, state = ?after.state, "account changed");
+        tracing::info!(account = %after.id, state = ?after.state, "account updated");
         host.wakeups.send(Wakeup::LoggedOut);
         after.version += 1;
         Ok(Execution::Done(after))

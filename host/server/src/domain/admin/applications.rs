@@ -282,7 +282,7 @@ impl AdminCommand for UpdateClient {
             return Ok(Execution::Overtaken);
         }
         after.version += 1;
-        tracing::info!(application = %after.id, "application changed");
+        tracing::info!(application = %after.id, "application updated");
         Ok(Execution::Done((after, fresh)))
     }
 }
@@ -342,7 +342,7 @@ impl AdminCommand for RotateClientSecret {
         {
             return Ok(Execution::Overtaken);
         }
-        tracing::info!(application = %id, "client secret made");
+        tracing::info!(application = %id, "client secret rotated");
         Ok(Execution::Done(secret))
     }
 }

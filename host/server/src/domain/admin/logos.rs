@@ -57,7 +57,7 @@ impl AdminCommand for SetLogo {
         {
             return Err(AdminError::NotFound("application"));
         }
-        tracing::info!(%application, logo = logo.digest, "application's picture set");
+        tracing::info!(%application, logo = logo.digest, "application logo set");
         Ok(Execution::Done(logo))
     }
 }
@@ -85,7 +85,7 @@ impl AdminCommand for RemoveLogo {
         let host = &context.host;
         let entry = audit::entry(host, Event::LogoRemoved, by).of(application.clone());
         if host.store.remove_logo(application.clone(), entry).await? {
-            tracing::info!(%application, "application's picture removed");
+            tracing::info!(%application, "application logo removed");
         }
         Ok(Execution::Done(()))
     }

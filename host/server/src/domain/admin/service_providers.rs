@@ -264,7 +264,7 @@ async fn replace(
         return Ok(None);
     }
     provider.version += 1;
-    tracing::info!(application = %provider.id, "service provider changed");
+    tracing::info!(application = %provider.id, "service provider updated");
     Ok(Some(provider))
 }
 

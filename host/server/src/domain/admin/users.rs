@@ -370,7 +370,7 @@ impl AdminCommand for UpdateUser {
             UserUpdateOutcome::LastOwner => return Err(LAST_OWNER),
             UserUpdateOutcome::Stale => return Ok(Execution::Overtaken),
         }
-        tracing::info!(user = %after.id, state = ?after.state, "user changed");
+        tracing::info!(user = %after.id, state = ?after.state, "user updated");
         host.wakeups.send(Wakeup::LoggedOut);
         after.version += 1;
         Ok(Execution::Done(after))
@@ -689,7 +689,7 @@ impl AdminCommand for EnrolDevice {
         let Execution::Done(()) = Execution::of(inserted)? else {
             return Ok(Execution::Overtaken);
         };
-        tracing::info!(user = %user.id, "enrolment link made");
+        tracing::info!(user = %user.id, "enrolment link created");
         account_notifications::notify(host, user.id, None);
         Ok(Execution::Done(EnrolmentLink {
             link: device::enrolment_link(host, &token),

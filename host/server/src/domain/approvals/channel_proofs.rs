@@ -52,10 +52,7 @@ async fn verified(
     expected: Option<(ApprovalId, DeviceId)>,
 ) -> Result<bool, InternalError> {
     let fault = |what: &str| {
-        tracing::warn!(
-            plugin = channel,
-            "the channel brought evidence that is none: {what}"
-        );
+        tracing::warn!(plugin = channel, reason = what, "channel proof rejected");
         Ok(false)
     };
     if evidence.proof.len() > LONGEST {

@@ -51,7 +51,7 @@ pub fn record(host: &Host, purpose: Purpose<'_>, steps: &[Step]) {
     if host.traces.queue.try_send(trace).is_err() {
         tracing::warn!(
             token = purpose.token,
-            "what the plugins did for this token is not kept: too many traces wait"
+            "claim trace dropped: the queue is full"
         );
     }
 }
@@ -70,7 +70,7 @@ pub async fn keep(host: Arc<Host>) {
             }
         }
         if let Err(error) = host.store.add_traces(std::mem::take(&mut batch)).await {
-            tracing::warn!(%error, "what the plugins did for some tokens is not kept");
+            tracing::warn!(%error, "claim traces not stored");
         }
     }
 }
@@ -115,7 +115,7 @@ pub struct Explained {
 pub enum Outcome {
     /// It made its changes, or had none to make.
     Changed,
-    /// It failed, and what it would have changed was left out.
+    /// It failed, and what it would have changed was omitted.
     Skipped,
     /// It decided that the person does not get in.
     Denied,

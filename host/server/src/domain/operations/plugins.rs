@@ -60,11 +60,11 @@ pub async fn roll_back(
         error: None,
         needs_restart: Vec::new(),
     });
-    tracing::warn!("the plugins were put back that were there before the last exchange");
+    tracing::warn!("plugins rolled back");
     // They are not in the database, so there is no transaction to share.
     let entry = audit::entry(host, Event::PluginsRolledBack, by).with("plugins", loaded(host));
     if let Err(error) = host.store.append_audit(vec![entry]).await {
-        tracing::error!(%error, "the audit log was not told that the plugins were put back");
+        tracing::error!(%error, "audit entry of the plugin rollback not written");
     }
     Ok(())
 }
@@ -114,23 +114,23 @@ pub async fn reload(host: &Host, by: &AuditContext) -> Result<Reload, ReloadErro
                 .into_iter()
                 .map(|status| status.identity.plugin)
                 .collect();
-            tracing::info!(plugins = names.join(", "), "the plugins were exchanged");
+            tracing::info!(plugins = names.join(", "), "plugins reloaded");
             // They are not in the database, so there is no transaction to share.
             let entry =
                 audit::entry(host, Event::PluginsReloaded, by).with("plugins", loaded(host));
             if let Err(error) = host.store.append_audit(vec![entry]).await {
-                tracing::error!(%error, "the audit log was not told that the plugins were exchanged");
+                tracing::error!(%error, "audit entry of the plugin reload not written");
             }
             if !needs_restart.is_empty() {
                 tracing::warn!(
                     tables = needs_restart.join(", "),
-                    "other settings changed too; they count after a restart"
+                    "other changed settings need a restart"
                 );
             }
             Ok(reload)
         }
         Err(error) => {
-            tracing::error!(%error, "the plugins were not exchanged; those that were there go on");
+            tracing::error!(%error, "plugin reload failed, the previous plugins stay in use");
             Err(error)
         }
     }

@@ -170,7 +170,7 @@ async fn reload(
         ));
     };
     let exchanged = exchanged.map_err(|error| {
-        tracing::error!(%error, "the exchange of the plugins broke off");
+        tracing::error!(%error, "plugin reload aborted");
         Problem::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "the exchange broke off; the log says why",

@@ -63,7 +63,7 @@ impl Table {
         tokio::task::spawn_blocking(move || self.rows(columns))
             .await
             .map_err(|error| {
-                tracing::error!(%error, "a table could not be read");
+                tracing::error!(%error, "CSV file not read");
                 Problem::of(ProblemKind::Internal, "the server could not read the table")
             })?
     }

@@ -131,7 +131,7 @@ async fn to_the_end(
         report
     };
     tokio::spawn(importing).await.map_err(|error| {
-        tracing::error!(%error, "an import broke off");
+        tracing::error!(%error, "import aborted");
         Problem::of(
             ProblemKind::Internal,
             "the server could not do this; import the same again",

@@ -98,7 +98,7 @@ impl From<ErrorCode> for Failure {
 
 impl From<InternalError> for Failure {
     fn from(error: InternalError) -> Self {
-        tracing::error!(%error, "a call of an authenticator failed");
+        tracing::error!(%error, "authenticator API request failed");
         if error.is_outage() {
             ErrorCode::TemporarilyUnavailable.into()
         } else {

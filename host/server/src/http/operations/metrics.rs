@@ -68,7 +68,7 @@ pub(crate) async fn show(State(host): State<Arc<Host>>, headers: HeaderMap) -> R
         )
             .into_response(),
         Err(error) => {
-            tracing::error!(%error, "the metrics can't be written");
+            tracing::error!(%error, "metrics not written");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }

@@ -53,7 +53,7 @@ fn note_others(
                 .map(|binding| binding.strip_prefix(BINDINGS).unwrap_or(binding)),
         );
         notes.push(format!(
-            "{} was left out where its binding is {bindings}: {why}.",
+            "{} was omitted where its binding is {bindings}: {why}.",
             name.local
         ));
     }

@@ -153,8 +153,7 @@ fn header_parameters(method: &Method, versioned: bool) -> Vec<Value> {
             vec![header("Idempotency-Key", description, schema)]
         }
         Method::PATCH | Method::DELETE if versioned => {
-            let description =
-                "The versions that the request may update; `*` for any. 412 if the version is another one.";
+            let description = "The versions that the request may update; `*` for any. 412 if the version is another one.";
             vec![header("If-Match", description, json!({"type": "string"}))]
         }
         _ => Vec::new(),
