@@ -183,7 +183,7 @@ async fn a_phone_shows_what_became_of_its_persons_last_requests(database: Databa
     let (request, _) = ask().await;
     ada.phone.decide(&request, None).await.expect("denied");
     let (request, _) = ask().await;
-    ada.phone.not_me(&request).await.expect("not hers");
+    ada.phone.report(&request).await.expect("not hers");
     let (request, number) = ask().await;
     let digit = if number.starts_with('1') { '2' } else { '1' };
     for wrong in ["0", "1", "2"] {

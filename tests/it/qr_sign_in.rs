@@ -236,7 +236,7 @@ async fn whoever_floods_a_name_does_not_keep_its_owner_from_signing_in_by_a_scan
         assert!(flood(150).await > 0);
         let request = &ada.phone.waiting(5).await.expect("requests")[0];
         assert_eq!(
-            ada.phone.not_me(request).await.expect("an outcome"),
+            ada.phone.report(request).await.expect("an outcome"),
             "reported"
         );
         assert!(

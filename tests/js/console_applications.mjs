@@ -475,7 +475,7 @@ async function settings(admin, id) {
     .first()
     .waitFor();
   await admin.desk.getByRole('row', { name: `aud ${id} Assent` }).waitFor();
-  await admin.desk.getByRole('row', { name: 'auth_time made at the sign-in Assent' }).waitFor();
+  await admin.desk.getByRole('row', { name: 'auth_time set at sign-in Assent' }).waitFor();
   assert.equal(await admin.desk.getByText('slim_id_token').count(), 0);
   await admin.look('claims');
   await activeScopes(admin);

@@ -212,7 +212,7 @@ try {
   await fetch(`${SURROUNDINGS_URL}/advance`, { method: 'POST', body: '61' });
   await page.getByRole('heading', { name: /signed out/i }).waitFor();
   assert.match(await page.getByRole('main').innerText(), /could not be told[\s\S]*Service gamma/);
-  await look(page, 'signed-out-untold');
+  await look(page, 'signed-out-not-notified');
   for (const name of ['alpha', 'beta']) {
     assert.equal(providers[name].logouts.length, 1, `${name} is told once`);
     assert.ok(providers[name].logouts[0].signed);

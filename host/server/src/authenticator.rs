@@ -195,7 +195,7 @@ impl Authenticator {
     }
 
     /// Says that a request was not the person's: requests reach no phone of theirs for a while.
-    pub async fn not_me(&self, request: &Request) -> anyhow::Result<String> {
+    pub async fn report(&self, request: &Request) -> anyhow::Result<String> {
         let statement = ApprovalStatement {
             decision: Decision::Report,
             ..self.statement(request, None)

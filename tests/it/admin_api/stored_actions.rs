@@ -244,7 +244,7 @@ async fn nobody_approves_an_action_whose_summary_changed(database: Database) {
     let action = ask().await;
     let request = waiting(&grace.phone).await;
     rename("rob").await;
-    let outcome = grace.phone.not_me(&request).await.expect("an outcome");
+    let outcome = grace.phone.report(&request).await.expect("an outcome");
     assert_eq!(outcome, "reported", "{database:?}");
     let path = format!("/action-approvals/{}", id(&action));
     let ended = console.get(&path).await;

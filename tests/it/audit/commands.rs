@@ -58,7 +58,7 @@ async fn the_log_is_verified_and_exported_by_commands(database: Database) {
     let good = run(&host, &["audit", "verify"]).await;
     assert_eq!(good.status.code(), Some(0), "{good:?}");
     assert!(
-        out(&good).contains("Good: 3 entries, 1 to 3, of 2"),
+        out(&good).contains("Intact: 3 entries, 1 to 3, of 2"),
         "{good:?}"
     );
     let good = run(&host, &["audit", "verify", "--json"]).await;

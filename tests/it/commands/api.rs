@@ -183,7 +183,7 @@ async fn a_user_and_an_application_live_by_commands_alone() {
     );
     let made = run(&host, &["applications", "secret", "rotate", "Expenses"]).await;
     assert!(
-        out(&made).starts_with("client_secret  ") && err(&made).contains("shown this once"),
+        out(&made).starts_with("client_secret  ") && err(&made).contains("It is not shown again"),
         "{made:?}"
     );
     let account = [
@@ -416,7 +416,7 @@ async fn lists_are_told_page_by_page() {
         .expect("a hint")
         .trim_end_matches(" goes on.\n");
     assert!(
-        hint.starts_with("There is more: --all shows it, --after "),
+        hint.starts_with("There are more: --all shows all, --after "),
         "{hint}"
     );
     let next = json_of(&host, &["users", "list", "--limit", "1", "--after", after]).await;

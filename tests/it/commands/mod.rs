@@ -150,7 +150,7 @@ async fn the_first_start_leads_to_a_sign_in_and_the_second_keeps_the_data() {
         folder,
         &[
             "authenticator",
-            "approve",
+            "decide",
             "--store",
             "phone.json",
             "--number",
@@ -231,7 +231,7 @@ async fn config_check_says_what_is_wrong_and_where() {
         assent(folder, &["config", "check", "--config", "changed.toml"]).await
     };
     let good = check(("", "")).await;
-    assert_eq!(out(&good), "changed.toml: good\n", "{}", err(&good));
+    assert_eq!(out(&good), "changed.toml: valid\n", "{}", err(&good));
     assert!(
         err(&good).contains("warning: no claim mapper writes attributes"),
         "{}",
@@ -245,7 +245,7 @@ async fn config_check_says_what_is_wrong_and_where() {
     let writes = check(("writes = [\"account\"]", &mapper)).await;
     assert_eq!(
         (out(&writes).as_str(), err(&writes).as_str()),
-        ("changed.toml: good\n", "")
+        ("changed.toml: valid\n", "")
     );
     for (change, message) in [
         (
@@ -382,7 +382,7 @@ async fn config_check_notes_that_the_header_is_not_believed_at_the_listener_for_
         let checked = assent(folder, &["config", "check", "--config", "changed.toml"]).await;
         assert_eq!(
             out(&checked),
-            "changed.toml: good\n",
+            "changed.toml: valid\n",
             "{lines}: {}",
             err(&checked)
         );

@@ -332,7 +332,7 @@ async fn the_number_of_another_request_is_named_and_that_request_can_be_reported
             .expect("an answer");
         assert_eq!(reply.body.get("other_request"), None);
         assert_eq!(
-            ada.phone.not_me(&other).await.expect("an outcome"),
+            ada.phone.report(&other).await.expect("an outcome"),
             "reported",
             "{state}"
         );
@@ -527,7 +527,7 @@ async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_o
         // After a report of an attacker's request the browser stays known, but a cooldown holds every typed request.
         fill().await;
         let request = ada.phone.waiting(5).await.expect("requests").remove(0);
-        ada.phone.not_me(&request).await.expect("an outcome");
+        ada.phone.report(&request).await.expect("an outcome");
         typed(&known, &ada, "ada").await;
         assert_eq!(pending(&ada).await, 0, "{database:?}");
         ada.phone.lift_cooldown().await.expect("lifted");
@@ -538,7 +538,7 @@ async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_o
         // Another person uses her old browser.
         let request = ada.phone.waiting(5).await.expect("requests").remove(0);
         assert_eq!(
-            ada.phone.not_me(&request).await.expect("an outcome"),
+            ada.phone.report(&request).await.expect("an outcome"),
             "reported"
         );
         ada.phone.lift_cooldown().await.expect("lifted");
@@ -588,7 +588,7 @@ async fn a_report_is_not_to_be_noticed_in_the_browser_that_it_is_about_on_both_d
         let requests = ada.phone.waiting(5).await.expect("requests");
         assert_eq!(requests.len(), 3, "{database:?}");
         assert_eq!(
-            ada.phone.not_me(&requests[2]).await.expect("an outcome"),
+            ada.phone.report(&requests[2]).await.expect("an outcome"),
             "reported"
         );
         assert_eq!(

@@ -241,7 +241,7 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approv
         let unknown = ask_as(&host, &ada, "nobody").await;
         let request = &ada.phone.waiting(5).await.expect("requests")[0];
         assert_eq!(
-            ada.phone.not_me(request).await.expect("an outcome"),
+            ada.phone.report(request).await.expect("an outcome"),
             "reported"
         );
         let cooldown = ada.phone.cooldown_until().await.expect("an answer");
@@ -314,7 +314,7 @@ async fn denials_do_not_shorten_the_cooldown_of_a_report(database: Database) {
     ask_as(&host, &ada, "ada").await;
     let request = &ada.phone.waiting(5).await.expect("requests")[0];
     assert_eq!(
-        ada.phone.not_me(request).await.expect("an outcome"),
+        ada.phone.report(request).await.expect("an outcome"),
         "reported"
     );
     let cooldown = ada.phone.cooldown_until().await.expect("an answer");
@@ -358,7 +358,7 @@ async fn a_request_that_was_cancelled_or_replaced_can_be_reported_until_it_expir
         }
         assert_eq!(page.again().await.outcome(), how);
         assert_eq!(
-            ada.phone.not_me(request).await.expect("an outcome"),
+            ada.phone.report(request).await.expect("an outcome"),
             "reported",
             "{how}"
         );
@@ -367,7 +367,7 @@ async fn a_request_that_was_cancelled_or_replaced_can_be_reported_until_it_expir
             how,
             "a report changes nothing there"
         );
-        assert!(ada.phone.not_me(request).await.is_err(), "once");
+        assert!(ada.phone.report(request).await.is_err(), "once");
         ada.phone.lift_cooldown().await.expect("lifted");
     }
 }
@@ -388,7 +388,7 @@ async fn this_was_not_me_ends_what_is_open_and_begins_a_longer_pause_that_the_pe
         let page = ask_as(&host, &ada, "ada").await;
         let request = &ada.phone.waiting(5).await.expect("requests")[0];
         assert_eq!(
-            ada.phone.not_me(request).await.expect("an outcome"),
+            ada.phone.report(request).await.expect("an outcome"),
             "reported"
         );
         assert_eq!(
@@ -396,7 +396,7 @@ async fn this_was_not_me_ends_what_is_open_and_begins_a_longer_pause_that_the_pe
             page.number(),
             "its page shows nothing"
         );
-        let again = ada.phone.not_me(request).await.expect_err("said before");
+        let again = ada.phone.report(request).await.expect_err("said before");
         assert!(again.to_string().starts_with("already_decided"), "{again}");
         let four_hours = host.host.now().seconds() + 4 * 3600;
         assert_eq!(
@@ -450,7 +450,7 @@ async fn who_denied_a_request_may_still_say_that_it_was_not_theirs(database: Dat
         "denied"
     );
     assert_eq!(
-        ada.phone.not_me(request).await.expect("an outcome"),
+        ada.phone.report(request).await.expect("an outcome"),
         "reported"
     );
     let four_hours = host.host.now().seconds() + 4 * 3600;
@@ -459,7 +459,7 @@ async fn who_denied_a_request_may_still_say_that_it_was_not_theirs(database: Dat
         Some(four_hours),
         "{database:?}"
     );
-    let again = ada.phone.not_me(request).await.expect_err("said before");
+    let again = ada.phone.report(request).await.expect_err("said before");
     assert!(
         again.to_string().starts_with("already_decided"),
         "{database:?}: {again}"
@@ -479,7 +479,7 @@ async fn who_denied_a_request_may_still_say_that_it_was_not_theirs(database: Dat
         "denied"
     );
     host.advance(121);
-    let late = ada.phone.not_me(request).await.expect_err("too late");
+    let late = ada.phone.report(request).await.expect_err("too late");
     assert!(
         late.to_string().starts_with("already_decided") || late.to_string().starts_with("expired"),
         "{late}"
@@ -526,7 +526,7 @@ async fn a_signature_for_one_decision_is_none_for_another() {
     }
     let eve = host.user("eve").await;
     let eves_phone = host.authenticator(&eve).await;
-    let refused = eves_phone.not_me(request).await.expect_err("not hers");
+    let refused = eves_phone.report(request).await.expect_err("not hers");
     assert!(
         refused.to_string().starts_with("request_not_found"),
         "{refused}"
@@ -536,7 +536,7 @@ async fn a_signature_for_one_decision_is_none_for_another() {
 }
 
 #[tokio::test]
-async fn the_command_line_can_say_that_it_was_not_me() {
+async fn the_command_line_can_report_a_request() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let page = ask_as(&host, &ada, "ada").await;
@@ -546,14 +546,14 @@ async fn the_command_line_can_say_that_it_was_not_me() {
     let run = |arguments: &[&str]| {
         let mut command = tokio::process::Command::new(crate::harness::binary("assent"));
         command
-            .args(["authenticator", "approve", "--store"])
+            .args(["authenticator", "decide", "--store"])
             .arg(&store)
             .args(arguments);
         async move { command.output().await.expect("run") }
     };
-    let both = run(&["--deny", "--not-me"]).await;
+    let both = run(&["--deny", "--report"]).await;
     assert_eq!(both.status.code(), Some(2), "{both:?}");
-    let said = run(&["--not-me"]).await;
+    let said = run(&["--report"]).await;
     assert!(
         said.status.success()
             && said

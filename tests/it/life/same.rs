@@ -143,7 +143,7 @@ async fn the_same_is_done_and_answered_for_an_unknown_a_suspended_an_invited_a_p
     };
     paused
         .phone
-        .not_me(&request(&paused).await)
+        .report(&request(&paused).await)
         .await
         .expect("said");
 

@@ -134,7 +134,7 @@ async fn a_request_that_cannot_be_answered_has_a_reference() {
         &browser.get("/sso/sign-on/x").await,
         &log,
         400,
-        "error-login-used",
+        "error-login-replayed",
         "the kept SAML request is unknown",
     );
     refers(

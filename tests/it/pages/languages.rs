@@ -42,7 +42,7 @@ async fn every_page_of_a_sign_in_speaks_the_browsers_language() {
             &["login-lead", "login-name", "login-guide-phone"],
         );
         let unfit = login.submit(&login.path(), &[("name", "two words")]).await;
-        speaks(&unfit, language, &["login-name-unfit"]);
+        speaks(&unfit, language, &["login-name-invalid"]);
         let waiting = login
             .submit(&login.path(), &[("name", "nobody")])
             .await
@@ -54,7 +54,7 @@ async fn every_page_of_a_sign_in_speaks_the_browsers_language() {
             &[
                 "waiting-title",
                 "waiting-lead",
-                "waiting-goes-on",
+                "waiting-continues",
                 "waiting-foot",
             ],
         );
@@ -118,7 +118,7 @@ async fn every_page_of_a_session_speaks_the_browsers_language() {
                 "scope-openid",
                 "scope-profile",
                 "consent-allow",
-                "consent-somebody-else",
+                "consent-other-user",
             ],
         );
         consent.decide("allow").await;
@@ -133,12 +133,12 @@ async fn every_page_of_a_session_speaks_the_browsers_language() {
                     .request(&[("response_mode", Some("form_post"))]),
             )
             .await;
-        speaks(&posted, language, &["answer-lead", "answer-continue"]);
+        speaks(&posted, language, &["response-lead", "response-continue"]);
         let choice = asks(&ada, &browser, &[("prompt", Some("select_account"))]).await;
         speaks(
             &choice,
             language,
-            &["login-somebody-else", "login-continue-as"],
+            &["login-other-user", "login-continue-as"],
         );
         let consents = browser.get("/consents").await;
         speaks(

@@ -222,7 +222,7 @@ async fn denying_and_not_me_need_no_passkey() {
     it.ada.ask(&Browser::new(&it.host.base), &[]).await;
     let request = it.ada.phone.waiting(5).await.expect("requests").remove(0);
     assert_eq!(
-        it.ada.phone.not_me(&request).await.expect("an outcome"),
+        it.ada.phone.report(&request).await.expect("an outcome"),
         "reported"
     );
 }

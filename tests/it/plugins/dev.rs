@@ -103,7 +103,7 @@ async fn a_change_is_tried_in_a_running_instance_and_loaded_nowhere() {
         "department.to_uppercase()",
         "department.to_uppercas()",
     );
-    assert!(!until(&mut lines, "Watching .").await.contains("WHERE"));
+    assert!(!until(&mut lines, "Watching .").await.contains("SINK"));
     newcomer.edit(
         "src/lib.rs",
         "department.to_uppercas()",

@@ -93,7 +93,7 @@ fn greet(settings: &Settings, made: Option<&BootstrapResult>) {
     match (made, settings.bootstrap.as_ref()) {
         (Some(made), Some(first)) => {
             println!(
-                "Enrol an authenticator for \"{}\" (good once):\n  {}",
+                "Enrol a device for \"{}\" (valid once):\n  {}",
                 first.administrator, made.enrolment_link
             );
             print_qr(&made.enrolment_link);

@@ -121,7 +121,7 @@ async fn who_says_that_an_action_was_not_theirs_ends_the_session_of_the_console(
     assert_eq!(
         grace
             .phone
-            .not_me(&waiting(&grace.phone).await)
+            .report(&waiting(&grace.phone).await)
             .await
             .expect("an outcome"),
         "reported"

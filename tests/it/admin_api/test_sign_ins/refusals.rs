@@ -110,7 +110,7 @@ async fn a_test_sign_in_discloses_nothing_of_names_that_are_not_its_own() {
         .await;
     login.submit(&login.path(), &[("name", "paused")]).await;
     let request = paused.phone.waiting(5).await.expect("requests").remove(0);
-    paused.phone.not_me(&request).await.expect("reported");
+    paused.phone.report(&request).await.expect("reported");
     let mut told = BTreeSet::new();
     for name in ["heidi", "paused", "nobody"] {
         let test = begin(&console, &application.id).await;

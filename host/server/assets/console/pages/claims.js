@@ -180,7 +180,7 @@ function source({ plugin, change, scope, format }) {
 }
 
 /** A value that is only known at a sign-in. */
-const AT_SIGN_IN = 'made at the sign-in';
+const AT_SIGN_IN = 'set at sign-in';
 
 /**
  * The server's own values, which are not about the user: first the known ones, then those of the sign-in.
