@@ -125,7 +125,7 @@ async function access(admin) {
   await admin.press('Suspend');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
   await admin.said('The account is suspended.');
-  await admin.press('Let it be used');
+  await admin.press('Activate');
   await admin.said('The account is active.');
   await admin.follow('Preview the claims');
   await admin.desk
@@ -187,7 +187,7 @@ async function dropped(admin) {
   await admin.desk.locator('#approval-number').waitFor();
   const asked = admin.mobile.getByRole('textbox', { name: /number/i });
   await asked.waitFor();
-  await admin.press('Do not do it');
+  await admin.press('Cancel the action');
   await asked.waitFor({ state: 'detached' });
   const before = await admin.desk.locator('#console tbody').textContent();
   await admin.press('Rotate at once');
@@ -217,7 +217,7 @@ async function files(admin) {
   await admin.press('Check the file');
   await admin.desk.getByText('Would be created').waitFor();
   await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
-  await admin.press('Do not do it');
+  await admin.press('Cancel the action');
   await admin.desk.getByText('Would be created').waitFor();
   // The phone tells of what was denied before until it is opened anew.
   await admin.mobile.reload();

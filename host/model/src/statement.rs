@@ -9,7 +9,7 @@ use crate::clock::Timestamp;
 use crate::id::{ApprovalId, DeviceId, Did};
 use crate::secret::Digest;
 
-/// What the person decided.
+/// The user's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -56,7 +56,7 @@ pub struct ApprovalStatement<'a> {
     pub browser: &'a str,
     /// Until when the request is good.
     pub expires: Timestamp,
-    /// What the person decided.
+    /// The user's decision.
     pub decision: Decision,
     /// The number that was typed; empty when the person denied.
     pub number: &'a str,

@@ -142,7 +142,7 @@ impl Authenticator {
             // Nobody reads the notifications here, so it does not wait for them again.
             known = notifications
                 .last()
-                .map(|Notification { id }| format!("&known={id}"))
+                .map(|Notification { id }| format!("&last_notification={id}"))
                 .unwrap_or_default();
             if !requests.is_empty() || left == 0 {
                 return Ok(requests);

@@ -374,7 +374,7 @@ async fn whoever_waits_is_told_of_notifications_at_once_and_of_none_twice() {
     assert!(begin.elapsed().as_secs() < 20, "it did not wait to the end");
     // What it shows already is nothing to wake for; a request is.
     let waits = async {
-        let known = wait(&format!("&known={last}")).await;
+        let known = wait(&format!("&last_notification={last}")).await;
         assert_eq!(
             known["requests"].as_array().map(Vec::len),
             Some(1),

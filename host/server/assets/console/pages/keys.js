@@ -10,7 +10,7 @@ const STAGES = {
   signing: 'signs',
   published: 'published, signs next',
   retired: 'no longer signs, still published',
-  archived: 'only known for old tokens',
+  archived: 'archived: only for old tokens',
   revoked: 'revoked',
   expired: 'expired',
 };

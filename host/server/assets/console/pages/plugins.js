@@ -29,28 +29,28 @@ export async function plugins({ may, reload }) {
   const exchange = async () => {
     if (
       !(await ask(
-        'Load the plugins again?',
+        'Reload the plugins?',
         'The instance reads the files and settings again. If one of them is not valid, nothing changes.',
-        'Load them',
+        'Reload',
       ))
     )
       return;
     await post('/plugins/reload', {});
     await reload();
-    say('The plugins were loaded again.');
+    say('The plugins were reloaded.');
   };
   const back = async () => {
     if (
       !(await ask(
-        'Go back to the earlier plugins?',
+        'Roll back to the previous plugins?',
         'The plugins of before the last reload run again, until the next reload or restart.',
-        'Go back',
+        'Roll back',
       ))
     )
       return;
     await post('/plugins/rollback', {}, previous && { previous: previous.digest });
     await reload();
-    say('The earlier plugins run again.');
+    say('The plugins were rolled back.');
   };
   const { last_reload: last, previous } = known;
   const news = [
@@ -70,7 +70,7 @@ export async function plugins({ may, reload }) {
           { label: 'Digest', cell: (row) => code(`${row.sha256.slice(0, 16)}…`) },
         ],
         previous.plugins,
-        { caption: 'Earlier plugins' },
+        { caption: 'Previous plugins' },
       ),
     );
   return screen(
@@ -79,7 +79,7 @@ export async function plugins({ may, reload }) {
       lead:
         'Sandboxed components that decide what applications receive, and that carry approvals. The settings ' +
         'of the server name them.',
-      actions: writes ? [button('Load them again', exchange), previous && button('Go back', back)] : [],
+      actions: writes ? [button('Reload', exchange), previous && button('Roll back', back)] : [],
     },
     ...news,
     ...(known.plugins.length === 0 ? [el('p', { class: 'empty' }, 'No plugins.')] : known.plugins.map(one)),

@@ -13,7 +13,7 @@ export async function testSignIn(application, { me, may, reload }) {
   const place = el('div', { 'aria-live': 'polite' });
   const blocked = el('div', { role: 'status' });
   const begin = button(
-    'Try sign-in',
+    'Test sign-in',
     async () => {
       // Before the request, because browsers block a tab that is opened later.
       const tab = window.open('about:blank', '_blank');
@@ -73,7 +73,7 @@ async function missingAccount(application, { me, may, reload }) {
   if (!user || !may('accounts:read')) return [];
   const { items, next } = await get('/users/{id}/accounts', { id: user, limit: 200 });
   if (next || items.some((account) => account.application_id === application.id)) return [];
-  const give = button('Give me an account', async () => {
+  const give = button('Create an account for me', async () => {
     await post('/applications/{id}/accounts', { id: application.id }, { user_id: user });
     await reload();
     say('You have an account, without roles.');

@@ -101,7 +101,7 @@ const userFields = () => [
  * @param {Context} context
  */
 export async function newUser({ go, may }) {
-  const link = toggle('link', 'Make a link to enrol a phone at once', {
+  const link = toggle('link', 'Create a link to enrol a phone at once', {
     hint: 'The next page shows it. Send it to the user.',
   });
   const made = form([group('The user', null, ...userFields(), link)], {

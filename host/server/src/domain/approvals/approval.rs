@@ -460,7 +460,7 @@ async fn whose(
 /// A device's answer. As JSON, it is the proof that an approval channel carries.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Proof {
-    /// What the person decided.
+    /// The user's decision.
     pub decision: Decision,
     /// The number that was typed; empty when the person denied.
     #[serde(default)]

@@ -26,11 +26,11 @@ use assent_plugin_host::Trust;
 /// The token of an enrolment link.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub(crate) struct EnrolmentToken {
-    /// What follows `#enrol=` in the link.
+    /// The part of the link after `#enrol=`.
     pub(crate) token: String,
 }
 
-/// What an enrolment link is for.
+/// The data of an enrolment link.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub(crate) struct EnrolmentPreview {
     /// The name of the organisation that operates the server.
