@@ -133,7 +133,7 @@ async function notMeAgain(browser, mobile) {
 async function lifted(mobile) {
   await mobile.getByRole('button', { name: 'I want to sign in now' }).click();
   await mobile.getByText(/are paused until/).waitFor({ state: 'detached' });
-  await mobile.getByText('Sign-ins reach you again. Begin the sign-in anew.').first().waitFor();
+  await mobile.getByText('Sign-ins reach you again. Start the sign-in again.').first().waitFor();
 }
 
 /** Somebody else types the person's name: they say so, and lift the pause that this begins. */

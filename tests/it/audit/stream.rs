@@ -398,7 +398,7 @@ async fn a_receiver_that_is_down_is_seen_in_the_metrics() {
             .expect("an answer");
         let text = answer.text().await.expect("text");
         let seen = text.contains("assent_audit_stream_up{stream=\"syslog\"} 0\n")
-            && text.contains("assent_audit_stream_sent_total{stream=\"syslog\"} 0\n")
+            && text.contains("assent_audit_stream_sent_entries_total{stream=\"syslog\"} 0\n")
             && text.contains("assent_audit_stream_lag_entries{stream=\"syslog\"} 2\n");
         seen.then_some(())
     })

@@ -96,7 +96,7 @@ async fn what_an_application_sees_is_what_it_is_told() {
             .await;
     let page = browser.get(&address).await;
     assert!(
-        page.body.contains("is told this about you:")
+        page.body.contains("receives this about you:")
             && !page.body.contains("has to ask you first")
     );
     assert!(!page.body.contains("+44 20 7946 0000"), "{}", page.body);

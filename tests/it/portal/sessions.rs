@@ -346,7 +346,7 @@ async fn service_providers_are_told_from_their_own_browser_and_the_person_of_the
     let done = page.submit(&ends(&page)[1], &[]).await.followed().await;
     let said = told(&done).expect("told");
     assert!(
-        said.starts_with("That browser is signed out.") && said.contains("can’t be told from here"),
+        said.starts_with("That browser is signed out.") && said.contains("cannot be notified"),
         "{said}"
     );
     assert!(!elsewhere.get("/").await.body.contains("Hello,"));
