@@ -287,7 +287,7 @@ async fn what_was_denied_or_said_not_to_be_theirs_is_not_done_and_a_proof_for_a_
     assert_eq!(
         reply.status,
         StatusCode::FORBIDDEN,
-        "its signature is not over what was shown"
+        "approval proof rejected"
     );
     assert_eq!(
         grace

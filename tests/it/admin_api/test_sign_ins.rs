@@ -479,7 +479,7 @@ async fn somebody_else_can_not_complete_it_and_nothing_of_theirs_is_shown() {
     let told = read(&console, &test).await;
     assert_eq!(
         (&told["state"], &told["result"]["error"]),
-        (&json!("failed"), &json!("somebody_else")),
+        (&json!("failed"), &json!("different_user")),
         "{told}"
     );
     assert!(!told.to_string().contains("heidi"), "{told}");

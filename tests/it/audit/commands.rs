@@ -135,7 +135,7 @@ async fn the_log_is_verified_and_exported_by_commands(database: Database) {
     let nothing = run(&host, &["audit", "verify", "--file", "no-such-file"]).await;
     assert_eq!(nothing.status.code(), Some(3), "{nothing:?}");
     assert!(
-        String::from_utf8_lossy(&nothing.stderr).contains("could not be looked at"),
+        String::from_utf8_lossy(&nothing.stderr).contains("cannot be read"),
         "{nothing:?}"
     );
 }

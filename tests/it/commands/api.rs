@@ -516,7 +516,7 @@ async fn exit_codes_and_messages_say_what_went_wrong() {
                 "",
             ],
             1,
-            "assent: A value does not fit\n  --redirect-uri: ",
+            "assent: Invalid value\n  --redirect-uri: ",
         ),
         (
             &[

@@ -522,7 +522,7 @@ async fn plugins_are_exchanged_by_command_and_by_signal() {
     .await;
     assert_eq!(refused.status.code(), Some(1));
     assert!(
-        err(&refused).contains("the plugins that were there go on")
+        err(&refused).contains("the previous plugins stay in use")
             && err(&refused).contains("inclde"),
         "{}",
         err(&refused)

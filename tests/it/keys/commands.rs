@@ -75,7 +75,7 @@ async fn keys_are_listed_rotated_and_revoked() {
     let message = String::from_utf8_lossy(&again.stderr).into_owned();
     assert_eq!(
         (again.status.code(), message.as_str()),
-        (Some(1), "assent: Conflict: the key was revoked before\n")
+        (Some(1), "assent: Conflict: the key is revoked already\n")
     );
     let wrong = assent(&host, &["rotate", "--algorithm", "HS256"]).await;
     let message = String::from_utf8_lossy(&wrong.stderr).into_owned();

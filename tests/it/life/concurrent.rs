@@ -741,9 +741,10 @@ async fn the_phone_waits_for_any_change_of_the_pending_requests() {
     let one = list("?wait=30".to_owned()).await;
     assert_eq!(one.len(), 1, "a new request is returned at once");
     host.advance(1);
-    let (two, second) = tokio::join!(list(format!("?wait=30&shown_requests={}", ids(&one))), async {
-        typed(&Browser::new(&host.base), &ada, "ada").await
-    });
+    let (two, second) = tokio::join!(
+        list(format!("?wait=30&shown_requests={}", ids(&one))),
+        async { typed(&Browser::new(&host.base), &ada, "ada").await }
+    );
     assert_eq!(two.len(), 2, "a further request");
     assert_eq!(
         (id(&two[0]), two[0]["application"]["id"].as_str()),
@@ -757,7 +758,9 @@ async fn the_phone_waits_for_any_change_of_the_pending_requests() {
     assert_eq!(ids(&left), id(&two[1]), "one less");
     // In another order, and with an unknown id: the same set, so the call waits to its end.
     assert_eq!(
-        list(format!("?wait=0&shown_requests={},x", ids(&left))).await.len(),
+        list(format!("?wait=0&shown_requests={},x", ids(&left)))
+            .await
+            .len(),
         1
     );
     drop(second);

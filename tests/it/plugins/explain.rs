@@ -536,7 +536,10 @@ async fn metrics_are_told_to_who_shows_the_secret() {
     };
     assert!(value("assent_plugin_calls_total{plugin=\"account-roles\"}") >= 1.0);
     assert!(value("assent_plugin_denials_total{plugin=\"second\"}") >= 1.0);
-    assert!(value("assent_plugin_call_duration_seconds{plugin=\"account-roles\",quantile=\"0.99\"}") > 0.0);
+    assert!(
+        value("assent_plugin_call_duration_seconds{plugin=\"account-roles\",quantile=\"0.99\"}")
+            > 0.0
+    );
     assert!(value("assent_plugin_call_fuel{plugin=\"second\",quantile=\"0.5\"}") > 0.0);
     assert_eq!(value("assent_plugin_queue_length{plugin=\"second\"}"), 0.0);
     assert!(value("assent_http_requests_total{endpoint=\"admin_api\"}") >= 1.0);
@@ -545,7 +548,8 @@ async fn metrics_are_told_to_who_shows_the_secret() {
         0.0
     );
     assert!(
-        value("assent_http_request_duration_seconds{endpoint=\"admin_api\",quantile=\"0.99\"}") > 0.0
+        value("assent_http_request_duration_seconds{endpoint=\"admin_api\",quantile=\"0.99\"}")
+            > 0.0
     );
     assert_eq!(value("assent_task_restarts_total{task=\"retention\"}"), 0.0);
     assert!(

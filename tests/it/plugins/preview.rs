@@ -246,7 +246,7 @@ async fn a_preview_says_which_state_would_stop_a_sign_in() {
             .as_str()
             .unwrap_or_else(|| panic!("no reason: {sink}"));
         assert!(
-            reason.contains("the person is suspended"),
+            reason.contains("the user is suspended"),
             "the person comes first: {reason}"
         );
     }

@@ -220,7 +220,7 @@ async fn where_anything_is_wrong_the_last_good_plugins_go_on() {
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
         let detail = problem["detail"].as_str().expect("a detail");
         assert!(
-            detail.starts_with("the plugins that were there go on: ") && detail.contains(words),
+            detail.starts_with("the previous plugins stay in use: ") && detail.contains(words),
             "{detail}"
         );
         let (_, listed) = host.admin(Method::GET, "/plugins", Value::Null).await;

@@ -143,7 +143,7 @@ async fn what_is_no_picture_is_refused_and_the_old_one_stays() {
         if status == StatusCode::UNPROCESSABLE_ENTITY {
             assert_eq!(
                 problem["detail"],
-                "the body: expected a picture in PNG, JPEG or WebP form"
+                "the body: expected an image in PNG, JPEG or WebP format"
             );
         }
     }

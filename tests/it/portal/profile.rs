@@ -159,7 +159,7 @@ async fn an_application_that_is_not_the_persons_is_not_there() {
 async fn a_plugin_that_fails_or_denies_is_told_plainly_and_its_inside_is_not() {
     for (behaviour, said) in [
         ("deny", "does not let you in to"),
-        ("panic", "can’t be made at the moment"),
+        ("panic", "is not available at the moment"),
     ] {
         let entries = plugins(&format!(
             "[[plugins.claim_mappers]]\nname = \"secret-name\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\n\

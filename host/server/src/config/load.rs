@@ -127,7 +127,7 @@ mod tests {
             ),
             (
                 "[rate_limits]\nlogin_pages_per_ip = { per_minute = 10, burst = 0 }",
-                "rate_limits.login_pages_per_ip: expected per_minute up to 1000000 (0 turns the limit off) and a burst of 1 to 100000",
+                "rate_limits.login_pages_per_ip: expected per_minute up to 1000000 (0 disables the limit) and a burst of 1 to 100000",
             ),
             (
                 "[keys]\nrotation_interval = 90",

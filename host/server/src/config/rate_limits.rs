@@ -140,7 +140,7 @@ pub(super) fn check(limits: &RateLimits, expect: &mut impl FnMut(bool, &str, &st
                 || ((1..=1_000_000).contains(&rate.per_minute)
                     && (1..=LONGEST_BURST).contains(&rate.burst)),
             &format!("rate_limits.{name}"),
-            "expected per_minute up to 1000000 (0 turns the limit off) and a burst of 1 to 100000",
+            "expected per_minute up to 1000000 (0 disables the limit) and a burst of 1 to 100000",
         );
     }
 }

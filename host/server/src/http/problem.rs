@@ -62,7 +62,7 @@ kinds! {
     /// Whoever asks may not do it.
     Forbidden = "urn:assent:problem:forbidden", FORBIDDEN, "Not allowed";
     /// A browser's request does not show that it comes from the console's page.
-    CrossSite = "urn:assent:problem:cross-site", FORBIDDEN, "Not from the console";
+    CrossSite = "urn:assent:problem:cross-site", FORBIDDEN, "Cross-site request";
     /// The action is protected, and the administrator's device has a request to approve it. `action_approval` has the number to
     /// type there. After the approval, the same request with the header `X-Assent-Action-Approval` runs the action.
     ApprovalRequired = "urn:assent:problem:approval-required", FORBIDDEN, "Approve on your phone";
@@ -75,21 +75,21 @@ kinds! {
     /// The first request with this `Idempotency-Key` is not answered yet.
     InProgress = "urn:assent:problem:in-progress", CONFLICT, "In progress";
     /// It is another version than `If-Match` names.
-    Stale = "urn:assent:problem:precondition-failed", PRECONDITION_FAILED, "Changed meanwhile";
+    Stale = "urn:assent:problem:precondition-failed", PRECONDITION_FAILED, "Precondition failed";
     /// The body is larger than 64 KiB; of a file, than 12 MiB, or it has too many rows.
     TooLarge = "urn:assent:problem:too-large", PAYLOAD_TOO_LARGE, "Too large";
     /// The body is of another media type than the one that is read here.
     MediaType = "urn:assent:problem:unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, "Unsupported media type";
     /// A value does not fit. `errors` says which.
-    Invalid = "urn:assent:problem:invalid", UNPROCESSABLE_ENTITY, "A value does not fit";
+    Invalid = "urn:assent:problem:invalid", UNPROCESSABLE_ENTITY, "Invalid value";
     /// The `Idempotency-Key` was used with another body.
-    KeyReused = "urn:assent:problem:idempotency-key-reused", UNPROCESSABLE_ENTITY, "Idempotency-Key used before";
+    KeyReused = "urn:assent:problem:idempotency-key-reused", UNPROCESSABLE_ENTITY, "Idempotency-Key reused";
     /// There were too many requests without a good token, or the host does as much of this as it does at a time.
     TooMany = "urn:assent:problem:too-many-requests", TOO_MANY_REQUESTS, "Too many requests";
     /// The server failed; its log says why.
     Internal = "urn:assent:problem:internal", INTERNAL_SERVER_ERROR, "The server failed";
     /// The answer took too long, or the database can't be reached at the moment. `Retry-After` may say when to try again.
-    Unavailable = "urn:assent:problem:unavailable", SERVICE_UNAVAILABLE, "Try again";
+    Unavailable = "urn:assent:problem:unavailable", SERVICE_UNAVAILABLE, "Unavailable";
 }
 
 impl From<StatusCode> for ProblemKind {

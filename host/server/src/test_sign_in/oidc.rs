@@ -211,7 +211,10 @@ async fn exchange(
     code: &str,
 ) -> Result<Result<Tokens, TestFailure>, InternalError> {
     let Some(application) = host.store.application(&test_sign_in.application).await? else {
-        let failure = TestFailure::new("invalid_client", &"the application was removed meanwhile");
+        let failure = TestFailure::new(
+            "invalid_client",
+            &"the application was deleted in the meantime",
+        );
         return Ok(Err(failure));
     };
     let method = application.settings.auth_method().as_str();

@@ -80,9 +80,7 @@ pub(super) fn command(name: &str, operation: &Operation) -> Command {
 fn positional(place: usize, name: &str) -> Arg {
     let help = match Kind::of(name) {
         Some(Kind::User) => "The user: an id, a name or an e-mail address".to_owned(),
-        Some(Kind::Application) => {
-            "The application: its id, or a unique name".to_owned()
-        }
+        Some(Kind::Application) => "The application: its id, or a unique name".to_owned(),
         _ => format!("The {}", name.replace(['_', '-'], " ")),
     };
     let argument = Arg::new(format!("path.{place}"))
@@ -210,9 +208,7 @@ fn argument(id: String, member: &Member, flag: &str) -> Arg {
     let named = match Kind::of(&member.name) {
         Some(Kind::User) => "an id, a name or an e-mail address",
         Some(Kind::Application) => "an id, or a unique name",
-        Some(Kind::Account) => {
-            "an id; or its user's name or e-mail address, with the application"
-        }
+        Some(Kind::Account) => "an id; or its user's name or e-mail address, with the application",
         None => more,
     };
     let described = line(&member.description);

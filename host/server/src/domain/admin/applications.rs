@@ -220,7 +220,7 @@ impl AdminCommand for UpdateClient {
         if change.application_type.is_some() {
             return Err(invalid(
                 "application_type",
-                "it can't be changed; make a new application",
+                "it cannot be changed; create a new application",
             ));
         }
         context.expected.check(before.version)?;
@@ -315,7 +315,7 @@ impl AdminCommand for RotateClientSecret {
         let method = client.settings.auth_method();
         if !method.uses_secret() {
             let expected = format!(
-                "the application authenticates itself with {}, without a secret",
+                "the application authenticates with {}, without a secret",
                 method.as_str()
             );
             return Err(invalid("token_endpoint_auth_method", expected));
@@ -532,7 +532,7 @@ fn authentication(
         )),
     };
     match method {
-        ClientAuthMethod::None => Err(invalid(FIELD, "a web application must authenticate itself")),
+        ClientAuthMethod::None => Err(invalid(FIELD, "a web application must authenticate")),
         ClientAuthMethod::ClientSecretBasic => {
             without_keys(ClientAuthentication::ClientSecretBasic)
         }

@@ -230,7 +230,7 @@ fn plan(
             if state == LifecycleState::Terminated && account.state != state {
                 return Err(Ok(RowProblem::of(
                     "state",
-                    "a file closes no account for good; change it alone",
+                    "an import cannot terminate an account; update the account separately",
                 )));
             }
             if before.is_none() {

@@ -362,9 +362,9 @@ impl CertificateOf {
 pub struct ActivateCertificate(pub CertificateOf);
 
 /// What a certificate must be to sign.
-const EXPECTED_PUBLISHED: &str = "expected one that is published and does not sign yet";
+const EXPECTED_PUBLISHED: &str = "expected a published certificate that does not sign yet";
 /// What a certificate must be to be withdrawn.
-const EXPECTED_IDLE: &str = "it signs; let another take over first";
+const EXPECTED_IDLE: &str = "it signs; activate another certificate first";
 
 impl AdminCommand for ActivateCertificate {
     type Plan = CertificateOf;
@@ -507,7 +507,7 @@ fn apply(host: &Host, provider: &mut ServiceProvider, change: ServiceProviderCha
     if settings.require_signed_requests && settings.certificates.is_empty() {
         return Err(invalid(
             "require_signed_requests",
-            "expected the service provider's certificates with it",
+            "expected the service provider's certificates as well",
         ));
     }
     if let Some(attributes) = attributes.transpose()? {

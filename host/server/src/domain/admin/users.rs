@@ -69,11 +69,11 @@ macro_rules! forbidden {
 }
 
 forbidden! {
-    ROLE = "console_role", "only an owner may give or take a role";
-    VOUCHING = "profile", "you may not vouch for an address or a number";
+    ROLE = "console_role", "only an owner may grant or revoke a role";
+    VOUCHING = "profile", "you may not mark an e-mail address or a telephone number as verified";
     // A SAML application may know the user by these.
-    EMAIL = "email", "you may not change an address that applications may know a person by";
-    NAME = "name", "you may not change a name that applications may know a person by";
+    EMAIL = "email", "you may not change an e-mail address that may identify a user to applications";
+    NAME = "name", "you may not change a name that may identify a user to applications";
     STATE = "state", "you may suspend a user, and not close it for good";
 }
 
@@ -132,7 +132,7 @@ impl UserChange {
 
 /// Nobody could undo that, but for whoever holds the machine.
 const LAST_OWNER: AdminError = AdminError::Conflict(
-    "the user is the last owner that can sign in; give another active user the role of an owner first",
+    "the user is the last owner that can sign in; grant another active user the role of an owner first",
 );
 
 /// Creates a user. Without another state the user is invited, until there is something to approve with.
@@ -446,7 +446,7 @@ pub(super) fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
             || change.console_role.is_some())
     {
         return Err(AdminError::Conflict(
-            "a terminated user can't be changed any more; make a new one",
+            "a terminated user cannot be updated; create a new one",
         ));
     }
     if let Some(name) = change.name {
@@ -662,7 +662,7 @@ impl AdminCommand for EnrolDevice {
         if !user.state.is_open() {
             return Err(invalid(
                 "state",
-                "only an invited or active user can enrol an authenticator",
+                "only an invited or active user can enrol a device",
             ));
         }
         // Nobody could sign in as an invited user yet.

@@ -20,11 +20,11 @@ pub fn previous(host: &Host) -> Option<Previous> {
 /// [`AdminError::Conflict`] if there are none, or others than are meant.
 pub fn previous_known_by(host: &Host, digest: Option<&str>) -> Result<Previous, AdminError> {
     let previous = previous(host).ok_or(AdminError::Conflict(
-        "the plugins were not exchanged since the host started",
+        "the plugins were not reloaded since the instance started",
     ))?;
     if digest.is_some_and(|digest| digest != previous.digest) {
         return Err(AdminError::Conflict(
-            "the plugins were exchanged meanwhile, so others would be put back; look at what they are now",
+            "the plugins were reloaded in the meantime, so a rollback would restore others; read the list again",
         ));
     }
     Ok(previous)

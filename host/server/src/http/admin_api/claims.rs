@@ -89,7 +89,7 @@ fn read_query(query: &str) -> Result<PreviewRequest, Problem> {
             }
         };
         if twice {
-            return Err(malformed(format!("the parameter {name} comes twice")));
+            return Err(malformed(format!("the parameter {name} is repeated")));
         }
     }
     let account =

@@ -112,11 +112,11 @@ async fn claim(
         Claim::Answered(answer) => Ok(Claimed::Answered(answer)),
         Claim::InProgress => {
             let detail =
-                "the first request with this Idempotency-Key is not answered yet; try again";
+                "the first request with this Idempotency-Key is still in progress; try again";
             Err(Problem::of(ProblemKind::InProgress, detail))
         }
         Claim::OtherBody => {
-            let detail = "this Idempotency-Key was used with another body; take another key";
+            let detail = "this Idempotency-Key was used with another body; use another key";
             Err(Problem::of(ProblemKind::KeyReused, detail))
         }
     }
@@ -226,7 +226,7 @@ fn replay(answer: &[u8]) -> Response {
         tracing::error!("stored response for an Idempotency-Key unreadable");
         Problem::of(
             ProblemKind::Internal,
-            "the answer that was kept can't be read; take another key",
+            "the stored response is unreadable; use another key",
         )
         .into_response()
     })

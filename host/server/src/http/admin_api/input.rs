@@ -40,7 +40,7 @@ pub(super) fn parse_strictly<T: DeserializeOwned + Serialize>(body: &[u8]) -> Re
         None => Ok(value),
         Some((name, _)) => Err(Problem::field(
             name,
-            "the value is written in another form than expected",
+            "the value has another form than expected",
         )),
     }
 }
@@ -124,7 +124,7 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     if holds_nul(body) {
         return Err(Problem::of(
             ProblemKind::Malformed,
-            "no text may hold the character NUL",
+            "no text may contain the character NUL",
         ));
     }
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {

@@ -173,7 +173,7 @@ async fn reload(
         tracing::error!(%error, "plugin reload aborted");
         Problem::new(
             StatusCode::INTERNAL_SERVER_ERROR,
-            "the exchange broke off; the log says why",
+            "the reload was aborted; the log has the reason",
         )
     })?;
     match exchanged {
@@ -187,7 +187,7 @@ async fn reload(
             };
             Err(Problem::new(
                 status,
-                format!("the plugins that were there go on: {error}"),
+                format!("the previous plugins stay in use: {error}"),
             ))
         }
     }

@@ -45,7 +45,7 @@ pub(super) async fn described(
     let notes = described.notes.clone();
     let change = described.beside(said);
     if change.name.is_none() {
-        let expected = "the metadata has no DisplayName; say in `name` what people shall see";
+        let expected = "the metadata has no DisplayName; set `name` to the name that users see";
         return Err(Problem::field("name", expected));
     }
     Ok((change, notes))
@@ -157,7 +157,7 @@ impl AdminCommand for ApplyMetadata {
         if *apply && context.console().is_some() && digest.is_none() {
             return Err(AdminError::Invalid {
                 field: "digest",
-                expected: "expected the digest of the changes that were shown".to_owned(),
+                expected: "expected the digest of the changes in the earlier response".to_owned(),
             });
         }
         let given = Given {
@@ -257,5 +257,5 @@ fn digest(changes: &[Changed]) -> admin::Result<String> {
 }
 
 fn unwritable(why: impl std::fmt::Display) -> AdminError {
-    InternalError::Saml(format!("an application can't be shown: {why}")).into()
+    InternalError::Saml(format!("an application cannot be shown: {why}")).into()
 }

@@ -92,7 +92,8 @@ pub(super) async fn list(
         .split(',')
         .filter_map(|id| id.parse().ok())
         .collect();
-    let waiting = device::request(&host, &device, patience, (&shown, query.last_notification)).await?;
+    let waiting =
+        device::request(&host, &device, patience, (&shown, query.last_notification)).await?;
     let Waiting {
         user,
         pending,

@@ -142,8 +142,7 @@ struct Streams(BTreeMap<&'static str, Faring>);
 
 impl Collector for Streams {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
-        let help =
-            "1 if the last delivery succeeded, 0 if it failed; absent while another instance delivers";
+        let help = "1 if the last delivery succeeded, 0 if it failed; absent while another instance delivers";
         let mut family = encoder.encode_descriptor("up", help, None, MetricType::Gauge)?;
         for (stream, faring) in &self.0 {
             if let Some(up) = faring.up {
@@ -161,7 +160,8 @@ impl Collector for Streams {
             ConstGauge::new(faring.behind).encode(family.encode_family(&[("stream", *stream)])?)?;
         }
         let help = "Entries that this instance sent to the stream";
-        let mut family = encoder.encode_descriptor("sent_entries", help, None, MetricType::Counter)?;
+        let mut family =
+            encoder.encode_descriptor("sent_entries", help, None, MetricType::Counter)?;
         for (stream, faring) in &self.0 {
             ConstCounter::new(faring.sent).encode(family.encode_family(&[("stream", *stream)])?)?;
         }
@@ -249,7 +249,8 @@ impl Collector for Plugins {
         )?;
         let help = "Calls that the queue rejected, and calls during a suspension";
         self.counter(e, "rejected", help, |measured| measured.rejected)?;
-        let help = "Suspensions of a plugin for an application, because it exceeded its limits repeatedly";
+        let help =
+            "Suspensions of a plugin for an application, because it exceeded its limits repeatedly";
         self.counter(e, "suspensions", help, |measured| measured.suspensions)?;
         self.counter(e, "fuel", "Units of fuel", |measured| measured.fuel.total)?;
         self.quantiles(
@@ -261,9 +262,12 @@ impl Collector for Plugins {
                     .map(|micros| micros as f64 / 1_000_000.0)
             },
         )?;
-        self.quantiles(e, "call_fuel", "Quantiles of the fuel of a call", |measured| {
-            [measured.fuel.p50, measured.fuel.p99].map(|fuel| fuel as f64)
-        })?;
+        self.quantiles(
+            e,
+            "call_fuel",
+            "Quantiles of the fuel of a call",
+            |measured| [measured.fuel.p50, measured.fuel.p99].map(|fuel| fuel as f64),
+        )?;
         let mut family = e.encode_descriptor(
             "queue_length",
             "Calls in the queue",

@@ -162,7 +162,9 @@ pub(super) fn happened(
         | Event::AccountsExported
         | Event::AccountDeleted => account_activity(entry, application()),
         Event::ExternalAuthenticatorSet => Message::of("activity-external-authenticator-set"),
-        Event::ExternalAuthenticatorRemoved => Message::of("activity-external-authenticator-removed"),
+        Event::ExternalAuthenticatorRemoved => {
+            Message::of("activity-external-authenticator-removed")
+        }
         Event::ConsentGranted => {
             Message::of("activity-consent-granted").message("application", application())
         }
@@ -258,7 +260,9 @@ fn protected_action(event: Event, action: &PastAction) -> Option<Message> {
         ActionTarget::Gone => Message::of("app-action-erased").message("action", kind),
     };
     Some(match event {
-        Event::SignInRequested => Message::of("activity-action-requested").message("action", action),
+        Event::SignInRequested => {
+            Message::of("activity-action-requested").message("action", action)
+        }
         Event::SignInApproved => Message::of("activity-action-approved").message("action", action),
         Event::SignInDenied => Message::of("activity-action-denied").message("action", action),
         Event::SignInReported => Message::of("activity-action-reported").message("action", action),

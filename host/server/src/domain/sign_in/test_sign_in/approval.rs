@@ -65,7 +65,7 @@ async fn is_own(
 fn of_approval(approval: &Approval, now: Timestamp) -> Vec<Noted> {
     let scanned = approval.scanned_by.is_some();
     let how = if scanned {
-        "the phone scanned the code of the page"
+        "the device scanned the QR code of the page"
     } else {
         "the name was typed"
     };

@@ -42,7 +42,7 @@ pub async fn asked(
             StepNote::bad("your phone was not asked: the name is not yours")
         }
         RequestOutcome::Person(_) => {
-            StepNote::good("the phone shows the request, and waits for the number").with(json!({
+            StepNote::good("the device shows the request, and waits for the number").with(json!({
                 "application": approval.shown.application_name,
                 "place": approval.shown.place,
                 "browser": approval.shown.browser,
@@ -60,7 +60,7 @@ async fn unasked(
     approval: &Approval,
     is_open: bool,
 ) -> Result<StepNote, InternalError> {
-    let begin = "no request went to your phone";
+    let begin = "your devices received no request";
     if let Some(until) = host
         .store
         .cooldown_until(test_sign_in.user, approval.requested_at)

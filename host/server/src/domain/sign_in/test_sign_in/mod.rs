@@ -129,7 +129,7 @@ pub async fn prepare(
     let host = &context.host;
     let _authorization = context.caller.authorize_application_writes()?;
     let console = context.console().ok_or(AdminError::Conflict(
-        "a test sign-in is a sign-in in a browser: begin it in the console",
+        "a test sign-in needs a browser: start it in the console",
     ))?;
     let application = admin::registered(host, application).await?;
     let (id, has_codes) = match &application {

@@ -96,7 +96,7 @@ fn of_claims(sink: Sink, result: Result<&[Step], &MapFailure>) -> StepNote {
         Ok(steps) => {
             let detail = match sink {
                 Sink::SamlAssertion => "the attributes of the assertion were made",
-                _ => "the claims of the ID token were made",
+                _ => "the claims of the ID token are complete",
             };
             (StepNote::good(detail), steps)
         }

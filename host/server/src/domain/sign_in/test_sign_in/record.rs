@@ -63,11 +63,11 @@ pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(),
     let (step, detail) = match why {
         Refusal::ApplicationGone => (
             TestSignInStep::Account,
-            "the application was removed meanwhile".to_owned(),
+            "the application was deleted in the meantime".to_owned(),
         ),
         Refusal::AddressGone => (
             TestSignInStep::Account,
-            "the application takes no answer at this address".to_owned(),
+            "the redirect URI is not registered for the application".to_owned(),
         ),
         Refusal::NoAccount(_) => (
             TestSignInStep::Account,
@@ -82,7 +82,7 @@ pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(),
         ),
         Refusal::Plugin(reason) => (
             TestSignInStep::Claims,
-            format!("a plugin turns you away: {reason}"),
+            format!("a plugin rejects you: {reason}"),
         ),
         Refusal::OthersTestSignIn => return Ok(()),
     };
