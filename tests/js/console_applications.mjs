@@ -112,7 +112,7 @@ async function webApplication(admin) {
   await admin.press('Create the secret');
   await admin.desk.locator('#approval-number').waitFor();
   await admin.look('action-secret');
-  assert.match(await admin.approveAction(), /client secret for “Expenses/);
+  assert.match(await admin.approveAction(), /client secret of “Expenses/);
   const shown = admin.desk.getByRole('dialog', { name: 'The client secret' });
   await shown.waitFor();
   await admin.look('secret-once');
@@ -364,7 +364,7 @@ async function pausedTestSignIn(admin) {
   // The second denial begins a cooldown.
   for (let denials = 0; denials < 2; denials += 1) {
     await identify();
-    await admin.desk.getByText('The question to the phone').waitFor();
+    await admin.desk.getByText('Approval request').waitFor();
     await admin.mobile.getByRole('button', { name: 'Deny', exact: true }).click();
     await admin.mobile.getByRole('heading', { name: 'Denied' }).waitFor();
     await admin.mobile.getByRole('button', { name: 'Done' }).click();
@@ -451,7 +451,7 @@ async function settings(admin, id) {
   await admin.field('Name').fill('Expenses');
   await admin.press('Save');
   // What it is called is what people read on their phones.
-  assert.match(await admin.approveAction(), /It is called “Expenses”/);
+  assert.match(await admin.approveAction(), /Its name is “Expenses”/);
   await admin.said('Saved.');
   await admin.heading('Expenses');
   assert.equal(await admin.field('Initiate login URI').inputValue(), 'https://expenses.example.org/login');

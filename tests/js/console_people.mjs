@@ -150,7 +150,7 @@ async function state(admin) {
   await admin.press('Change the role');
   assert.match(
     await admin.approveAction(),
-    /Give “grace”, a user since [-0-9]+, the role support in the console; “grace” approves with 1 device/,
+    /Grant “grace”, a user since [-0-9]+, the role support in the console; “grace” approves with 1 device/,
   );
   await admin.said('The role was changed.');
 
@@ -228,7 +228,7 @@ async function files(admin) {
   await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
   await admin.desk.locator('#approval-number').waitFor();
   await admin.look('import-approval');
-  assert.match(await admin.approveAction(), /Import a table of 2 users: 2 new, 0 changed/);
+  assert.match(await admin.approveAction(), /Import 2 users: 2 new, 0 updated/);
   await admin.desk.getByText('The file was imported.').waitFor();
   await admin.look('import');
   await admin.open('/admin/users?q=margaret', 'Users');

@@ -206,18 +206,18 @@ impl TestSignInStep {
     /// What it is, in a few words of the console.
     pub const fn title(self) -> &'static str {
         match self {
-            Self::Request => "The request was made",
-            Self::Validation => "The request was checked",
-            Self::Identification => "The person said who they are",
-            Self::ApprovalRequest => "The question to the phone",
-            Self::Approval => "The person decided on the phone",
-            Self::Account => "The account was looked up",
+            Self::Request => "Request",
+            Self::Validation => "Validation of the request",
+            Self::Identification => "Identification",
+            Self::ApprovalRequest => "Approval request",
+            Self::Approval => "Decision on the device",
+            Self::Account => "Account",
             Self::Consent => "Consent",
-            Self::NameId => "The NameID",
-            Self::Claims => "The plugins made the claims",
-            Self::Response => "The answer came back",
-            Self::TokenExchange => "The code was exchanged for tokens",
-            Self::Userinfo => "UserInfo was asked",
+            Self::NameId => "NameID",
+            Self::Claims => "Claims",
+            Self::Response => "Response",
+            Self::TokenExchange => "Token exchange",
+            Self::Userinfo => "UserInfo",
         }
     }
 }

@@ -534,7 +534,7 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there(database
     let action = asked(path, table).await;
     assert_eq!(
         action["summary"],
-        "Import a table of 2 users: 1 new, 1 changed, 1 with another e-mail address"
+        "Import 2 users: 1 new, 1 updated, 1 with another e-mail address"
     );
     // Meanwhile others may import.
     import(&Caller::machine(&host), "/users/import?dry_run=true", table)
@@ -578,10 +578,7 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there(database
 
     // What was shown is not what would come of it by now.
     let late = asked(path, "name\nmallory\n").await;
-    assert_eq!(
-        late["summary"],
-        "Import a table of 1 user: 1 new, 0 changed"
-    );
+    assert_eq!(late["summary"], "Import 1 user: 1 new, 0 updated");
     approved(&late).await;
     let body = json!({"name": "mallory", "profile": {"nickname": "M"}});
     host.admin_ok(Method::POST, "/users", body).await;
@@ -616,7 +613,7 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there(database
     let action = asked(&path, "user,roles\nbob,root\n").await;
     let words = action["summary"].as_str().expect("words");
     assert!(
-        words.starts_with("Import a table of 1 account of the application "),
+        words.starts_with("Import 1 account of the application "),
         "{words}"
     );
     assert!(words.ends_with(": 1 new, 0 changed"), "{words}");

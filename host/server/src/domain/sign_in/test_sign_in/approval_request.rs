@@ -39,7 +39,7 @@ pub async fn asked(
     let told = match attempt.asked {
         RequestOutcome::NotOpen | RequestOutcome::TooMany => return Ok(()),
         _ if attempt.known != Some(test_sign_in.user) => {
-            StepNote::bad("your phone was not asked: the name is not yours")
+            StepNote::bad("your device received no request: the name is not yours")
         }
         RequestOutcome::Person(_) => {
             StepNote::good("the device shows the request, and waits for the number").with(json!({
@@ -77,9 +77,9 @@ async fn unasked(
         (false, _) => obstacle(host, test_sign_in)
             .await?
             .map_or("you may not sign in here", Obstacle::words),
-        (true, None) => "you were asked too often in a short time; try again in a few minutes",
+        (true, None) => "there were too many requests in a short time; try again in a few minutes",
         (true, Some(_)) => {
-            "too many requests wait on your phone; answer them, or scan the code of the page"
+            "too many requests are pending on your device; decide them, or scan the QR code of the page"
         }
     };
     Ok(StepNote::bad(format!("{begin}: {why}")))

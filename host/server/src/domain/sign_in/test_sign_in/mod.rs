@@ -144,7 +144,7 @@ pub async fn prepare(
     };
     if !has_codes {
         return Err(AdminError::Conflict(
-            "nobody signs in to this application: it may not use authorization_code",
+            "no user can sign in to this application: it may not use authorization_code",
         ));
     }
     let user = &console.signed_in.user;
@@ -152,7 +152,7 @@ pub async fn prepare(
         None => {}
         Some(Obstacle::NoAccount) => {
             return Err(AdminError::Conflict(
-                "you sign in yourself, and you have no account in this application; make one for you first",
+                "you have no account in this application; create one for yourself first",
             ));
         }
         Some(obstacle) => return Err(AdminError::Conflict(obstacle.words())),
@@ -187,7 +187,7 @@ pub async fn begin(
             host,
             &before,
             "replaced",
-            "another test sign-in was begun in this session of the console",
+            "another test sign-in was started in this console session",
         )
         .await?;
     }

@@ -14,7 +14,8 @@ use assent_model::test_sign_in::{StepNote, TestSignIn, TestSignInOutcome, TestSi
 use assent_store::{StepRecord, TestSignInResult};
 
 /// What is said where the reason is over by the time that somebody asks for it.
-const CLOSED: &str = "you were not let in at that moment, and would be now: try again";
+const CLOSED: &str =
+    "you were not permitted to sign in at that moment, and would be now: try again";
 
 /// Notes what became of a step.
 ///
