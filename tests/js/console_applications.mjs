@@ -364,7 +364,7 @@ async function pausedTestSignIn(admin) {
   // The second denial begins a cooldown.
   for (let denials = 0; denials < 2; denials += 1) {
     await identify();
-    await admin.desk.getByText('Approval request').waitFor();
+    await admin.desk.getByText('Approval request', { exact: true }).waitFor();
     await admin.mobile.getByRole('button', { name: 'Deny', exact: true }).click();
     await admin.mobile.getByRole('heading', { name: 'Denied' }).waitFor();
     await admin.mobile.getByRole('button', { name: 'Done' }).click();

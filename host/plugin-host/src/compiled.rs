@@ -175,7 +175,7 @@ fn check_folder(folder: &Path) -> io::Result<()> {
     }
     if folder.mode() & 0o022 != 0 {
         return Err(io::Error::other(
-            "the folder must be writable by nobody but its owner (chmod go-w)",
+            "only the owner may be able to write to the folder (chmod go-w)",
         ));
     }
     Ok(())

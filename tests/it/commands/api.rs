@@ -535,7 +535,7 @@ async fn exit_codes_and_messages_say_what_went_wrong() {
             2,
             "invalid value 'gone'",
         ),
-        (&["users", "update", "ada"], 2, "nothing is to be changed"),
+        (&["users", "update", "ada"], 2, "no change specified"),
         (&["users", "list", "--limit", "0"], 2, "--limit"),
         (&["users", "list", "--json", "-q"], 2, "cannot be used with"),
         (&["accounts", "create", "x"], 2, "--user"),

@@ -332,7 +332,7 @@ async fn a_candidate_is_compared_and_never_kept() {
     assert!(refused.to_string().contains("writes too"), "{refused}");
 
     for (candidate, words) in [
-        (json!({"plugin": "unknown"}), "`component` has to say"),
+        (json!({"plugin": "unknown"}), "`component` is required"),
         (
             json!({"plugin": "second", "component": "AAAA", "config": {}}),
             "plugin `second`",

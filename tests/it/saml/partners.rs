@@ -293,7 +293,7 @@ async fn metadata_that_does_not_do_says_why() {
                 "<SPSSODescriptor",
                 "<SPSSODescriptor validUntil=\"2020-01-01T00:00:00Z\"",
             ),
-            "good until",
+            "expired at",
         ),
         (
             &mellon.replace(" entityID=", " validUntil=\"tomorrow\" entityID="),
@@ -357,7 +357,7 @@ async fn metadata_that_does_not_do_says_why() {
     assert_eq!(made["entity_id"], chosen["entity_id"]);
     let over = refused(&two(" validUntil=\"2020-01-01T00:00:00Z\""), chosen).await;
     assert!(
-        over.contains("good until"),
+        over.contains("expired at"),
         "the word of those around counts: {over}"
     );
 }
@@ -401,7 +401,7 @@ async fn what_the_schema_forbids_but_people_write_is_taken_with_a_note() {
     );
     let notes = shown(&host, &made, &nameless).await["notes"].to_string();
     assert!(
-        notes.contains("not with which certificate") && notes.contains("has no X509Certificate"),
+        notes.contains("metadata has no certificate") && notes.contains("has no X509Certificate"),
         "{notes}"
     );
 }

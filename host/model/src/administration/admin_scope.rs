@@ -55,7 +55,7 @@ impl AdminScope {
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Read => "Read everything",
-            Self::Users => "Manage users and accounts, but nobody with a console role",
+            Self::Users => "Manage users and accounts, except users with a role in the console",
             Self::Applications => "Manage applications, but none with admin scopes",
             Self::Audit => "Read the audit log",
             Self::Operate => "Rotate keys, exchange plugins, see how the host fares",

@@ -135,7 +135,7 @@ pub(super) fn check(http: &Http, is_https: bool, expect: &mut impl FnMut(bool, &
     expect(
         http.tls.is_none() || is_https,
         "base_url",
-        "expected https, since http.tls makes the listener speak it",
+        "expected https, because http.tls enables TLS",
     );
     expect(
         http.mtls.is_none() || http.mtls_url.is_some(),

@@ -99,7 +99,7 @@ mod tests {
         let error = error_of("base_url = \"http://id.example\"");
         assert_eq!(
             error,
-            "FILE: base_url: expected https; http is for localhost and loopback addresses alone"
+            "FILE: base_url: expected https; http is only for localhost and loopback addresses"
         );
         let error = error_of(
             "base_url = \"https://id.example\"\n[lifetimes]\nauthorization_code = \"601s\"\n",

@@ -16,7 +16,7 @@ pub enum Break {
         id: String,
     },
     /// What is personal in it does.
-    #[error("what is personal in entry {seq} ({id}) was changed")]
+    #[error("the personal data in entry {seq} ({id}) were changed")]
     PersonalChanged {
         /// Its position.
         seq: i64,
@@ -25,7 +25,7 @@ pub enum Break {
     },
     /// What is personal in it is gone, and nobody erased the person.
     #[error(
-        "what is personal in entry {seq} ({id}) was taken away, and nobody has erased that user"
+        "the personal data in entry {seq} ({id}) were removed, without an erasure of that user"
     )]
     PersonalTaken {
         /// Its position.

@@ -65,7 +65,7 @@ pub(super) fn consumers(
     notes: &mut Vec<String>,
 ) -> Result<Vec<AcsChange>, MetadataError> {
     let mut services = endpoints(role, ASSERTION_CONSUMER_SERVICE)?;
-    let why = "responses are sent by HTTP-POST alone";
+    let why = "the server sends responses only by HTTP-POST";
     note_others(
         &services,
         &[Binding::Post],

@@ -107,7 +107,7 @@ fn described(root: Element<'_>, wanted: &Wanted<'_>) -> Result<Description, Meta
             .is_some_and(|registered| !registered.certificates.is_empty());
     let signs = boolean(role, "AuthnRequestsSigned")?;
     if signs && !has_certificates {
-        notes.push("It says that its requests are signed, but not with which certificate; so they need not be.".into());
+        notes.push("Its requests are signed, but the metadata has no certificate, so signatures are not required.".into());
     }
     if !signs
         && wanted
@@ -219,7 +219,7 @@ fn requested_attributes(role: Element<'_>, notes: &mut Vec<String>) {
     if !names.is_empty() {
         let names = listed(names.into_iter());
         notes.push(format!(
-            "It asks for attributes ({names}); what it gets is set by custom_attributes and the plugins."
+            "It requests attributes ({names}); custom_attributes and the plugins determine the sent ones."
         ));
     }
 }
