@@ -133,7 +133,7 @@ pub enum Trust {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Credential {
-    /// This host's own push key, for push services (RFC 8292).
+    /// The server's own push key, for push services (RFC 8292).
     Vapid {
         /// The hosts that receive it; by default all `http_hosts`.
         #[serde(default)]

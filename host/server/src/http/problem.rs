@@ -65,7 +65,7 @@ kinds! {
     CrossSite = "urn:assent:problem:cross-site", FORBIDDEN, "Cross-site request";
     /// The action is protected, and the administrator's device has a request to approve it. `action_approval` has the number to
     /// type there. After the approval, the same request with the header `X-Assent-Action-Approval` runs the action.
-    ApprovalRequired = "urn:assent:problem:approval-required", FORBIDDEN, "Approve on your phone";
+    ApprovalRequired = "urn:assent:problem:approval-required", FORBIDDEN, "Approval required";
     /// There is no such thing.
     NotFound = "urn:assent:problem:not-found", NOT_FOUND, "Not found";
     /// The path does not know the method. `Allow` has those that it knows.
@@ -197,7 +197,7 @@ impl Problem {
     /// A protected action with a pending approval.
     pub(super) fn approval_required(approval: ActionApprovalView) -> Self {
         let detail = format!(
-            "type {} on your phone to approve: {}",
+            "type {} on your device to approve: {}",
             approval.number, approval.summary
         );
         Self {
