@@ -271,7 +271,8 @@ const NOTIFICATIONS = {
   'device.revoked': ({ device, day, time }) => text('app-notification-revoked', { device, day, time }),
   'passkey.added': ({ device, day, time }) => text('app-notification-passkey-added', { device, day, time }),
   'passkey.removed': ({ device, day, time }) => text('app-notification-passkey-removed', { device, day, time }),
-  'passkey.clone-suspected': ({ device, day, time }) => text('app-notification-passkey-clone-suspected', { device, day, time }),
+  'passkey.clone-suspected': ({ device, day, time }) =>
+    text('app-notification-passkey-clone-suspected', { device, day, time }),
   'external-authenticator.set': ({ day, time }) => text('app-notification-external-authenticator', { day, time }),
   'recovery.codes-created': ({ day, time }) => text('app-notification-codes', { day, time }),
   'recovery.code-used': ({ day, time }) => text('app-notification-recovered', { day, time }),

@@ -9,7 +9,7 @@ use assent_model::syslog::SyslogAddress;
 
 use super::HumanDuration;
 
-/// The audit log: who did what, in the database. `GET /admin/api/v1/audit` and `assent audit` read it.
+/// The audit log, in the database. `GET /admin/api/v1/audit` and `assent audit` read it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Audit {

@@ -9,7 +9,7 @@ use assent_model::application::{ApplicationType, InitiateLoginUri};
 use assent_model::name::LoginName;
 use assent_model::redirect::RedirectUri;
 
-/// What the first start creates.
+/// The bootstrap of an empty database at the first start.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bootstrap {

@@ -63,7 +63,7 @@ pub struct Settings {
     /// The retention of the audit log, and its streams.
     #[serde(default)]
     pub audit: Audit,
-    /// What the first start creates. Without this table it creates nothing.
+    /// The bootstrap of an empty database at the first start. Without this table the first start creates nothing.
     #[serde(default)]
     pub bootstrap: Option<Bootstrap>,
     /// SAML 2.0.

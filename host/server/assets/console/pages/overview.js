@@ -61,7 +61,10 @@ async function figures({ may, query: asked }) {
             {},
             link('/admin/audit?event=sign-in.denied', `${figure(sum('denied'))} denied`),
             `, ${figure(sum('expired'))} expired, `,
-            link('/admin/audit?event=sign-in.number-match-failed', `${figure(sum('number_mismatches'))} with a wrong number`),
+            link(
+              '/admin/audit?event=sign-in.number-match-failed',
+              `${figure(sum('number_mismatches'))} with a wrong number`,
+            ),
           ),
         ),
       ),

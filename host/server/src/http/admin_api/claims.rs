@@ -32,7 +32,7 @@ pub(super) fn routes() -> Area {
         .noun("claims", "The claims that applications receive.")
         .noun(
             "claim-traces",
-            "Which plugin made which claim of an issued token or assertion.",
+            "Claim traces: which plugin wrote which claim of an issued token or assertion.",
         )
         .route("claims.preview", Permission::ClaimsRead, routes!(preview))
         .protected(

@@ -23,7 +23,7 @@ use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
 
 pub(super) fn routes() -> Area {
     Area::new()
-        .noun("users", "Users: people who sign in.")
+        .noun("users", "Users in the directory.")
         .noun("users.devices", "The devices that a user approves with.")
         .noun("users.recovery-codes", "The recovery codes of a user.")
         .route("users.list", Permission::UsersRead, routes!(list))

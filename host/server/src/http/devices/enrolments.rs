@@ -50,7 +50,7 @@ pub(crate) struct EnrolmentPreview {
 
 /// Preview an enrolment link. The link stays valid.
 #[utoipa::path(post, path = "/enrolments/preview", operation_id = "enrolments.preview", request_body = EnrolmentToken,
-    responses((status = 200, description = "What the link is for.", body = EnrolmentPreview)))]
+    responses((status = 200, description = "The data of the enrolment link.", body = EnrolmentPreview)))]
 pub(super) async fn preview(
     State(host): State<Arc<Host>>,
     body: Bytes,
