@@ -163,7 +163,7 @@ function show(place, { state, steps, result }) {
           {},
           el('strong', {}, step.title),
           ' ',
-          badge(step.succeeded ? 'good' : 'failed', step.succeeded ? 'active' : 'terminated'),
+          badge(step.succeeded ? 'succeeded' : 'failed', step.succeeded ? 'active' : 'terminated'),
         ),
         step.detail && el('p', {}, step.detail),
         step.data !== undefined && step.data !== null && more('Details', json(step.data)),
