@@ -380,7 +380,7 @@ fn a_login_with_an_error_points_the_field_to_it() {
 #[test]
 fn an_end_offers_only_the_ways_that_there_are() {
     let page = ended(Ended::Expired).render().unwrap();
-    assert!(page.contains("Unavailable") && page.contains("Back to"));
+    assert!(page.contains("Try again") && page.contains("Back to"));
     let page = EndedPage {
         again: None,
         leave: None,
