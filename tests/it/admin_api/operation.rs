@@ -16,7 +16,7 @@ async fn keys_are_rotated_and_revoked() {
             .as_array()
             .expect("keys")
             .iter()
-            .filter(|key| key["alg"] == "RS256" && key["state"] == state);
+            .filter(|key| key["alg"] == "RS256" && key["stage"] == state);
         keys.map(|key| key["kid"].as_str().expect("a kid").to_owned())
             .collect()
     };

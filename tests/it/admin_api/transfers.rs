@@ -616,7 +616,7 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there(database
         words.starts_with("Import 1 account of the application "),
         "{words}"
     );
-    assert!(words.ends_with(": 1 new, 0 changed"), "{words}");
+    assert!(words.ends_with(": 1 new, 0 updated"), "{words}");
     assert_eq!(
         counts(
             &import(&console, &path, "user,roles\nbob,root\n")

@@ -121,7 +121,7 @@ async fn a_script_notices_that_rows_of_a_table_are_refused() {
                 err(&output)
             );
             assert_eq!(
-                err(&output).contains("1 of 2 rows are refused"),
+                err(&output).contains("1 of 2 rows are rejected"),
                 code == 1,
                 "{}",
                 err(&output)
@@ -414,7 +414,7 @@ async fn lists_are_told_page_by_page() {
         .split("--after ")
         .nth(1)
         .expect("a hint")
-        .trim_end_matches(" goes on.\n");
+        .trim_end_matches(" continues.\n");
     assert!(
         hint.starts_with("There are more: --all shows all, --after "),
         "{hint}"
@@ -592,7 +592,7 @@ async fn exit_codes_and_messages_say_what_went_wrong() {
     ] {
         let refused = with("ASSENT_SERVER", wrong).await;
         assert!(
-            refused.0 == 2 && refused.1.contains("expected an address such as https://"),
+            refused.0 == 2 && refused.1.contains("expected a URL such as https://"),
             "{wrong}: {refused:?}"
         );
     }

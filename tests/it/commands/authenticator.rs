@@ -34,7 +34,7 @@ async fn approve_answers_exactly_the_request_that_is_named() {
     ada.phone.save(&mut file).expect("saved");
     let approve = async |arguments: &[&str]| {
         let command = [
-            &["authenticator", "approve", "--store", "phone.json"][..],
+            &["authenticator", "decide", "--store", "phone.json"][..],
             arguments,
         ]
         .concat();
@@ -51,7 +51,7 @@ async fn approve_answers_exactly_the_request_that_is_named() {
 
     let unnamed = approve(&["--number", &number]).await;
     assert!(
-        err(&unnamed).contains("3 requests are pending; name one with --request"),
+        err(&unnamed).contains("3 requests are pending; specify one with --request"),
         "{}",
         err(&unnamed)
     );

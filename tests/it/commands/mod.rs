@@ -320,7 +320,7 @@ async fn config_check_says_what_is_wrong_and_where() {
         ),
         (
             "open",
-            "changed.toml: plugins.compiled_folder: open: the folder must be writable by nobody but its owner",
+            "changed.toml: plugins.compiled_folder: open: only the owner may be able to write to the folder",
         ),
         ("own", ""),
         ("data/compiled", ""),

@@ -130,7 +130,7 @@ async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
         String::from_utf8_lossy(&output.stderr)
     );
     assert!(
-        printed.contains("was told about ada") && printed.contains("note: nothing -> 42"),
+        printed.contains("received about ada") && printed.contains("note: nothing -> 42"),
         "{printed}"
     );
 

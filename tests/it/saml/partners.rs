@@ -286,7 +286,7 @@ async fn metadata_that_does_not_do_says_why() {
                 " entityID=",
                 " validUntil=\"2020-01-01T00:00:00Z\" entityID=",
             ),
-            "good until 2020-01-01T00:00:00Z",
+            "expired at 2020-01-01T00:00:00Z",
         ),
         (
             &mellon.replace(

@@ -138,8 +138,5 @@ async fn shells_and_manuals_know_every_command() {
     assert_eq!(written.status.code(), Some(0), "{}", err(&written));
     let page =
         std::fs::read_to_string(folder.path().join("assent-users-create.1")).expect("a page");
-    assert!(
-        page.contains("What the person types at sign\\-in"),
-        "{page}"
-    );
+    assert!(page.contains("name at sign\\-in"), "{page}");
 }
