@@ -42,7 +42,7 @@ async fn main() -> anyhow::Result<()> {
     let listener = tokio::net::TcpListener::bind(&address)
         .await
         .with_context(|| format!("the demo cannot listen on {address}; is it running already?"))?;
-    tracing::info!("the demo application answers at {}", client.origin());
+    tracing::info!(origin = %client.origin(), "demo application serving");
 
     let mut terminate = signal(SignalKind::terminate())?;
     let stop = async move {

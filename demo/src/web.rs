@@ -105,7 +105,7 @@ async fn login(State(demo): Shared, Query(login): Query<Login>) -> Response {
             (with_cookie(&id), Redirect::to(url.as_str())).into_response()
         }
         Err(error) => {
-            tracing::warn!("cannot begin a sign-in: {error:#}");
+            tracing::warn!(error = %format_args!("{error:#}"), "sign-in not started");
             let sentence = format!(
                 "The provider {} did not answer as expected.",
                 demo.relying_party.file().issuer
@@ -170,7 +170,7 @@ async fn callback(
             (with_cookie(&id), Redirect::to("/")).into_response()
         }
         Err(error) => {
-            tracing::warn!("a sign-in failed: {error:#}");
+            tracing::warn!(error = %format_args!("{error:#}"), "sign-in failed");
             let sentence = "The provider's answer did not pass the checks.";
             page(
                 StatusCode::BAD_GATEWAY,
@@ -256,7 +256,7 @@ fn page(status: StatusCode, template: &impl Template) -> Response {
     match template.render() {
         Ok(html) => (status, headers, Html(html)).into_response(),
         Err(error) => {
-            tracing::error!("a page cannot be rendered: {error}");
+            tracing::error!(%error, "page not rendered");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }

@@ -109,17 +109,17 @@ async function webApplication(admin) {
   await admin.look('guide-web');
 
   const [issuer, id] = [await pasted(admin, 'Issuer'), await pasted(admin, 'Client ID')];
-  await admin.press('Make the secret');
+  await admin.press('Create the secret');
   await admin.desk.locator('#approval-number').waitFor();
   await admin.look('action-secret');
-  assert.match(await admin.approveAction(), /client secret for “Expenses/);
+  assert.match(await admin.approveAction(), /client secret of “Expenses/);
   const shown = admin.desk.getByRole('dialog', { name: 'The client secret' });
   await shown.waitFor();
   await admin.look('secret-once');
   const secret = await shown.locator('code').first().textContent();
   await shown.getByRole('button', { name: 'Copy' }).click();
   assert.equal(await admin.desk.evaluate(() => navigator.clipboard.readText()), secret);
-  await admin.press('I have kept it');
+  await admin.press('I have stored it');
   await admin.desk.getByText('It has a secret.').waitFor();
   assert.ok(!(await admin.desk.content()).includes(secret), 'the secret is gone from the page');
   await giveAccess(admin);
@@ -192,9 +192,9 @@ async function nativeApp(admin) {
   await admin.heading('Field app');
   await admin.look('guide-native');
   const [issuer, id] = [await pasted(admin, 'Issuer'), await pasted(admin, 'Client ID')];
-  await admin.part('Try sign-in');
+  await admin.part('Test sign-in');
   await admin.look('test-sign-in-without-account');
-  await admin.press('Give me an account');
+  await admin.press('Create an account for me');
   await admin.said('You have an account, without roles.');
   await admin.desk.getByText(/You have no account/).waitFor({ state: 'hidden' });
 
@@ -323,8 +323,8 @@ async function serviceProvider(admin) {
 
 /** A real sign-in of the administrator's own, whose answer comes back to the console. */
 async function testSignIn(admin, shown) {
-  await admin.part('Try sign-in');
-  const [tab] = await Promise.all([admin.desk.context().waitForEvent('page'), admin.press('Try sign-in')]);
+  await admin.part('Test sign-in');
+  const [tab] = await Promise.all([admin.desk.context().waitForEvent('page'), admin.press('Test sign-in')]);
   tab.setDefaultTimeout(PATIENCE);
   // A request without a name asks for it.
   const name = tab.getByRole('textbox', { name: /name/i });
@@ -352,8 +352,8 @@ async function testSignIn(admin, shown) {
 
 /** A sign-in of the administrator's own after two denials: no request goes to the phone, and the console shows it. */
 async function pausedTestSignIn(admin) {
-  await admin.part('Try sign-in');
-  const [tab] = await Promise.all([admin.desk.context().waitForEvent('page'), admin.press('Try sign-in')]);
+  await admin.part('Test sign-in');
+  const [tab] = await Promise.all([admin.desk.context().waitForEvent('page'), admin.press('Test sign-in')]);
   tab.setDefaultTimeout(PATIENCE);
   const name = tab.getByRole('textbox', { name: /name/i });
   const identify = async () => {
@@ -364,7 +364,7 @@ async function pausedTestSignIn(admin) {
   // The second denial begins a cooldown.
   for (let denials = 0; denials < 2; denials += 1) {
     await identify();
-    await admin.desk.getByText('The question to the phone').waitFor();
+    await admin.desk.getByText('Approval request', { exact: true }).waitFor();
     await admin.mobile.getByRole('button', { name: 'Deny', exact: true }).click();
     await admin.mobile.getByRole('heading', { name: 'Denied' }).waitFor();
     await admin.mobile.getByRole('button', { name: 'Done' }).click();
@@ -401,11 +401,11 @@ async function slimAndSuspended(admin) {
     await admin.desk.getByRole('heading', { name: 'ID token' }).waitFor();
   };
   await account('Suspend', 'The account is suspended.');
-  const stopped = admin.desk.getByText('Nobody would be signed in: the account in this application is suspended');
+  const stopped = admin.desk.getByText('No user would be signed in: the account in this application is suspended');
   await stopped.waitFor();
   assert.equal(await stopped.count(), 1, 'it is said once');
   await admin.look('claims-suspended');
-  await account('Let it be used', 'The account is active.');
+  await account('Activate', 'The account is active.');
   await stopped.waitFor({ state: 'detached' });
   await admin.part('Settings');
   await admin.field('Slim ID tokens').check();
@@ -451,7 +451,7 @@ async function settings(admin, id) {
   await admin.field('Name').fill('Expenses');
   await admin.press('Save');
   // Users read this name on their phones.
-  assert.match(await admin.approveAction(), /It is called “Expenses”/);
+  assert.match(await admin.approveAction(), /Its name is “Expenses”/);
   await admin.said('Saved.');
   await admin.heading('Expenses');
   assert.equal(await admin.field('Initiate login URI').inputValue(), 'https://expenses.example.org/login');
@@ -475,7 +475,7 @@ async function settings(admin, id) {
     .first()
     .waitFor();
   await admin.desk.getByRole('row', { name: `aud ${id} Assent` }).waitFor();
-  await admin.desk.getByRole('row', { name: 'auth_time made at the sign-in Assent' }).waitFor();
+  await admin.desk.getByRole('row', { name: 'auth_time set at sign-in Assent' }).waitFor();
   assert.equal(await admin.desk.getByText('slim_id_token').count(), 0);
   await admin.look('claims');
   await activeScopes(admin);
@@ -490,7 +490,7 @@ async function settings(admin, id) {
   await admin.press('Delete this application');
   await admin.desk.getByRole('textbox', { name: /type Expenses/ }).fill('expenses?');
   await admin.press('Delete it');
-  await admin.desk.getByText('That is another name.').waitFor();
+  await admin.desk.getByText('The name is different.').waitFor();
   await admin.look('delete-another-name');
   await admin.desk.getByRole('textbox', { name: /type Expenses/ }).fill('Expenses');
   await admin.press('Delete it');

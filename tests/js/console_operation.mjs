@@ -20,10 +20,10 @@ async function operate(admin) {
 
   await admin.open('/admin/plugins', 'Plugins');
   await admin.look('plugins');
-  await admin.press('Load them again');
-  await admin.desk.getByRole('dialog').getByRole('button', { name: 'Load them' }).click();
+  await admin.press('Reload');
+  await admin.desk.getByRole('dialog').getByRole('button', { name: 'Reload' }).click();
   await admin.approveAction();
-  await admin.said('The plugins were loaded again.');
+  await admin.said('The plugins were reloaded.');
 
   await admin.open('/admin/keys', 'Keys');
   await admin.look('keys');
@@ -82,7 +82,7 @@ async function others(admin, browser) {
   });
   assert.deepEqual(await parts(support), ['Overview', 'Users']);
   await support.look('support');
-  await support.open('/admin/keys', 'Not for your role');
+  await support.open('/admin/keys', 'Your role does not allow this');
   await support.look('not-for-your-role');
   await support.open('/admin/users?q=auditor', 'Users');
   await support.follow('auditor');

@@ -125,7 +125,7 @@ async function access(admin) {
   await admin.press('Suspend');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
   await admin.said('The account is suspended.');
-  await admin.press('Let it be used');
+  await admin.press('Activate');
   await admin.said('The account is active.');
   await admin.follow('Preview the claims');
   await admin.desk
@@ -150,7 +150,7 @@ async function state(admin) {
   await admin.press('Change the role');
   assert.match(
     await admin.approveAction(),
-    /Give “grace”, a user since [-0-9]+, the role support in the console; “grace” approves with 1 device/,
+    /Grant “grace”, a user since [-0-9]+, the role support in the console; “grace” approves with 1 device/,
   );
   await admin.said('The role was changed.');
 
@@ -190,7 +190,7 @@ async function dropped(admin) {
   await admin.desk.locator('#approval-number').waitFor();
   const prompt = admin.mobile.getByRole('textbox', { name: /number/i });
   await prompt.waitFor();
-  await admin.press('Do not do it');
+  await admin.press('Cancel the action');
   await prompt.waitFor({ state: 'detached' });
   const before = await admin.desk.locator('#console tbody').textContent();
   await admin.press('Rotate at once');
@@ -220,7 +220,7 @@ async function files(admin) {
   await admin.press('Check the file');
   await admin.desk.getByText('Would be created').waitFor();
   await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
-  await admin.press('Do not do it');
+  await admin.press('Cancel the action');
   await admin.desk.getByText('Would be created').waitFor();
   // The phone shows the earlier denial until it is opened again.
   await admin.mobile.reload();
@@ -228,7 +228,7 @@ async function files(admin) {
   await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
   await admin.desk.locator('#approval-number').waitFor();
   await admin.look('import-approval');
-  assert.match(await admin.approveAction(), /Import a table of 2 users: 2 new, 0 changed/);
+  assert.match(await admin.approveAction(), /Import 2 users: 2 new, 0 updated/);
   await admin.desk.getByText('The file was imported.').waitFor();
   await admin.look('import');
   await admin.open('/admin/users?q=margaret', 'Users');

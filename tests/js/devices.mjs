@@ -99,7 +99,7 @@ async function recover(browser, code) {
   await desk.getByRole('textbox', { name: /code/i }).fill('1234');
   await desk.getByRole('button', { name: 'Continue' }).click();
   await desk.getByRole('alert').waitFor();
-  await look(desk, 'recover-refused');
+  await look(desk, 'recover-failed');
   assert.deepEqual(
     complained.filter((one) => !one.includes('422')),
     [],

@@ -134,7 +134,7 @@ async function notMeAgain(browser, mobile) {
 async function lifted(mobile) {
   await mobile.getByRole('button', { name: 'I want to sign in now' }).click();
   await mobile.getByText(/are paused until/).waitFor({ state: 'detached' });
-  await mobile.getByText('Sign-ins reach you again. Begin the sign-in anew.').first().waitFor();
+  await mobile.getByText('Sign-ins reach you again. Start the sign-in again.').first().waitFor();
 }
 
 /** Another browser uses the user's name: the user reports it, and lifts the cooldown. */

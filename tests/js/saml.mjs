@@ -205,8 +205,8 @@ try {
   // The check of the page takes any real time, because only this step moves the host's clock past the timeout.
   await fetch(`${CONTROL_URL}/advance`, { method: 'POST', body: '61' });
   await page.getByRole('heading', { name: /signed out/i }).waitFor();
-  assert.match(await page.getByRole('main').innerText(), /could not be told[\s\S]*Service gamma/);
-  await look(page, 'signed-out-untold');
+  assert.match(await page.getByRole('main').innerText(), /could not be notified[\s\S]*Service gamma/);
+  await look(page, 'signed-out-not-notified');
   for (const name of ['alpha', 'beta']) {
     assert.equal(providers[name].logouts.length, 1, `${name} receives one request`);
     assert.ok(providers[name].logouts[0].signed);

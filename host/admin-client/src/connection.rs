@@ -133,7 +133,7 @@ impl Api {
             };
             return Err(Failure::error(
                 kind,
-                format!("what answers at {} is no admin API: {status}", self.name),
+                format!("the server at {} has no admin API: {status}", self.name),
             ));
         }
         let problem: Value = answer
@@ -184,7 +184,7 @@ impl Api {
         serde_json::from_slice(bytes).map_err(|_| {
             Failure::error(
                 Kind::Unreachable,
-                format!("what answers at {} is no admin API", self.name),
+                format!("the server at {} has no admin API", self.name),
             )
         })
     }
@@ -199,7 +199,7 @@ impl Api {
         let message = match error.is_connect() {
             true if cause.contains("certificate") => {
                 format!(
-                    "what answers at {name} is not trusted: {cause}; --ca names an authority of your own"
+                    "the certificate of {name} is not trusted: {cause}; use --ca for your own certificate authority"
                 )
             }
             true => {
@@ -269,8 +269,7 @@ impl Connection {
 
 /// The address of a host: nothing secret goes there without encryption, but to this machine.
 fn address(text: &str) -> anyhow::Result<Url> {
-    let expected =
-        "expected an address such as https://id.example.org; http is for this machine alone";
+    let expected = "expected a URL such as https://id.example.org; http is only for this machine";
     let url = Url::parse(text)
         .map_err(|error| Failure::usage(format!("--server {text}: {error}; {expected}")))?;
     let is_bare = url.username().is_empty()

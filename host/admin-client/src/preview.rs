@@ -12,7 +12,7 @@ pub const PREVIEW: &str = "ClaimsPreview";
 pub const COMPARISON: &str = "ClaimsComparison";
 
 /// What stands for a value that only a sign-in has.
-const AT_SIGN_IN: &str = "made at the sign-in";
+const AT_SIGN_IN: &str = "set at sign-in";
 
 #[derive(Deserialize)]
 struct Preview {
@@ -148,7 +148,7 @@ fn of_sink(sink: &Sink) -> String {
     }
     if sink.token.as_ref().is_some_and(|token| token.slim_id_token) {
         shown.push_str(
-            "The application has slim_id_token: the claims of the scopes are at UserInfo alone.\n",
+            "The application has slim_id_token: the claims of the scopes are only at UserInfo.\n",
         );
     }
     shown
@@ -174,9 +174,9 @@ fn words(
 ) -> String {
     let reason = harmless(reason);
     match plugin.as_deref().map(harmless) {
-        None => format!("{begin}: nobody would be signed in: {reason}\n"),
+        None => format!("{begin}: no user would be signed in: {reason}\n"),
         Some(plugin) if outcome == "denied" => {
-            format!("{begin}: the plugin {plugin} refuses this person: {reason}\n")
+            format!("{begin}: the plugin {plugin} rejects this user: {reason}\n")
         }
         Some(plugin) => format!("{begin}: the plugin {plugin} failed: {reason}\n"),
     }
@@ -304,11 +304,11 @@ fn of_comparison(
         ]
     };
     if differences.is_empty() {
-        shown.push_str("Nothing would be different.\n");
+        shown.push_str("No differences.\n");
     } else {
         let rows = differences.iter().map(row).collect();
         shown.push_str(&table(
-            ["WHERE", "WHAT", "TODAY", "WITH THE CANDIDATE"],
+            ["SINK", "VALUE", "CURRENT", "WITH THE CANDIDATE"],
             rows,
         ));
     }

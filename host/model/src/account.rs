@@ -9,17 +9,17 @@ use crate::user::LifecycleState;
 pub struct Account {
     /// The row's id.
     pub id: AccountId,
-    /// The person.
+    /// The user.
     pub user_id: UserId,
     /// The application.
     pub application_id: Did,
     /// What the application calls the person: the `upn` claim, and a SAML NameID source.
     pub name: String,
-    /// The person's roles in the application.
+    /// The user's roles in the application.
     pub roles: Vec<String>,
     /// The `user_short_code` claim: a short random code of this relation.
     pub short_code: String,
-    /// Whether the account may be used.
+    /// The lifecycle state.
     pub state: LifecycleState,
     /// How often it was changed: a change counts only if it was made to the newest version.
     pub version: i64,

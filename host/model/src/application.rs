@@ -20,7 +20,7 @@ use crate::secret::Digest;
 
 pub use application_type::ApplicationType;
 
-/// What an application speaks.
+/// The protocol of an application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -77,7 +77,7 @@ pub enum SubjectType {
     },
 }
 
-/// Whether people are asked before an application learns about them.
+/// Whether users are asked for consent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -151,7 +151,7 @@ impl InitiateLoginUri {
 pub struct Application {
     /// The Client ID.
     pub id: Did,
-    /// The name that people see.
+    /// The name that users see.
     pub name: String,
     /// What an administrator may set.
     pub settings: OidcSettings,
@@ -185,7 +185,7 @@ impl Registered {
         }
     }
 
-    /// The name that people see.
+    /// The name that users see.
     pub fn name(&self) -> &str {
         match self {
             Self::Client(client) => &client.name,
@@ -231,9 +231,9 @@ impl Registered {
 pub struct OidcSettings {
     /// Web application, SPA or native app.
     pub application_type: ApplicationType,
-    /// Where a person may be sent back to.
+    /// The redirect URIs.
     pub redirect_uris: Vec<RedirectUri>,
-    /// Where a person may be sent after signing out.
+    /// The redirect URIs after signing out.
     #[serde(default)]
     pub post_logout_redirect_uris: Vec<RedirectUri>,
     /// What the application may ask for.
@@ -244,16 +244,16 @@ pub struct OidcSettings {
     /// [`OidcSettings::auth_method`].
     #[serde(default)]
     pub authentication: ClientAuthentication,
-    /// How its ID tokens are signed.
+    /// The algorithm that signs its ID tokens.
     #[serde(default)]
     pub id_token_algorithm: SigningAlgorithm,
-    /// Whether its ID tokens leave the claims of the scopes to UserInfo.
+    /// Whether the claims of the scopes are only at UserInfo, and not in its ID tokens.
     #[serde(default)]
     pub slim_id_token: bool,
     /// What it calls people.
     #[serde(default)]
     pub subject_type: SubjectType,
-    /// Whether people are asked.
+    /// Whether users are asked for consent.
     #[serde(default)]
     pub consent: ConsentPolicy,
     /// Where it is told that a session ended.
@@ -266,7 +266,7 @@ pub struct OidcSettings {
     /// [`OidcSettings::accepts_token_endpoint_audience`].
     #[serde(default)]
     pub lenient_assertion_audience: bool,
-    /// What it may do in the admin API as itself.
+    /// Its permissions in the admin API as a service account.
     #[serde(default, skip_serializing_if = "AdminScopes::is_empty")]
     pub admin_scopes: AdminScopes,
 }

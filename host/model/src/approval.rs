@@ -69,7 +69,7 @@ pub struct PromptDetails {
     pub account: String,
     /// Where the browser seems to be.
     pub place: String,
-    /// The browser and system in plain words.
+    /// The browser and operating system.
     pub browser: String,
 }
 

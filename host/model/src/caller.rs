@@ -33,7 +33,7 @@ impl Authorization {
     }
 }
 
-/// As what somebody calls.
+/// A kind of caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Principal {
     /// Whoever holds the machine: as an owner.

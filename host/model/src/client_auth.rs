@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::secret::Digest;
 
-/// The methods of the specification, by their registered names.
+/// The client authentication methods, by their registered names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]

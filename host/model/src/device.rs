@@ -111,7 +111,7 @@ pub struct DeviceKey {
 
 /// A key that is no point of the curve P-256, or not written as a JSON Web Key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the key is no P-256 public key in JSON Web Key form")]
+#[error("the key is not a P-256 public key as a JSON Web Key")]
 pub struct DeviceKeyError;
 
 /// A P-256 public key as a JSON Web Key (RFC 7518 section 6.2).

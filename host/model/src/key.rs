@@ -100,7 +100,7 @@ impl FromStr for KeyPurpose {
     }
 }
 
-/// How an application's ID tokens are signed (RFC 7518 section 3.1).
+/// A signature algorithm of ID tokens (RFC 7518 section 3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum SigningAlgorithm {
@@ -160,9 +160,9 @@ pub struct KeyTimes {
     pub revoked_at: Option<Timestamp>,
 }
 
-/// Where a key is in its life.
+/// The stage of a signing key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = SigningKeyStage))]
 #[serde(rename_all = "snake_case")]
 pub enum KeyStage {
     /// It signs, and is in the key set.

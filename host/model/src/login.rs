@@ -30,7 +30,7 @@ pub struct Login {
     pub request: LoginRequest,
     /// How far it has come.
     pub stage: LoginStage,
-    /// When it began.
+    /// The start of the hour or day.
     pub created_at: Timestamp,
     /// Until when it can be gone on with.
     pub expires_at: Timestamp,
@@ -41,7 +41,7 @@ pub struct Login {
 pub struct BrowserContext {
     /// Where it seems to be.
     pub place: String,
-    /// The browser and system in plain words.
+    /// The browser and operating system.
     pub browser: String,
 }
 

@@ -29,10 +29,10 @@ pub enum LogoFormat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogoError {
     /// It is too large.
-    #[error("expected a picture of 64 KiB at most")]
+    #[error("expected an image of 64 KiB at most")]
     TooLarge,
     /// It is none that every browser shows.
-    #[error("expected a picture in PNG, JPEG or WebP form")]
+    #[error("expected an image in PNG, JPEG or WebP format")]
     Unknown,
 }
 

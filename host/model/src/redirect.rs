@@ -26,16 +26,16 @@ pub enum RedirectUriError {
     #[error("a redirect URI has no fragment (RFC 6749 section 3.1.2)")]
     Fragment,
     /// It has a user name or password.
-    #[error("a redirect URI has no user name or password in it")]
+    #[error("a redirect URI has no user name or password")]
     UserInfo,
     /// Its host is no name or address of the Internet.
     #[error(
-        "the host of a redirect URI has letters, digits, hyphens and dots, or is an IP address; no sign stands for others, so each address is registered by itself"
+        "the host of a redirect URI has letters, digits, hyphens and dots, or is an IP address; there are no wildcards, so register each redirect URI"
     )]
     Host,
     /// Not https.
     #[error(
-        "a redirect URI of a web application or SPA starts with https:// (http://localhost only where the configuration says `allow_insecure_redirect_uris = true`)"
+        "a redirect URI of a web application or SPA starts with https:// (http://localhost only with the setting `allow_insecure_redirect_uris = true`)"
     )]
     NotHttps,
     /// Neither a custom scheme nor a loopback address.

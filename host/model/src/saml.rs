@@ -26,7 +26,7 @@ pub use sign_on::{MessageClaim, PendingSignOn, RequestedSubject, SignOnRequest};
 pub struct ServiceProvider {
     /// The `{applicationId}` in its paths.
     pub id: Did,
-    /// The name that people see.
+    /// The name that users see.
     pub name: String,
     /// What an administrator may set.
     pub settings: SamlSettings,

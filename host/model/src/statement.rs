@@ -9,7 +9,7 @@ use crate::clock::Timestamp;
 use crate::id::{ApprovalId, DeviceId, Did};
 use crate::secret::Digest;
 
-/// What the person decided.
+/// The user's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -52,11 +52,11 @@ pub struct ApprovalStatement<'a> {
     pub account: &'a str,
     /// Where the browser seems to be.
     pub place: &'a str,
-    /// The browser and system in plain words.
+    /// The browser and operating system.
     pub browser: &'a str,
     /// Until when the request is good.
     pub expires: Timestamp,
-    /// What the person decided.
+    /// The user's decision.
     pub decision: Decision,
     /// The number that was typed; empty when the person denied.
     pub number: &'a str,

@@ -23,7 +23,7 @@ pub struct TestSignIn {
     pub browser: Digest,
     /// The login that may answer it.
     pub login: Option<LoginId>,
-    /// When it began.
+    /// The start of the hour or day.
     pub created_at: Timestamp,
     /// Until when it is good, and what is known of it is kept.
     pub expires_at: Timestamp,
@@ -137,7 +137,7 @@ impl OpenTestSignIn {
     }
 }
 
-/// What a test sign-in goes through, in this order.
+/// A step of a test sign-in, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -206,18 +206,18 @@ impl TestSignInStep {
     /// What it is, in a few words of the console.
     pub const fn title(self) -> &'static str {
         match self {
-            Self::Request => "The request was made",
-            Self::Validation => "The request was checked",
-            Self::Identification => "The person said who they are",
-            Self::ApprovalRequest => "The question to the phone",
-            Self::Approval => "The person decided on the phone",
-            Self::Account => "The account was looked up",
+            Self::Request => "Request",
+            Self::Validation => "Validation of the request",
+            Self::Identification => "Identification",
+            Self::ApprovalRequest => "Approval request",
+            Self::Approval => "Decision on the device",
+            Self::Account => "Account",
             Self::Consent => "Consent",
-            Self::NameId => "The NameID",
-            Self::Claims => "The plugins made the claims",
-            Self::Response => "The answer came back",
-            Self::TokenExchange => "The code was exchanged for tokens",
-            Self::Userinfo => "UserInfo was asked",
+            Self::NameId => "NameID",
+            Self::Claims => "Claims",
+            Self::Response => "Response",
+            Self::TokenExchange => "Token exchange",
+            Self::Userinfo => "UserInfo",
         }
     }
 }
@@ -225,9 +225,9 @@ impl TestSignInStep {
 /// What is known of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepNote {
-    /// Whether it went well.
+    /// Whether it succeeded.
     pub succeeded: bool,
-    /// What happened, in a sentence.
+    /// The result, in a sentence.
     pub detail: String,
     /// More of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

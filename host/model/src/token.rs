@@ -63,7 +63,7 @@ pub struct CodeGrant {
 /// On whose behalf a token acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GrantSubject {
-    /// The person.
+    /// The user.
     pub user_id: UserId,
     /// The person's account in the application.
     pub account_id: AccountId,

@@ -10,7 +10,7 @@ use crate::name::LoginName;
 
 pub use profile::{Address, Profile};
 
-/// How far a user, or an account, has come in its life.
+/// The lifecycle state of a user or an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -73,7 +73,7 @@ impl LifecycleState {
     }
 }
 
-/// What a user may do in the console.
+/// A role in the console.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -109,15 +109,15 @@ pub struct User {
     pub did: Did,
     /// The `sub` claim: random, and the same in every application.
     pub subject: String,
-    /// What the person types at sign-in.
+    /// The user's name at sign-in.
     pub name: LoginName,
-    /// The e-mail address, which may be typed at sign-in as well.
+    /// The e-mail address, which the user may type at sign-in as well.
     pub email: Option<LoginName>,
     /// What applications may be told.
     pub profile: Profile,
     /// The role in the console, if any.
     pub console_role: Option<ConsoleRole>,
-    /// Whether the person may sign in.
+    /// The lifecycle state.
     pub state: LifecycleState,
     /// How often it was changed: a change counts only if it was made to the newest version.
     pub version: i64,

@@ -96,9 +96,9 @@ impl Breakers {
         let (plugin, seconds) = (&*self.plugin, cooldown.as_secs());
         tracing::error!(
             plugin,
-            asker,
+            application = asker,
             seconds,
-            "plugin suspended: it broke its limits again and again"
+            "plugin suspended: limits exceeded repeatedly"
         );
     }
 }
@@ -118,7 +118,7 @@ impl Admitted<'_> {
             } else {
                 breaker.is_open = false;
                 let (plugin, asker) = (&*self.breakers.plugin, &*self.asker);
-                tracing::info!(plugin, asker, "plugin resumed: it keeps to its limits");
+                tracing::info!(plugin, application = asker, "plugin resumed");
             }
             return breaks;
         }

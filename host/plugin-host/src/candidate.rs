@@ -91,7 +91,7 @@ impl Plugins {
             (None, None) => {
                 return Err(LoadError::of(
                     &plugin,
-                    "no plugin has this name, so `component` has to say what it is",
+                    "no plugin has this name, so `component` is required",
                 )
                 .into());
             }

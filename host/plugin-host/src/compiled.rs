@@ -65,7 +65,7 @@ impl Compiled {
         let artifact = compiler.compile(engine, bytes)?;
         // A host that can't keep it serves all the same; the next start is slower.
         if let Err(reason) = self.keep(&artifact, &origin, &file) {
-            tracing::warn!(file = %file.display(), reason, "a compiled plugin can't be kept");
+            tracing::warn!(file = %file.display(), reason, "compiled plugin not stored");
         }
         load(engine, &artifact)
     }
@@ -81,13 +81,13 @@ impl Compiled {
             Ok(content) => content,
             Err(error) if error.kind() == ErrorKind::NotFound => return None,
             Err(reason) => {
-                tracing::warn!(file = %file.display(), %reason, "a compiled plugin can't be read; it is compiled anew");
+                tracing::warn!(file = %file.display(), %reason, "compiled plugin unreadable, compiling again");
                 return None;
             }
         };
         let (code, artifact) = content.split_at_checked(CODE)?;
         if !openssl::memcmp::eq(code, &self.code(origin, artifact)?) {
-            tracing::warn!(file = %file.display(), "a compiled plugin was not made by this host; it is compiled anew");
+            tracing::warn!(file = %file.display(), "compiled plugin not written by this server, compiling again");
             return None;
         }
         load(engine, artifact).ok()
@@ -175,7 +175,7 @@ fn check_folder(folder: &Path) -> io::Result<()> {
     }
     if folder.mode() & 0o022 != 0 {
         return Err(io::Error::other(
-            "the folder must be writable by nobody but its owner (chmod go-w)",
+            "only the owner may be able to write to the folder (chmod go-w)",
         ));
     }
     Ok(())

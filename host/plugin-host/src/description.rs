@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 use crate::sink::Sink;
 use crate::world::World;
 
-/// Which plugin it is.
+/// The identity of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PluginIdentity))]
 pub struct Identity {
-    /// The operator's name for it.
+    /// The plugin's name in the settings.
     pub plugin: String,
-    /// What the component calls itself.
+    /// The component's own name.
     pub component: String,
-    /// The component's version, as it says.
+    /// The component's own version.
     pub version: String,
     /// The SHA-256 digest of the file, in hexadecimal.
     pub sha256: String,

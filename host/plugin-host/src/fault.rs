@@ -88,7 +88,7 @@ pub enum Fault {
     Attribute {
         /// The attribute's name.
         name: String,
-        /// What is wrong with it.
+        /// The reason, if it is not valid.
         why: &'static str,
     },
 }

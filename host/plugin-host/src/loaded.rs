@@ -31,16 +31,16 @@ impl Loaded {
     }
 }
 
-/// What the operator lets a plugin do.
+/// The permissions that the operator grants a plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PluginGrants))]
 pub struct Granted {
-    /// The applications that it serves; `None` stands for all.
+    /// The applications that it serves; `null` for all.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<String>>))]
     pub applications: Option<Vec<Did>>,
     /// The claims that it may write.
     pub writes: Vec<String>,
-    /// The hosts that it may send requests to.
+    /// The hosts that it may call.
     pub hosts: Vec<String>,
 }
 

@@ -11,7 +11,7 @@ const LOG_LINE_BYTES: usize = 1024;
 /// Lines that a journal keeps.
 const JOURNAL_LINES: usize = 256;
 
-/// A line that a plugin wrote to the log.
+/// A log line of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogLine {
     /// `debug`, `info`, `warn` or `error`.
@@ -55,7 +55,8 @@ pub(crate) fn say_suppressed(plugin: &str, lines: u64) {
         tracing::warn!(
             plugin,
             lines,
-            "log lines suppressed: the plugin may have {LINES_PER_SECOND} a second"
+            limit_per_second = LINES_PER_SECOND,
+            "log lines suppressed"
         );
     }
 }

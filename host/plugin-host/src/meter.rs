@@ -27,37 +27,37 @@ struct Used {
     fuel_total: u64,
 }
 
-/// What is known of a plugin's calls.
+/// The metrics of a plugin's calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PluginMetrics))]
 pub struct Measured {
-    /// Calls that began.
+    /// Started calls.
     pub calls: u64,
-    /// Calls that failed, broke the contract or broke a limit.
+    /// Calls that failed, or violated the contract or a limit.
     pub faults: u64,
-    /// Calls that denied the person the application.
+    /// Calls that denied the user access to the application.
     pub denials: u64,
-    /// Calls that found no place in time, or came while the plugin was suspended.
+    /// Calls that the queue rejected, and calls during a suspension.
     pub rejected: u64,
-    /// How often it was suspended for an application, since it broke its limits again and again.
+    /// How often the plugin was suspended for an application, because it exceeded its limits repeatedly.
     pub suspensions: u64,
-    /// Calls that wait for a place now.
+    /// Calls in the queue.
     pub queue_length: u64,
-    /// A call's own time in microseconds.
+    /// The plugin's own time of a call, in microseconds.
     pub time_us: Quantiles,
-    /// A call's fuel.
+    /// The fuel of a call.
     pub fuel: Quantiles,
 }
 
-/// How a measure is spread over the calls.
+/// Quantiles over the calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Quantiles {
-    /// Half of the calls took at most this.
+    /// The median.
     pub p50: u64,
-    /// 99 of 100 calls took at most this.
+    /// The 99th percentile.
     pub p99: u64,
-    /// All calls together.
+    /// The sum over all calls.
     pub total: u64,
 }
 

@@ -29,18 +29,20 @@ pub struct Plugins {
     pub(crate) loaded: ArcSwap<Loaded>,
 }
 
-/// What is known of one loaded plugin.
+/// A loaded plugin.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PluginStatus {
     /// Which one it is.
     #[serde(flatten)]
     pub identity: Identity,
-    /// The role that it plays.
+    /// Its role.
     pub role: &'static str,
-    /// What the operator lets it do.
+    /// The permissions that the operator grants it.
+    #[serde(rename = "grants")]
     pub granted: Granted,
-    /// What its calls used since the host started.
+    /// The metrics of its calls since the instance started.
+    #[serde(rename = "metrics")]
     pub measured: Measured,
 }
 

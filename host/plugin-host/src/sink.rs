@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where the claims are going. A preview uses the sink that it previews, so a plugin can't tell the two apart.
+/// The destination of claims. A preview uses the sink that it previews, so a plugin cannot detect a preview.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -53,7 +53,7 @@ struct Compiled {
 /// What came of a call, and what the call used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tried<T> {
-    /// What came of it.
+    /// The result.
     pub outcome: T,
     /// What it used; nothing, if the plugin was not asked.
     pub usage: Usage,

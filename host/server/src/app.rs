@@ -114,7 +114,7 @@ pub async fn compose(
     .await?;
     // A host that does not start serves nobody: what an application's plugin does wrong is that application's harm alone.
     if let Err(error) = plugins.try_out().await {
-        tracing::warn!(%error, "a plugin fails with what it was tried out with");
+        tracing::warn!(%error, "plugin smoke test failed");
     }
     let metrics_secret = match &settings.http.metrics_secret_file {
         Some(file) => Some(
@@ -226,7 +226,7 @@ impl Credentials for PushCredentials {
         match self.key.authorization(audience_origin, self.clock.now()) {
             Ok(header) => Some(header),
             Err(error) => {
-                tracing::error!(%error, "no VAPID header could be made");
+                tracing::error!(%error, "VAPID header not created");
                 None
             }
         }

@@ -142,7 +142,7 @@ impl Authenticator {
             // Nobody reads the notifications here, so it does not wait for them again.
             known = notifications
                 .last()
-                .map(|Notification { id }| format!("&known={id}"))
+                .map(|Notification { id }| format!("&last_notification={id}"))
                 .unwrap_or_default();
             if !requests.is_empty() || left == 0 {
                 return Ok(requests);
@@ -195,7 +195,7 @@ impl Authenticator {
     }
 
     /// Says that a request was not the person's: requests reach no phone of theirs for a while.
-    pub async fn not_me(&self, request: &Request) -> anyhow::Result<String> {
+    pub async fn report(&self, request: &Request) -> anyhow::Result<String> {
         let statement = ApprovalStatement {
             decision: Decision::Report,
             ..self.statement(request, None)

@@ -21,7 +21,7 @@ CREATE TABLE users (
     state               TEXT   NOT NULL DEFAULT 'invited'
                         CHECK (state IN ('invited', 'active', 'suspended', 'terminated')),
     -- Browsers in which the user signed in before this time are not known browsers any more: the user reported one of them.
-    browsers_known_from BIGINT NOT NULL DEFAULT 0,
+    known_browsers_not_before BIGINT NOT NULL DEFAULT 0,
     -- Incremented by each change (optimistic locking).
     version             BIGINT NOT NULL,
     created_at          BIGINT NOT NULL,
@@ -662,15 +662,15 @@ CREATE TABLE audit_chain (
     name   TEXT   NOT NULL PRIMARY KEY CHECK (name IN ('anchor', 'head')),
     seq    BIGINT NOT NULL,
     digest TEXT   NOT NULL,
-    code   TEXT   NOT NULL
+    mac    TEXT   NOT NULL
 );
 
 -- The position of each audit stream, and the instance that has the lease on it.
 CREATE TABLE audit_streams (
-    name       TEXT   NOT NULL PRIMARY KEY,
-    seq        BIGINT NOT NULL,
-    holder     TEXT,
-    held_until BIGINT NOT NULL
+    name         TEXT   NOT NULL PRIMARY KEY,
+    seq          BIGINT NOT NULL,
+    instance     TEXT,
+    leased_until BIGINT NOT NULL
 );
 
 -- The sign-ins of past hours, for the console's overview. Each audit entry is counted once.
@@ -802,9 +802,9 @@ CREATE TABLE run_once (
 
 -- Work that one instance does for all, such as retention, and until when that instance has the lease on it.
 CREATE TABLE leases (
-    name       TEXT   NOT NULL PRIMARY KEY,
-    holder     TEXT   NOT NULL,
-    held_until BIGINT NOT NULL
+    name         TEXT   NOT NULL PRIMARY KEY,
+    instance     TEXT   NOT NULL,
+    leased_until BIGINT NOT NULL
 );
 
 -- The runs of server processes, and when each last checked that the database takes writes, by its own clock.

@@ -473,7 +473,7 @@ async fn end_reported(
         deliveries::wake(db, &other).await?;
     }
     if kind == RequestKind::KnownBrowser.as_str() {
-        sqlx::query("UPDATE users SET browsers_known_from = $2 + 1 WHERE id = $1")
+        sqlx::query("UPDATE users SET known_browsers_not_before = $2 + 1 WHERE id = $1")
             .bind(user.to_owned())
             .bind(now.millis())
             .execute(db)

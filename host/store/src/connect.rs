@@ -93,7 +93,7 @@ pub fn install_drivers() {
         if let Err(error) =
             sqlx::any::install_drivers(&[sqlx_postgres::any::DRIVER, sqlx_sqlite::any::DRIVER])
         {
-            tracing::warn!(%error, "the database drivers were not installed");
+            tracing::warn!(%error, "database drivers not installed");
         }
     });
 }

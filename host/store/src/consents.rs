@@ -29,13 +29,13 @@ pub struct Consent {
 pub struct ConsentGrant {
     /// The row's id, if there is none for this person and application.
     pub id: ConsentId,
-    /// The person.
+    /// The user.
     pub user: UserId,
     /// The application.
     pub application: Did,
     /// What it may have.
     pub scopes: Scopes,
-    /// Until when the person is not asked again.
+    /// When the application must ask the user again.
     pub until: Timestamp,
 }
 

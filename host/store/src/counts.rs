@@ -37,7 +37,7 @@ pub(crate) async fn note_change(
 }
 
 impl Store {
-    /// How many users there are in each state.
+    /// The number of users in each state.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

@@ -28,7 +28,7 @@ pub enum StoreError {
     /// A row holds a value that this version cannot read.
     #[error("{table}.{column} holds an unreadable value in row '{row}': {source}")]
     Corrupt {
-        /// The table.
+        /// The CSV file.
         table: &'static str,
         /// The column.
         column: &'static str,

@@ -112,7 +112,7 @@ impl Store {
         if limit.is_none() {
             tracing::error!(
                 difference,
-                "the clock differs from the database's clock; nothing is deleted"
+                "clock differs from the database's clock, retention deletes nothing"
             );
         }
         Ok(limit)
@@ -125,17 +125,17 @@ impl Store {
         length: Duration,
         now: Timestamp,
     ) -> Result<bool> {
-        let holder = self.instance.id.clone();
+        let instance = self.instance.id.clone();
         self.write(move |db| {
-            let holder = holder.clone();
+            let instance = instance.clone();
             Box::pin(async move {
                 let claimed = sqlx::query(
-                    "INSERT INTO leases (name, holder, held_until) VALUES ($1, $2, $3)
-                     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until
-                     WHERE leases.holder = excluded.holder OR leases.held_until <= $4 OR leases.held_until > $5",
+                    "INSERT INTO leases (name, instance, leased_until) VALUES ($1, $2, $3)
+                     ON CONFLICT (name) DO UPDATE SET instance = excluded.instance, leased_until = excluded.leased_until
+                     WHERE leases.instance = excluded.instance OR leases.leased_until <= $4 OR leases.leased_until > $5",
                 )
                 .bind(name)
-                .bind(holder)
+                .bind(instance)
                 .bind((now + length).millis())
                 .bind(now.millis())
                 .bind((now + LONGEST_LEASE).millis())

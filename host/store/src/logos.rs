@@ -60,7 +60,7 @@ impl Store {
         .await
     }
 
-    /// An application's picture.
+    /// The logo of an application.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

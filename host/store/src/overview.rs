@@ -32,11 +32,11 @@ pub struct SignInHour {
     pub requested: u64,
     /// How often somebody approved.
     pub approved: u64,
-    /// How many people signed in.
+    /// The number of completed sign-ins.
     pub completed: u64,
-    /// How often somebody denied, or said that it was not theirs.
+    /// The number of denied and reported requests.
     pub denied: u64,
-    /// How often a wrong number was typed.
+    /// The number of wrong numbers.
     pub number_mismatches: u64,
     /// How long people took to approve: from quarters of a second to how many took so long.
     pub approval_times: BTreeMap<u64, u64>,

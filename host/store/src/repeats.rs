@@ -40,7 +40,7 @@ pub(crate) async fn append(db: &mut AnyConnection, entry: &Entry, name: Digest) 
     }
     let address = entry
         .personal
-        .get("address")
+        .get("ip_address")
         .and_then(|address| address.as_str()?.parse().ok());
     let network = address
         .map(|address: IpAddr| network_of(address).to_string())

@@ -27,22 +27,22 @@ impl Store {
     pub async fn claim_audit_stream(
         &self,
         name: &'static str,
-        holder: &str,
+        instance: &str,
         until: Timestamp,
         now: Timestamp,
     ) -> Result<Option<i64>> {
-        let holder = holder.to_owned();
+        let instance = instance.to_owned();
         self.write(move |db| {
-            let holder = holder.clone();
+            let instance = instance.clone();
             Box::pin(async move {
                 let claimed: Option<(i64,)> = sqlx::query_as(
-                    "INSERT INTO audit_streams (name, seq, holder, held_until) VALUES ($1, 0, $2, $3)
-                     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until
-                     WHERE audit_streams.holder = excluded.holder OR audit_streams.held_until <= $4
+                    "INSERT INTO audit_streams (name, seq, instance, leased_until) VALUES ($1, 0, $2, $3)
+                     ON CONFLICT (name) DO UPDATE SET instance = excluded.instance, leased_until = excluded.leased_until
+                     WHERE audit_streams.instance = excluded.instance OR audit_streams.leased_until <= $4
                      RETURNING seq",
                 )
                 .bind(name)
-                .bind(holder)
+                .bind(instance)
                 .bind(until.millis())
                 .bind(now.millis())
                 .fetch_optional(db)
@@ -60,17 +60,17 @@ impl Store {
     pub async fn advance_audit_stream(
         &self,
         name: &'static str,
-        holder: &str,
+        instance: &str,
         seq: i64,
     ) -> Result<bool> {
-        let holder = holder.to_owned();
+        let instance = instance.to_owned();
         self.write(move |db| {
-            let holder = holder.clone();
+            let instance = instance.clone();
             Box::pin(async move {
                 let advanced =
-                    sqlx::query("UPDATE audit_streams SET seq = $3 WHERE name = $1 AND holder = $2 AND seq <= $3")
+                    sqlx::query("UPDATE audit_streams SET seq = $3 WHERE name = $1 AND instance = $2 AND seq <= $3")
                         .bind(name)
-                        .bind(holder)
+                        .bind(instance)
                         .bind(seq)
                         .execute(db)
                         .await?;

@@ -12,13 +12,13 @@ pub struct ClaimTrace {
     pub id: TraceId,
     /// The token's `jti`, or the assertion's ID.
     pub token: String,
-    /// Whom it is about.
+    /// The user.
     pub user_id: UserId,
-    /// Whom it is for.
+    /// The application that received it.
     pub application: Did,
     /// Where the claims went, as the contract names it.
     pub sink: String,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Timestamp,
     /// What each plugin did, a JSON array.
     pub calls: String,

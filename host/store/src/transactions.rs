@@ -220,7 +220,7 @@ async fn call(job: &Work, db: &mut AnyConnection) -> Call {
                 .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
             tracing::error!(
                 panic = message.unwrap_or_default(),
-                "a write to the database panicked"
+                "database write panicked"
             );
             Call::Panicked
         }

@@ -93,7 +93,7 @@ fn show(case: &Case, samples: &[Sample]) {
         "CPU",
         microseconds(half),
         microseconds(most),
-        "what the call cost the processor, the host's own part as well",
+        "processor time of the call, with the server's own part",
     );
     let [half, most] = quantiles(samples, |sample| sample.usage.fuel);
     row(
@@ -108,7 +108,7 @@ fn show(case: &Case, samples: &[Sample]) {
         "memory",
         kibibytes(half),
         kibibytes(most),
-        "what the instance had in the end; `limits.memory` bounds it",
+        "memory at the end; `limits.memory` is its limit",
     );
     if cfg!(debug_assertions) {
         println!(

@@ -95,7 +95,7 @@ pub fn settle(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
             return Ok(());
         }
         bail!(
-            "{} does not say what the component says: {}",
+            "{} differs from the component: {}",
             file.display(),
             disagreements.join("; ")
         )

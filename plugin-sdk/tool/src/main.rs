@@ -29,7 +29,7 @@ use crate::plugin::Role;
 use crate::report::report;
 use crate::toolchain::Choice;
 
-/// Makes, builds, tries out and packs plugins of Assent.
+/// Creates, builds, tests and packs plugins of Assent.
 #[derive(Parser)]
 #[command(
     version,
@@ -42,7 +42,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Make a project that builds and passes its tests as it is.
+    /// Create a project that builds and passes its tests.
     ///
     /// The SDK is copied into its folder `vendor`, so the project needs the toolchain and the package registries, and no checkout
     /// of Assent.
@@ -52,12 +52,12 @@ enum Command {
   assent-plugin new ../my-channel --role approval-channel
   assent-plugin new plugins/department          # inside a checkout of Assent: a member of its workspace")]
     New {
-        /// The folder to make. Its last part is the plugin's name: lower-case letters, digits and `-`.
+        /// The folder to create. Its last part is the plugin's name: lower-case letters, digits and `-`.
         name: PathBuf,
-        /// What the plugin is there for.
+        /// The role of the plugin.
         #[arg(long, value_enum, default_value = "claim-mapper")]
         role: Role,
-        /// What it is written in. Approval channels are written in Rust.
+        /// The programming language. Approval channels are written in Rust.
         #[arg(long, value_enum, default_value = "rust")]
         language: Language,
     },
@@ -86,7 +86,7 @@ enum Command {
         #[command(flatten)]
         with: With,
     },
-    /// Run the fixtures against the component, in the host's own runtime.
+    /// Run the fixtures against the component, in the server's own runtime.
     #[command(after_help = "Examples:
   assent-plugin test .
   assent-plugin test . --fixture fixtures/by-role.json
@@ -125,23 +125,23 @@ enum Command {
         /// The fixture to call it with, in place of the first in the plugin's own folder `fixtures`.
         #[arg(long)]
         fixture: Option<PathBuf>,
-        /// How many calls are measured.
+        /// The number of measured calls.
         #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         calls: u32,
         #[command(flatten)]
         with: With,
     },
-    /// Write the folder that an operator gets, `<name>-<version>/`, and print the settings for it.
+    /// Write the folder for the operator, `<name>-<version>/`, and print the settings for it.
     ///
-    /// The fixtures have to hold. The settings grant all that the plugin asks for, and name the digest of the component: the host
-    /// then loads no other.
+    /// The fixtures must pass. The settings grant all requests of the plugin, and contain the digest of the component: the
+    /// server loads no other component.
     #[command(after_help = "Examples:
   assent-plugin pack .
   assent-plugin pack . --out /srv/plugins >> assent.toml")]
     Pack {
         /// The folder of a plugin, which is built first.
         plugin: PathBuf,
-        /// Where the folder is made; in `pack` beside plugin.toml, if it is not given.
+        /// The folder to create it in; by default `pack` beside plugin.toml.
         #[arg(long)]
         out: Option<PathBuf>,
         /// Replaces another component that was packed under the same version.
@@ -152,10 +152,10 @@ enum Command {
     },
 }
 
-/// What plugins are built with.
+/// The toolchain of plugins.
 #[derive(Args)]
 struct With {
-    /// Where the compiler for WebAssembly comes from.
+    /// The source of the compiler for WebAssembly.
     #[arg(
         long,
         value_enum,

@@ -50,7 +50,7 @@ async fn erasure_of_an_administrator_keeps_the_data_of_others(database: Database
     assert!(
         adas.iter()
             .chain(&graces)
-            .all(|entry| entry["personal"]["address"] == "127.0.0.1"),
+            .all(|entry| entry["personal"]["ip_address"] == "127.0.0.1"),
         "{adas:?}"
     );
     erase(&host, &ada.user).await;
@@ -62,10 +62,10 @@ async fn erasure_of_an_administrator_keeps_the_data_of_others(database: Database
             (&was["id"], &was["event"], &was["detail"]),
             (&is["id"], &is["event"], &is["detail"])
         );
-        for origin in ["address", "browser"] {
+        for origin in ["ip_address", "browser"] {
             assert_eq!(is["personal"][origin], Value::Null, "{database:?}: {is}");
         }
-        if is["event"] == "user.changed" {
+        if is["event"] == "user.updated" {
             assert_eq!(
                 is["personal"]["after"], was["personal"]["after"],
                 "Bob's data stays: {is}"
@@ -156,7 +156,7 @@ async fn audit_entries_of_devices_do_not_name_an_erased_user(database: Database)
     let mut before = Vec::new();
     for actor in actors {
         let entries = by(actor).await;
-        let tells = |entry: &Value| entry["personal"]["address"] == "127.0.0.1";
+        let tells = |entry: &Value| entry["personal"]["ip_address"] == "127.0.0.1";
         assert!(entries.iter().any(tells), "{database:?}: {entries:?}");
         before.push(entries);
     }
@@ -177,7 +177,7 @@ async fn audit_entries_of_devices_do_not_name_an_erased_user(database: Database)
                 (&was["id"], &was["event"], &was["detail"]),
                 (&is["id"], &is["event"], &is["detail"])
             );
-            for origin in ["address", "browser", "name"] {
+            for origin in ["ip_address", "browser", "name"] {
                 assert_eq!(is["personal"][origin], Value::Null, "{database:?}: {is}");
             }
             if is["actor"]["kind"] == "device" {

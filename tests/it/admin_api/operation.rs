@@ -15,7 +15,7 @@ async fn signing_keys_are_rotated_and_revoked() {
         let keys = keys["items"]
             .items()
             .iter()
-            .filter(|key| key["alg"] == "RS256" && key["state"] == state);
+            .filter(|key| key["alg"] == "RS256" && key["stage"] == state);
         keys.map(|key| key["kid"].text().to_owned()).collect()
     };
     let before = caller.get("/keys").await.success();
@@ -70,11 +70,11 @@ async fn plugins_are_listed_with_their_grants() {
         (&json!("account-roles"), &json!("claim-mapper"))
     );
     assert_eq!(
-        mapper["granted"],
+        mapper["grants"],
         json!({"applications": null, "writes": ["account"], "hosts": []})
     );
     assert_eq!(mapper["sha256"].as_str().map(str::len), Some(64));
-    assert!(mapper["measured"]["calls"].as_u64() > Some(0), "{returned}");
+    assert!(mapper["metrics"]["calls"].as_u64() > Some(0), "{returned}");
 }
 
 #[both_databases]
@@ -151,7 +151,7 @@ async fn the_overview_counts_users_sessions_and_requests(database: Database) {
         counts["applications"],
         json!({"openid_connect": 1, "saml": 0})
     );
-    let requested = counts["responses"]
+    let requested = counts["response_times"]
         .items()
         .iter()
         .find(|one| one["endpoint"] == "authorization");
@@ -179,19 +179,19 @@ async fn the_overview_counts_users_sessions_and_requests(database: Database) {
             &now["completed"],
             &now["denied"],
             &now["expired"],
-            &now["failed"]
+            &now["number_mismatches"]
         ],
         [&json!(1), &json!(1), &json!(0), &json!(0)],
         "{counts}"
     );
     assert_eq!(
-        (&now["approved_ms_p50"], &now["approved_ms_p95"]),
+        (&now["approval_ms_p50"], &now["approval_ms_p95"]),
         (&json!(0), &json!(0)),
         "the clock stands still"
     );
     let before = of(&counts, 0);
     assert_eq!(
-        (&before["completed"], &before["approved_ms_p50"]),
+        (&before["completed"], &before["approval_ms_p50"]),
         (&json!(0), &Value::Null)
     );
 }
@@ -221,7 +221,7 @@ async fn the_overview_counts_waiting_times_and_past_hours_once(database: Databas
             "{counts}"
         );
         assert!(
-            all.iter().any(|one| one["approved_ms_p95"] == 12_000),
+            all.iter().any(|one| one["approval_ms_p95"] == 12_000),
             "{database:?}: {counts}"
         );
     }

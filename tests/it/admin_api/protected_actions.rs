@@ -282,7 +282,7 @@ async fn denied_and_reported_actions_and_sign_in_proofs_execute_nothing() {
     assert_eq!(
         reply.status,
         StatusCode::FORBIDDEN,
-        "its signature is not over what was shown"
+        "approval proof rejected"
     );
     assert_eq!(grace.device.deny(&request).await, "denied");
     assert_eq!(state(&console, &action).await, "denied");

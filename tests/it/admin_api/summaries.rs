@@ -89,7 +89,7 @@ async fn the_summary_shows_new_addresses_first() {
     .await;
     let returned = action["summary"].text();
     assert!(
-        returned.contains("It is answered at: https://evil.example/steal; as before at: "),
+        returned.contains("It receives responses at: https://evil.example/steal; as before at: "),
         "{returned}"
     );
     assert!(returned.ends_with(", and 3 more"), "{returned}");
@@ -128,7 +128,7 @@ async fn the_summary_shows_each_key_of_an_application() {
     let action = requested(&console, Method::PATCH, &client, &method(&known)).await;
     let returned = action["summary"].text();
     let new = format!(
-        "It proves itself by the key with the thumbprint {}; as before by the key with the thumbprint ",
+        "It authenticates with the key with the thumbprint {}; as before with the key with the thumbprint ",
         thumbprint(&keys[11])
     );
     assert!(
@@ -165,7 +165,7 @@ async fn the_summary_shows_each_key_of_an_application() {
     )
     .await;
     let words = format!(
-        "Change the application “Wiki”: certificates. It proves itself by the certificate with the SHA-256 digest {digest}"
+        "Change the application “Wiki”: certificates. It authenticates with the certificate with the SHA-256 digest {digest}"
     );
     assert_eq!(action["summary"], words);
     let attributes = json!([{"name": "mail", "values": ["boss@example.org", "{email}"]}]);
@@ -176,7 +176,7 @@ async fn the_summary_shows_each_key_of_an_application() {
         &json!({ "custom_attributes": attributes }),
     )
     .await;
-    let words = "Change the application “Wiki”: custom_attributes. It is told “boss@example.org”, “{email}” as “mail”";
+    let words = "Change the application “Wiki”: custom_attributes. It receives “boss@example.org”, “{email}” as “mail”";
     assert_eq!(action["summary"], words);
     for (change, words) in [
         (
@@ -200,11 +200,11 @@ async fn the_summary_shows_each_key_of_an_application() {
         );
     }
     // The name of one is no words of ours.
-    let name = "Wiki”. It proves itself by the key “abc";
+    let name = "Wiki”. It authenticates with the key “abc";
     let action = requested(&console, Method::PATCH, &wiki, &json!({ "name": name })).await;
     assert_eq!(
         action["summary"],
-        "Change the application “Wiki”: name. It is called “Wiki. It proves itself by the key abc”"
+        "Change the application “Wiki”: name. Its name is “Wiki. It authenticates with the key abc”"
     );
     assert_eq!(
         waiting(&grace.device).await.action.as_deref(),
@@ -308,13 +308,13 @@ async fn account_takeover_by_update_requires_approval() {
             Method::PATCH,
             user.clone(),
             json!({"state": "terminated"}),
-            "Close the user “bob” for good",
+            "Terminate the user “bob”",
         ),
         (
             Method::PATCH,
             user.clone(),
             json!({"console_role": "owner"}),
-            "Give “bob”, a user since DATE, the role owner in the console; “bob” approves with 1 device",
+            "Grant “bob”, a user since DATE, the role owner in the console; “bob” approves with 1 device",
         ),
         (
             Method::PATCH,
@@ -326,7 +326,7 @@ async fn account_takeover_by_update_requires_approval() {
             Method::PATCH,
             user.clone(),
             json!({"email": ""}),
-            "Take the e-mail address bob@example.org from “bob”",
+            "Remove the e-mail address bob@example.org of “bob”",
         ),
         (
             Method::PATCH,
@@ -338,13 +338,13 @@ async fn account_takeover_by_update_requires_approval() {
             Method::PATCH,
             account.clone(),
             json!({"name": "root"}),
-            "Let “bob” be called “root” in the application “Books & <Co>”, in place of “bob”",
+            "Set the name of “bob” to “root” in the application “Books & <Co>”, in place of “bob”",
         ),
         (
             Method::PATCH,
             account.clone(),
             json!({"state": "terminated"}),
-            "Close the account “bob” of “bob” in the application “Books & <Co>” for good",
+            "Terminate the account “bob” of “bob” in the application “Books & <Co>”",
         ),
         (
             Method::DELETE,
@@ -356,7 +356,7 @@ async fn account_takeover_by_update_requires_approval() {
             Method::POST,
             format!("{of}/accounts"),
             json!({"user_id": id(&eve), "name": "root"}),
-            "Let “eve” be called “root” in the application “Books & <Co>”",
+            "Set the name of “eve” to “root” in the application “Books & <Co>”",
         ),
         (
             Method::DELETE,
@@ -387,26 +387,26 @@ async fn application_takeover_by_update_requires_approval() {
             Method::PATCH,
             of.clone(),
             json!({"redirect_uris": ["https://evil.example/cb"]}),
-            "It is answered at: https://evil.example/cb",
+            "It receives responses at: https://evil.example/cb",
         ),
         (
             Method::PATCH,
             of.clone(),
             json!({"token_endpoint_auth_method": "client_secret_jwt"}),
-            "token_endpoint_auth_method “client_secret_jwt”. It proves itself by a new client secret",
+            "token_endpoint_auth_method “client_secret_jwt”. It authenticates with a new client secret",
         ),
         (
             Method::PATCH,
             of.clone(),
             json!({"slim_id_token": true, "public_key": key, "token_endpoint_auth_method": "private_key_jwt"}),
-            "public_key, token_endpoint_auth_method “private_key_jwt”. It proves itself by the key with the thumbprint ",
+            "public_key, token_endpoint_auth_method “private_key_jwt”. It authenticates with the key with the thumbprint ",
         ),
         (
             Method::PATCH,
             of.clone(),
             json!({"token_endpoint_auth_method": "tls_client_certificate", "certificate": pem}),
             &format!(
-                "It proves itself by the certificate with the SHA-256 digest {}",
+                "It authenticates with the certificate with the SHA-256 digest {}",
                 hex::encode(openssl::sha::sha256(&der))
             ),
         ),
@@ -414,7 +414,7 @@ async fn application_takeover_by_update_requires_approval() {
             Method::PATCH,
             of.clone(),
             json!({"token_endpoint_auth_method": "private_key_jwt", "jwks_uri": "https://rp.example/keys"}),
-            "It proves itself by the keys at https://rp.example/keys",
+            "It authenticates with the keys at https://rp.example/keys",
         ),
         (
             Method::PATCH,
@@ -426,14 +426,14 @@ async fn application_takeover_by_update_requires_approval() {
             Method::PATCH,
             of.clone(),
             json!({"name": "Payroll"}),
-            "Change the application “Books & <Co>”: name. It is called “Payroll”",
+            "Change the application “Books & <Co>”: name. Its name is “Payroll”",
         ),
         (
             Method::PATCH,
             of.clone(),
             json!({"admin_scopes": ["admin:users"]}),
             &format!(
-                "It administers this server: admin:users. Its Client ID is {}",
+                "It has the admin scopes admin:users. Its Client ID is {}",
                 application.id
             ),
         ),
@@ -441,13 +441,13 @@ async fn application_takeover_by_update_requires_approval() {
             Method::PATCH,
             of.clone(),
             json!({"initiate_login_uri": "https://evil.example/start"}),
-            "initiate_login_uri. People open it from their start page at https://evil.example/start",
+            "initiate_login_uri. Users open it from their start page at https://evil.example/start",
         ),
         (
             Method::PATCH,
             of.clone(),
             json!({"post_logout_redirect_uris": ["https://evil.example/bye"]}),
-            "post_logout_redirect_uris. After signing out people are sent to: https://evil.example/bye",
+            "post_logout_redirect_uris. After signing out users return to: https://evil.example/bye",
         ),
         (
             Method::PATCH,
@@ -465,7 +465,7 @@ async fn application_takeover_by_update_requires_approval() {
             Method::POST,
             format!("{of}/secret/rotate"),
             Value::Null,
-            "Make a new client secret",
+            "Rotate the client secret",
         ),
         (
             Method::POST,
@@ -478,7 +478,7 @@ async fn application_takeover_by_update_requires_approval() {
                 "grant_types": ["client_credentials"],
                 "admin_scopes": ["admin:read"],
             }),
-            "Make the application “Robot”. It administers this server: admin:read. It proves itself by the keys at https://robot.example/keys",
+            "Create the application “Robot”. It has the admin scopes admin:read. It authenticates with the keys at https://robot.example/keys",
         ),
     ];
     assert_summaries(&host, &console, &bob, &actions).await;
@@ -598,7 +598,7 @@ async fn a_role_grant_binds_the_devices_in_its_summary() {
     let action = requested(&console, Method::PATCH, &path, &body).await;
     assert_eq!(
         action["summary"],
-        "Give “bob”, a user since DATE, the role admin in the console; “bob” approves with 0 devices".replace("DATE", created_date(&bob))
+        "Grant “bob”, a user since DATE, the role admin in the console; “bob” approves with 0 devices".replace("DATE", created_date(&bob))
     );
     host.authenticator(&bob).await;
     assert_eq!(
@@ -615,7 +615,7 @@ async fn a_role_grant_binds_the_devices_in_its_summary() {
     let action = requested(&console, Method::PATCH, &path, &body).await;
     assert_eq!(
         action["summary"],
-        "Give “bob”, a user since DATE, the role admin in the console; “bob” approves with 1 device".replace("DATE", created_date(&bob))
+        "Grant “bob”, a user since DATE, the role admin in the console; “bob” approves with 1 device".replace("DATE", created_date(&bob))
     );
     let given = console
         .call(

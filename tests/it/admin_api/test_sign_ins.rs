@@ -455,7 +455,7 @@ async fn another_user_cannot_complete_a_test_sign_in_and_stays_undisclosed() {
     let returned = read(&console, &test).await;
     assert_eq!(
         (&returned["state"], &returned["result"]["error"]),
-        (&json!("failed"), &json!("somebody_else")),
+        (&json!("failed"), &json!("different_user")),
         "{returned}"
     );
     assert!(!returned.to_string().contains("heidi"), "{returned}");

@@ -67,7 +67,7 @@ async fn exported(caller: &Caller, path: &str) -> String {
 
 /// `created`, `changed`, `unchanged` and `refused`.
 fn counts(report: &Value) -> [u64; 4] {
-    ["created", "changed", "unchanged", "rejected"].map(|name| report[name].unsigned())
+    ["created", "updated", "unchanged", "rejected"].map(|name| report[name].unsigned())
 }
 
 fn error(report: &Value) -> (u64, &str) {
@@ -157,7 +157,7 @@ async fn users_are_imported_from_spreadsheet_exports(database: Database) {
         .collect();
     assert_eq!(
         events,
-        ["user.lifecycle-changed", "user.changed", "user.created"],
+        ["user.lifecycle-changed", "user.updated", "user.created"],
         "{database:?}"
     );
     assert_eq!(
@@ -525,7 +525,7 @@ async fn an_import_runs_after_approval_exactly_as_summarized(database: Database)
     let action = requested_import(&console, path, table).await;
     assert_eq!(
         action["summary"],
-        "Import a table of 2 users: 1 new, 1 changed, 1 with another e-mail address"
+        "Import 2 users: 1 new, 1 updated, 1 with another e-mail address"
     );
     // Meanwhile others may import.
     import(&Caller::machine(&host), "/users/import?dry_run=true", table)
@@ -585,10 +585,7 @@ async fn an_import_whose_effect_changed_after_its_approval_is_rejected(database:
     let console = grace.signed_in(&host).await;
     let path = "/users/import";
     let late = requested_import(&console, path, "name\nmallory\n").await;
-    assert_eq!(
-        late["summary"],
-        "Import a table of 1 user: 1 new, 0 changed"
-    );
+    assert_eq!(late["summary"], "Import 1 user: 1 new, 0 updated");
     approve_import(&grace, &late).await;
     let body = json!({"name": "mallory", "profile": {"nickname": "M"}});
     host.admin_ok(Method::POST, "/users", body).await;
@@ -631,10 +628,10 @@ async fn an_import_of_accounts_needs_approval(database: Database) {
     let action = requested_import(&console, &path, "user,roles\nbob,root\n").await;
     let words = action["summary"].text();
     assert!(
-        words.starts_with("Import a table of 1 account of the application "),
+        words.starts_with("Import 1 account of the application "),
         "{words}"
     );
-    assert!(words.ends_with(": 1 new, 0 changed"), "{words}");
+    assert!(words.ends_with(": 1 new, 0 updated"), "{words}");
     assert_eq!(
         counts(
             &import(&console, &path, "user,roles\nbob,root\n")

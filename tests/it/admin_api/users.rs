@@ -459,7 +459,7 @@ async fn sessions_and_consents_of_a_user_are_listed_and_ended() {
     let codes = host
         .admin_ok(Method::GET, &format!("{path}/recovery-codes"), Value::Null)
         .await;
-    assert_eq!(codes, json!({"left": 0}));
+    assert_eq!(codes, json!({"unused": 0}));
     let unknown = Caller::machine(&host).get("/users/nobody/sessions").await;
     assert_eq!(
         (unknown.status, unknown.problem()),

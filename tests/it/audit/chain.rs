@@ -89,7 +89,7 @@ async fn each_kind_of_tampering_is_detected(database: Database) {
             ("personal_changed", &["UPDATE audit_entries SET personal = '{}' WHERE seq = 3"]),
             ("personal_changed", &["UPDATE audit_entries SET personal = NULL WHERE seq = 3"]),
             ("personal_changed", &["UPDATE audit_entries SET personal_salt = '00' WHERE seq = 3"]),
-            ("personal_taken", &["UPDATE audit_entries SET personal = NULL, personal_salt = NULL WHERE seq = 3"]),
+            ("personal_removed", &["UPDATE audit_entries SET personal = NULL, personal_salt = NULL WHERE seq = 3"]),
             ("missing", &["DELETE FROM audit_entries WHERE seq = 3"]),
             ("missing", &["DELETE FROM audit_entries WHERE seq < 4"]),
             ("cut_off", &["DELETE FROM audit_entries WHERE seq > 5"]),
@@ -98,7 +98,7 @@ async fn each_kind_of_tampering_is_detected(database: Database) {
                 "DELETE FROM audit_entries WHERE seq > 5",
                 "UPDATE audit_chain SET seq = 5, digest = (SELECT digest FROM audit_entries WHERE seq = 5) WHERE name = 'head'",
             ]),
-            ("head_forged", &["UPDATE audit_chain SET code = '' WHERE name = 'head'"]),
+            ("head_forged", &["UPDATE audit_chain SET mac = '' WHERE name = 'head'"]),
             ("anchor_forged", &[
                 "UPDATE audit_chain SET seq = 2, digest = (SELECT digest FROM audit_entries WHERE seq = 2) WHERE name = 'anchor'",
                 "DELETE FROM audit_entries WHERE seq < 3",
@@ -107,16 +107,16 @@ async fn each_kind_of_tampering_is_detected(database: Database) {
             ("anchor_forged", &[
                 "UPDATE audit_chain SET seq = (SELECT seq FROM saved_chain WHERE name = 'head'),
                                         digest = (SELECT digest FROM saved_chain WHERE name = 'head'),
-                                        code = (SELECT code FROM saved_chain WHERE name = 'head') WHERE name = 'anchor'",
+                                        mac = (SELECT mac FROM saved_chain WHERE name = 'head') WHERE name = 'anchor'",
                 "DELETE FROM audit_entries",
             ]),
             ("inserted", &["UPDATE audit_entries SET seq = NULL WHERE seq = 1", "INSERT INTO audit_entries
-                (id, happened_at, event, actor_kind, detail, notifies) VALUES ('x', 0, 'user.created', 'host', '{}', 0)",
+                (id, happened_at, event, actor_kind, detail, notifies) VALUES ('x', 0, 'user.created', 'server', '{}', 0)",
                 "UPDATE audit_entries SET seq = 1 WHERE seq IS NULL AND id <> 'x'"]),
             ("inserted", &["INSERT INTO audit_entries (id, seq, happened_at, event, actor_kind, detail, notifies)
-                            VALUES ('x', 1000, 0, 'user.created', 'host', '{}', 0)"]),
+                            VALUES ('x', 1000, 0, 'user.created', 'server', '{}', 0)"]),
             ("inserted", &["INSERT INTO audit_entries (id, seq, happened_at, event, actor_kind, detail, notifies)
-                            VALUES ('x', 0, 0, 'user.created', 'host', '{}', 0)"]),
+                            VALUES ('x', 0, 0, 'user.created', 'server', '{}', 0)"]),
         ];
     for (kind, statements) in ways {
         tamper(&mut connection, statements).await;
@@ -139,7 +139,7 @@ async fn a_chain_rewritten_without_the_key_is_detected_and_stays_broken(database
     let mut last = Mark::START;
     for record in &mut records {
         if record.seq == 3 {
-            record.event = "user.changed".to_owned();
+            record.event = "user.updated".to_owned();
         }
         last = record.follow(&last);
         for (column, value) in [
@@ -184,7 +184,7 @@ async fn a_chain_rewritten_without_the_key_is_detected_and_stays_broken(database
     // One entry alone, with a digest that fits.
     tamper(&mut connection, &RESTORE).await;
     let change = format!(
-        "UPDATE audit_entries SET event = 'user.changed', digest = '{}' WHERE seq = 3",
+        "UPDATE audit_entries SET event = 'user.updated', digest = '{}' WHERE seq = 3",
         records
             .iter()
             .find(|record| record.seq == 3)
@@ -205,7 +205,7 @@ async fn deleted_chain_ends_are_not_recreated(database: Database) {
     tamper(
         &mut connection,
         &[
-            "UPDATE audit_entries SET event = 'user.changed' WHERE seq = 3",
+            "UPDATE audit_entries SET event = 'user.updated' WHERE seq = 3",
             "DELETE FROM audit_chain",
         ],
     )
@@ -324,7 +324,7 @@ async fn retention_does_not_repair_a_tampered_chain(database: Database) {
     let (host, mut connection) = host_with_log(database).await;
     tamper(
         &mut connection,
-        &["UPDATE audit_entries SET event = 'user.changed' WHERE seq = 3"],
+        &["UPDATE audit_entries SET event = 'user.updated' WHERE seq = 3"],
     )
     .await;
     let day = Duration::from_secs(86_400);
@@ -406,7 +406,7 @@ async fn a_bounded_verification_reads_the_last_entries(database: Database) {
     let store = &host.host.store;
     tamper(
         &mut connection,
-        &["UPDATE audit_entries SET event = 'user.changed' WHERE seq = 3"],
+        &["UPDATE audit_entries SET event = 'user.updated' WHERE seq = 3"],
     )
     .await;
     let head = store.audit_end(End::Head).await.expect("read").mark.seq;
@@ -482,7 +482,7 @@ async fn entries_written_during_a_deletion_do_not_name_the_user(database: Databa
     for number in 0..20 {
         let user = host.user(&format!("user{number}")).await;
         let user: UserId = id(&user).parsed();
-        let returned = entry(Event::UserChanged)
+        let returned = entry(Event::UserUpdated)
             .about(user)
             .personal("name", "augusta");
         let gone = entry(Event::UserDeleted).about(user);

@@ -54,8 +54,8 @@ async fn client_changes_are_audited_without_key_material(database: Database) {
     let expected = [
         "application.created",
         "application.secret-rotated",
-        "application.changed",
-        "application.changed",
+        "application.updated",
+        "application.updated",
         "application.logo-set",
         "application.logo-removed",
         "application.deleted",
@@ -153,7 +153,7 @@ async fn service_provider_and_certificate_changes_are_audited(database: Database
     let returned = about(&host, &application).await;
     let expected = [
         "application.created",
-        "application.changed",
+        "application.updated",
         "certificate.published",
         "certificate.activated",
         "certificate.withdrawn",

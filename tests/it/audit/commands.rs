@@ -53,7 +53,7 @@ async fn commands_verify_and_export_the_audit_log(database: Database) {
     let good = run(&host, &["audit", "verify"]).await;
     assert_eq!(good.status.code(), Some(0), "{good:?}");
     assert!(
-        out(&good).contains("Good: 3 entries, 1 to 3, of 2"),
+        out(&good).contains("Intact: 3 entries, 1 to 3, of 2"),
         "{good:?}"
     );
     let good = run(&host, &["audit", "verify", "--json"]).await;
@@ -84,7 +84,7 @@ async fn commands_verify_and_export_the_audit_log(database: Database) {
     input
         .write_all(
             &out(&exported)
-                .replace("user.created", "user.changed")
+                .replace("user.created", "user.updated")
                 .into_bytes(),
         )
         .await
@@ -130,7 +130,7 @@ async fn commands_verify_and_export_the_audit_log(database: Database) {
     let nothing = run(&host, &["audit", "verify", "--file", "no-such-file"]).await;
     assert_eq!(nothing.status.code(), Some(3), "{nothing:?}");
     assert!(
-        String::from_utf8_lossy(&nothing.stderr).contains("could not be looked at"),
+        String::from_utf8_lossy(&nothing.stderr).contains("cannot be read"),
         "{nothing:?}"
     );
 }

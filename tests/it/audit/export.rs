@@ -46,7 +46,7 @@ async fn an_export_verifies_by_itself_and_reveals_tampering() {
     assert_eq!(with(&|lines| drop(lines.remove(2))), Some("missing"));
     assert_eq!(with(&|lines| lines.swap(2, 3)), Some("missing"));
     assert_eq!(
-        with(&|lines| lines[2] = lines[2].replace("user.created", "user.changed")),
+        with(&|lines| lines[2] = lines[2].replace("user.created", "user.updated")),
         Some("changed")
     );
     assert_eq!(

@@ -369,7 +369,7 @@ async fn an_unreachable_receiver_appears_in_the_metrics() {
             .await;
         let text = answer.read_text().await;
         let seen = text.contains("assent_audit_stream_up{stream=\"syslog\"} 0\n")
-            && text.contains("assent_audit_stream_sent_total{stream=\"syslog\"} 0\n")
+            && text.contains("assent_audit_stream_sent_entries_total{stream=\"syslog\"} 0\n")
             && text.contains("assent_audit_stream_lag_entries{stream=\"syslog\"} 2\n");
         seen.then_some(())
     })

@@ -120,7 +120,7 @@ async fn an_import_with_rejected_rows_exits_with_an_error() {
                 err(&output)
             );
             assert_eq!(
-                err(&output).contains("1 of 2 rows are refused"),
+                err(&output).contains("1 of 2 rows are rejected"),
                 code == 1,
                 "{}",
                 err(&output)
@@ -182,7 +182,7 @@ async fn commands_create_a_user_an_application_and_an_account() {
     );
     let created = run(&host, &["applications", "secret", "rotate", "Expenses"]).await;
     assert!(
-        out(&created).starts_with("client_secret  ") && err(&created).contains("shown this once"),
+        out(&created).starts_with("client_secret  ") && err(&created).contains("It is not shown again"),
         "{created:?}"
     );
     let account = [
@@ -425,9 +425,9 @@ async fn lists_are_printed_page_by_page() {
         .split("--after ")
         .nth(1)
         .expect("a hint")
-        .trim_end_matches(" goes on.\n");
+        .trim_end_matches(" continues.\n");
     assert!(
-        hint.starts_with("There is more: --all shows it, --after "),
+        hint.starts_with("There are more: --all shows all, --after "),
         "{hint}"
     );
     let next = json_of(&host, &["users", "list", "--limit", "1", "--after", after]).await;
@@ -524,7 +524,7 @@ async fn exit_codes_and_messages_name_the_failure() {
                 "",
             ],
             1,
-            "assent: A value does not fit\n  --redirect-uri: ",
+            "assent: Invalid value\n  --redirect-uri: ",
         ),
         (
             &[
@@ -543,7 +543,7 @@ async fn exit_codes_and_messages_name_the_failure() {
             2,
             "invalid value 'gone'",
         ),
-        (&["users", "update", "ada"], 2, "nothing is to be changed"),
+        (&["users", "update", "ada"], 2, "no change specified"),
         (&["users", "list", "--limit", "0"], 2, "--limit"),
         (&["users", "list", "--json", "-q"], 2, "cannot be used with"),
         (&["accounts", "create", "x"], 2, "--user"),
@@ -604,7 +604,7 @@ async fn invalid_connection_settings_are_named() {
     ] {
         let refused = with("ASSENT_SERVER", wrong).await;
         assert!(
-            refused.0 == 2 && refused.1.contains("expected an address such as https://"),
+            refused.0 == 2 && refused.1.contains("expected a URL such as https://"),
             "{wrong}: {refused:?}"
         );
     }

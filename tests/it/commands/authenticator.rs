@@ -26,7 +26,7 @@ async fn approve_answers_exactly_the_named_request() {
     ada.device.save(&mut file).expect("saved");
     let approve = async |arguments: &[&str]| {
         let command = [
-            &["authenticator", "approve", "--store", "phone.json"][..],
+            &["authenticator", "decide", "--store", "phone.json"][..],
             arguments,
         ]
         .concat();
@@ -43,7 +43,7 @@ async fn approve_answers_exactly_the_named_request() {
 
     let unnamed = approve(&["--number", &number]).await;
     assert!(
-        err(&unnamed).contains("3 requests are pending; name one with --request"),
+        err(&unnamed).contains("3 requests are pending; specify one with --request"),
         "{}",
         err(&unnamed)
     );

@@ -135,7 +135,7 @@ async fn the_first_start_bootstraps_and_the_second_keeps_the_data() {
         folder,
         &[
             "authenticator",
-            "approve",
+            "decide",
             "--store",
             "phone.json",
             "--number",
@@ -208,7 +208,7 @@ async fn config_check_names_each_error_and_its_location() {
     let folder = folder.path();
     settings(folder);
     let good = check_changed(folder, ("", "")).await;
-    assert_eq!(out(&good), "changed.toml: good\n", "{}", err(&good));
+    assert_eq!(out(&good), "changed.toml: valid\n", "{}", err(&good));
     assert!(
         err(&good).contains("warning: no claim mapper writes attributes"),
         "{}",
@@ -222,7 +222,7 @@ async fn config_check_names_each_error_and_its_location() {
     let writes = check_changed(folder, ("writes = [\"account\"]", &mapper)).await;
     assert_eq!(
         (out(&writes).as_str(), err(&writes).as_str()),
-        ("changed.toml: good\n", "")
+        ("changed.toml: valid\n", "")
     );
     for (change, message) in [
         (
@@ -304,7 +304,7 @@ async fn config_check_validates_the_folder_of_compiled_plugins() {
         ),
         (
             "open",
-            "changed.toml: plugins.compiled_folder: open: the folder must be writable by nobody but its owner",
+            "changed.toml: plugins.compiled_folder: open: only the owner may be able to write to the folder",
         ),
         ("own", ""),
         ("data/compiled", ""),
@@ -372,7 +372,7 @@ async fn config_check_warns_that_the_mtls_listener_ignores_the_certificate_heade
         let checked = assent(folder, &["config", "check", "--config", "changed.toml"]).await;
         assert_eq!(
             out(&checked),
-            "changed.toml: good\n",
+            "changed.toml: valid\n",
             "{lines}: {}",
             err(&checked)
         );
@@ -507,7 +507,7 @@ async fn plugins_are_reloaded_by_command() {
     .await;
     assert_eq!(refused.status.code(), Some(1));
     assert!(
-        err(&refused).contains("the plugins that were there go on")
+        err(&refused).contains("the previous plugins stay in use")
             && err(&refused).contains("inclde"),
         "{}",
         err(&refused)

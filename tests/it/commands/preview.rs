@@ -65,7 +65,7 @@ async fn a_preview_is_a_table_of_names_values_and_sources() {
     assert_eq!(row(token, "iss"), ["iss", &host.issuer(), "Assent"]);
     assert_eq!(row(token, "aud"), ["aud", &ada.application.id, "Assent"]);
     for name in ["exp", "iat", "auth_time", "sid", "acr", "amr", "nonce"] {
-        assert_eq!(row(token, name)[1], "made at the sign-in", "{shown}");
+        assert_eq!(row(token, name)[1], "set at sign-in", "{shown}");
     }
     assert_eq!(row(part(&shown, "UserInfo\n"), "sub")[2], "Assent");
     assert!(!part(&shown, "UserInfo\n").contains("iss "), "{shown}");
@@ -105,7 +105,7 @@ async fn a_preview_first_names_the_reason_for_a_rejection() {
     let shown = done(&host, &preview).await;
     let token = part(&shown, "ID token\n");
     assert!(
-        token.contains("Stopped: the plugin second refuses this person: "),
+        token.contains("Stopped: the plugin second rejects this user: "),
         "{shown}"
     );
     let path = format!("/accounts/{}", id(&ada.account));
@@ -114,7 +114,7 @@ async fn a_preview_first_names_the_reason_for_a_rejection() {
     let shown = done(&host, &preview).await;
     assert!(
         shown.contains(
-            "Stopped: nobody would be signed in: the account in this application is suspended"
+            "Stopped: no user would be signed in: the account in this application is suspended"
         ),
         "{shown}"
     );
@@ -166,7 +166,7 @@ async fn a_preview_of_a_service_provider_shows_its_name_and_attributes() {
     .await;
     assert_eq!(
         row(&shown, "NameID")[1..],
-        ["made at the sign-in", "Assent, as transient"],
+        ["set at sign-in", "Assent, as transient"],
         "{shown}"
     );
 }
@@ -190,8 +190,8 @@ async fn a_comparison_is_a_table_of_differences() {
     };
     let (shown, whole) = compared("43").await;
     assert_eq!(
-        row(&shown, "WHERE"),
-        ["WHERE", "WHAT", "TODAY", "WITH THE CANDIDATE"],
+        row(&shown, "SINK"),
+        ["SINK", "VALUE", "CURRENT", "WITH THE CANDIDATE"],
         "{shown}"
     );
     assert_eq!(
@@ -202,7 +202,7 @@ async fn a_comparison_is_a_table_of_differences() {
     assert_eq!(whole["differences"][0]["path"], "/claims/note");
     assert_eq!(shown.lines().count(), 2, "nothing else: {shown}");
     let (shown, _) = compared("42").await;
-    assert_eq!(shown, "Nothing would be different.\n");
+    assert_eq!(shown, "No differences.\n");
     let (shown, _) = compared("not json").await;
     assert!(
         shown.contains("Stopped with the candidate: the plugin second failed: "),

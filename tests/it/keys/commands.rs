@@ -40,7 +40,7 @@ async fn commands_list_rotate_and_revoke_keys() {
     let first = signing(&host.host);
     let listed = list(&host).await;
     assert_eq!(
-        (listed.len(), &listed[0]["kid"], &listed[0]["state"]),
+        (listed.len(), &listed[0]["kid"], &listed[0]["stage"]),
         (2, &json!(first), &json!("signing"))
     );
     assert_eq!(
@@ -68,7 +68,7 @@ async fn commands_list_rotate_and_revoke_keys() {
     let message = String::from_utf8_lossy(&again.stderr).into_owned();
     assert_eq!(
         (again.status.code(), message.as_str()),
-        (Some(1), "assent: Conflict: the key was revoked before\n")
+        (Some(1), "assent: Conflict: the key is revoked already\n")
     );
     let wrong = assent(&host, &["rotate", "--algorithm", "HS256"]).await;
     let message = String::from_utf8_lossy(&wrong.stderr).into_owned();

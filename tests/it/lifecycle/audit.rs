@@ -85,7 +85,7 @@ async fn each_stage_of_a_sign_in_is_audited_without_secrets(database: Database) 
         (&json!(true), &json!(ada.application.id))
     );
     let personal = json!({
-        "address": "127.0.0.1",
+        "ip_address": "127.0.0.1",
         "browser": "Firefox on Linux",
         "name": "ada",
         "requested_from": "This computer",
@@ -133,7 +133,7 @@ async fn administrative_changes_are_audited_with_before_and_after(database: Data
     )
     .await;
     let about = format!("user={}", id(&ada.user));
-    let changed = entries(&host, &format!("{about}&event=user.changed")).await;
+    let changed = entries(&host, &format!("{about}&event=user.updated")).await;
     assert_eq!(
         changed.len(),
         1,
@@ -165,7 +165,7 @@ async fn administrative_changes_are_audited_with_before_and_after(database: Data
     .await;
     let changed = entries(
         &host,
-        &format!("application={}&event=account.changed", ada.application.id),
+        &format!("application={}&event=account.updated", ada.application.id),
     )
     .await;
     let (detail, personal) = (&changed[0]["detail"], &changed[0]["personal"]);
@@ -215,7 +215,7 @@ async fn administrative_changes_are_audited_with_before_and_after(database: Data
         "{left:?}"
     );
     let (last, erased) = left.split_last().expect("entries");
-    assert!(last["personal"]["address"].is_string());
+    assert!(last["personal"]["ip_address"].is_string());
     assert!(
         erased.iter().all(|entry| entry["personal"] == json!({})),
         "{left:?}"

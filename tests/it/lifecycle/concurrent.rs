@@ -673,9 +673,10 @@ async fn a_device_waits_for_changes_of_pending_requests() {
     let one = list("?wait=30".to_owned()).await;
     assert_eq!(one.len(), 1, "a new request is returned at once");
     host.advance(1);
-    let (two, second) = tokio::join!(list(format!("?wait=30&seen={}", ids(&one))), async {
-        typed(&Browser::new(&host.base), &ada, "ada").await
-    });
+    let (two, second) = tokio::join!(
+        list(format!("?wait=30&shown_requests={}", ids(&one))),
+        async { typed(&Browser::new(&host.base), &ada, "ada").await }
+    );
     assert_eq!(two.len(), 2, "a further request");
     assert_eq!(
         (id(&two[0]), two[0]["application"]["id"].as_str()),
@@ -683,13 +684,15 @@ async fn a_device_waits_for_changes_of_pending_requests() {
     );
     let cancel = format!("{}/cancel", first.path());
     let (left, _) = tokio::join!(
-        list(format!("?wait=30&seen={}", ids(&two))),
+        list(format!("?wait=30&shown_requests={}", ids(&two))),
         first.submit(&cancel, &[])
     );
     assert_eq!(ids(&left), id(&two[1]), "one less");
     // In another order, and with an unknown id: the same set, so the call waits to its end.
     assert_eq!(
-        list(format!("?wait=0&seen={},x", ids(&left))).await.len(),
+        list(format!("?wait=0&shown_requests={},x", ids(&left)))
+            .await
+            .len(),
         1
     );
     drop(second);

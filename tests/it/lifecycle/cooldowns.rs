@@ -443,14 +443,14 @@ async fn the_command_line_can_report_a_request() {
     let run = |arguments: &[&str]| {
         let mut command = tokio::process::Command::new(crate::harness::binary("assent"));
         command
-            .args(["authenticator", "approve", "--store"])
+            .args(["authenticator", "decide", "--store"])
             .arg(&store)
             .args(arguments);
         async move { command.finish().await }
     };
-    let both = run(&["--deny", "--not-me"]).await;
+    let both = run(&["--deny", "--report"]).await;
     assert_eq!(both.status.code(), Some(2), "{both:?}");
-    let message = run(&["--not-me"]).await;
+    let message = run(&["--report"]).await;
     assert!(
         message.status.success()
             && message

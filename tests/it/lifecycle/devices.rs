@@ -315,7 +315,7 @@ async fn a_waiting_device_receives_each_notification_once_and_at_once() {
     assert!(begin.elapsed().as_secs() < 20, "it did not wait to the end");
     // What it shows already is nothing to wake for; a request is.
     let waits = async {
-        let known = wait(&format!("&known={last}")).await;
+        let known = wait(&format!("&last_notification={last}")).await;
         assert_eq!(
             known["requests"].as_array().map(Vec::len),
             Some(1),

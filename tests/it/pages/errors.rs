@@ -137,7 +137,7 @@ async fn failed_forms_saml_requests_and_logouts_have_a_reference() {
         &browser.get("/sso/sign-on/x").await,
         &log,
         400,
-        "error-login-used",
+        "error-login-replayed",
         "the kept SAML request is unknown",
     );
     assert_reference(

@@ -38,7 +38,7 @@ async fn every_sign_in_page_uses_the_language_of_the_browser() {
             &["login-lead", "login-name", "login-guide-phone"],
         );
         let unfit = login.submit(&login.path(), &[("name", "two words")]).await;
-        assert_language(&unfit, language, &["login-name-unfit"]);
+        assert_language(&unfit, language, &["login-name-invalid"]);
         let waiting = login.submit_name("nobody").await;
         assert_language(
             &waiting,
@@ -46,7 +46,7 @@ async fn every_sign_in_page_uses_the_language_of_the_browser() {
             &[
                 "waiting-title",
                 "waiting-lead",
-                "waiting-goes-on",
+                "waiting-continues",
                 "waiting-foot",
             ],
         );
@@ -112,7 +112,7 @@ async fn every_session_page_uses_the_language_of_the_browser() {
                 "scope-openid",
                 "scope-profile",
                 "consent-allow",
-                "consent-somebody-else",
+                "consent-other-user",
             ],
         );
         consent.decide("allow").await;
@@ -127,12 +127,12 @@ async fn every_session_page_uses_the_language_of_the_browser() {
                     .request(&[("response_mode", Some("form_post"))]),
             )
             .await;
-        assert_language(&posted, language, &["answer-lead", "answer-continue"]);
+        assert_language(&posted, language, &["response-lead", "response-continue"]);
         let choice = asks(&ada, &browser, &[("prompt", Some("select_account"))]).await;
         assert_language(
             &choice,
             language,
-            &["login-somebody-else", "login-continue-as"],
+            &["login-other-user", "login-continue-as"],
         );
         let consents = browser.get("/consents").await;
         assert_language(

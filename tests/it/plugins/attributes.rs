@@ -52,7 +52,7 @@ async fn run_hostile(config: &Value) -> Fault {
     assert_eq!(failure.plugin, "hostile", "the answer says which plugin");
     let lines = log.lines();
     assert!(
-        log.has(&["WARN", "plugin=\"hostile\"", "the login fails"]),
+        log.has(&["WARN", "plugin=\"hostile\"", "sign-in failed"]),
         "{lines:?}"
     );
     assert!(

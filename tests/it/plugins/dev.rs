@@ -101,7 +101,7 @@ async fn a_change_is_tested_in_a_running_instance_without_loading_it() {
         "department.to_uppercase()",
         "department.to_uppercas()",
     );
-    assert!(!wait_until(&mut lines, "Watching .").await.contains("WHERE"));
+    assert!(!wait_until(&mut lines, "Watching .").await.contains("SINK"));
     newcomer.edit(
         "src/lib.rs",
         "department.to_uppercas()",

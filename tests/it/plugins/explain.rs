@@ -113,7 +113,7 @@ async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
         String::from_utf8_lossy(&output.stderr)
     );
     assert!(
-        printed.contains("was told about ada") && printed.contains("note: nothing -> 42"),
+        printed.contains("received about ada") && printed.contains("note: nothing -> 42"),
         "{printed}"
     );
 
@@ -365,7 +365,7 @@ async fn invalid_candidates_are_rejected() {
     assert!(refused.to_string().contains("writes too"), "{refused}");
 
     for (candidate, words) in [
-        (json!({"plugin": "unknown"}), "`component` has to say"),
+        (json!({"plugin": "unknown"}), "`component` is required"),
         (
             json!({"plugin": "second", "component": "AAAA", "config": {}}),
             "plugin `second`",
@@ -511,16 +511,20 @@ async fn metrics_require_the_secret() {
     };
     assert!(value("assent_plugin_calls_total{plugin=\"account-roles\"}") >= 1.0);
     assert!(value("assent_plugin_denials_total{plugin=\"second\"}") >= 1.0);
-    assert!(value("assent_plugin_call_seconds{plugin=\"account-roles\",quantile=\"0.99\"}") > 0.0);
+    assert!(
+        value("assent_plugin_call_duration_seconds{plugin=\"account-roles\",quantile=\"0.99\"}")
+            > 0.0
+    );
     assert!(value("assent_plugin_call_fuel{plugin=\"second\",quantile=\"0.5\"}") > 0.0);
     assert_eq!(value("assent_plugin_queue_length{plugin=\"second\"}"), 0.0);
-    assert!(value("assent_http_requests_total{endpoint=\"administration\"}") >= 1.0);
+    assert!(value("assent_http_requests_total{endpoint=\"admin_api\"}") >= 1.0);
     assert_eq!(
-        value("assent_http_failures_total{endpoint=\"administration\"}"),
+        value("assent_http_failures_total{endpoint=\"admin_api\"}"),
         0.0
     );
     assert!(
-        value("assent_http_request_seconds{endpoint=\"administration\",quantile=\"0.99\"}") > 0.0
+        value("assent_http_request_duration_seconds{endpoint=\"admin_api\",quantile=\"0.99\"}")
+            > 0.0
     );
     assert_eq!(value("assent_task_restarts_total{task=\"retention\"}"), 0.0);
     assert!(

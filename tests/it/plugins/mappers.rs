@@ -30,7 +30,7 @@ async fn run_hostile(config: Value, limits: Limits) -> (MapFailure, Log) {
         "{failure}"
     );
     assert!(
-        log.has(&["WARN", "plugin=\"hostile\"", "the login fails"]),
+        log.has(&["WARN", "plugin=\"hostile\"", "sign-in failed"]),
         "{:?}",
         log.lines()
     );
@@ -298,7 +298,7 @@ async fn optional_claims_may_be_omitted_on_faults() {
             "the next plugin goes on"
         );
         assert!(
-            log.has(&["WARN", "plugin=\"hostile\"", "left out"]),
+            log.has(&["WARN", "plugin=\"hostile\"", "claims omitted"]),
             "{:?}",
             log.lines()
         );

@@ -243,7 +243,7 @@ async fn a_preview_names_the_blocking_lifecycle_state() {
             .as_str()
             .unwrap_or_else(|| panic!("no reason: {sink}"));
         assert!(
-            reason.contains("the person is suspended"),
+            reason.contains("the user is suspended"),
             "the person comes first: {reason}"
         );
     }

@@ -206,7 +206,7 @@ async fn a_failed_reload_keeps_the_previous_plugins() {
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
         let detail = problem["detail"].text();
         assert!(
-            detail.starts_with("the plugins that were there go on: ") && detail.contains(words),
+            detail.starts_with("the previous plugins stay in use: ") && detail.contains(words),
             "{detail}"
         );
         let (_, listed) = host.admin(Method::GET, "/plugins", Value::Null).await;
@@ -228,7 +228,7 @@ async fn a_failed_reload_keeps_the_previous_plugins() {
     let (_, listed) = host.admin(Method::GET, "/plugins", Value::Null).await;
     let plugin = &listed["plugins"][0];
     assert!(
-        plugin["measured"]["calls"].as_u64() >= Some(1) && plugin["sha256"].as_str().is_some(),
+        plugin["metrics"]["calls"].as_u64() >= Some(1) && plugin["sha256"].as_str().is_some(),
         "{plugin}"
     );
 }

@@ -30,9 +30,9 @@ async fn recent_activity_is_listed_in_plain_words(database: Database) {
         "asked for with your name",
         "Sign-ins with your name paused",
         "Device added: <bdi>Test phone</bdi>",
-        "Link made to enrol a device for you",
+        "Link created to enrol a device for you",
         "You were given an account with",
-        "Your account was made",
+        "Your account was created",
         "<bdi>Firefox</bdi> on <bdi>Linux</bdi> · This computer",
         "on your device",
         "by an administrator",
@@ -48,7 +48,7 @@ async fn recent_activity_is_listed_in_plain_words(database: Database) {
         .find("Permission given")
         .min(page.body.find("Signed in to"));
     assert!(
-        newest < page.body.find("Your account was made"),
+        newest < page.body.find("Your account was created"),
         "{database:?}: the latest first"
     );
 }

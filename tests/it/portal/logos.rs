@@ -43,7 +43,7 @@ async fn a_logo_is_set_shown_replaced_and_removed(database: Database) {
         (view["media_type"].as_str(), view["bytes"].as_u64()),
         (Some("image/png"), Some(PNG.len() as u64))
     );
-    let address = view["address"].text().to_owned();
+    let address = view["url"].text().to_owned();
     let page = signed_in(&host, &ada).await.get("/").await;
     assert!(
         page.body
@@ -93,10 +93,7 @@ async fn a_logo_is_set_shown_replaced_and_removed(database: Database) {
     assert_eq!(known.response().await.status(), StatusCode::NOT_MODIFIED);
 
     let (_, view) = put(&host, application, b"\xff\xd8\xff\xe0 JFIF".to_vec()).await;
-    assert_ne!(
-        view["address"], address,
-        "another picture has another address"
-    );
+    assert_ne!(view["url"], address, "another picture has another address");
     assert_eq!(
         load(&host, unversioned).await.1["content-type"],
         "image/jpeg"
@@ -132,7 +129,7 @@ async fn an_invalid_logo_is_rejected_and_the_old_logo_stays() {
         if status == StatusCode::UNPROCESSABLE_ENTITY {
             assert_eq!(
                 problem["detail"],
-                "the body: expected a picture in PNG, JPEG or WebP form"
+                "the body: expected an image in PNG, JPEG or WebP format"
             );
         }
     }

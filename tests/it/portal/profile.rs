@@ -94,7 +94,7 @@ async fn the_portal_shows_exactly_the_claims_that_an_application_receives() {
     let (_, userinfo) = crate::oidc::token::userinfo(&host, tokens["access_token"].text()).await;
     let page = browser.get(&address).await;
     assert!(
-        page.body.contains("is told this about you:")
+        page.body.contains("receives this about you:")
             && !page.body.contains("has to ask you first")
     );
     assert!(!page.body.contains("+44 20 7946 0000"), "{}", page.body);
@@ -157,7 +157,7 @@ async fn an_application_of_another_user_is_not_found() {
 async fn plugin_failures_and_denials_are_shown_without_internals() {
     for (behaviour, message) in [
         ("deny", "does not let you in to"),
-        ("panic", "can’t be made at the moment"),
+        ("panic", "is not available at the moment"),
     ] {
         let entries = plugins(&format!(
             "[[plugins.claim_mappers]]\nname = \"secret-name\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\n\

@@ -332,7 +332,7 @@ async fn service_providers_are_notified_from_their_own_browser_and_others_are_li
     let message = returned(&done).expect("told");
     assert!(
         message.starts_with("That browser is signed out.")
-            && message.contains("can’t be told from here"),
+            && message.contains("cannot be notified"),
         "{message}"
     );
     assert!(!elsewhere.get("/").await.body.contains("Hello,"));

@@ -112,7 +112,7 @@ async fn an_import_returns_its_notes() {
     let metadata = Certificates::new().in_text(MELLON);
     let created = import_ok(&host, &metadata, json!({"name": "Wiki"})).await;
     assert!(
-        notes(&created).contains("AssertionConsumerService was left out where its binding is"),
+        notes(&created).contains("AssertionConsumerService was omitted where its binding is"),
         "{created}"
     );
     let shown = host

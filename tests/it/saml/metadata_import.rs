@@ -100,7 +100,7 @@ fn samples(certificates: &Certificates) -> [(&'static str, Value, Value, Vec<&'s
                 "metadata_url": null,
             }),
             vec![
-                "AssertionConsumerService was left out where its binding is HTTP-Artifact, PAOS",
+                "AssertionConsumerService was omitted where its binding is HTTP-Artifact, PAOS",
                 "binding is SOAP",
             ],
         ),
@@ -119,7 +119,7 @@ fn samples(certificates: &Certificates) -> [(&'static str, Value, Value, Vec<&'s
             vec![
                 "urn:oasis:names:tc:SAML:1.0:profiles:browser-post, HTTP-Artifact",
                 "binding is SOAP",
-                "encryption was left out",
+                "encryption was omitted",
                 "(mail, urn:oid:2.5.4.4)",
             ],
         ),
@@ -162,7 +162,7 @@ fn samples(certificates: &Certificates) -> [(&'static str, Value, Value, Vec<&'s
                 "certificates": [first],
             }),
             vec![
-                "encryption was left out",
+                "encryption was omitted",
                 "no such names here: urn:oasis:names:tc:SAML:1.1:nameid-format:x509",
                 "With the name_id_source account_name",
             ],
@@ -178,7 +178,7 @@ fn samples(certificates: &Certificates) -> [(&'static str, Value, Value, Vec<&'s
                 "require_signed_requests": false,
                 "certificates": [first, second],
             }),
-            vec!["encryption was left out", "HTTP-Artifact, HTTP-Redirect"],
+            vec!["encryption was omitted", "HTTP-Artifact, HTTP-Redirect"],
         ),
     ]
 }
@@ -290,14 +290,14 @@ async fn unusable_metadata_names_the_reason() {
                 " entityID=",
                 " validUntil=\"2020-01-01T00:00:00Z\" entityID=",
             ),
-            "good until 2020-01-01T00:00:00Z",
+            "expired at 2020-01-01T00:00:00Z",
         ),
         (
             &mellon.replace(
                 "<SPSSODescriptor",
                 "<SPSSODescriptor validUntil=\"2020-01-01T00:00:00Z\"",
             ),
-            "good until",
+            "expired at",
         ),
         (
             &mellon.replace(" entityID=", " validUntil=\"tomorrow\" entityID="),
@@ -379,7 +379,7 @@ async fn an_import_names_the_missing_or_ambiguous_members() {
     )
     .await;
     assert!(
-        over.contains("good until"),
+        over.contains("expired at"),
         "validUntil of the parent applies: {over}"
     );
 }
@@ -425,7 +425,7 @@ async fn common_schema_violations_are_accepted_with_a_note() {
     );
     let notes = shown(&host, &created, &nameless).await["notes"].to_string();
     assert!(
-        notes.contains("not with which certificate") && notes.contains("has no X509Certificate"),
+        notes.contains("metadata has no certificate") && notes.contains("has no X509Certificate"),
         "{notes}"
     );
 }

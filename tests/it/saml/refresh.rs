@@ -67,7 +67,7 @@ async fn refreshed_metadata_is_previewed_before_it_applies(database: Database) {
     assert!(
         notes
             .to_string()
-            .contains("AssertionConsumerService was left out"),
+            .contains("AssertionConsumerService was omitted"),
         "{notes}"
     );
     assert_eq!(created["metadata_url"], published.url);

@@ -177,7 +177,7 @@ async fn one_instance_applies_retention_at_a_time(database: Database) {
     // The first instance stopped, and its lease has run out.
     let options: AnyConnectOptions = url.parsed();
     let mut connection = options.connect().await.expect("a connection");
-    sqlx::query("UPDATE leases SET held_until = 1")
+    sqlx::query("UPDATE leases SET leased_until = 1")
         .execute(&mut connection)
         .await
         .expect("updated");

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::administration::permission::{Permission, READS};
 
-/// What an application may be allowed in the admin API, where it acts as itself (a service account).
+/// A permission of an application in the admin API, where it acts as a service account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub enum AdminScope {
@@ -55,7 +55,7 @@ impl AdminScope {
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Read => "Read everything",
-            Self::Users => "Manage users and accounts, but nobody with a console role",
+            Self::Users => "Manage users and accounts, except users with a role in the console",
             Self::Applications => "Manage applications, but none with admin scopes",
             Self::Audit => "Read the audit log",
             Self::Operate => "Rotate keys, exchange plugins, see how the host fares",

@@ -37,7 +37,7 @@ macro_rules! permissions {
             fn schema() -> RefOr<Schema> {
                 let names = [$($text,)*];
                 let object = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names));
-                object.description(Some("What may be done in the admin API. Each operation names the one that it needs.")).into()
+                object.description(Some("A permission of the admin API. Each operation lists the one that it needs.")).into()
             }
         }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The specification's three types of OpenID Connect application.
+/// The application types of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]

@@ -145,8 +145,8 @@ mod tests {
                     (actor, user, application, approval),
                     (detail, personal, origin, salt),
                 )| {
-                    let origin =
-                        origin.map(|address| serde_json::json!({ "address": address }).to_string());
+                    let origin = origin
+                        .map(|address| serde_json::json!({ "ip_address": address }).to_string());
                     let personal =
                         personal.map(|name| serde_json::json!({ "name": name }).to_string());
                     let mut record = Record {

@@ -15,7 +15,7 @@ use crate::entropy::Entropy;
 use crate::id::{ApprovalId, AuditId, DeviceId, Did, TokenId, UserId};
 
 /// Members of the personal data with the origin of an action.
-const ORIGIN: [&str; 2] = ["address", "browser"];
+const ORIGIN: [&str; 2] = ["ip_address", "browser"];
 
 /// The kind of actor that a user is.
 pub const USER_KIND: &str = "user";
@@ -29,7 +29,7 @@ pub struct Entry {
     pub at: Timestamp,
     /// What happened.
     pub event: Event,
-    /// Who did it.
+    /// The actor.
     pub actor: Actor,
     /// The user that it is about.
     pub user: Option<UserId>,
@@ -37,7 +37,7 @@ pub struct Entry {
     pub application: Option<Did>,
     /// The approval on a phone that allowed it, where one was asked for.
     pub approval: Option<ApprovalId>,
-    /// More of it, with nothing in it that says who somebody is.
+    /// Further details, without personal data.
     pub detail: Map<String, Value>,
     /// What does: addresses, browsers, names. Empty where it was erased.
     pub personal: Map<String, Value>,
@@ -58,7 +58,7 @@ impl Entry {
             personal: Map::new(),
         };
         if let Some(address) = by.origin.address {
-            entry = entry.personal("address", address.to_string());
+            entry = entry.personal("ip_address", address.to_string());
         }
         if let Some(browser) = &by.origin.browser {
             entry = entry.personal("browser", browser.as_str());
@@ -149,7 +149,7 @@ impl AuditContext {
 pub struct Origin {
     /// The address that the request came from.
     pub address: Option<IpAddr>,
-    /// The browser and system in plain words.
+    /// The browser and operating system.
     pub browser: Option<String>,
 }
 
@@ -284,7 +284,7 @@ events! {
     /// A user was made.
     UserCreated = "user.created",
     /// A user was changed, but for the state.
-    UserChanged = "user.changed",
+    UserUpdated = "user.updated",
     /// A user's state changed.
     UserLifecycleChanged = "user.lifecycle-changed",
     /// A user's personal data was erased.
@@ -296,7 +296,7 @@ events! {
     /// An account was made.
     AccountCreated = "account.created",
     /// An account was changed, but for the state.
-    AccountChanged = "account.changed",
+    AccountUpdated = "account.updated",
     /// An account's state changed.
     AccountLifecycleChanged = "account.lifecycle-changed",
     /// An account was deleted.
@@ -316,7 +316,7 @@ events! {
     /// An application or service provider was made.
     ApplicationCreated = "application.created",
     /// It was changed.
-    ApplicationChanged = "application.changed",
+    ApplicationUpdated = "application.updated",
     /// It was deleted, with its accounts.
     ApplicationDeleted = "application.deleted",
     /// It was changed to what its metadata says.

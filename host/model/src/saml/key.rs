@@ -38,14 +38,14 @@ impl std::fmt::Debug for SamlKey {
     }
 }
 
-/// Where a key is in its life.
+/// The stage of a signing key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SamlKeyStage {
     /// It is in the metadata, and will sign.
     Published,
-    /// It signs.
+    /// The active certificate.
     Signing,
     /// It is still in the metadata, for those who look late.
     Retired,

@@ -18,7 +18,7 @@ pub struct Participation {
     pub sid: String,
     /// The service provider.
     pub application: Did,
-    /// The person.
+    /// The user.
     pub user_id: UserId,
     /// What it calls the person.
     pub name_id: NameId,
@@ -98,7 +98,7 @@ pub enum LogoutContinuation {
 pub struct LogoutAnswer {
     /// The service provider.
     pub application: Did,
-    /// Its address.
+    /// Its URL.
     pub destination: CheckedRedirect,
     /// How it travels.
     pub binding: Binding,
@@ -121,7 +121,7 @@ pub struct LogoutTurn {
     pub name_id: NameId,
     /// When it was sent.
     pub requested_at: Option<Timestamp>,
-    /// What came of it.
+    /// The result.
     pub outcome: Option<LogoutOutcome>,
 }
 

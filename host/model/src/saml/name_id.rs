@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// A form of name for a person (SAML core section 8.3), of those that the specification has.
+/// A supported NameID format (SAML core section 8.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
@@ -45,7 +45,7 @@ impl NameIdFormat {
     }
 }
 
-/// Which name is told in the formats that are not opaque.
+/// The source of the NameID in formats that are not opaque.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -64,7 +64,7 @@ pub struct NameIdSettings {
     pub default: NameIdFormat,
     /// What else a request may ask for. The default one is never in it.
     pub others: BTreeSet<NameIdFormat>,
-    /// What is told in the formats that are not opaque.
+    /// The source of the NameID in formats that are not opaque.
     pub source: NameIdSource,
 }
 

@@ -19,7 +19,7 @@ pub struct SamlSettings {
     /// How it is told who somebody is.
     #[serde(default)]
     pub name_id: NameIdSettings,
-    /// Whether an AuthnRequest without its signature is refused.
+    /// Whether an AuthnRequest without a signature is rejected.
     #[serde(default)]
     pub require_signed_requests: bool,
     /// What it signs with.
@@ -93,30 +93,30 @@ impl SamlSettings {
     }
 }
 
-/// Where a service provider takes responses, by HTTP POST (SAML metadata section 2.4.4).
+/// An assertion consumer service, by HTTP POST (SAML metadata section 2.4.4).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AssertionConsumer {
-    /// Its address.
+    /// Its URL.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub url: RedirectUri,
-    /// Its number among them, which a request may name.
+    /// Its index, which a request may specify.
     pub index: u16,
-    /// Whether it is the one for requests that name none.
+    /// Whether it is the default for requests that specify none.
     pub default: bool,
 }
 
-/// Where a service provider takes part in single logout (SAML metadata section 2.4.2).
+/// A single logout service of a service provider (SAML metadata section 2.4.2).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SingleLogout {
-    /// Where requests go.
+    /// The URL of requests.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub url: RedirectUri,
-    /// Where responses go, if that is elsewhere.
+    /// The URL of responses, if it differs.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub response_url: Option<RedirectUri>,
-    /// How they travel.
+    /// The binding of its messages.
     pub binding: Binding,
 }
 
@@ -127,7 +127,7 @@ impl SingleLogout {
     }
 }
 
-/// How a message travels through the browser (SAML bindings sections 3.4 and 3.5).
+/// The SAML binding of a message (SAML bindings sections 3.4 and 3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -155,13 +155,13 @@ pub struct PartnerCertificate {
     pub pem: String,
 }
 
-/// An attribute that an administrator wants in each assertion.
+/// A custom attribute in each assertion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CustomAttribute {
     /// `Name`.
     pub name: String,
-    /// Its values; the plugin that adds them says what they may stand for.
+    /// Its values; the plugin that adds them documents the placeholders.
     pub values: Vec<String>,
 }
 
@@ -173,7 +173,7 @@ pub struct IdpInitiated {
     /// What is sent as RelayState where nothing was chosen.
     #[serde(default)]
     pub relay_state: Option<String>,
-    /// What else a link may choose as RelayState.
+    /// Further RelayStates that a link may specify.
     #[serde(default)]
     pub relay_states: Vec<String>,
 }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The claims of OpenID Connect Core 1.0 section 5.1 that are kept about a person, under their own names.
+/// The claims of OpenID Connect Core 1.0 section 5.1 that the server stores about a user, under their own names.
 ///
-/// `preferred_username`, `email` and `updated_at` are not here: they follow from the user itself.
+/// `preferred_username`, `email` and `updated_at` follow from the user itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]

@@ -105,7 +105,7 @@ impl ApprovalChannel {
 
     fn failed(&self, kind: ChannelFailureKind) -> ChannelFailure {
         let channel = self.name().to_owned();
-        tracing::warn!(plugin = channel, "the channel {kind}");
+        tracing::warn!(plugin = channel, reason = %kind, "approval channel failed");
         ChannelFailure { channel, kind }
     }
 }

@@ -42,7 +42,7 @@ pub struct Question {
     pub account: String,
     /// Where the browser seems to be.
     pub place: String,
-    /// The browser and system in plain words.
+    /// The browser and operating system.
     pub browser: String,
     /// A few letters that the waiting page shows as well.
     pub binding: String,
@@ -62,7 +62,7 @@ pub enum Opening {
 /// What there is to know of a channel before it is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelInfo {
-    /// The operator's name for it.
+    /// The plugin's name in the settings.
     pub name: String,
     /// Whether what it says can be verified.
     pub trust: Trust,

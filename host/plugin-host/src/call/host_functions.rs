@@ -27,10 +27,10 @@ impl log::Host for Call {
         say_suppressed(plugin, allowed.suppressed);
         match level {
             _ if !allowed.line => {}
-            log::Level::Debug => tracing::debug!(plugin, "{line}"),
-            log::Level::Info => tracing::info!(plugin, "{line}"),
-            log::Level::Warn => tracing::warn!(plugin, "{line}"),
-            log::Level::Error => tracing::error!(plugin, "{line}"),
+            log::Level::Debug => tracing::debug!(plugin, %line, "plugin log line"),
+            log::Level::Info => tracing::info!(plugin, %line, "plugin log line"),
+            log::Level::Warn => tracing::warn!(plugin, %line, "plugin log line"),
+            log::Level::Error => tracing::error!(plugin, %line, "plugin log line"),
         }
         if matches!(level, log::Level::Error) {
             self.last_words = Some(line);
@@ -41,7 +41,8 @@ impl log::Host for Call {
         if left == 0 {
             tracing::warn!(
                 plugin,
-                "the plugin wrote {LOG_LINES} lines in one call; the rest is dropped"
+                limit = LOG_LINES,
+                "plugin log lines dropped: limit of a call exceeded"
             );
         }
     }
@@ -83,13 +84,17 @@ impl http::Host for Call {
         match &sent {
             _ if !allowed.is_some_and(|allowed| allowed.line) => {}
             Err(http::Error::Refused(why)) => {
-                tracing::warn!(plugin, "refused a request of the plugin: {}", one_line(why));
+                tracing::warn!(
+                    plugin,
+                    reason = one_line(why),
+                    "HTTP request of a plugin rejected"
+                );
             }
             Err(http::Error::Unreachable(why)) => {
                 tracing::info!(
                     plugin,
-                    "a request of the plugin did not get there: {}",
-                    one_line(why)
+                    reason = one_line(why),
+                    "HTTP request of a plugin failed"
                 );
             }
             _ => {}

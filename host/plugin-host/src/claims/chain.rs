@@ -48,13 +48,13 @@ pub(crate) async fn run_chain(
                 if mapper.on_failure == OnFailure::Omit && !fault.is_of_the_load() =>
             {
                 if mapper.runner.may_log() {
-                    tracing::warn!(plugin, %application, "the plugin {fault}; its claims are left out");
+                    tracing::warn!(plugin, %application, reason = %fault, "plugin failed, claims omitted");
                 }
                 step(&mut mapped, StepEnd::LeftOut(fault));
             }
             Err(kind) => {
                 if mapper.runner.may_log() {
-                    tracing::warn!(plugin, %application, "the plugin {kind}; the login fails");
+                    tracing::warn!(plugin, %application, reason = %kind, "plugin failed, sign-in failed");
                 }
                 step(&mut mapped, StepEnd::Stopped(kind.clone()));
                 return Err(MapFailure {

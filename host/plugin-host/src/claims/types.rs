@@ -74,7 +74,7 @@ pub struct Mapped {
     pub owners: BTreeMap<String, String>,
     /// Attributes for the assertion, in the order in which they were made.
     pub attributes: Vec<SamlAttribute>,
-    /// What each plugin did, in their order.
+    /// The plugin calls, in their order.
     pub steps: Vec<Step>,
 }
 
@@ -85,7 +85,7 @@ pub struct Step {
     pub plugin: Arc<Identity>,
     /// What its call used.
     pub usage: Usage,
-    /// How it ended.
+    /// The outcome.
     pub end: StepEnd,
 }
 
@@ -107,9 +107,9 @@ pub enum Traced {
     Claim {
         /// The claim's name.
         name: String,
-        /// Its value before, if there was one.
+        /// The value before it, if there was one.
         before: Option<Value>,
-        /// Its value since, if there is one.
+        /// The value after it, if there is one.
         after: Option<Value>,
     },
     /// It added an attribute, or values to it.

@@ -12,7 +12,7 @@ pub struct Header {
     pub id: String,
     /// The entity ID of its sender.
     pub issuer: Option<String>,
-    /// When it was made.
+    /// The time of creation.
     pub issue_instant: Timestamp,
     /// The address that it is meant for.
     pub destination: Option<String>,

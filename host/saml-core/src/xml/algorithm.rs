@@ -41,7 +41,7 @@ pub enum DigestAlgorithm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AlgorithmError {
     /// SHA-1, which is broken.
-    #[error("the signature uses SHA-1, which is refused; set the service provider to SHA-256")]
+    #[error("the signature uses SHA-1, which is rejected; set the service provider to SHA-256")]
     Sha1,
     /// Any other.
     #[error(

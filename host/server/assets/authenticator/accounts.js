@@ -109,7 +109,7 @@ export function addAccount({ added: { typed, error } }, unfolded, act) {
         input,
         complaint(error, { id: 'link-error' }),
       ),
-      el('button', { class: 'button', type: 'submit' }, text('app-add-go-on')),
+      el('button', { class: 'button', type: 'submit' }, text('app-add-continue')),
     ),
   );
 }
@@ -196,7 +196,7 @@ export const accountActions = {
     const token = tokenOf(state.added.typed);
     if (token === null) {
       change(({ added }) => {
-        added.error = text('app-add-unfit');
+        added.error = text('app-add-invalid');
         return '#link';
       });
       return;

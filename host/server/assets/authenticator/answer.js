@@ -116,7 +116,7 @@ function refused(item, failure) {
   if (left === 0 && !other) return finish(item, 'locked');
   item.number = '';
   item.attemptsLeft = left;
-  if (!other) return complain(item, text('app-request-wrong-number'));
+  if (!other) return complain(item, text('app-request-number-mismatch'));
   item.other = { request: other, ended: left === 0 ? 'locked' : null, busy: false, error: '' };
   say(otherWords(other), true);
   return selectorOf(item.request.id, 'title');

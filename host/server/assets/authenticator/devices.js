@@ -84,7 +84,7 @@ function devicesContent(screen, act) {
       count > 0 ? text('app-recovery-left', { count }) : text('app-recovery-left-none'),
       count > 2 ? 'calm' : 'warn',
     ),
-    button(text('app-recovery-make'), act.makeCodes),
+    button(text('app-recovery-create'), act.makeCodes),
   ];
 }
 
@@ -271,8 +271,9 @@ const NOTIFICATIONS = {
   'device.revoked': ({ device, day, time }) => text('app-notification-revoked', { device, day, time }),
   'passkey.added': ({ device, day, time }) => text('app-notification-passkey-added', { device, day, time }),
   'passkey.removed': ({ device, day, time }) => text('app-notification-passkey-removed', { device, day, time }),
-  'passkey.clone-suspected': ({ device, day, time }) => text('app-notification-passkey-copied', { device, day, time }),
-  'external-authenticator.set': ({ day, time }) => text('app-notification-address', { day, time }),
+  'passkey.clone-suspected': ({ device, day, time }) =>
+    text('app-notification-passkey-clone-suspected', { device, day, time }),
+  'external-authenticator.set': ({ day, time }) => text('app-notification-external-authenticator', { day, time }),
   'recovery.codes-created': ({ day, time }) => text('app-notification-codes', { day, time }),
   'recovery.code-used': ({ day, time }) => text('app-notification-recovered', { day, time }),
 };
@@ -360,7 +361,7 @@ async function newCodes(deviceId) {
     const words = [about, day(state.now), '', ...made, '', where(), ''].join('\n');
     const url = URL.createObjectURL(new Blob([words], { type: 'text/plain;charset=utf-8' }));
     changeScreen(screen, { codes: made, file: { text: words, url } });
-    say(text('app-recovery-made'));
+    say(text('app-recovery-created'));
   } catch (cause) {
     changeScreen(screen, { failure: failureOf(cause) });
   }
@@ -469,7 +470,7 @@ export const deviceActions = {
     const title = text('app-recovery-ask');
     const isSure =
       screen.known.recovery_codes === 0 ||
-      (await ask(title, text('app-recovery-ask-about'), text('app-recovery-make')));
+      (await ask(title, text('app-recovery-ask-about'), text('app-recovery-create')));
     if (isSure && state.screen === screen) await newCodes(screen.deviceId);
   },
 

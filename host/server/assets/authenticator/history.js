@@ -17,8 +17,8 @@ import { el, facts } from './view.js';
 const OUTCOMES = {
   approved: 'app-history-approved',
   denied: 'app-history-denied',
-  reported: 'app-history-not-me',
-  number_mismatch: 'app-history-wrong-number',
+  reported: 'app-history-reported',
+  number_mismatch: 'app-history-number-mismatch',
   unanswered: 'app-history-unanswered',
 };
 

@@ -23,7 +23,7 @@ import { button, complaint, el, notice, sign } from './view.js';
 export function connectionWords(state) {
   if (!state.online) return text('app-offline');
   const failures = usable(state).flatMap(({ failure }) => failure ?? []);
-  if (failures.some(({ passing }) => passing)) return text('app-out-of-reach');
+  if (failures.some(({ passing }) => passing)) return text('app-unreachable');
   return failures.length > 0 ? inWords(failures[0]) : '';
 }
 

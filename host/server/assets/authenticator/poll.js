@@ -77,7 +77,8 @@ export class Poll {
       const began = performance.now();
       let pause;
       try {
-        const query = `?wait=${hold}&seen=${this.seen.join(',')}${this.known === null ? '' : `&known=${this.known}`}`;
+        const last = this.known === null ? '' : `&last_notification=${this.known}`;
+        const query = `?wait=${hold}&shown_requests=${this.seen.join(',')}${last}`;
         const answer = await call(this.account, 'get', '/requests', { query, signal, limit: (hold + 15) * 1000 });
         if (signal.aborted) return;
         failures = 0;

@@ -39,7 +39,7 @@ const ENDINGS = {
   approved: ['check', 'good', 'app-request-approved', ''],
   expired: ['mark', 'warn', 'app-request-expired', 'app-request-expired-about'],
   decided: ['mark', 'warn', 'app-request-decided', 'app-request-decided-about'],
-  gone: ['mark', 'warn', 'app-request-gone', 'app-request-gone-about'],
+  gone: ['mark', 'warn', 'app-request-closed', 'app-request-closed-about'],
   locked: ['cross', 'bad', 'app-request-locked', 'app-request-locked-about'],
   denied: ['cross', 'bad', 'app-request-denied', 'app-request-denied-about'],
   reported: ['shield', 'bad', 'app-request-reported', 'app-request-reported-about'],
@@ -52,10 +52,10 @@ const ENDINGS = {
 const ACTION_ENDINGS = {
   approved: ['app-request-approved', 'app-action-approved'],
   denied: ['app-request-denied', 'app-action-denied'],
-  expired: ['app-action-closed', 'app-action-over'],
-  decided: ['app-action-closed', 'app-action-over'],
-  gone: ['app-action-closed', 'app-action-over'],
-  locked: ['app-action-closed', 'app-action-over'],
+  expired: ['app-action-closed', 'app-action-ended'],
+  decided: ['app-action-closed', 'app-action-ended'],
+  gone: ['app-action-closed', 'app-action-ended'],
+  locked: ['app-action-closed', 'app-action-ended'],
 };
 
 /**
@@ -157,7 +157,7 @@ function openParts(state, item, act) {
       'div',
       { class: 'not-me' },
       el('p', { class: 'muted small' }, text('app-request-not-you')),
-      button(text('app-request-not-me'), () => act.deny(request.id, 'report'), 'quiet danger small', {
+      button(text('app-request-report'), () => act.deny(request.id, 'report'), 'quiet danger small', {
         disabled: busy,
       }),
     ),
@@ -245,7 +245,7 @@ function otherParts({ request: { id } }, { request: other, busy, error }, act) {
     el(
       'div',
       { key: 'other', class: 'actions' },
-      button(text('app-request-not-me'), () => act.reportOther(id), 'danger', {
+      button(text('app-request-report'), () => act.reportOther(id), 'danger', {
         disabled: busy,
         'data-part': 'report',
       }),
@@ -277,7 +277,7 @@ function endedParts(item, { kind, reportable, busy, error }, act) {
         { key: 'disown', class: 'not-me' },
         el('p', { class: 'muted small' }, text('app-request-denied-not-you')),
         complaint(error),
-        button(text('app-request-not-me'), () => act.report(id), 'quiet danger small', report),
+        button(text('app-request-report'), () => act.report(id), 'quiet danger small', report),
       ),
   ];
 }

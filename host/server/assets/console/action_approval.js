@@ -8,7 +8,7 @@ import { dialog, el } from './view.js';
 /**
  * How a wait for an action approval ended: its state, `dropped` if the administrator cancelled it, or `failed` if its
  * state could not be read.
- * @typedef {Exclude<Schema<'StateView'>, 'pending'> | 'dropped' | 'failed'} Outcome
+ * @typedef {Exclude<Schema<'ActionApprovalState'>, 'pending'> | 'dropped' | 'failed'} Outcome
  */
 
 /**
@@ -40,7 +40,7 @@ export async function showActionApproval(approval) {
       el(
         'div',
         { class: 'actions' },
-        el('button', { type: 'button', class: 'button', onclick: () => close('dropped') }, 'Do not do it'),
+        el('button', { type: 'button', class: 'button', onclick: () => close('dropped') }, 'Cancel the action'),
       ),
     ];
   });
@@ -49,7 +49,7 @@ export async function showActionApproval(approval) {
   if (outcome === 'dropped' || outcome === undefined) await cancelActionApproval(approval.id).catch(() => {});
   if (outcome === 'denied' || outcome === 'ended' || outcome === 'failed') {
     const texts = {
-      denied: 'It was denied on the phone. Nothing was changed.',
+      denied: 'You denied it on the phone. Nothing was changed.',
       ended: 'It expired, the number was wrong, or what it concerns was changed meanwhile. Nothing was changed.',
       failed: 'The decision could not be read. Nothing was changed; try again.',
     };

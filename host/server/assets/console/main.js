@@ -149,7 +149,7 @@ async function show(address, { keep = false } = {}) {
   place.setAttribute('aria-busy', 'true');
   let /** @type {Page} */ made;
   try {
-    if (!found) made = screen({ title: 'There is no such page' }, el('p', {}, link('/admin', 'Back to the overview')));
+    if (!found) made = screen({ title: 'Page not found' }, el('p', {}, link('/admin', 'Back to the overview')));
     else if (!me.permissions.includes(found.permission)) made = refused();
     else made = await found.page(surroundings(address), found.values);
   } catch (problem) {
@@ -157,7 +157,7 @@ async function show(address, { keep = false } = {}) {
     if (status === 401) return signInAgain(address);
     if (status === undefined) console.error(problem);
     made = screen(
-      { title: status === 404 ? 'Not found' : 'That did not work' },
+      { title: status === 404 ? 'Not found' : 'The request failed' },
       el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)),
       el('p', {}, link('/admin', 'Back to the overview')),
     );
@@ -187,7 +187,7 @@ function statusOf(problem) {
 /** The page for administrators whose role does not allow the one that they opened. */
 function refused() {
   return screen(
-    { title: 'Not for your role' },
+    { title: 'Your role does not allow this' },
     el(
       'p',
       {},

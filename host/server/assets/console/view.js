@@ -563,7 +563,7 @@ export async function ask(title, text, yes, name) {
         event.preventDefault();
         if (name !== undefined && typed.value.trim() !== name.trim()) {
           typed.setAttribute('aria-invalid', 'true');
-          error.textContent = 'That is another name.';
+          error.textContent = 'The name is different.';
           typed.focus();
           return;
         }
@@ -614,7 +614,7 @@ export function showOnce(title, text, secret, kept = 'Assent keeps a digest of i
       el(
         'div',
         { class: 'actions' },
-        el('button', { class: 'button primary', type: 'button', onclick: () => close() }, 'I have kept it'),
+        el('button', { class: 'button primary', type: 'button', onclick: () => close() }, 'I have stored it'),
       ),
     ];
   });

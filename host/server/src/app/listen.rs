@@ -80,11 +80,11 @@ pub(super) fn most_connections() -> usize {
     if most < FEW_CONNECTIONS {
         tracing::warn!(
             descriptors,
-            most,
-            "few connections can be served at once: raise `ulimit -n` or LimitNOFILE"
+            limit = most,
+            "limit of open files is low: raise `ulimit -n` or LimitNOFILE"
         );
     } else {
-        tracing::info!(descriptors, most, "connections that can be served at once");
+        tracing::info!(descriptors, limit = most, "limit of connections");
     }
     usize::try_from(most).unwrap_or(usize::MAX)
 }

@@ -40,20 +40,22 @@ pub(super) async fn sweep(host: Arc<Host>) {
     };
     loop {
         if let Err(error) = domain::audit::sum_up_repeated(&host).await {
-            tracing::warn!(%error, "repeated requests could not be summed up in the audit log");
+            tracing::warn!(%error, "audit entry of repeated requests not written");
         }
         match host.store.run_retention(retention, &*host.clock).await {
-            Ok(Some(rows)) => tracing::debug!(rows, "old rows deleted"),
+            Ok(Some(rows)) => tracing::debug!(rows, "retention deleted rows"),
             Ok(None) => {
-                tracing::debug!("another instance deletes old rows, or the clock differs too much");
+                tracing::debug!(
+                    "retention skipped: another instance has the lease, or the clock differs"
+                )
             }
-            Err(error) => tracing::warn!(%error, "old rows could not be deleted"),
+            Err(error) => tracing::warn!(%error, "retention failed"),
         }
         if let Err(error) = domain::admin::count_sign_ins(&host).await {
-            tracing::warn!(%error, "the sign-ins of the last hours could not be counted");
+            tracing::warn!(%error, "sign-in counts of the last hours not updated");
         }
         if let Err(error) = domain::keys::saml_keys::maintain(&host).await {
-            tracing::warn!(%error, "the SAML certificates could not be looked after");
+            tracing::warn!(%error, "SAML certificate rotation failed");
         }
         tokio::time::sleep(SWEEP).await;
     }
@@ -63,7 +65,7 @@ pub(super) async fn sweep(host: Arc<Host>) {
 pub(super) async fn keep_keys(host: Arc<Host>) {
     loop {
         if let Err(error) = domain::keys::signing_keys::maintain(&host).await {
-            tracing::warn!(%error, "the signing keys could not be looked after");
+            tracing::warn!(%error, "signing key rotation failed");
         }
         tokio::time::sleep(KEYS).await;
     }
@@ -76,9 +78,9 @@ pub(super) async fn refresh_geoip(host: Arc<Host>) {
         let host = Arc::clone(&host);
         match tokio::task::spawn_blocking(move || host.geoip.refresh()).await {
             Ok(Ok(false)) | Err(_) => {}
-            Ok(Ok(true)) => tracing::info!("the GeoIP database was read again"),
+            Ok(Ok(true)) => tracing::info!("GeoIP database reloaded"),
             Ok(Err(error)) => {
-                tracing::warn!(%error, "the GeoIP database cannot be read again; the earlier one stays in use");
+                tracing::warn!(%error, "GeoIP database reload failed, the previous one stays in use");
             }
         }
     }

@@ -66,8 +66,8 @@ pub(super) async fn supervise<F: Future<Output = ()>>(
             Ok(()) => {
                 tracing::error!(
                     task = name,
-                    ?pause,
-                    "background task ended; it is restarted"
+                    delay = ?pause,
+                    "background task ended, restarting"
                 );
             }
             Err(panic) => {
@@ -75,8 +75,8 @@ pub(super) async fn supervise<F: Future<Output = ()>>(
                 tracing::error!(
                     task = name,
                     panic,
-                    ?pause,
-                    "background task panicked; it is restarted"
+                    delay = ?pause,
+                    "background task panicked, restarting"
                 );
             }
         }

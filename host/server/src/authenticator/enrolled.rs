@@ -32,7 +32,7 @@ pub struct Request {
     pub account: String,
     /// Where the browser seems to be.
     pub place: String,
-    /// The browser and system in plain words.
+    /// The browser and operating system.
     pub browser: String,
     /// The summary of the protected action, if the request is not about a sign-in.
     #[serde(default)]
@@ -50,7 +50,7 @@ pub struct LoginLook {
     pub application: String,
     /// Where the browser seems to be.
     pub place: String,
-    /// The browser and system in plain words.
+    /// The browser and operating system.
     pub browser: String,
 }
 

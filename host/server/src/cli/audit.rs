@@ -23,27 +23,27 @@ const COULD_NOT_LOOK: u8 = 3;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuditCommand {
-    /// Check that no entry was changed, put in or taken away.
+    /// Verify the hash chain: no entry was changed, inserted or removed.
     ///
-    /// The exit code is 0 if all is good, 1 if the log is broken, and 3 if it could not be looked at. Whoever can write the
-    /// database but does not have the master key can change nothing unseen. Who can also bring back an older state of the log,
-    /// its head included, is found only by what was kept elsewhere: an export, or a stream.
+    /// The exit code is 0 if the log is intact, 1 if the chain is broken, and 3 if the log cannot be read. An attacker who can
+    /// write the database but does not have the master key cannot change entries unnoticed. A rollback of entries and head
+    /// together to an earlier state shows only in a comparison with an export or a stream.
     Verify {
-        /// Check an export (`-` is standard input), or the file of a stream, rather than the database: that it holds together
-        /// by itself, from its first entry to its last.
+        /// Verify an export (`-` is standard input) or the file of a stream in place of the database, from its first entry to
+        /// its last.
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
         #[command(flatten)]
         config: ConfigFile,
     },
-    /// Print all entries as lines of JSON, the oldest first, with what `assent audit verify --file` needs.
+    /// Print all entries as lines of JSON, the oldest first, in the format of `assent audit verify --file`.
     ///
-    /// With personal data, as far as it was not erased.
+    /// Includes personal data that was not erased.
     Export {
-        /// Only those after this position, to go on from an earlier export.
+        /// Only entries after this position, to continue an earlier export.
         #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
         after: i64,
         #[command(flatten)]
@@ -74,7 +74,7 @@ async fn verify(file: Option<PathBuf>, json: bool, config: &ConfigFile) -> ExitC
         Ok((true, ())) => ExitCode::SUCCESS,
         Ok((false, ())) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("assent: the audit log could not be looked at: {error:#}");
+            eprintln!("assent: the audit log cannot be read: {error:#}");
             ExitCode::from(COULD_NOT_LOOK)
         }
     }
@@ -136,22 +136,22 @@ fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<(
         };
         match &verdict.broken {
             Some(broken) => format!(
-                "BROKEN: {}.\nBefore that all is good: {stretch}.",
+                "BROKEN: {}.\nIntact before that: {stretch}.",
                 one_line(&broken.to_string())
             ),
             None => {
                 let erased = if *erased > 0 {
-                    format!("\nOf {erased} the personal part was erased.")
+                    format!("\nPersonal data erased: {erased}.")
                 } else {
                     String::new()
                 };
                 let beyond = if is_file {
-                    "\nWhat came after the last one a file can't tell."
+                    "\nA file cannot show later entries."
                 } else {
                     ""
                 };
                 let digest = verdict.last.digest.to_text();
-                format!("Good: {stretch}.{erased}\nThe last one's digest: {digest}{beyond}")
+                format!("Intact: {stretch}.{erased}\nDigest of the last entry: {digest}{beyond}")
             }
         }
     };

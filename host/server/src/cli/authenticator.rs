@@ -11,28 +11,29 @@ use assent_model::id::ApprovalId;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuthenticatorCommand {
-    /// Enrol by a link: makes a key and keeps it in the file. It can have no passkey: that needs a browser and a screen lock.
+    /// Enrol a device with a link: creates a key and stores it in the file. It has no passkey, which needs a browser and a
+    /// screen lock.
     Enrol {
-        /// The link, as `POST /admin/api/v1/users/{id}/enrolments` or the first start gives it.
+        /// The link, as `POST /admin/api/v1/users/{id}/enrolments` or the bootstrap returns it.
         url: String,
-        /// The file to make. It holds the private key.
+        /// The file to create. It contains the private key.
         #[arg(long, value_name = "FILE")]
         store: PathBuf,
-        /// What the device is called.
+        /// The device's name.
         #[arg(long, default_value = "Command line")]
         name: String,
-        /// A Web Push subscription in JSON, to be woken there.
+        /// A Web Push subscription in JSON, which receives notifications.
         #[arg(long, value_name = "JSON")]
         push: Option<String>,
     },
-    /// Answer the pending request, or the first one that comes. Where several are pending, name one with `--request`. A device
-    /// with a passkey approves only in its browser.
-    #[command(group(clap::ArgGroup::new("decision").required(true).args(["number", "deny", "not_me"])))]
-    Approve {
-        /// The file that `enrol` made.
+    /// Decide the pending request, or the next one. If several are pending, specify one with `--request`. A device with a
+    /// passkey approves only in its browser.
+    #[command(group(clap::ArgGroup::new("decision").required(true).args(["number", "deny", "report"])))]
+    Decide {
+        /// The file that `enrol` created.
         #[arg(long, value_name = "FILE")]
         store: PathBuf,
-        /// The id of the request to answer, as `list` prints it.
+        /// The id of the request, as `list` prints it.
         #[arg(long, value_name = "ID")]
         request: Option<ApprovalId>,
         /// Approve with the number that the browser shows.
@@ -41,24 +42,24 @@ pub(super) enum AuthenticatorCommand {
         /// Deny.
         #[arg(long)]
         deny: bool,
-        /// Deny, since it was not you who signed in: for a while requests reach none of your devices.
+        /// Report: it was not you who began the sign-in. A cooldown begins, in which requests reach none of your devices.
         #[arg(long)]
-        not_me: bool,
-        /// How many seconds to wait for a request.
+        report: bool,
+        /// The time to wait for a request, in seconds.
         #[arg(long, default_value_t = 30)]
         wait: u32,
     },
-    /// Take the code of a login page: the person signs in there. What follows is a request like any other.
-    Scan {
-        /// What the code says: a link with `#login=` in it.
+    /// Begin a QR sign-in with the code of a login page. An approval request follows.
+    QrSignIn {
+        /// The content of the code: a link with `#login=` in it.
         link: String,
-        /// The file that `enrol` made.
+        /// The file that `enrol` created.
         #[arg(long, value_name = "FILE")]
         store: PathBuf,
     },
-    /// Print the requests that wait, as JSON.
+    /// Print the pending requests, as JSON.
     List {
-        /// The file that `enrol` made.
+        /// The file that `enrol` created.
         #[arg(long, value_name = "FILE")]
         store: PathBuf,
     },
@@ -81,7 +82,7 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
             let push = push
                 .map(|text| serde_json::from_str(&text))
                 .transpose()
-                .context("--push is no subscription")?;
+                .context("--push is not a subscription")?;
             // Before the link is used up.
             let mut file = Authenticator::new_file(&store)?;
             let authenticator = match Authenticator::enrol(&url, &name, push).await {
@@ -98,12 +99,12 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                 authenticator.issuer()
             );
         }
-        AuthenticatorCommand::Approve {
+        AuthenticatorCommand::Decide {
             store,
             request,
             number,
             deny: _,
-            not_me,
+            report,
             wait,
         } => {
             let authenticator = Authenticator::load(&store)?;
@@ -115,12 +116,12 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                 [request] => request,
                 [] => bail!("no such request is pending"),
                 several => bail!(
-                    "{} requests are pending; name one with --request",
+                    "{} requests are pending; specify one with --request",
                     several.len()
                 ),
             };
-            let outcome = match not_me {
-                true => authenticator.not_me(request).await?,
+            let outcome = match report {
+                true => authenticator.report(request).await?,
                 false => authenticator.decide(request, number.as_deref()).await?,
             };
             println!(
@@ -128,7 +129,7 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                 request.account, request.browser, request.application.name
             );
         }
-        AuthenticatorCommand::Scan { link, store } => {
+        AuthenticatorCommand::QrSignIn { link, store } => {
             let authenticator = Authenticator::load(&store)?;
             let look = authenticator.look_at_login(&link).await?;
             authenticator.scan(&link).await?;

@@ -58,7 +58,7 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
     host.store.close().await;
     let (Some(trace), Some((user, application))) = (found?, named) else {
         bail!(
-            "nothing is kept about this token: no plugin served it, or it is older than {} (plugins.trace_retention)",
+            "there is no claim trace of this token: no plugin served it, or it is older than {} (plugins.trace_retention)",
             crate::cli::config_file::settings(&arguments.config.config)?
                 .plugins
                 .trace_retention
@@ -75,7 +75,7 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
     }
     let (application, user) = (harmless(&application), harmless(&user));
     println!(
-        "What {application} was told about {user} ({}, {})",
+        "Claims that {application} received about {user} ({}, {})",
         trace.sink,
         at(trace.created_at)
     );

@@ -41,7 +41,7 @@ pub(super) fn start(log: &Log) -> anyhow::Result<StartedLog> {
     std::panic::set_hook(Box::new(|panic| {
         let message = panic.payload_as_str().unwrap_or("no message");
         let place = panic.location().map(ToString::to_string);
-        tracing::error!(message, place, "a thread panicked");
+        tracing::error!(panic = message, location = place, "thread panicked");
     }));
     Ok(StartedLog {
         dropped,

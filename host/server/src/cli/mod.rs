@@ -39,7 +39,7 @@ use assent_admin_client::{failure, terminal};
 use assent_model::audit::AuditContext;
 use assent_plugin_host as plugins;
 
-/// A passwordless identity provider: OpenID Connect, approved on the phone.
+/// A passwordless identity provider: OpenID Connect and SAML sign-ins, approved on a device.
 #[derive(Debug, Parser)]
 #[command(name = "assent", version, propagate_version = true)]
 struct Arguments {
@@ -54,21 +54,21 @@ enum Command {
     /// The settings.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// What whoever holds the machine may do.
+    /// Commands for the operator of this machine.
     #[command(subcommand)]
     Admin(AdminCommand),
     /// The audit log.
     #[command(subcommand)]
     Audit(audit::AuditCommand),
-    /// An authenticator without a phone, for tests and automation.
+    /// A headless authenticator, for tests and automation.
     #[command(subcommand)]
     Authenticator(authenticator::AuthenticatorCommand),
-    /// Say what the plugins did for an ID token or an assertion: why an application was told what it was told.
+    /// Explain the claims of an ID token or an assertion: what each plugin did.
     Explain(explain::Explain),
     /// Plugins.
     #[command(subcommand, visible_alias = "plugin")]
     Plugins(plugin::PluginCommand),
-    /// Print what a shell needs to complete these commands.
+    /// Print the completions for a shell.
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
@@ -79,11 +79,11 @@ enum Command {
 
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
-    /// Check the settings, and the plugins that they name, without serving.
+    /// Check the settings and their plugins, without serving.
     Check(ConfigFile),
     /// Print the JSON Schema of the settings.
     Schema,
-    /// Print the OpenAPI document of an API: of the admin API as it is served at /admin/api/v1/openapi.json.
+    /// Print the OpenAPI document of an API; /admin/api/v1/openapi.json serves that of the admin API.
     Openapi {
         /// The API.
         #[arg(long, value_enum, default_value_t)]
@@ -94,10 +94,10 @@ enum ConfigCommand {
 /// An API with an OpenAPI document.
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
 enum DescribedApi {
-    /// What the console and the command line call.
+    /// The API of the console and the command line.
     #[default]
     Admin,
-    /// What authenticators call.
+    /// The API of authenticators.
     Authenticator,
 }
 
@@ -105,9 +105,9 @@ enum DescribedApi {
 enum AdminCommand {
     /// Print a short-lived token for the admin API.
     Token(ConfigFile),
-    /// Print a link by which a person enrols an authenticator: a new phone, or one in place of a lost one.
+    /// Print a link that enrols a device of a user, for example in place of a lost one.
     Enrolment {
-        /// The person's name or e-mail address.
+        /// The user's name or e-mail address.
         user: String,
         #[command(flatten)]
         config: ConfigFile,
@@ -246,7 +246,7 @@ async fn check(file: &Path) -> anyhow::Result<()> {
     for note in config::notes(&settings) {
         eprintln!("{}: note: {note}", file.display());
     }
-    println!("{}: good", file.display());
+    println!("{}: valid", file.display());
     Ok(())
 }
 
@@ -266,7 +266,7 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
     host.store.close().await;
     let hours = until.remaining(host.now()).as_secs().div_ceil(3600);
     eprintln!(
-        "{} enrols an authenticator here, once, within {hours} hours:",
+        "{} can enrol one device here within {hours} hours:",
         user.name
     );
     println!("{link}");
@@ -282,7 +282,7 @@ async fn token(file: &Path) -> anyhow::Result<()> {
     host.store.close().await;
     let minutes = until.remaining(host.now()).as_secs().div_ceil(60);
     eprintln!(
-        "A token for {}/admin/api/v1, good for {minutes} minutes:",
+        "A token for {}/admin/api/v1, valid for {minutes} minutes:",
         host.settings.origin()
     );
     println!("{}", token.expose());

@@ -10,7 +10,7 @@ use assent_plugin_host::{self, Compiler};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PluginCommand {
-    /// Say what a component is, what it asks for and what it would write.
+    /// Describe a component: its role, the permissions that it requests, and the claims that it writes.
     Check {
         /// The component.
         file: PathBuf,

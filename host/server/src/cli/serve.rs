@@ -22,7 +22,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let log = log::start(&settings.log)?;
     // Each waiting page and phone holds a connection open. The usual soft limit is there for programs of long ago.
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
-        tracing::warn!(%error, "the limit of open files could not be raised");
+        tracing::warn!(%error, "limit of open files not raised");
     }
     let ports = app::listen(&settings).await?;
     let surroundings = Surroundings {
@@ -39,8 +39,8 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
         && settings.http.trusted_proxies.is_empty()
     {
         tracing::warn!(
-            "http.trusted_proxies is empty: behind a proxy, people will not see on the phone where a sign-in comes \
-             from, and all of them share the rate limits of one address"
+            "http.trusted_proxies is empty: behind a proxy, devices cannot show the location of a sign-in, \
+             and all users share the rate limits of one IP address"
         );
     }
     // Before anybody is told that it serves, and may want something of it.
@@ -93,7 +93,7 @@ fn greet(settings: &Settings, made: Option<&BootstrapResult>) {
     match (made, settings.bootstrap.as_ref()) {
         (Some(made), Some(first)) => {
             println!(
-                "Enrol an authenticator for \"{}\" (good once):\n  {}",
+                "Enrol a device for \"{}\" (valid once):\n  {}",
                 first.administrator, made.enrolment_link
             );
             print_qr(&made.enrolment_link);

@@ -9,26 +9,26 @@ use assent_model::syslog::SyslogAddress;
 
 use super::HumanDuration;
 
-/// The audit log: who did what, in the database. `GET /admin/api/v1/audit` and `assent audit` read it.
+/// The audit log, in the database. `GET /admin/api/v1/audit` and `assent audit` read it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Audit {
-    /// How long an entry is kept: `1d` to `3650d`. An entry that a stream has not received yet is kept longer.
+    /// How long the server stores an entry: `1d` to `3650d`. It stores an entry longer if a stream has not received it yet.
     pub retention: HumanDuration,
-    /// Where new entries are streamed to.
+    /// The streams of new entries.
     pub stream: AuditStream,
 }
 
-/// Where the audit log is streamed to, with the personal data in it: names, addresses, browsers. An erasure does not reach the
-/// copies there. Each entry is delivered at least once and in order; of several instances one at a time delivers.
+/// The streams of the audit log. Entries include personal data: names, IP addresses, browsers. An erasure does not reach the
+/// copies. Each entry is delivered at least once and in order; one instance at a time delivers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AuditStream {
-    /// A file to which a line of JSON is appended for each entry. It may be moved away at any time. `assent audit verify --file`
-    /// verifies it.
+    /// A file to which the server appends a line of JSON for each entry. It may be rotated at any time. `assent audit verify
+    /// --file` verifies it.
     pub file: Option<PathBuf>,
-    /// A receiver of syslog messages (RFC 5424): `udp://HOST:PORT`, `tcp://HOST:PORT` (each message after its length, RFC 6587), or
-    /// `unix:///dev/log`. On the way to another machine nothing is encrypted: let a syslog daemon of this one do that.
+    /// A receiver of syslog messages (RFC 5424): `udp://HOST:PORT`, `tcp://HOST:PORT` (with octet counting, RFC 6587), or
+    /// `unix:///dev/log`. The server does not encrypt them: for another machine, use a local syslog daemon that does.
     #[schemars(with = "Option<String>")]
     pub syslog: Option<SyslogAddress>,
 }

@@ -9,7 +9,7 @@ use assent_model::application::{ApplicationType, InitiateLoginUri};
 use assent_model::name::LoginName;
 use assent_model::redirect::RedirectUri;
 
-/// What the first start creates.
+/// The bootstrap of an empty database at the first start.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bootstrap {
@@ -26,7 +26,7 @@ pub struct Bootstrap {
 pub struct Demo {
     /// Its redirect URI, on a loopback address.
     pub redirect_uri: String,
-    /// Where users open it from the start page (OpenID Connect Core section 4), by https or on a loopback address.
+    /// The URL that opens it from the start page (OpenID Connect Core section 4), with https or on a loopback address.
     #[serde(default)]
     pub initiate_login_uri: Option<String>,
     /// The file that receives its issuer, Client ID and redirect URI.

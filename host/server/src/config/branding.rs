@@ -14,15 +14,15 @@ use assent_model::palette::{LEAST_CONTRAST, Palette, Theme, readable};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Branding {
-    /// The language for browsers that prefer none of the languages of the pages.
+    /// The language for browsers that prefer no supported language.
     pub language: Language,
-    /// A picture in SVG or PNG that stands before the operator's name, of 64 KiB at most. It is shown 32 pixels high.
+    /// The operator's logo in SVG or PNG, 64 KiB at most. Pages show it before the operator's name, 32 pixels high.
     pub logo_file: Option<PathBuf>,
-    /// The colour of links and buttons where the person's system is light, such as `#0b5a6e`.
+    /// The colour of links and buttons in the light colour scheme, such as `#0b5a6e`.
     pub accent: Option<Colour>,
-    /// The same where the person's system is dark, such as `#6fcbdd`.
+    /// The same in the dark colour scheme, such as `#6fcbdd`.
     pub accent_dark: Option<Colour>,
-    /// Where people find help when something went wrong: an e-mail address, or an https address.
+    /// The contact on error pages: an e-mail address, or an https URL.
     pub support: Option<String>,
 }
 

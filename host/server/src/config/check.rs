@@ -26,7 +26,7 @@ pub(super) fn check(settings: &Settings) -> Vec<(String, String)> {
     expect(
         url.scheme() != "http" || settings.is_local(),
         "base_url",
-        "expected https; http is for localhost and loopback addresses alone",
+        "expected https; http is only for localhost and loopback addresses",
     );
     expect(
         display_text(&settings.operator, 80).is_some(),

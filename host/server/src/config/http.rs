@@ -15,38 +15,37 @@ use super::HumanDuration;
 pub struct Http {
     /// The address and port to listen on.
     pub listen: SocketAddr,
-    /// The addresses of proxies whose `X-Forwarded-For` header is believed.
+    /// The addresses of proxies whose `X-Forwarded-For` header the server trusts.
     pub trusted_proxies: Vec<IpAddr>,
-    /// How many connections one IPv4 address, or the first 64 bits of an IPv6 address, may have at each listener. A further
-    /// one is closed at once. The `trusted_proxies` may have as many as there are.
+    /// The maximum number of connections from one IPv4 address, or from the first 64 bits of an IPv6 address, at each listener.
+    /// The server closes further ones at once. The `trusted_proxies` have no limit.
     pub connections_per_network: u32,
-    /// How long a new connection may take for its TLS handshake, and then for the head of its first request. For the
-    /// `trusted_proxies` it is `head_timeout`: they may open connections before they need them.
+    /// The timeout of the TLS handshake of a new connection, and then of the head of its first request. For the
+    /// `trusted_proxies` it is `head_timeout`, because they may open connections in advance.
     pub first_request_timeout: HumanDuration,
-    /// How long a connection may take for a request's head, and wait for its next request. It should be longer than the
-    /// proxy in front keeps idle connections.
+    /// The timeout of a request's head, and of an idle connection. It should be longer than the idle timeout of a proxy in
+    /// front.
     pub head_timeout: HumanDuration,
-    /// How long a client may leave an answer unread before its connection ends.
+    /// The timeout of writes to a client that does not read the response.
     pub write_timeout: HumanDuration,
-    /// How long the server still takes requests after SIGTERM, while `/readyz` answers 503: as long as the load balancer needs
-    /// to notice. Then the listeners close. `0s` closes them at once.
+    /// How long the server still accepts requests after SIGTERM, while `/readyz` returns 503: the time that a load balancer
+    /// needs to notice. Then the listeners close. `0s` closes them at once.
     pub drain_time: HumanDuration,
-    /// Makes `listen` speak https. Without this table it speaks http, and a proxy in front ends TLS.
+    /// TLS for `listen`. Without this table it is http, and a proxy in front terminates TLS.
     pub tls: Option<Tls>,
-    /// A second listener, for applications that authenticate themselves with a client certificate.
+    /// A second listener, for applications that authenticate with a client certificate.
     pub mtls: Option<Mtls>,
-    /// Where applications reach the listener of `[http.mtls]`, or the proxy that asks for their certificate in its
-    /// place, such as `https://mtls.id.example.org`: no path, no query.
+    /// The URL by which applications reach the listener of `[http.mtls]`, or the proxy that requests their certificate in its
+    /// place, such as `https://mtls.id.example.org`, without a path or query.
     pub mtls_url: Option<Url>,
-    /// Believes the `Client-Cert` header (RFC 9440) of the `trusted_proxies`, in place of a certificate of the
-    /// connection. The proxy must remove this header from what clients send.
+    /// Trusts the `Client-Cert` header (RFC 9440) of the `trusted_proxies` in place of a certificate of the connection. The
+    /// proxy must remove this header from requests of clients.
     pub client_cert_header: bool,
-    /// A file with the secret that whoever reads `/metrics` shows as a bearer token; white space around it does not count.
-    /// Without it there are no metrics.
+    /// A file with the bearer token for `/metrics`; surrounding white space is ignored. Without it there are no metrics.
     pub metrics_secret_file: Option<PathBuf>,
 }
 
-/// A certificate and its key. Both files are read again within a minute of a change.
+/// A certificate and its key. The server reads changed files within a minute.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
@@ -56,8 +55,8 @@ pub struct Tls {
     pub key_file: PathBuf,
 }
 
-/// A listener that asks for a client certificate. It serves the token, introspection, revocation and UserInfo endpoints
-/// alone. Any certificate passes whose key the client holds: it is compared with the one that is registered for the
+/// A listener that requests a client certificate. It serves only the token, introspection, revocation and UserInfo endpoints.
+/// It accepts each certificate whose key the client has, and compares it with the certificate that is registered for the
 /// application.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -136,7 +135,7 @@ pub(super) fn check(http: &Http, is_https: bool, expect: &mut impl FnMut(bool, &
     expect(
         http.tls.is_none() || is_https,
         "base_url",
-        "expected https, since http.tls makes the listener speak it",
+        "expected https, because http.tls enables TLS",
     );
     expect(
         http.mtls.is_none() || http.mtls_url.is_some(),

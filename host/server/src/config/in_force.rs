@@ -10,7 +10,7 @@ use super::environment::variable_of;
 /// Keys whose values are secrets, or may hold one.
 const SECRETS: [&str; 2] = ["keys.master_key", "database.url"];
 
-/// Where a setting's value comes from.
+/// The source of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Nobody set it.

@@ -49,12 +49,12 @@ pub(super) fn check(keys: &Keys, expect: &mut impl FnMut(bool, &str, &str)) {
 pub struct Keys {
     /// The file with the master key, mode 0600. The first start creates it.
     pub master_key_file: PathBuf,
-    /// The master key itself, 32 bytes as base64, in place of the file. Meant for the environment:
+    /// The master key itself, 32 bytes in base64, in place of the file. Intended for the environment:
     /// `ASSENT__KEYS__MASTER_KEY`.
     pub master_key: Option<String>,
     /// How long a key signs ID tokens until the next key does, up to `3650d`. `0s`: until `assent keys rotate`.
     pub rotation_interval: HumanDuration,
-    /// How long a key is published before it signs, so that every application has it in time: `1h` to `30d`.
+    /// How long a key is published before it signs, so that every application can fetch it: `1h` to `30d`.
     pub publish_ahead: HumanDuration,
 }
 

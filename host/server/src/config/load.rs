@@ -99,7 +99,7 @@ mod tests {
         let error = error_of("base_url = \"http://id.example\"");
         assert_eq!(
             error,
-            "FILE: base_url: expected https; http is for localhost and loopback addresses alone"
+            "FILE: base_url: expected https; http is only for localhost and loopback addresses"
         );
         let error = error_of(
             "base_url = \"https://id.example\"\n[lifetimes]\nauthorization_code = \"601s\"\n",
@@ -127,7 +127,7 @@ mod tests {
             ),
             (
                 "[rate_limits]\nlogin_pages_per_ip = { per_minute = 10, burst = 0 }",
-                "rate_limits.login_pages_per_ip: expected per_minute up to 1000000 (0 turns the limit off) and a burst of 1 to 100000",
+                "rate_limits.login_pages_per_ip: expected per_minute up to 1000000 (0 disables the limit) and a burst of 1 to 100000",
             ),
             (
                 "[keys]\nrotation_interval = 90",

@@ -10,20 +10,20 @@ use assent_model::secret::Digest;
 
 use super::{HumanDuration, HumanSize};
 
-/// The plugins. They can be changed without a restart: SIGHUP or `assent plugins reload` reads this table again.
+/// The plugins. SIGHUP or `assent plugins reload` reads this table again, without a restart.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Plugins {
-    /// Claim mappers, each called with the result of those before it.
+    /// The claim mappers. Each receives the result of the previous ones.
     pub claim_mappers: Vec<ClaimMapper>,
-    /// The channels that carry approval requests to devices. The first that serves the application is tried first, the next
-    /// where it fails to begin. Without one, devices find requests by polling.
+    /// The approval channels, which carry approval requests to devices. The server uses the first one that serves the
+    /// application, and the next one if that fails. Without one, devices find requests by polling.
     pub approval_channels: Vec<ApprovalChannel>,
-    /// The folder for compiled plugins, which makes the next start quick. It is created where it is missing, and may be
-    /// emptied at any time. Without it each start compiles all plugins.
+    /// The cache folder for compiled plugins, which makes the next start faster. The server creates it, and it may be emptied
+    /// at any time. Without it each start compiles all plugins.
     pub compiled_folder: Option<PathBuf>,
-    /// How long the trace of the plugins' work for each ID token and assertion is kept, to explain it later. `0s`: no traces.
-    /// A trace holds the claims that the application received about the user.
+    /// The retention of claim traces: the plugin calls for each ID token and assertion. `0s`: no traces. A trace contains the
+    /// claims that the application received about the user.
     pub trace_retention: HumanDuration,
 }
 
@@ -42,7 +42,7 @@ impl Default for Plugins {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimMapper {
-    /// What the log and error messages call it.
+    /// Its name in the log and in error messages.
     pub name: String,
     /// The component.
     pub file: PathBuf,
@@ -51,28 +51,28 @@ pub struct ClaimMapper {
     pub sha256: Option<String>,
     /// The claims that it may write.
     pub writes: Vec<String>,
-    /// The Client IDs of the applications that it serves; all where this is missing.
+    /// The Client IDs of the applications that it serves; by default all.
     #[serde(default)]
     pub applications: Option<Vec<String>>,
-    /// What happens when it fails.
+    /// The behaviour after a failure.
     #[serde(default)]
     pub on_failure: OnFailure,
-    /// Its own settings, which it checks itself.
+    /// The plugin's own settings, which the plugin validates.
     #[serde(default)]
     pub config: serde_json::Map<String, serde_json::Value>,
-    /// What one call may use.
+    /// The limits of one call.
     #[serde(default)]
     pub limits: PluginLimits,
 }
 
-/// What happens when a claim mapper fails.
+/// The behaviour after a failure of a claim mapper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {
-    /// The login fails.
+    /// The sign-in fails.
     #[default]
     Fail,
-    /// The claims are left out. Only for claims that grant nothing.
+    /// The claims are omitted. Only for claims that grant nothing.
     Omit,
 }
 
@@ -80,53 +80,52 @@ pub enum OnFailure {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalChannel {
-    /// What the log and error messages call it.
+    /// Its name in the log and in error messages.
     pub name: String,
     /// The component.
     pub file: PathBuf,
     /// The SHA-256 digest of the file in hexadecimal, as `assent-plugin pack` prints it. Another file is not loaded.
     #[serde(default)]
     pub sha256: Option<String>,
-    /// The Client IDs of the applications that it serves; all, and the host's own pages, where this is missing. The
-    /// administration console opens only to a device of this host, whatever stands here.
+    /// The Client IDs of the applications that it serves; by default all, and the server's own pages. The console always
+    /// requires a device that is enrolled at this server.
     #[serde(default)]
     pub applications: Option<Vec<String>>,
-    /// Whether its word counts.
+    /// Who verifies the approval.
     #[serde(default)]
     pub trust: Trust,
-    /// Whether the vendor's app shows the letters of the waiting page (`binding_message`), so that users compare them. Only
-    /// for a delegated channel. Where a channel does not show them, no request is carried while another one of the same name
-    /// is pending.
+    /// Whether the vendor's app shows the letters of the waiting page (`binding_message`), so that users compare them. Only for
+    /// a delegated channel. A channel that does not show them carries no request while another one of the same name is pending.
     #[serde(default)]
     pub shows_letters: bool,
-    /// The hosts that it may call: `push.example.org`, `*.push.example.org`, each with `:port` where it is not 443.
+    /// The hosts that it may call: `push.example.org`, `*.push.example.org`, each with `:port` unless it is 443.
     #[serde(default)]
     pub http_hosts: Vec<String>,
     /// Allows plain http and private addresses, for development and tests.
     #[serde(default)]
     pub allow_private_addresses: bool,
-    /// Follows redirects, each to a granted host alone. The plugin has to ask for it too.
+    /// Follows redirects, but only to granted hosts. The plugin must request it too.
     #[serde(default)]
     pub follow_redirects: bool,
-    /// What is added to its requests when they leave. The plugin never sees it.
+    /// The credentials that the server adds to its requests. The plugin never sees them.
     #[serde(default)]
     pub credentials: Vec<Credential>,
-    /// Its own settings, which it checks itself.
+    /// The plugin's own settings, which the plugin validates.
     #[serde(default)]
     pub config: serde_json::Map<String, serde_json::Value>,
-    /// What one call may use.
+    /// The limits of one call.
     #[serde(default)]
     pub limits: PluginLimits,
 }
 
-/// Whether a channel's word counts.
+/// Who verifies the approvals of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// The phone's own proof is verified here; the channel only carries it.
+    /// This server verifies the device's own proof; the channel only carries it.
     #[default]
     Verified,
-    /// A vendor's authenticator says whether the person approved, and is believed.
+    /// The vendor's authenticator decides; this server trusts its result.
     Delegated,
 }
 
@@ -134,34 +133,34 @@ pub enum Trust {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Credential {
-    /// This host's own push key, for push services (RFC 8292).
+    /// The server's own push key, for push services (RFC 8292).
     Vapid {
-        /// The hosts that it is for; all of `http_hosts` where this is missing.
+        /// The hosts that receive it; by default all `http_hosts`.
         #[serde(default)]
         hosts: Vec<String>,
     },
     /// A header with a secret.
     Header {
-        /// The hosts that it is for; all of `http_hosts` where this is missing.
+        /// The hosts that receive it; by default all `http_hosts`.
         #[serde(default)]
         hosts: Vec<String>,
         /// The header's name.
         #[serde(default = "authorization")]
         header: String,
-        /// What stands before the secret, such as `Bearer ` with its space.
+        /// The text before the secret, such as `Bearer ` with its space.
         #[serde(default)]
         prefix: String,
-        /// A file with the secret; white space around it does not count.
+        /// A file with the secret; surrounding white space is ignored.
         secret_file: PathBuf,
     },
     /// A signature of method, address and body by HMAC-SHA256 (RFC 9421).
     Signature {
-        /// The hosts that it is for; all of `http_hosts` where this is missing.
+        /// The hosts that receive it; by default all `http_hosts`.
         #[serde(default)]
         hosts: Vec<String>,
-        /// What the receiver knows the key by.
+        /// The receiver's identifier of the key.
         key_id: String,
-        /// A file with the key; white space around it does not count.
+        /// A file with the key; surrounding white space is ignored.
         secret_file: PathBuf,
     },
 }
@@ -170,22 +169,22 @@ fn authorization() -> String {
     "authorization".to_owned()
 }
 
-/// What one call of a plugin may use.
+/// The limits of one plugin call.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PluginLimits {
-    /// The budget of instructions.
+    /// The maximum fuel: units of work.
     pub fuel: u64,
-    /// The time of the plugin's own code, without the time that it waits for the host.
+    /// The maximum time of the plugin's own code, without the time that it waits for the server.
     pub deadline: HumanDuration,
-    /// The memory.
+    /// The maximum memory.
     pub memory: HumanSize,
-    /// The time of one outgoing request.
+    /// The timeout of one HTTP request.
     pub http_timeout: HumanDuration,
-    /// How many calls are under way at once: 16 of a claim mapper, 512 of a channel, where this is missing. One more waits. Of
-    /// a claim mapper, one application has at most half of them.
+    /// The maximum number of concurrent calls; by default 16 of a claim mapper and 512 of a channel. Further calls wait in the
+    /// queue. One application can have at most half of the calls of a claim mapper.
     pub concurrency: Option<u32>,
-    /// How many calls for one application wait, for two seconds at most. One more fails at once.
+    /// The maximum length of the queue for one application. A call waits two seconds at most. Further calls fail at once.
     pub queue_length: u32,
 }
 

@@ -3,31 +3,33 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The rate limits. Over a limit the answer is 429, with `Retry-After`. An IP address is the client's, as the
-/// `http.trusted_proxies` report it; of an IPv6 address the first 64 bits count. Each instance counts for itself.
+/// The rate limits. Above a limit the response is 429, with `Retry-After`. An IP address is the client's, as the
+/// `http.trusted_proxies` report it; of an IPv6 address only the first 64 bits count. Each instance counts separately.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RateLimits {
-    /// Requests of one IP address to the authorization endpoint and the login pages. A sign-in takes about five; one
-    /// without JavaScript twenty a minute more while the page waits.
+    /// Requests of one IP address to the authorization endpoint and the login pages. A sign-in needs about five; without
+    /// JavaScript, twenty more for each minute of waiting.
     pub login_pages_per_ip: Rate,
-    /// The number of open sign-ins without a typed name of one IP address. Over the bound the oldest of them are removed.
+    /// The maximum number of open sign-ins without a typed name of one IP address. Above it the server removes the oldest ones.
     pub open_sign_ins_per_ip: u32,
-    /// The number of open sign-ins without a typed name in total, on all instances. A sign-in takes up to 10 KB in the database.
+    /// The maximum number of open sign-ins without a typed name in total, on all instances. A sign-in needs up to 10 KB in the
+    /// database.
     pub open_sign_ins_total: u32,
-    /// Sign-ins with one user name, from any client, whether or not a user has the name: each may wake a device.
+    /// Sign-ins with one user name, from any client, whether or not a user has the name. Each may notify a device.
     pub sign_ins_per_user_name: Rate,
     /// Sign-ins from one IP address, with any user name.
     pub sign_ins_per_ip: Rate,
     /// Sign-ins in one browser.
     pub sign_ins_per_browser: Rate,
-    /// Approval requests that reach the devices of one user, by user name and e-mail address together. Over the limit the
-    /// browser gets the same page as for an unknown name, and no device is asked.
+    /// Approval requests that reach the devices of one user, by user name and e-mail address together. Above the limit the
+    /// browser receives the same page as for an unknown name, and no device receives the request.
     pub prompts_per_user: Rate,
-    /// What one device may begin: QR sign-ins, which do not count towards the limits above; enrolment links; recovery codes.
+    /// Actions that one device begins: QR sign-ins, which do not count towards the limits above; enrolment links; recovery
+    /// codes.
     pub actions_per_device: Rate,
-    /// Requests of one IP address to the token, introspection and revocation endpoints. The default lets a gateway introspect
-    /// 1,000 tokens a second, and as many again.
+    /// Requests of one IP address to the token, introspection and revocation endpoints. The default permits a gateway 1,000
+    /// introspections a second, and as many other requests.
     pub token_requests_per_ip: Rate,
     /// Failed client authentications of one confidential application from one IP address. Successful ones do not count.
     pub client_auth_failures: Rate,
@@ -38,11 +40,11 @@ pub struct RateLimits {
     pub callbacks_per_ip: Rate,
 }
 
-/// A limit.
+/// A rate limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "RateTable")]
 pub struct Rate {
-    /// The number per minute in the long run. 0 turns the limit off.
+    /// The average number per minute. 0 disables the limit.
     pub per_minute: u32,
     /// The number at once, after a quiet period.
     pub burst: u32,
@@ -51,7 +53,7 @@ pub struct Rate {
 /// The longest burst that there may be.
 const LONGEST_BURST: u32 = 100_000;
 
-/// A limit.
+/// A rate limit.
 #[derive(Deserialize, JsonSchema)]
 #[serde(
     rename = "Rate",
@@ -59,9 +61,9 @@ const LONGEST_BURST: u32 = 100_000;
     expecting = "{ per_minute = ..., burst = ... }"
 )]
 struct RateTable {
-    /// The number per minute in the long run. 0 turns the limit off.
+    /// The average number per minute. 0 disables the limit.
     per_minute: u32,
-    /// The number at once, after a quiet period. By default the same as `per_minute`, 100,000 at most.
+    /// The maximum burst after a quiet period; 100,000 at most. By default the same as `per_minute`.
     #[serde(default)]
     burst: Option<u32>,
 }
@@ -138,7 +140,7 @@ pub(super) fn check(limits: &RateLimits, expect: &mut impl FnMut(bool, &str, &st
                 || ((1..=1_000_000).contains(&rate.per_minute)
                     && (1..=LONGEST_BURST).contains(&rate.burst)),
             &format!("rate_limits.{name}"),
-            "expected per_minute up to 1000000 (0 turns the limit off) and a burst of 1 to 100000",
+            "expected per_minute up to 1000000 (0 disables the limit) and a burst of 1 to 100000",
         );
     }
 }

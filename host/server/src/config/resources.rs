@@ -6,18 +6,18 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where sign-ins come from.
+/// GeoIP: the location of IP addresses.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GeoIp {
-    /// A GeoIP database in the MaxMind DB format, such as GeoLite2 City or DB-IP City Lite. Users see the place of a sign-in
-    /// in approval requests; without a database they see only the IP address. The database is held in memory, and read again
-    /// within a minute of a change.
+    /// A GeoIP database in the MaxMind DB format, such as GeoLite2 City or DB-IP City Lite. Approval requests show the location
+    /// of the browser; without a database only the IP address. The server holds the database in memory, and reads a changed
+    /// file within a minute.
     pub database_file: Option<PathBuf>,
 }
 
-/// What this server may call on behalf of applications: their key sets (`jwks_uri`), their SAML metadata (`metadata_url`) and
-/// their back-channel logout.
+/// The HTTP requests that this server sends on behalf of applications: for their key sets (`jwks_uri`), their SAML metadata
+/// (`metadata_url`) and their back-channel logout.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Egress {
@@ -32,10 +32,10 @@ pub struct Egress {
 pub struct Database {
     /// `sqlite://path/to/file`, or `postgres://user:password@host/database` for several instances.
     pub url: String,
-    /// How many connections read at most; without a number, twice the number of cores and at least 4.
+    /// The maximum number of read connections; by default twice the number of cores, and at least 4.
     pub read_connections: Option<NonZeroU32>,
-    /// How many connections to PostgreSQL write at most; without a number, the number of cores and at least 2. On SQLite
-    /// always one connection writes. An instance opens two more for its own purposes.
+    /// The maximum number of write connections to PostgreSQL; by default the number of cores, and at least 2. SQLite always has
+    /// one. An instance opens two more for its own purposes.
     pub write_connections: Option<NonZeroU32>,
 }
 

@@ -22,9 +22,9 @@ use crate::config::saml::Saml;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Where users and applications reach this server, such as `https://id.example.org`: no path, no query. `http` only for
-    /// localhost and loopback addresses. The issuer is this address with `/oidc` appended. Passkeys are bound to its host
-    /// name: with another name they become useless, and with an IP address in its place there are none.
+    /// The URL by which users and applications reach this server, such as `https://id.example.org`, without a path or query.
+    /// `http` only for localhost and loopback addresses. The issuer is this URL with `/oidc` appended. Passkeys are bound to
+    /// its host name: a new name invalidates them, and an IP address permits none.
     pub base_url: Url,
     /// The operator's name, as the pages show it.
     #[serde(default = "default::operator")]
@@ -54,25 +54,25 @@ pub struct Settings {
     /// Cooldowns after a user denies or reports a request.
     #[serde(default)]
     pub approvals: Approvals,
-    /// When sessions end.
+    /// The timeouts of sessions.
     #[serde(default)]
     pub session: Session,
     /// The level and the format of the log.
     #[serde(default)]
     pub log: Log,
-    /// How long the audit log is kept, and where it is streamed to.
+    /// The retention of the audit log, and its streams.
     #[serde(default)]
     pub audit: Audit,
-    /// What the first start creates. Without this table it creates nothing.
+    /// The bootstrap of an empty database at the first start. Without this table the first start creates nothing.
     #[serde(default)]
     pub bootstrap: Option<Bootstrap>,
     /// SAML 2.0.
     #[serde(default)]
     pub saml: Saml,
-    /// Where sign-ins come from.
+    /// GeoIP: the location of IP addresses.
     #[serde(default)]
     pub geoip: GeoIp,
-    /// What this server may call on behalf of applications.
+    /// The HTTP requests that this server sends on behalf of applications.
     #[serde(default)]
     pub egress: Egress,
     /// The plugins.

@@ -53,7 +53,7 @@ pub async fn sum_up_repeated(host: &Host) -> Result<(), InternalError> {
                 entry(host, Event::SignInRequested, &AuditContext::SERVER).about(repeated.user);
             let entry = entry
                 .with("first_at", repeated.first_at.seconds())
-                .personal("address", repeated.network.clone());
+                .personal("ip_address", repeated.network.clone());
             host.store.sum_up_repeated(repeated, entry).await?;
         }
         if is_last {

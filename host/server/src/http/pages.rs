@@ -93,7 +93,7 @@ pub struct RecoveredPage {
 pub struct ErrorPage {
     /// What every page has.
     pub layout: Layout,
-    /// What it is, in a few words.
+    /// A short title.
     pub title: Message,
     /// What happened, in whole sentences.
     pub what_happened: Message,

@@ -17,7 +17,7 @@ use crate::domain::admin::AdminError;
 /// Defines the kinds of problems: name, status, title.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $status:ident, $title:literal;)*) => {
-        /// What kind of problem it is. The names are stable: programs rely on them.
+        /// The type of the problem. The names are stable: programs rely on them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
         pub(super) enum ProblemKind {
             $($(#[$doc])* #[serde(rename = $text)] $name,)*
@@ -46,7 +46,7 @@ macro_rules! kinds {
             fn schema() -> RefOr<Schema> {
                 let names = [$($text,)*];
                 let object = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names));
-                object.description(Some("What kind of problem it is. The names are stable: programs rely on them.")).into()
+                object.description(Some("The type of the problem. The names are stable: programs rely on them.")).into()
             }
         }
 
@@ -62,10 +62,10 @@ kinds! {
     /// Whoever asks may not do it.
     Forbidden = "urn:assent:problem:forbidden", FORBIDDEN, "Not allowed";
     /// A browser's request does not show that it comes from the console's page.
-    CrossSite = "urn:assent:problem:cross-site", FORBIDDEN, "Not from the console";
+    CrossSite = "urn:assent:problem:cross-site", FORBIDDEN, "Cross-site request";
     /// The action is protected, and the administrator's device has a request to approve it. `action_approval` has the number to
     /// type there. After the approval, the same request with the header `X-Assent-Action-Approval` runs the action.
-    ApprovalRequired = "urn:assent:problem:approval-required", FORBIDDEN, "Approve on your phone";
+    ApprovalRequired = "urn:assent:problem:approval-required", FORBIDDEN, "Approval required";
     /// There is no such thing.
     NotFound = "urn:assent:problem:not-found", NOT_FOUND, "Not found";
     /// The path does not know the method. `Allow` has those that it knows.
@@ -75,21 +75,21 @@ kinds! {
     /// The first request with this `Idempotency-Key` is not answered yet.
     InProgress = "urn:assent:problem:in-progress", CONFLICT, "In progress";
     /// It is another version than `If-Match` names.
-    Stale = "urn:assent:problem:precondition-failed", PRECONDITION_FAILED, "Changed meanwhile";
+    Stale = "urn:assent:problem:precondition-failed", PRECONDITION_FAILED, "Precondition failed";
     /// The body is larger than 64 KiB; of a file, than 12 MiB, or it has too many rows.
     TooLarge = "urn:assent:problem:too-large", PAYLOAD_TOO_LARGE, "Too large";
     /// The body is of another media type than the one that is read here.
     MediaType = "urn:assent:problem:unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, "Unsupported media type";
     /// A value does not fit. `errors` says which.
-    Invalid = "urn:assent:problem:invalid", UNPROCESSABLE_ENTITY, "A value does not fit";
+    Invalid = "urn:assent:problem:invalid", UNPROCESSABLE_ENTITY, "Invalid value";
     /// The `Idempotency-Key` was used with another body.
-    KeyReused = "urn:assent:problem:idempotency-key-reused", UNPROCESSABLE_ENTITY, "Idempotency-Key used before";
+    KeyReused = "urn:assent:problem:idempotency-key-reused", UNPROCESSABLE_ENTITY, "Idempotency-Key reused";
     /// There were too many requests without a good token, or the host does as much of this as it does at a time.
     TooMany = "urn:assent:problem:too-many-requests", TOO_MANY_REQUESTS, "Too many requests";
     /// The server failed; its log says why.
     Internal = "urn:assent:problem:internal", INTERNAL_SERVER_ERROR, "The server failed";
     /// The answer took too long, or the database can't be reached at the moment. `Retry-After` may say when to try again.
-    Unavailable = "urn:assent:problem:unavailable", SERVICE_UNAVAILABLE, "Try again";
+    Unavailable = "urn:assent:problem:unavailable", SERVICE_UNAVAILABLE, "Unavailable";
 }
 
 impl From<StatusCode> for ProblemKind {
@@ -108,12 +108,12 @@ impl From<StatusCode> for ProblemKind {
     }
 }
 
-/// A value that does not fit.
+/// A value that is not valid.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub(super) struct FieldProblem {
-    /// Where it stands in the body: a JSON pointer (RFC 6901).
+    /// The position in the body: a JSON pointer (RFC 6901).
     pointer: String,
-    /// What is expected there.
+    /// The expected value.
     detail: String,
 }
 
@@ -146,14 +146,14 @@ pub(super) struct ActionApprovalView {
 pub(super) struct ProblemView {
     #[serde(rename = "type")]
     kind: ProblemKind,
-    /// What kind of problem it is, for people.
+    /// A short description of the problem type.
     title: &'static str,
-    /// The status of the answer.
+    /// The status of the response.
     #[schema(minimum = 400, maximum = 599)]
     status: u16,
-    /// What is wrong this time, and what would do.
+    /// What is wrong, and what would be valid.
     detail: String,
-    /// The values that do not fit, where it is about values of the body.
+    /// The values of the body that are not valid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     errors: Vec<FieldProblem>,
@@ -197,7 +197,7 @@ impl Problem {
     /// A protected action with a pending approval.
     pub(super) fn approval_required(approval: ActionApprovalView) -> Self {
         let detail = format!(
-            "type {} on your phone to approve: {}",
+            "type {} on your device to approve: {}",
             approval.number, approval.summary
         );
         Self {
@@ -270,14 +270,14 @@ impl From<AdminError> for Problem {
                 });
             }
             AdminError::Internal(error) if error.is_outage() => {
-                tracing::error!(%error, "an administrator's request failed");
+                tracing::error!(%error, "admin API request failed");
                 return Self::of(
                     ProblemKind::Unavailable,
                     "the database cannot be reached at the moment; try again",
                 );
             }
             AdminError::Internal(_) => {
-                tracing::error!(error = %refused, "an administrator's request failed");
+                tracing::error!(error = %refused, "admin API request failed");
                 return Self::of(
                     ProblemKind::Internal,
                     "the server could not do this; try again",

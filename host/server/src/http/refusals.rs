@@ -83,11 +83,11 @@ pub(super) async fn as_pages(
     }
     let reply = ErrorReply {
         status,
-        title: Message::of("error-refused"),
+        title: Message::of("error-rejected"),
         what_happened: what_happened(status),
         what_to_do: match status {
-            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Message::of("error-refused-cookies"),
-            _ => Message::of("error-refused-advice"),
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Message::of("error-rejected-cookies"),
+            _ => Message::of("error-rejected-advice"),
         },
     };
     let cause = format!("{about} was refused with the status {status}");
@@ -104,14 +104,14 @@ pub(super) async fn as_pages(
 
 const fn what_happened(status: StatusCode) -> Message {
     match status {
-        StatusCode::PAYLOAD_TOO_LARGE => Message::of("error-refused-body"),
-        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Message::of("error-refused-head"),
-        StatusCode::URI_TOO_LONG => Message::of("error-refused-address"),
-        StatusCode::METHOD_NOT_ALLOWED => Message::of("error-refused-method"),
+        StatusCode::PAYLOAD_TOO_LARGE => Message::of("error-rejected-body"),
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Message::of("error-rejected-head"),
+        StatusCode::URI_TOO_LONG => Message::of("error-rejected-address"),
+        StatusCode::METHOD_NOT_ALLOWED => Message::of("error-rejected-method"),
         StatusCode::SERVICE_UNAVAILABLE | StatusCode::REQUEST_TIMEOUT => {
-            Message::of("error-refused-slow")
+            Message::of("error-rejected-timeout")
         }
-        status if status.as_u16() < 500 => Message::of("error-refused-unreadable"),
+        status if status.as_u16() < 500 => Message::of("error-rejected-unreadable"),
         _ => Message::of("error-internal-happened"),
     }
 }

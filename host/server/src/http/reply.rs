@@ -116,7 +116,7 @@ fn with_policy(template: &impl Page, policy: &str) -> Response {
     match template.render() {
         Ok(html) => (html_headers(policy, template.layout().language), html).into_response(),
         Err(error) => {
-            tracing::error!(%error, "a page could not be rendered");
+            tracing::error!(%error, "page not rendered");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
@@ -202,7 +202,7 @@ fn reference(host: &Host) -> String {
 /// The error text for an application after a fault of this host, with a reference number that finds the log line: `what` failed.
 pub(super) fn fault_in_words(host: &Host, what: &'static str, cause: &InternalError) -> String {
     let reference = reference(host);
-    tracing::error!(reference, %cause, "{what}");
+    tracing::error!(reference, operation = what, %cause, "request failed");
     match cause {
         _ if cause.is_outage() => {
             format!(
@@ -225,7 +225,7 @@ pub(super) fn fault_in_words(host: &Host, what: &'static str, cause: &InternalEr
 pub(super) struct ErrorReply {
     /// The HTTP status.
     pub(super) status: StatusCode,
-    /// What it is, in a few words.
+    /// A short title.
     pub(super) title: Message,
     /// What happened.
     pub(super) what_happened: Message,
@@ -256,9 +256,9 @@ impl ErrorReply {
         // The log speaks English, whoever reads the page.
         let title = self.title.plain(Language::English);
         if self.status.is_server_error() {
-            tracing::error!(reference, %cause, "{title}");
+            tracing::error!(reference, page = title, %cause, "request failed");
         } else {
-            tracing::info!(reference, %cause, "{title}");
+            tracing::info!(reference, page = title, %cause, "request rejected");
         }
         let page_of_error = ErrorPage {
             layout: layout(host, language),

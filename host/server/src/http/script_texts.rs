@@ -41,7 +41,7 @@ pub(super) fn messages(language: Language, prefix: &str) -> Map<String, Value> {
             if parts.is_none() {
                 tracing::error!(
                     message = message.id.name,
-                    "a message holds what scripts can't fill in"
+                    "message contains a placeholder that scripts do not support"
                 );
             }
             parts.map(|parts| (message.id.name.to_owned(), Value::Array(parts)))

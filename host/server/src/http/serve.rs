@@ -87,7 +87,7 @@ pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output 
                     networks.hold(network)
                 };
                 if !is_exempt && held.is_none() {
-                    tracing::debug!(%peer, "a connection was closed: its network has as many as it may have");
+                    tracing::debug!(%peer, "connection closed: limit of the network exceeded");
                     continue;
                 }
                 let connection = Connection {
@@ -110,7 +110,7 @@ pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output 
             }
             // Out of descriptors, or the peer went away at once: neither ends the host.
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
+                tracing::warn!(%error, "connection not accepted");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
@@ -142,8 +142,8 @@ impl Connection {
         let proved = tls.asks_for_certificates().then_some(ProvedByHandshake);
         match tokio::time::timeout(self.patience, tls.accept(stream)).await {
             Ok(Ok((stream, certificate))) => self.requests(stream, proved, certificate).await,
-            Ok(Err(error)) => tracing::debug!(peer = %self.peer, %error, "a TLS handshake failed"),
-            Err(_) => tracing::debug!(peer = %self.peer, "a TLS handshake took too long"),
+            Ok(Err(error)) => tracing::debug!(peer = %self.peer, %error, "TLS handshake failed"),
+            Err(_) => tracing::debug!(peer = %self.peer, "TLS handshake timed out"),
         }
     }
 
@@ -192,9 +192,9 @@ impl Connection {
         };
         tokio::select! {
             result = served => if let Err(error) = result {
-                tracing::debug!(%peer, %error, "a connection broke off");
+                tracing::debug!(%peer, %error, "connection aborted");
             },
-            () = late => tracing::debug!(%peer, "the first request of a connection took too long"),
+            () = late => tracing::debug!(%peer, "first request of a connection timed out"),
         }
     }
 }

@@ -155,7 +155,7 @@ impl Message {
                 message = self.id,
                 language = language.tag(),
                 ?errors,
-                "a message can't be made"
+                "message not formatted"
             );
         }
         text.unwrap_or_else(|| self.id.to_owned())

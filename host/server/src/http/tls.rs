@@ -181,10 +181,10 @@ impl Identity {
                 context,
                 seen: pair.digest(),
             };
-            outcome.inspect(|()| tracing::info!(table = self.table, "a new certificate is in use"))
+            outcome.inspect(|()| tracing::info!(table = self.table, "TLS certificate reloaded"))
         });
         if let Err(error) = changed {
-            tracing::error!(%error, "the new certificate can't be used; the old one stays in use");
+            tracing::error!(%error, "TLS certificate reload failed, the previous one stays in use");
         }
     }
 }

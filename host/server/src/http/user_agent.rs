@@ -38,7 +38,7 @@ pub(super) fn in_words(user_agent: &str) -> Message {
         (Some(browser), Some(system)) => Message::of("browser-on")
             .text("browser", browser)
             .text("system", system),
-        (Some(browser), None) => Message::of("browser-alone").text("browser", browser),
+        (Some(browser), None) => Message::of("browser-only").text("browser", browser),
         (None, Some(system)) => Message::of("browser-unknown-on").text("system", system),
         (None, None) => Message::of("browser-unknown"),
     }
@@ -62,7 +62,7 @@ pub(super) fn again(words: &str) -> Message {
         (Some(browser), Some(system)) => Message::of("browser-on")
             .text("browser", browser)
             .text("system", system),
-        (Some(browser), None) => Message::of("browser-alone").text("browser", browser),
+        (Some(browser), None) => Message::of("browser-only").text("browser", browser),
         (None, Some(system)) => Message::of("browser-unknown-on").text("system", system),
         (None, None) => Message::of("browser-unknown"),
     }

@@ -39,7 +39,7 @@ pub struct KeyRing {
 struct Answered {
     /// How many had asked when it began: it is fresh for each of them.
     asked: u64,
-    /// When it began.
+    /// The start of the hour or day.
     at: Option<Instant>,
 }
 

@@ -79,7 +79,7 @@ pub async fn deliver(host: Arc<Host>) {
         let begun = match begin(&host, &mut work).await {
             Ok(begun) => begun,
             Err(error) => {
-                tracing::warn!(%error, "the logouts to be delivered could not be read");
+                tracing::warn!(%error, "due logout deliveries not read");
                 false
             }
         };
@@ -148,29 +148,29 @@ async fn attempt(host: Arc<Host>, delivery: LogoutDelivery) -> Did {
         Told::Done | Told::Nobody | Told::Refused(_) | Told::OutOfReach(_) => None,
     };
     match (&told, again) {
-        (Told::Done, _) => tracing::info!(%application, sid, attempts, "told of a logout"),
+        (Told::Done, _) => tracing::info!(%application, sid, attempts, "logout token delivered"),
         (Told::Nobody, _) => {
-            tracing::debug!(%application, sid, "wants to know of no logout any more");
+            tracing::debug!(%application, sid, "logout token not needed any more");
         }
         (Told::Refused(why), _) => {
-            tracing::warn!(%application, sid, why, "the application refused a logout token; it is not told again");
+            tracing::warn!(%application, sid, reason = why, "logout token rejected by the application, not retried");
         }
         (Told::OutOfReach(why), _) => {
             tracing::warn!(
-                %application, sid, why,
-                "the application's backchannel_logout_uri may not be called, see [egress]; it is not told again"
+                %application, sid, reason = why,
+                "logout token not sent: [egress] forbids the backchannel_logout_uri, not retried"
             );
         }
         (Told::Failed(why), Some(_)) => {
-            tracing::info!(%application, sid, attempts, why, "could not be told of a logout; tried again later");
+            tracing::info!(%application, sid, attempts, reason = why, "logout token not delivered, retrying later");
         }
         (Told::Failed(why), None) => {
-            tracing::warn!(%application, sid, attempts, why, "could not be told of a logout in a day; given up");
+            tracing::warn!(%application, sid, attempts, reason = why, "logout token not delivered within a day, not retried");
         }
     }
     let application = application.clone();
     if let Err(error) = host.store.settle_logout(delivery, again).await {
-        tracing::warn!(%application, %error, "what came of telling of a logout could not be kept; told again later");
+        tracing::warn!(%application, %error, "outcome of a logout delivery not stored, retrying later");
     }
     application
 }

@@ -15,7 +15,7 @@ pub enum TokenError {
     InvalidClient {
         /// Whether the client used the `Authorization` header.
         by_header: bool,
-        /// What is wrong with it.
+        /// The reason, if it is not valid.
         reason: &'static str,
     },
     /// The code is invalid, expired or already used, or was issued for something else.

@@ -37,7 +37,7 @@ pub async fn revoke(
             .revoke_family(found.family.id, now)
             .await
             .map_err(InternalError::from)?;
-        tracing::info!(%application, family = %found.family.id, "refresh token revoked, and all that came with it");
+        tracing::info!(%application, family = %found.family.id, "refresh token revoked, token family revoked");
         return Ok(());
     }
     let found = match resolve(host, text).await {

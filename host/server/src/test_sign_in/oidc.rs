@@ -63,7 +63,7 @@ pub fn request(
         .map(|(name, value)| (name.to_owned(), json!(value)))
         .collect();
     let note =
-        StepNote::good("an authorization request as the application would make it, with every scope that it may use")
+        StepNote::good("an authorization request as the application would create it, with every scope that it may request")
             .with(json!({ "endpoint": format!("{}/auth", host.issuer), "parameters": shown }));
     Ok((url, note))
 }
@@ -91,7 +91,7 @@ pub async fn take_up(
         let description = parameters.get("error_description").unwrap_or_default();
         let cause = test_sign_in::cause(host, test_sign_in.id).await?;
         let data = json!({ "error": error, "error_description": description });
-        let detail = "the application would have got an error";
+        let detail = "the application would have received an error";
         let detail = cause.as_ref().map_or_else(
             || detail.to_owned(),
             |cause| format!("{detail}, since {cause}"),
@@ -211,7 +211,10 @@ async fn exchange(
     code: &str,
 ) -> Result<Result<Tokens, TestFailure>, InternalError> {
     let Some(application) = host.store.application(&test_sign_in.application).await? else {
-        let failure = TestFailure::new("invalid_client", &"the application was removed meanwhile");
+        let failure = TestFailure::new(
+            "invalid_client",
+            &"the application was deleted in the meantime",
+        );
         return Ok(Err(failure));
     };
     let method = application.settings.auth_method().as_str();

@@ -46,9 +46,9 @@ pub fn request(
         .map_err(|error| internal(&error))?;
     let signing = match provider.settings.require_signed_requests {
         true => {
-            "an AuthnRequest in the application's place; it has to sign its own, and this server takes its own request for that"
+            "an AuthnRequest in the application's place; the application must sign its own, and this server accepts the test request without a signature"
         }
-        false => "an AuthnRequest as the application would make it",
+        false => "an AuthnRequest as the application would create it",
     };
     let note = StepNote::good(signing)
         .with(json!({ "endpoint": endpoint, "request": xml, "relay_state": relay_state }));
@@ -92,7 +92,7 @@ pub async fn take_up(
     };
     let told = told.and_then(|told| match told.in_response_to.as_deref() {
         Some(id) if id == asked => Ok(told),
-        _ => Err("the response answers another request".to_owned()),
+        _ => Err("the response belongs to another request".to_owned()),
     });
     let response = without_signatures(&posted(body));
     let (outcome, note, result) = match told {
@@ -105,10 +105,10 @@ pub async fn take_up(
             let succeeded = status == SUCCESS;
             let detail = match succeeded {
                 true => {
-                    "a signed response with a signed assertion; its Recipient is this test sign-in, so the application itself would refuse it"
+                    "a signed response with a signed assertion; its Recipient is this test sign-in, so the application itself would reject it"
                 }
                 false => {
-                    "a signed response without an assertion: the application would have been told of a failure"
+                    "a signed response without an assertion: the application would have received a failure"
                 }
             };
             let cause = if succeeded {

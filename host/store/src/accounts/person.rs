@@ -28,7 +28,7 @@ pub(crate) const USER_KIND: &str =
 /// An account with the person whose it is.
 #[derive(Clone, Debug)]
 pub struct Person {
-    /// The person.
+    /// The user.
     pub user: User,
     /// The account.
     pub account: Account,

@@ -250,7 +250,7 @@ async fn insert(db: &mut AnyConnection, rows: &[PendingEntry]) -> Result<()> {
 pub(super) struct MarkRow {
     seq: i64,
     digest: String,
-    code: String,
+    mac: String,
 }
 
 impl MarkRow {
@@ -262,7 +262,7 @@ impl MarkRow {
             digest: digest.unwrap_or(Mark::START.digest),
         };
         let authentic =
-            digest.is_some() && Digest::from_text(&self.code) == Some(chaining.code(end, &mark)?);
+            digest.is_some() && Digest::from_text(&self.mac) == Some(chaining.code(end, &mark)?);
         Ok(StoredMark { mark, authentic })
     }
 }
@@ -275,7 +275,7 @@ pub(super) async fn lock(
 ) -> Result<StoredMark> {
     // What both databases understand as locking a row.
     let row: Option<MarkRow> = sqlx::query_as(
-        "UPDATE audit_chain SET seq = seq WHERE name = $1 RETURNING seq, digest, code",
+        "UPDATE audit_chain SET seq = seq WHERE name = $1 RETURNING seq, digest, mac",
     )
     .bind(end.as_str())
     .fetch_optional(db)
@@ -286,7 +286,7 @@ pub(super) async fn lock(
     if !kept.authentic && !chaining.told.swap(true, Ordering::Relaxed) {
         tracing::error!(
             end = end.as_str(),
-            "the audit log was tampered with; `assent audit verify` says where"
+            "audit log tampered with, run `assent audit verify`"
         );
     }
     Ok(kept)
@@ -306,7 +306,7 @@ pub(super) async fn set(
     } else {
         String::new()
     };
-    sqlx::query("UPDATE audit_chain SET seq = $2, digest = $3, code = $4 WHERE name = $1")
+    sqlx::query("UPDATE audit_chain SET seq = $2, digest = $3, mac = $4 WHERE name = $1")
         .bind(end.as_str())
         .bind(mark.seq)
         .bind(mark.digest.to_text())
@@ -326,10 +326,10 @@ pub(crate) async fn ensure_ends(
     let mut lease = connections.lease().await?;
     let mut transaction = lease.begin_with(begin.into_sql_str()).await?;
     for statement in [
-        "INSERT INTO audit_chain (name, seq, digest, code)
+        "INSERT INTO audit_chain (name, seq, digest, mac)
          SELECT 'anchor', seq - 1, COALESCE(previous, ''), '' FROM audit_entries WHERE seq IS NOT NULL ORDER BY seq LIMIT 1
          ON CONFLICT (name) DO NOTHING",
-        "INSERT INTO audit_chain (name, seq, digest, code)
+        "INSERT INTO audit_chain (name, seq, digest, mac)
          SELECT 'head', seq, COALESCE(digest, ''), '' FROM audit_entries WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1
          ON CONFLICT (name) DO NOTHING",
     ] {
@@ -337,7 +337,7 @@ pub(crate) async fn ensure_ends(
     }
     for end in [End::Anchor, End::Head] {
         let created = sqlx::query(
-            "INSERT INTO audit_chain (name, seq, digest, code) VALUES ($1, 0, $2, $3) ON CONFLICT (name) DO NOTHING",
+            "INSERT INTO audit_chain (name, seq, digest, mac) VALUES ($1, 0, $2, $3) ON CONFLICT (name) DO NOTHING",
         )
         .bind(end.as_str())
         .bind(Mark::START.digest.to_text())

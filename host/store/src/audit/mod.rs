@@ -20,7 +20,7 @@ use assent_model::id::{AuditId, DeviceId, Did, UserId, first_text_of};
 pub struct StoredEntry {
     /// Its position, from 1.
     pub seq: i64,
-    /// Its digest, in hexadecimal.
+    /// The SHA-256 digest, in hexadecimal.
     pub digest: String,
     /// What it says.
     pub entry: Entry,

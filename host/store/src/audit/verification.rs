@@ -78,7 +78,7 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn audit_end(&self, end: End) -> Result<StoredMark> {
         let row: Option<MarkRow> =
-            sqlx::query_as("SELECT seq, digest, code FROM audit_chain WHERE name = $1")
+            sqlx::query_as("SELECT seq, digest, mac FROM audit_chain WHERE name = $1")
                 .bind(end.as_str())
                 .fetch_optional(&self.readers)
                 .await?;

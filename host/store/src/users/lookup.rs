@@ -53,7 +53,7 @@ impl Store {
     /// If the database fails.
     pub async fn browsers_known_from(&self, user: UserId) -> Result<Option<Timestamp>> {
         let row: Option<(i64,)> =
-            sqlx::query_as("SELECT browsers_known_from FROM users WHERE id = $1")
+            sqlx::query_as("SELECT known_browsers_not_before FROM users WHERE id = $1")
                 .bind(user.to_string())
                 .fetch_optional(&self.readers)
                 .await?;

@@ -189,7 +189,7 @@ impl Project<'_> {
             "--external:assent:*",
         ]);
         esbuild.args(["--outfile=build/plugin.js", "--log-level=warning"]);
-        run(&mut esbuild, "it can't be made one module; see above")?;
+        run(&mut esbuild, "esbuild failed; see above")?;
         let file = self.build.join("plugin.js");
         std::fs::read(&file).with_context(|| format!("{} can't be read", file.display()))
     }
@@ -213,7 +213,7 @@ impl Project<'_> {
             "build/plugin.js",
         ]);
         componentize.args(["--stub-wasi", "--sync", "--output", "build/component.wasm"]);
-        run(&mut componentize, "it can't be made a component; see above")?;
+        run(&mut componentize, "componentize-qjs failed; see above")?;
         let file = self.build.join("component.wasm");
         let component =
             std::fs::read(&file).with_context(|| format!("{} can't be read", file.display()))?;

@@ -242,7 +242,7 @@ async fn accounts_are_imported_by_each_identifier_of_a_user(database: Database) 
         )
         .await;
     assert_eq!(log["items"][0]["event"], "account.lifecycle-changed");
-    assert_eq!(log["items"][1]["event"], "account.changed");
+    assert_eq!(log["items"][1]["event"], "account.updated");
     for (row, column) in [
         ("nobody,,,", "user"),
         (",,,", "-"),

@@ -125,8 +125,5 @@ async fn completions_and_manuals_list_every_command() {
     let written = assent(&["man", "--out", "."]).await;
     assert_eq!(written.status.code(), Some(0), "{}", err(&written));
     let page = read_file(folder.path().join("assent-users-create.1"));
-    assert!(
-        page.contains("What the person types at sign\\-in"),
-        "{page}"
-    );
+    assert!(page.contains("name at sign\\-in"), "{page}");
 }

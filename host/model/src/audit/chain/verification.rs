@@ -16,7 +16,7 @@ pub enum Break {
         id: String,
     },
     /// What is personal in it does.
-    #[error("what is personal in entry {seq} ({id}) was changed")]
+    #[error("the personal data in entry {seq} ({id}) were changed")]
     PersonalChanged {
         /// Its position.
         seq: i64,
@@ -25,7 +25,7 @@ pub enum Break {
     },
     /// What is personal in it is gone, and nobody erased the person.
     #[error(
-        "what is personal in entry {seq} ({id}) was taken away, and nobody has erased that user"
+        "the personal data in entry {seq} ({id}) were removed, without an erasure of that user"
     )]
     PersonalTaken {
         /// Its position.
@@ -52,7 +52,7 @@ pub enum Break {
         last: i64,
     },
     /// Entries are missing at the end.
-    #[error("the end is cut off: {} missing", entries(*.first, *.last))]
+    #[error("the end is truncated: {} missing", entries(*.first, *.last))]
     CutOff {
         /// The first one's position.
         first: i64,
@@ -60,7 +60,7 @@ pub enum Break {
         last: i64,
     },
     /// An entry has no place in the chain.
-    #[error("the entry {id} was put in: it has no place in the chain")]
+    #[error("the entry {id} was inserted: it has no position in the chain")]
     Stray {
         /// Its id.
         id: String,
@@ -76,17 +76,13 @@ pub enum Break {
         after: i64,
     },
     /// The beginning is not what a holder of the master key has set.
-    #[error(
-        "the anchor (after entry {seq}) is forged: somebody without the master key has moved where the log begins"
-    )]
+    #[error("the anchor (after entry {seq}) is forged: it was changed without the master key")]
     AnchorForged {
         /// The position it names.
         seq: i64,
     },
     /// The end is not what a holder of the master key has set.
-    #[error(
-        "the head (entry {seq}) is forged: somebody without the master key has written the log anew or cut it"
-    )]
+    #[error("the head (entry {seq}) is forged: it was changed without the master key")]
     HeadForged {
         /// The position it names.
         seq: i64,
@@ -99,7 +95,7 @@ impl Break {
         match self {
             Self::Changed { .. } => "changed",
             Self::PersonalChanged { .. } => "personal_changed",
-            Self::PersonalTaken { .. } => "personal_taken",
+            Self::PersonalTaken { .. } => "personal_removed",
             Self::Replaced { .. } => "replaced",
             Self::Missing { .. } => "missing",
             Self::CutOff { .. } => "cut_off",

@@ -66,7 +66,7 @@ export async function account(context, { id }) {
     )) && setState('suspended', 'The account is suspended.');
   const terminate = async () =>
     (await ask(
-      'Close this account for good?',
+      'Terminate this account?',
       'The user is signed out of this application at once, and can never sign in with this account again.',
       'Terminate',
       value.name,
@@ -95,7 +95,7 @@ export async function account(context, { id }) {
         value.state === 'active'
           ? button('Suspend', suspend)
           : value.state !== 'terminated' &&
-              button('Let it be used', () => setState('active', 'The account is active.'), 'primary'),
+              button('Activate', () => setState('active', 'The account is active.'), 'primary'),
         value.state !== 'terminated' && button('Terminate', terminate, 'danger'),
         may('accounts:write') && button('Delete', drop, 'danger'),
       ),

@@ -50,7 +50,7 @@ function page(content) {
       [`${at}/credentials`, value.protocol === 'saml' ? 'Certificates' : 'Credentials', true],
       [`${at}/accounts`, 'Accounts', may('accounts:read')],
       [`${at}/claims`, 'Claims', may('claims:read')],
-      [`${at}/try`, 'Try sign-in', may('applications:write')],
+      [`${at}/try`, 'Test sign-in', may('applications:write')],
       [`${at}/delete`, 'Delete', may('applications:write')],
     ];
     return screen(
@@ -153,7 +153,7 @@ function logo(application) {
   const show = (/** @type {Schema<'Logo'> | undefined} */ picture) =>
     place.replaceChildren(
       picture
-        ? el('img', { class: 'picture', src: picture.address, alt: 'The current picture' })
+        ? el('img', { class: 'picture', src: picture.url, alt: 'The current logo' })
         : el('p', { class: 'muted' }, 'It has none.'),
     );
   const file = el('input', { type: 'file', id: 'logo-file', accept: 'image/png,image/jpeg,image/webp' });
@@ -162,9 +162,9 @@ function logo(application) {
     if (!chosen) throw new Error('Choose a file first.');
     const type = chosen.type || 'application/octet-stream';
     show(await put('/applications/{id}/logo', { id }, await chosen.arrayBuffer(), { type }));
-    say('The picture was set.');
+    say('The logo was set.');
   });
-  const take = button('Take it away', async () => {
+  const take = button('Remove the logo', async () => {
     await remove('/applications/{id}/logo', { id });
     show(undefined);
   });
@@ -180,12 +180,12 @@ function logo(application) {
   const element = el(
     'details',
     { class: 'panel', ontoggle: load },
-    el('summary', {}, 'Picture'),
+    el('summary', {}, 'Logo'),
     el(
       'div',
       { class: 'opened' },
       place,
-      el('div', { class: 'field' }, el('label', { for: 'logo-file' }, 'Picture file'), file),
+      el('div', { class: 'field' }, el('label', { for: 'logo-file' }, 'Logo file'), file),
       el('div', { class: 'ways' }, set, take),
     ),
   );
@@ -234,7 +234,7 @@ function metadata(application, reload) {
   const ways = el(
     'div',
     { class: 'ways' },
-    application.metadata_url && button('Read it again from its address', () => compare({})),
+    application.metadata_url && button('Read it again from its URL', () => compare({})),
     button('Compare with the chosen file', async () => {
       const chosen = file.files?.[0];
       if (!chosen) throw new Error('Choose a file first.');
@@ -314,7 +314,7 @@ async function accounts(application, { may, reload }) {
             el(
               'p',
               {},
-              'The first line names the columns: person (a name, an address or an id), name, roles, state. ' +
+              'The first line names the columns: user (a name, an e-mail address or an id), name, roles, state. ' +
                 'The server checks the file first.',
             ),
           ],

@@ -118,7 +118,7 @@ function one({ sinks }) {
         preview.token?.slim_id_token &&
           notice(
             'This application has slim_id_token on: the claims of its scopes are not in the ID token, and ' +
-              'UserInfo tells them.',
+              'UserInfo returns them.',
             'calm',
           ),
         values(preview),
@@ -145,10 +145,10 @@ function byServer(sinks, name) {
  */
 function stopped({ plugin, outcome, reason }, name) {
   const whose = name ? `${name}: ` : '';
-  if (!plugin) return notice(`${whose}Nobody would be signed in: ${reason}.`, 'bad');
+  if (!plugin) return notice(`${whose}No user would be signed in: ${reason}.`, 'bad');
   const words =
     outcome === 'denied'
-      ? `Nobody would be signed in: the plugin ${plugin} rejects this user: ${reason}`
+      ? `No user would be signed in: the plugin ${plugin} rejects this user: ${reason}`
       : `The sign-in would fail: the plugin ${plugin} failed: ${reason}`;
   return notice(whose + words, 'bad');
 }
@@ -180,7 +180,7 @@ function source({ plugin, change, scope, format }) {
 }
 
 /** A value that is only known at a sign-in. */
-const AT_SIGN_IN = 'made at the sign-in';
+const AT_SIGN_IN = 'set at sign-in';
 
 /**
  * The server's own values, which are not about the user: first the known ones, then those of the sign-in.
@@ -394,14 +394,14 @@ function differences({ candidate: after, differences: found }) {
     ...byServer(after.sinks),
     ...after.sinks.flatMap(({ stopped: reason }) => (reason?.plugin ? [stopped(reason)] : [])),
   ];
-  if (found.length === 0) return [...broken, notice('Nothing would be different.', 'calm')];
+  if (found.length === 0) return [...broken, notice('No differences.', 'calm')];
   return [
     ...broken,
     table(
       [
         { label: 'Where', cell: (row) => SINKS[row.sink] },
         { label: 'What', cell: (row) => code(row.path) },
-        { label: 'Today', cell: (row) => el('del', {}, words(row.current)) },
+        { label: 'Current', cell: (row) => el('del', {}, words(row.current)) },
         { label: 'With the candidate', cell: (row) => el('ins', {}, words(row.candidate)) },
       ],
       found,

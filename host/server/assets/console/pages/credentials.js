@@ -60,7 +60,7 @@ function client(application, version, { may, reload }) {
         'div',
         { class: 'ways' },
         button(
-          application.has_secret ? 'Make a new secret' : 'Make the secret',
+          application.has_secret ? 'Rotate the secret' : 'Create the secret',
           () => makeSecret(application, reload),
           'primary',
         ),
@@ -131,35 +131,35 @@ async function certificates(application, { may, reload }) {
       button('Download', () => download('assent-signing.pem', 'application/x-pem-file', row.certificate)),
       writes &&
         row.stage === 'published' &&
-        button('Sign with it now', async () => {
+        button('Activate', async () => {
           if (
             !(await ask(
-              'Sign with it now?',
+              'Activate the certificate?',
               'A service provider that does not know this certificate yet rejects every sign-on.',
-              'Sign with it',
+              'Activate',
             ))
           )
             return;
           await post('/applications/{id}/certificates/{certificate}/activate', { id, certificate: row.id });
           await reload();
-          say('It signs from now on.');
+          say('The certificate signs from now on.');
         }),
       writes &&
         (row.stage === 'published' || row.stage === 'retired') &&
         button(
-          'Take it out',
+          'Withdraw',
           async () => {
             if (
               !(await ask(
-                'Take it out of the metadata?',
+                'Withdraw the certificate from the metadata?',
                 'Service providers that read the metadata again reject its signatures.',
-                'Take it out',
+                'Withdraw',
               ))
             )
               return;
             await remove('/applications/{id}/certificates/{certificate}', { id, certificate: row.id });
             await reload();
-            say('It was taken out.');
+            say('The certificate was withdrawn.');
           },
           'danger',
         ),

@@ -38,7 +38,7 @@ export async function guide(application, context) {
         step(
           'Try it',
           el('p', {}, 'A real sign-in of your own, with each step and what the application would receive.'),
-          el('div', { class: 'ways' }, way(`${at}/try`, 'Try sign-in')),
+          el('div', { class: 'ways' }, way(`${at}/try`, 'Test sign-in')),
         ),
     ),
   ];
@@ -71,9 +71,9 @@ export async function makeSecret(application, reload) {
   if (
     application.has_secret &&
     !(await ask(
-      'Make a new secret?',
+      'Rotate the secret?',
       'The old one is no longer valid: no user can sign in to the application until it has the new one.',
-      'Make a new one',
+      'Rotate',
     ))
   )
     return;
@@ -99,12 +99,12 @@ function client(application, { issuer, may, reload }) {
     type === 'web' &&
     (secret
       ? step(
-          'Make its secret',
+          'Create its secret',
           el(
             'p',
             {},
             application.has_secret
-              ? 'It has a secret. If it is lost, make a new one.'
+              ? 'It has a secret. If it is lost, rotate it.'
               : 'It has none yet. It is shown once.',
           ),
           may('applications:write') &&
@@ -112,14 +112,14 @@ function client(application, { issuer, may, reload }) {
               'div',
               { class: 'ways' },
               button(
-                application.has_secret ? 'Make a new secret' : 'Make the secret',
+                application.has_secret ? 'Rotate the secret' : 'Create the secret',
                 () => makeSecret(application, reload),
                 application.has_secret ? '' : 'primary',
               ),
             ),
         )
       : step(
-          'Give it its key',
+          'Register its key',
           el('p', {}, `It authenticates with ${method}.`),
           el('div', { class: 'ways' }, way(`${at}/credentials`, 'Credentials')),
         ));

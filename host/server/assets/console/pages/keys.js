@@ -5,12 +5,12 @@ import { ask, badge, button, code, el, moment, say, screen, table } from '../vie
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
-/** @type {Record<Schema<'KeyStage'>, string>} */
+/** @type {Record<Schema<'SigningKeyStage'>, string>} */
 const STAGES = {
   signing: 'signs',
   published: 'published, signs next',
   retired: 'no longer signs, still published',
-  archived: 'only known for old tokens',
+  archived: 'archived: only for old tokens',
   revoked: 'revoked',
   expired: 'expired',
 };
@@ -30,7 +30,7 @@ export async function keys({ may, reload }) {
     await reload();
     say('The keys were rotated.');
   };
-  const revoke = async (/** @type {Schema<'Key'>} */ { kid }) => {
+  const revoke = async (/** @type {Schema<'SigningKey'>} */ { kid }) => {
     if (
       !(await ask(
         'Revoke this key?',
@@ -52,8 +52,8 @@ export async function keys({ may, reload }) {
         label: 'State',
         cell: (row) =>
           badge(
-            STAGES[row.state],
-            row.state === 'signing' ? 'active' : row.state === 'revoked' ? 'terminated' : row.state,
+            STAGES[row.stage],
+            row.stage === 'signing' ? 'active' : row.stage === 'revoked' ? 'terminated' : row.stage,
           ),
       },
       { label: 'Since', cell: (row) => moment(row.since) },
@@ -62,8 +62,8 @@ export async function keys({ may, reload }) {
         ? [
             {
               label: 'Do',
-              cell: (/** @type {Schema<'Key'>} */ row) =>
-                ['signing', 'published', 'retired'].includes(row.state)
+              cell: (/** @type {Schema<'SigningKey'>} */ row) =>
+                ['signing', 'published', 'retired'].includes(row.stage)
                   ? button('Revoke', () => revoke(row), 'danger')
                   : '',
             },

@@ -23,11 +23,11 @@ export async function overview(context) {
  */
 async function figures({ may, query: asked }) {
   const range = asked.get('range') === 'month' ? 'month' : 'day';
-  const { users, applications, sign_ins: periods, responses } = await get('/overview', { range });
+  const { users, applications, sign_ins: periods, response_times: responses } = await get('/overview', { range });
   const allUsers = users.active + users.invited + users.suspended + users.terminated;
   const clients = applications.openid_connect + applications.saml;
   const sum = (/** @type {Outcome} */ outcome) => periods.reduce((total, period) => total + period[outcome], 0);
-  const [good, failed] = [sum('completed'), sum('denied') + sum('expired') + sum('failed')];
+  const [good, failed] = [sum('completed'), sum('denied') + sum('expired') + sum('number_mismatches')];
   const since = range === 'day' ? 'in the last 24 hours' : 'in the last 30 days';
   const labels = range === 'day' ? HOURS : DAYS;
   return [
@@ -61,7 +61,10 @@ async function figures({ may, query: asked }) {
             {},
             link('/admin/audit?event=sign-in.denied', `${figure(sum('denied'))} denied`),
             `, ${figure(sum('expired'))} expired, `,
-            link('/admin/audit?event=sign-in.number-match-failed', `${figure(sum('failed'))} with a wrong number`),
+            link(
+              '/admin/audit?event=sign-in.number-match-failed',
+              `${figure(sum('number_mismatches'))} with a wrong number`,
+            ),
           ),
         ),
       ),
@@ -76,7 +79,7 @@ async function figures({ may, query: asked }) {
       [
         { name: 'signed in', tone: 'good', of: (period) => period.completed },
         { name: 'expired', tone: 'warn', of: (period) => period.expired },
-        { name: 'denied, or a wrong number', tone: 'bad', of: (period) => period.denied + period.failed },
+        { name: 'denied, or a wrong number', tone: 'bad', of: (period) => period.denied + period.number_mismatches },
       ],
       labels,
     ),
@@ -84,12 +87,12 @@ async function figures({ may, query: asked }) {
       'Time to approval',
       periods,
       [
-        { name: 'median', tone: 'calm', of: (period) => seconds(period.approved_ms_p50) },
+        { name: 'median', tone: 'calm', of: (period) => seconds(period.approval_ms_p50) },
         {
           name: '95th percentile',
           tone: 'warn',
-          of: (period) => seconds(period.approved_ms_p95) - seconds(period.approved_ms_p50),
-          told: (period) => seconds(period.approved_ms_p95),
+          of: (period) => seconds(period.approval_ms_p95) - seconds(period.approval_ms_p50),
+          told: (period) => seconds(period.approval_ms_p95),
         },
       ],
       { ...labels, unit: ' s' },
@@ -100,7 +103,7 @@ async function figures({ may, query: asked }) {
 
 /**
  * How a sign-in ends.
- * @typedef {'completed' | 'denied' | 'expired' | 'failed'} Outcome
+ * @typedef {'completed' | 'denied' | 'expired' | 'number_mismatches'} Outcome
  */
 
 /**
@@ -138,18 +141,18 @@ const DAYS = {
  */
 const seconds = (milliseconds) => Math.round((milliseconds ?? 0) / 100) / 10;
 
-/** @type {Record<Schema<'Endpoint'>, string>} */
+/** @type {Record<Schema<'EndpointGroup'>, string>} */
 const ENDPOINTS = {
   authorization: 'Authorization',
   token: 'Token',
-  user_info: 'UserInfo',
+  userinfo: 'UserInfo',
   saml: 'SAML',
-  administration: 'Admin API',
+  admin_api: 'Admin API',
 };
 
 /**
  * The response times of the server, without the waits for users.
- * @param {Array<Schema<'Responses'>>} responses
+ * @param {Array<Schema<'ResponseTimes'>>} responses
  */
 function responseTimes(responses) {
   const time = (/** @type {number} */ microseconds) =>

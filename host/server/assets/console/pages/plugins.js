@@ -29,28 +29,28 @@ export async function plugins({ may, reload }) {
   const exchange = async () => {
     if (
       !(await ask(
-        'Load the plugins again?',
+        'Reload the plugins?',
         'The instance reads the files and settings again. If one of them is not valid, nothing changes.',
-        'Load them',
+        'Reload',
       ))
     )
       return;
     await post('/plugins/reload', {});
     await reload();
-    say('The plugins were loaded again.');
+    say('The plugins were reloaded.');
   };
   const back = async () => {
     if (
       !(await ask(
-        'Go back to the earlier plugins?',
+        'Roll back to the previous plugins?',
         'The plugins of before the last reload run again, until the next reload or restart.',
-        'Go back',
+        'Roll back',
       ))
     )
       return;
     await post('/plugins/rollback', {}, previous && { previous: previous.digest });
     await reload();
-    say('The earlier plugins run again.');
+    say('The plugins were rolled back.');
   };
   const { last_reload: last, previous } = known;
   const news = [
@@ -70,7 +70,7 @@ export async function plugins({ may, reload }) {
           { label: 'Digest', cell: (row) => code(`${row.sha256.slice(0, 16)}…`) },
         ],
         previous.plugins,
-        { caption: 'Earlier plugins' },
+        { caption: 'Previous plugins' },
       ),
     );
   return screen(
@@ -79,7 +79,7 @@ export async function plugins({ may, reload }) {
       lead:
         'Sandboxed components that decide what applications receive, and that carry approvals. The settings ' +
         'of the server name them.',
-      actions: writes ? [button('Load them again', exchange), previous && button('Go back', back)] : [],
+      actions: writes ? [button('Reload', exchange), previous && button('Roll back', back)] : [],
     },
     ...news,
     ...(known.plugins.length === 0 ? [el('p', { class: 'empty' }, 'No plugins.')] : known.plugins.map(one)),
@@ -89,10 +89,10 @@ export async function plugins({ may, reload }) {
 
 /** @param {Schema<'PluginStatus'>} plugin */
 function one(plugin) {
-  const { granted, measured } = plugin;
+  const { grants, metrics } = plugin;
   const milliseconds = (/** @type {number} */ microseconds) =>
     `${(microseconds / 1000).toLocaleString('en-GB', { maximumFractionDigits: 2 })} ms`;
-  const well = measured.faults === 0;
+  const well = metrics.faults === 0;
   return el(
     'section',
     { class: 'panel plugin' },
@@ -101,27 +101,27 @@ function one(plugin) {
       {},
       plugin.plugin,
       ' ',
-      badge(well ? 'works' : `${figure(measured.faults)} faults`, well ? 'active' : 'suspended'),
+      badge(well ? 'works' : `${figure(metrics.faults)} faults`, well ? 'active' : 'suspended'),
     ),
     facts([
       ['Component', `${plugin.component} ${plugin.version}`],
       ['Role', plugin.role],
-      ['May write', granted.writes.length === 0 ? 'Nothing' : granted.writes],
-      ['May call', granted.hosts.length === 0 ? 'No other host' : granted.hosts],
-      ['Serves', granted.applications ? granted.applications.map(code) : 'Every application'],
+      ['May write', grants.writes.length === 0 ? 'Nothing' : grants.writes],
+      ['May call', grants.hosts.length === 0 ? 'No other host' : grants.hosts],
+      ['Serves', grants.applications ? grants.applications.map(code) : 'Every application'],
       [
         'Calls',
         [
-          `${figure(measured.calls)}, of which ${figure(measured.denials)} denied, ${figure(measured.faults)} failed`,
-          `${figure(measured.rejected)} rejected, ${figure(measured.queue_length)} pending`,
-          `${figure(measured.suspensions)} times suspended`,
+          `${figure(metrics.calls)}, of which ${figure(metrics.denials)} denied, ${figure(metrics.faults)} failed`,
+          `${figure(metrics.rejected)} rejected, ${figure(metrics.queue_length)} pending`,
+          `${figure(metrics.suspensions)} times suspended`,
         ].join('; '),
       ],
       [
         'Time of a call',
-        measured.calls === 0
+        metrics.calls === 0
           ? 'None yet'
-          : `half below ${milliseconds(measured.time_us.p50)}, 99 of 100 below ${milliseconds(measured.time_us.p99)}`,
+          : `half below ${milliseconds(metrics.time_us.p50)}, 99 of 100 below ${milliseconds(metrics.time_us.p99)}`,
       ],
     ]),
     el('p', { class: 'muted small' }, 'SHA-256 of the file'),

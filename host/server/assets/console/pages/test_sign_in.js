@@ -13,13 +13,13 @@ export async function testSignIn(application, { me, may, reload }) {
   const place = el('div', { 'aria-live': 'polite' });
   const blocked = el('div', { role: 'status' });
   const begin = button(
-    'Try sign-in',
+    'Test sign-in',
     async () => {
       // Before the request, because browsers block a tab that is opened later.
       const tab = window.open('about:blank', '_blank');
       // Foreign pages in the tab must not navigate this one.
       if (tab) tab.opener = null;
-      /** @type {Schema<'TestSignInStarted'>} */
+      /** @type {Schema<'NewTestSignIn'>} */
       let made;
       try {
         made = await post('/applications/{id}/test-sign-ins', { id: application.id });
@@ -73,7 +73,7 @@ async function missingAccount(application, { me, may, reload }) {
   if (!user || !may('accounts:read')) return [];
   const { items, next } = await get('/users/{id}/accounts', { id: user, limit: 200 });
   if (next || items.some((account) => account.application_id === application.id)) return [];
-  const give = button('Give me an account', async () => {
+  const give = button('Create an account for me', async () => {
     await post('/applications/{id}/accounts', { id: application.id }, { user_id: user });
     await reload();
     say('You have an account, without roles.');
@@ -163,7 +163,7 @@ function show(place, { state, steps, result }) {
           {},
           el('strong', {}, step.title),
           ' ',
-          badge(step.succeeded ? 'good' : 'failed', step.succeeded ? 'active' : 'terminated'),
+          badge(step.succeeded ? 'succeeded' : 'failed', step.succeeded ? 'active' : 'terminated'),
         ),
         step.detail && el('p', {}, step.detail),
         step.data !== undefined && step.data !== null && more('Details', json(step.data)),

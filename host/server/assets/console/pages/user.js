@@ -383,7 +383,7 @@ async function devices(user, _version, context) {
   const { may, handover, reload } = context;
   const { id } = user;
   const writes = may('users:write') && user.state !== 'terminated';
-  const [{ items: phones }, { left }, { items: addresses }] = await Promise.all([
+  const [{ items: phones }, { unused: left }, { items: addresses }] = await Promise.all([
     get('/users/{id}/devices', { id }),
     get('/users/{id}/recovery-codes', { id }),
     get('/users/{id}/external-authenticators', { id }),
@@ -414,7 +414,7 @@ async function devices(user, _version, context) {
     { empty: "No phone: this user can't approve a sign-in yet.", caption: 'Phones' },
   );
   const enrol = button(
-    phones.length === 0 ? 'Make a link to enrol a phone' : 'Make a link to enrol another phone',
+    phones.length === 0 ? 'Create a link to enrol a phone' : 'Create a link to enrol another phone',
     () => enrolmentLink(user),
     'primary',
   );
@@ -479,7 +479,7 @@ const actionColumn = (writes, cell) => (writes ? [{ label: 'Do', cell }] : []);
  */
 function channels({ id }, addresses, writes, reload) {
   const removeAddress = async (/** @type {string} */ channel) => {
-    if (!(await ask('Remove this address?', 'Sign-ins are not sent there any more.', 'Remove it'))) return;
+    if (!(await ask('Remove this authenticator?', 'Sign-ins are not sent there any more.', 'Remove it'))) return;
     await remove('/users/{id}/external-authenticators/{channel}', { id, channel });
     await reload();
   };
@@ -490,14 +490,14 @@ function channels({ id }, addresses, writes, reload) {
       ...actionColumn(writes, (row) => button('Remove', () => removeAddress(row.channel), 'danger')),
     ],
     addresses,
-    { empty: 'None.', caption: 'Addresses for other authenticators' },
+    { empty: 'None.', caption: 'External authenticators' },
   );
   const made = form(
     [
       text('channel', 'Channel', {
         hint: "The name of the plugin that carries approvals to a vendor's authenticator.",
       }),
-      text('address', 'Address', { hint: 'The identifier of the user at the vendor.' }),
+      text('address', 'Identifier', { hint: 'The identifier of the user at the vendor.' }),
     ],
     {
       submit: 'Add',
@@ -512,7 +512,7 @@ function channels({ id }, addresses, writes, reload) {
   return el(
     'details',
     { class: 'panel', open: addresses.length > 0 },
-    el('summary', {}, 'Other authenticators'),
+    el('summary', {}, 'External authenticators'),
     el('div', { class: 'opened' }, list, writes && made),
   );
 }
@@ -566,14 +566,14 @@ async function sessions(user, _version, { may, reload }) {
       table(
         [
           { label: 'Browser', cell: (row) => row.browser ?? 'Unknown' },
-          { label: 'Where', cell: (row) => row.address ?? 'Unknown' },
+          { label: 'Where', cell: (row) => row.ip_address ?? 'Unknown' },
           { label: 'Signed in', cell: (row) => moment(row.signed_in_at) },
           { label: 'Last used', cell: (row) => moment(row.used_at) },
           { label: 'Applications', cell: (row) => row.applications },
           ...actionColumn(writes, (row) => button('End', () => end(row.id))),
         ],
         open,
-        { empty: 'Signed in nowhere.', caption: 'Sessions' },
+        { empty: 'No open sessions.', caption: 'Sessions' },
       ),
       writes && open.length > 0 && el('div', { class: 'ways' }, button('End every session', endAll, 'danger')),
     ),

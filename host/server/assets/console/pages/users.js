@@ -101,7 +101,7 @@ const userFields = () => [
  * @param {Context} context
  */
 export async function newUser({ go, may }) {
-  const link = toggle('link', 'Make a link to enrol a phone at once', {
+  const link = toggle('link', 'Create a link to enrol a phone at once', {
     hint: 'The next page shows it. Send it to the user.',
   });
   const made = form([group('The user', null, ...userFields(), link)], {
@@ -126,7 +126,7 @@ export async function newUser({ go, may }) {
 /**
  * Imports a file of comma-separated values. The server checks it first.
  * @param {(file: ArrayBuffer, parameters: { dry_run?: boolean }, options: ChangeOptions) =>
- *   Promise<Schema<'Import'>>} send
+ *   Promise<Schema<'ImportResult'>>} send
  * @param {Child[]} about what the file has to be
  * @param {Child} done shown after the import
  */
@@ -141,10 +141,10 @@ export function importer(send, about, done) {
     const options = { type: 'text/csv', limit: IMPORT_LIMIT_MS, key: isCheck ? freshKey() : key };
     return send(await chosen.arrayBuffer(), isCheck ? { dry_run: true } : {}, options);
   };
-  const show = (/** @type {Schema<'Import'>} */ result) =>
+  const show = (/** @type {Schema<'ImportResult'>} */ result) =>
     place.replaceChildren(
       // A row that another change overtook is refused by itself.
-      ...(result.rejected > 0 && result.created + result.changed === 0
+      ...(result.rejected > 0 && result.created + result.updated === 0
         ? [
             notice(
               `${figure(result.rejected)} of ${figure(result.rows)} rows are not valid, so nothing is imported. ` +
@@ -156,7 +156,7 @@ export function importer(send, about, done) {
             facts([
               ['Rows', figure(result.rows)],
               [result.dry_run ? 'Would be created' : 'Created', figure(result.created)],
-              [result.dry_run ? 'Would be changed' : 'Changed', figure(result.changed)],
+              [result.dry_run ? 'Would be updated' : 'Updated', figure(result.updated)],
               ['Unchanged', figure(result.unchanged)],
               ['Rejected, because of another change', result.rejected > 0 && figure(result.rejected)],
             ]),

@@ -47,7 +47,7 @@ pub(super) fn command(name: &str, operation: &Operation) -> Command {
         command = Paging::augment_args(command);
     }
     if operation.is_irreversible {
-        let help = "Do it without asking";
+        let help = "Do not ask for confirmation";
         command = command.arg(
             Arg::new("yes")
                 .long("yes")
@@ -60,7 +60,7 @@ pub(super) fn command(name: &str, operation: &Operation) -> Command {
         command = Form::augment_args(command);
     } else {
         let kind = operation.answer.media_type.as_deref().unwrap_or_default();
-        let help = format!("Where the answer ({kind}) goes; standard output without it");
+        let help = format!("The file for the output ({kind}); by default standard output");
         command = command.arg(
             Arg::new("out")
                 .long("out")
@@ -80,9 +80,7 @@ pub(super) fn command(name: &str, operation: &Operation) -> Command {
 fn positional(place: usize, name: &str) -> Arg {
     let help = match Kind::of(name) {
         Some(Kind::User) => "The user: an id, a name or an e-mail address".to_owned(),
-        Some(Kind::Application) => {
-            "The application: its id, or its name where no other has it".to_owned()
-        }
+        Some(Kind::Application) => "The application: its id, or a unique name".to_owned(),
         _ => format!("The {}", name.replace(['_', '-'], " ")),
     };
     let argument = Arg::new(format!("path.{place}"))
@@ -119,7 +117,7 @@ fn with_members(mut command: Command, members: &[Member]) -> Command {
         .map(|member| flag(member, members))
         .collect();
     if !clearable.is_empty() {
-        let help = "Take a value away";
+        let help = "Remove a value";
         let argument = Arg::new("unset")
             .long("unset")
             .value_name("MEMBER")
@@ -128,7 +126,7 @@ fn with_members(mut command: Command, members: &[Member]) -> Command {
         command = command.arg(argument.value_parser(PossibleValuesParser::new(clearable)));
     }
     if has_texts {
-        let help = "Take a value from a file: metadata=sp.xml. The file - is standard input";
+        let help = "Read a value from a file: metadata=sp.xml. The file - is standard input";
         let argument = Arg::new("from")
             .long("from")
             .value_name("MEMBER=FILE")
@@ -186,7 +184,7 @@ fn argument(id: String, member: &Member, flag: &str) -> Arg {
         }
         Shape::List(inner) => {
             let argument = argument.action(ArgAction::Append);
-            let more = "each by a flag of its own; an empty value for none";
+            let more = "one flag for each; an empty value for none";
             match &**inner {
                 Shape::Choice(texts) => {
                     let texts = texts.iter().map(String::as_str).chain([""]);
@@ -209,10 +207,8 @@ fn argument(id: String, member: &Member, flag: &str) -> Arg {
     };
     let named = match Kind::of(&member.name) {
         Some(Kind::User) => "an id, a name or an e-mail address",
-        Some(Kind::Application) => "an id, or a name that no other has",
-        Some(Kind::Account) => {
-            "an id; or its user's name or e-mail address, where the application is named"
-        }
+        Some(Kind::Application) => "an id, or a unique name",
+        Some(Kind::Account) => "an id; or its user's name or e-mail address, with the application",
         None => more,
     };
     let described = line(&member.description);

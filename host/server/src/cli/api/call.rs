@@ -159,13 +159,13 @@ impl Out {
             .map(|there| there.file_type());
         let part = match there {
             Some(there) if there.is_symlink() => {
-                return Err(failure(&"it is a link; name the file itself"));
+                return Err(failure(&"it is a symbolic link; specify the file itself"));
             }
             Some(there) if !there.is_file() => None,
             _ => {
                 let name = path
                     .file_name()
-                    .ok_or_else(|| failure(&"it names no file"))?
+                    .ok_or_else(|| failure(&"it specifies no file"))?
                     .to_string_lossy();
                 Some(path.with_file_name(format!(".{name}.{}.part", std::process::id())))
             }

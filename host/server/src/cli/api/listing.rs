@@ -120,7 +120,7 @@ impl<'a> Listing<'a> {
         }
         if let Some(next) = next {
             eprintln!(
-                "There is more: --all shows it, --after {} goes on.",
+                "There are more: --all shows all, --after {} continues.",
                 quoted(&harmless(next))
             );
         }

@@ -98,7 +98,7 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
     let mut given = arguments::read(operation, matches)?;
     if operation.is_irreversible && !given.yes && !terminal::is_interactive() {
         return Err(Failure::usage(
-            "nobody can be asked here whether that is meant; say --yes if it is",
+            "confirmation is not possible without a terminal; use --yes to confirm",
         ));
     }
     let api = connection.api().await?;
@@ -153,7 +153,7 @@ fn rows_were_taken(answer: &[u8]) -> anyhow::Result<()> {
             rejected: rejected @ 1..,
         }) => Err(Failure::error(
             Kind::Refused,
-            format!("{rejected} of {rows} rows are refused; the answer names their lines"),
+            format!("{rejected} of {rows} rows are rejected; the output lists their lines"),
         )),
         _ => Ok(()),
     }

@@ -13,12 +13,12 @@ use assent_admin_client::{preview, terminal};
 
 /// How an answer is shown.
 #[derive(Args, Clone, Copy, Debug)]
-#[command(next_help_heading = "The answer")]
+#[command(next_help_heading = "The output")]
 pub(super) struct Form {
     /// The API's own JSON.
     #[arg(long, conflicts_with = "quiet")]
     pub(super) json: bool,
-    /// Ids alone, or what was made, such as a secret.
+    /// Only ids, or the created value, such as a secret.
     #[arg(long, short)]
     pub(super) quiet: bool,
 }
@@ -118,14 +118,14 @@ pub(super) fn show(answer: &Answer, form: Form, bytes: &[u8]) -> anyhow::Result<
     {
         crate::cli::qr_code::print_qr(link);
     }
-    let once = |member: &&Member| member.description.contains("this once");
+    let once = |member: &&Member| member.description.contains("Only this response contains");
     if answer
         .members
         .iter()
         .filter(once)
         .any(|member| value.get(&member.name).is_some_and(Value::is_string))
     {
-        eprintln!("It is shown this once: keep it now.");
+        eprintln!("It is not shown again: store it now.");
     }
     Ok(())
 }

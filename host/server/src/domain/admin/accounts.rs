@@ -18,31 +18,31 @@ use assent_model::user::{LifecycleState, User};
 use assent_store::Person;
 
 assent_model::admin_command! {
-    /// What makes an account.
+    /// A new account.
     #[derive(Clone, Debug, Deserialize, Serialize, ToSchema)]
     #[serde(deny_unknown_fields)]
     pub struct NewAccount, protected ProtectedNewAccountMembers {
-        /// The person.
+        /// The user.
         harmless user_id: String,
-        /// What the application calls the person; the user's name without it.
+        /// The user's name in the application; by default the user's name at sign-in.
         protected name: Option<String>,
-        /// The person's roles there.
+        /// The user's roles in the application.
         harmless roles: Option<Vec<String>>,
-        /// Active without it; `invited` until the person first signs in.
+        /// The lifecycle state; by default active. An invited account becomes active at the first sign-in.
         harmless state: Option<LifecycleState>,
     }
 }
 
 assent_model::admin_command! {
-    /// What changes an account. What is missing stays as it is.
+    /// An update of an account. A missing member leaves its value unchanged.
     #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
     #[serde(deny_unknown_fields)]
     pub struct AccountChange, protected ProtectedAccountMembers {
-        /// What the application calls the person.
+        /// The user's name in the application.
         protected name: Option<String>,
-        /// The person's roles there.
+        /// The user's roles in the application.
         harmless roles: Option<Vec<String>>,
-        /// Whether the account may be used.
+        /// The lifecycle state.
         protected state: Option<LifecycleState>,
     }
 }
@@ -315,7 +315,7 @@ impl AdminCommand for UpdateAccount {
         let Execution::Done(true) = Execution::of(updated)? else {
             return Ok(Execution::Overtaken);
         };
-        tracing::info!(account = %after.id, state = ?after.state, "account changed");
+        tracing::info!(account = %after.id, state = ?after.state, "account updated");
         host.wakeups.send(Wakeup::LoggedOut);
         after.version += 1;
         Ok(Execution::Done(after))
@@ -332,7 +332,7 @@ pub(super) fn differences(
     let mut entries = Vec::new();
     let (was, is) = changed(shown(before), shown(after));
     if !is.is_empty() {
-        let entry = about(host, Event::AccountChanged, after, by);
+        let entry = about(host, Event::AccountUpdated, after, by);
         entries.push(
             entry
                 .personal("before", Value::Object(was))

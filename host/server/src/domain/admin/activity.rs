@@ -21,7 +21,7 @@ pub async fn sessions(host: &Host, id: UserId) -> Result<Vec<OpenSession>> {
 /// Ends a session of a person's, as signing out there would.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct EndSession {
-    /// The person.
+    /// The user.
     pub user: UserId,
     /// The session.
     pub session: SessionId,
@@ -107,7 +107,7 @@ pub async fn consents(host: &Host, id: UserId) -> Result<Vec<Consent>> {
 /// Withdraws a person's consent: the application's tokens end, and it has to ask again.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct WithdrawConsent {
-    /// The person.
+    /// The user.
     pub user: UserId,
     /// The application.
     pub application: Did,

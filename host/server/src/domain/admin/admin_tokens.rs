@@ -37,7 +37,7 @@ pub async fn issue_admin_token_for(
     let entry = audit::entry(host, Event::AdminTokenCreated, by);
     let entry = entry
         .with("token", id.to_string())
-        .with("until", until.seconds());
+        .with("expires_at", until.seconds());
     host.store
         .insert_admin_token(id, token.digest(), now, until, entry)
         .await?;

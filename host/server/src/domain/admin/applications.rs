@@ -34,62 +34,62 @@ use assent_plugin_host::egress::Egress;
 const MOST_URIS: usize = 50;
 
 assent_model::admin_command! {
-    /// What makes or changes an OpenID Connect client. What is missing stays as it is; a new one has it as usual.
+    /// A new OpenID Connect client, or an update. A missing member leaves its value unchanged; a new client has the default.
     #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
     #[serde(deny_unknown_fields)]
     pub struct ClientChange, protected ProtectedClientMembers {
-        /// A new application must have one, and it stays.
+        /// The application type: required for a new application, and fixed afterwards.
         protected application_type: Option<ApplicationType>,
-        /// The name that people see. A new application must have one.
+        /// The name that users see. Required for a new application.
         protected name: Option<String>,
-        /// Where a person may be sent back to: compared letter by letter.
+        /// The redirect URIs, compared character by character.
         protected redirect_uris: Option<Vec<String>>,
-        /// Where a person may be sent after signing out.
+        /// The redirect URIs after signing out.
         protected post_logout_redirect_uris: Option<Vec<String>>,
-        /// What it may ask for.
+        /// The scopes that it may request.
         #[schema(value_type = Option<Vec<Scope>>)]
         protected scopes: Option<Vec<String>>,
         /// The grant types that it may use.
         protected grant_types: Option<Vec<GrantType>>,
-        /// How it authenticates itself.
+        /// The client authentication method.
         protected token_endpoint_auth_method: Option<ClientAuthMethod>,
         /// A JSON Web Key Set (RFC 7517 section 5).
         #[schema(value_type = Option<Object>)]
         protected jwks: Option<Value>,
-        /// Where that is fetched from.
+        /// The URL of the key set.
         protected jwks_uri: Option<String>,
         /// A public key in PEM form.
         protected public_key: Option<String>,
         /// A certificate in PEM form.
         protected certificate: Option<String>,
-        /// How its ID tokens are signed.
+        /// The algorithm that signs its ID tokens.
         protected id_token_signed_response_alg: Option<SigningAlgorithm>,
-        /// Whether its ID tokens leave the claims of the scopes to UserInfo.
+        /// Whether the claims of the scopes are only at UserInfo, and not in its ID tokens.
         harmless slim_id_token: Option<bool>,
-        /// Whether it has a `sub` of its own sector.
+        /// Whether users have a `sub` of the application's sector.
         protected subject_type: Option<SubjectKind>,
-        /// The host name of the sector; without one, the one that its redirect URIs have in common.
+        /// The host name of the sector; by default the common host name of its redirect URIs.
         protected sector_identifier: Option<String>,
-        /// Whether people are asked.
+        /// Whether users are asked for consent.
         protected consent: Option<ConsentPolicy>,
-        /// Where it is notified of the end of sessions; null takes it away.
+        /// The URI that receives logout tokens; null removes it.
         #[serde(default, deserialize_with = "present")]
         protected backchannel_logout_uri: Option<Option<String>>,
-        /// Whether it needs `sid` in a logout token.
+        /// Whether it requires `sid` in a logout token.
         harmless backchannel_logout_session_required: Option<bool>,
-        /// Where a sign-in to it can be begun from here; null takes it away.
+        /// The URI that begins a sign-in at the application; null removes it.
         #[serde(default, deserialize_with = "present")]
         protected initiate_login_uri: Option<Option<String>>,
-        /// Whether its client assertions may name the token endpoint as their audience, and not the issuer. A server that knows one of
-        /// its assertions could then use it here. Not for an application with `admin_scopes`.
+        /// Whether its client assertions may specify the token endpoint as their audience, in place of the issuer. A server
+        /// that receives such an assertion could use it here. Not for an application with `admin_scopes`.
         protected lenient_assertion_audience: Option<bool>,
-        /// What it may do in the admin API as itself. Only an owner may say.
+        /// Its permissions in the admin API as a service account. Only an owner may set them.
         #[schema(value_type = Option<Vec<AdminScope>>)]
         protected admin_scopes: Option<AdminScopes>,
     }
 }
 
-/// What an application calls people: what everybody calls them, or something of its own sector.
+/// Whether the `sub` claim is the same for all applications, or differs by sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = SubjectType)]
@@ -220,7 +220,7 @@ impl AdminCommand for UpdateClient {
         if change.application_type.is_some() {
             return Err(invalid(
                 "application_type",
-                "it can't be changed; make a new application",
+                "it cannot be changed; create a new application",
             ));
         }
         context.expected.check(before.version)?;
@@ -269,7 +269,7 @@ impl AdminCommand for UpdateClient {
         let mut entries: Vec<Entry> = Settings::of_client(&before)
             .change(
                 Settings::of_client(&after),
-                entry(Event::ApplicationChanged),
+                entry(Event::ApplicationUpdated),
             )
             .into_iter()
             .collect();
@@ -282,7 +282,7 @@ impl AdminCommand for UpdateClient {
             return Ok(Execution::Overtaken);
         }
         after.version += 1;
-        tracing::info!(application = %after.id, "application changed");
+        tracing::info!(application = %after.id, "application updated");
         Ok(Execution::Done((after, fresh)))
     }
 }
@@ -315,7 +315,7 @@ impl AdminCommand for RotateClientSecret {
         let method = client.settings.auth_method();
         if !method.uses_secret() {
             let expected = format!(
-                "the application authenticates itself with {}, without a secret",
+                "the application authenticates with {}, without a secret",
                 method.as_str()
             );
             return Err(invalid("token_endpoint_auth_method", expected));
@@ -342,7 +342,7 @@ impl AdminCommand for RotateClientSecret {
         {
             return Ok(Execution::Overtaken);
         }
-        tracing::info!(application = %id, "client secret made");
+        tracing::info!(application = %id, "client secret rotated");
         Ok(Execution::Done(secret))
     }
 }
@@ -532,7 +532,7 @@ fn authentication(
         )),
     };
     match method {
-        ClientAuthMethod::None => Err(invalid(FIELD, "a web application must authenticate itself")),
+        ClientAuthMethod::None => Err(invalid(FIELD, "a web application must authenticate")),
         ClientAuthMethod::ClientSecretBasic => {
             without_keys(ClientAuthentication::ClientSecretBasic)
         }
@@ -698,7 +698,7 @@ pub async fn applications(host: &Host, after: Option<&Did>, limit: u32) -> Resul
 pub struct ApplicationQuery {
     /// How the name begins, or a whole id; empty for any.
     pub q: String,
-    /// Those of this protocol alone.
+    /// Only applications with this protocol.
     pub protocol: Option<Protocol>,
     /// The id of the last one that is known.
     pub after: Option<Did>,

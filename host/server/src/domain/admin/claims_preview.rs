@@ -37,7 +37,7 @@ const LONGEST_NAME: usize = 64;
 /// What is to be previewed.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct PreviewRequest {
-    /// Whose claims.
+    /// The account.
     pub account: AccountId,
     /// The scopes, one space between them; of those that the application may use. All of these where it is missing.
     pub scope: Option<String>,
@@ -117,7 +117,7 @@ pub struct Origin {
     pub scope: Option<Scope>,
 }
 
-/// What was done to a value.
+/// A kind of change of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueChange {
     /// The server provided it.
@@ -130,29 +130,29 @@ pub enum ValueChange {
     Removed,
 }
 
-/// What changes with a candidate.
+/// The differences that a candidate plugin makes.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// By the plugins of current.
+    /// The claims of the loaded plugins.
     pub current: Vec<Preview>,
-    /// With the candidate among them.
+    /// The claims with the candidate.
     pub candidate: Vec<Preview>,
-    /// What is not the same.
+    /// The differences.
     pub differences: Vec<Difference>,
     /// The candidate's log lines.
     pub log: Vec<LogLine>,
 }
 
-/// A value that is not the same with a candidate.
+/// A value that differs with the candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// Where it would go.
     pub sink: Sink,
     /// The claim or attribute, as a JSON pointer (RFC 6901); `/stopped` where a plugin keeps the application from being told.
     pub path: String,
-    /// Its value current, if there is one.
+    /// The current value, if there is one.
     pub current: Option<Value>,
-    /// Its value with the candidate, if there is one.
+    /// The value with the candidate, if there is one.
     pub candidate: Option<Value>,
 }
 
@@ -177,7 +177,7 @@ pub async fn preview(
 pub struct TryCandidate {
     /// The application.
     pub application: Did,
-    /// Whose claims.
+    /// The account.
     pub request: PreviewRequest,
     /// The candidate.
     pub candidate: Candidate,

@@ -21,7 +21,7 @@ use assent_store::{ClaimedAction, StoreError};
 pub trait AdminCommand: Serialize + Sync {
     /// What is to be done, and under which versions.
     type Plan: Send;
-    /// What came of it.
+    /// The result.
     type Outcome: Send;
 
     /// Authorizes the caller, reads the current state, and refuses whatever the execution would refuse, so that nobody approves in
@@ -217,9 +217,8 @@ impl AdminContext {
         (action, digest): (&ProtectedAction, Digest),
         used: Option<UsedApproval>,
     ) -> Result<UsedApproval> {
-        const NOT_APPROVED: &str = "this action was not approved for this request, the approval was used before or too long ago, or \
-                                    the request would do something else by now; send it without X-Assent-Action-Approval to be \
-                                    asked on your phone again";
+        const NOT_APPROVED: &str = "the approval is not for this request, was used before, expired, or the request would have another effect \
+                                    now; send the request without X-Assent-Action-Approval for a new approval";
         let summary = summarize(&self.host.store, action).await?;
         let claimed = ClaimedAction {
             action: digest,
@@ -254,8 +253,8 @@ impl AdminContext {
 }
 
 /// Why no device can be asked.
-pub const CANNOT_ASK: &str = "your phone can't be asked: it was asked too often in the last minute, or the phone with which you signed in was \
-                              removed; wait a minute, or sign in again";
+pub const CANNOT_ASK: &str = "no device can receive the approval request: there were too many in the last minute, or the device with \
+                              which you signed in was removed; wait a minute, or sign in again";
 
 /// An approval that this request used.
 struct UsedApproval {

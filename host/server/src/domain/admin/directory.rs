@@ -10,11 +10,11 @@ use assent_model::user::{ConsoleRole, LifecycleState, User};
 /// Which users are looked for.
 #[derive(Clone, Debug)]
 pub struct UserQuery {
-    /// How the name, the e-mail address or a word of the full name begins; or a whole id, `did` or `sub`.
+    /// The beginning of the user name, of the e-mail address or of a word of the full name; or a complete id, `did` or `sub`.
     pub q: String,
-    /// Those in this state alone.
+    /// Only users in this state.
     pub state: Option<LifecycleState>,
-    /// Those with this role in the console alone.
+    /// Only users with this role in the console.
     pub role: Option<ConsoleRole>,
     /// The place of the last one that is known.
     pub after: Option<Cursor>,
@@ -66,7 +66,7 @@ async fn named(host: &Host, text: &str) -> Result<Option<User>> {
 pub struct AccountQuery {
     /// How the account's name begins, or what its person is found by; or the whole id of either.
     pub q: String,
-    /// Those in this state alone.
+    /// Only users in this state.
     pub state: Option<LifecycleState>,
     /// The place of the last one that is known.
     pub after: Option<Cursor>,

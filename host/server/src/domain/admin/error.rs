@@ -28,7 +28,7 @@ pub enum AdminError {
     Forbidden(&'static str),
     /// It is another version than the one that the change was made for.
     #[error(
-        "it was changed since it was read; read it again, and make the change to what is there now"
+        "another request updated it; read it again, and apply the change to the current version"
     )]
     Stale,
     /// It is there already.
@@ -59,9 +59,9 @@ impl From<StoreError> for AdminError {
         match error {
             StoreError::Taken(what) => Self::Taken(what),
             StoreError::Overtaken(how) => Self::Conflict(how),
-            StoreError::Stale => {
-                Self::Conflict("the user was changed, or deleted, at this moment; try again")
-            }
+            StoreError::Stale => Self::Conflict(
+                "another request updated or deleted the user at the same time; try again",
+            ),
             error => Self::Internal(error.into()),
         }
     }

@@ -29,7 +29,7 @@ pub async fn external_authenticators(
 /// Sets by what the vendor of a delegated channel knows a person. Who was invited can sign in from then on.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct SetExternalAuthenticator {
-    /// The person.
+    /// The user.
     pub user: UserId,
     /// The channel.
     pub channel: String,
@@ -127,7 +127,7 @@ fn address_there(host: &Host, channel: &str, identifier: &str) -> Result<Externa
 /// Removes a person's identifier for a channel, be the channel configured or not.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct RemoveExternalAuthenticator {
-    /// The person.
+    /// The user.
     pub user: UserId,
     /// The channel.
     pub channel: String,

@@ -62,18 +62,18 @@ impl ImportRow {
     }
 }
 
-/// Why a row is refused.
+/// The error of a rejected row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowError {
     /// The line on which it begins, from 1.
     pub line: u64,
-    /// The column, where it is about one.
+    /// The column, if the error concerns one.
     pub column: Option<String>,
     /// What is wrong, and what would do.
     pub detail: String,
 }
 
-/// What came of an import, or would come of it.
+/// The result of an import.
 #[derive(Clone, Debug, Default)]
 pub struct ImportReport {
     /// How many rows the file has.
@@ -81,7 +81,7 @@ pub struct ImportReport {
     /// How many new ones were made.
     pub created: u64,
     /// How many were changed.
-    pub changed: u64,
+    pub updated: u64,
     /// How many of those that were changed have another e-mail address than before.
     pub readdressed: u64,
     /// How many are called something else than before, or, if new, than their person.
@@ -90,7 +90,7 @@ pub struct ImportReport {
     pub unchanged: u64,
     /// How many rows were rejected.
     pub rejected: u64,
-    /// Why, of the first hundred.
+    /// The errors of the rejected rows; 100 at most.
     pub errors: Vec<RowError>,
 }
 
@@ -108,7 +108,7 @@ impl ImportReport {
 
     /// A file of which a row is wrong, so that nothing is done.
     pub(super) fn nothing_done(mut self) -> Self {
-        (self.created, self.changed, self.readdressed, self.renamed) = (0, 0, 0, 0);
+        (self.created, self.updated, self.readdressed, self.renamed) = (0, 0, 0, 0);
         self
     }
 }

@@ -179,7 +179,7 @@ pub async fn plan_accounts(
             Ok(plan) if plan.before.as_ref() == Some(&plan.account) => report.unchanged += 1,
             Ok(plan) => {
                 if plan.before.is_some() {
-                    report.changed += 1;
+                    report.updated += 1;
                 } else {
                     report.created += 1;
                 }
@@ -230,7 +230,7 @@ fn plan(
             if state == LifecycleState::Terminated && account.state != state {
                 return Err(Ok(RowProblem::of(
                     "state",
-                    "a file closes no account for good; change it alone",
+                    "an import cannot terminate an account; update the account separately",
                 )));
             }
             if before.is_none() {
@@ -320,7 +320,7 @@ pub async fn save_accounts(
                 .await
             {
                 let done = if write.before.is_some() {
-                    &mut report.changed
+                    &mut report.updated
                 } else {
                     &mut report.created
                 };
@@ -329,8 +329,8 @@ pub async fn save_accounts(
             }
         }
     }
-    let (created, changed) = (report.created, report.changed);
-    tracing::info!(created, changed, "accounts imported");
+    let (created, updated) = (report.created, report.updated);
+    tracing::info!(created, updated, "accounts imported");
     host.wakeups.send(Wakeup::LoggedOut);
     Ok(report)
 }

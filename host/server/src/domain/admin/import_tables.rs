@@ -69,7 +69,7 @@ impl AdminCommand for ImportTable {
             None => TablePlan::Users(plan_users(host, caller, &self.rows).await?),
         };
         let report = plan.report();
-        if self.dry_run || report.created + report.changed == 0 {
+        if self.dry_run || report.created + report.updated == 0 {
             let plan = TablePlan::Report(plan.into_report());
             return Ok(Planned::harmless(authorization, plan));
         }
@@ -77,7 +77,7 @@ impl AdminCommand for ImportTable {
             digest: ImportRow::digest(&self.rows).map_err(InternalError::from)?,
             rows: report.rows,
             created: report.created,
-            changed: report.changed,
+            changed: report.updated,
             renamed: report.renamed,
             readdressed: report.readdressed,
         };

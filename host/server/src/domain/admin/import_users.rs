@@ -53,7 +53,7 @@ impl Known {
             return known.map(Some).ok_or_else(|| {
                 RowProblem::of(
                     "id",
-                    "there is no such user; leave the cell empty to make one",
+                    "there is no such user; leave the cell empty to create one",
                 )
             });
         }
@@ -66,7 +66,7 @@ impl Known {
         match self.by_login.get(&name) {
             Some(user) if user.name != name => Err(RowProblem::of(
                 "name",
-                "it is the e-mail address of somebody else",
+                "it is the e-mail address of another user",
             )),
             known => Ok(known),
         }
@@ -102,7 +102,7 @@ pub async fn plan_users(host: &Host, caller: &Caller, rows: &[ImportRow]) -> Res
             Ok(plan) => {
                 match &plan.before {
                     Some(before) => {
-                        report.changed += 1;
+                        report.updated += 1;
                         report.readdressed += u64::from(before.email != plan.user.email);
                         report.renamed += u64::from(before.name != plan.user.name);
                     }
@@ -242,7 +242,7 @@ fn plan(
     if let Some(before) = before.as_ref().filter(|before| **before != user) {
         if before.state == LifecycleState::Terminated {
             return Err(AdminError::Conflict(
-                "a terminated user can't be changed any more; make a new one",
+                "a terminated user cannot be updated; create a new one",
             )
             .into());
         }
@@ -302,7 +302,7 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
     if row.cell("console_role").is_some_and(|cell| cell != role) {
         return Err(RowProblem::of(
             "console_role",
-            "a file gives and takes no roles in the console; change the user alone",
+            "an import cannot change roles in the console; update the user separately",
         ));
     }
     let state = match row.filled("state") {
@@ -316,7 +316,7 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
             if state == LifecycleState::Terminated && user.state != state {
                 return Err(RowProblem::of(
                     "state",
-                    "a file closes nobody for good; change the user alone",
+                    "an import cannot terminate a user; update the user separately",
                 ));
             }
             Some(state).filter(|state| *state != user.state)
@@ -381,7 +381,7 @@ pub async fn save_users(
             let is_known = write.before.is_some();
             if let Err(error) = host.store.save_users(vec![write]).await {
                 let done = if is_known {
-                    &mut report.changed
+                    &mut report.updated
                 } else {
                     &mut report.created
                 };
@@ -390,8 +390,8 @@ pub async fn save_users(
             }
         }
     }
-    let (created, changed) = (report.created, report.changed);
-    tracing::info!(created, changed, "users imported");
+    let (created, updated) = (report.created, report.updated);
+    tracing::info!(created, updated, "users imported");
     host.wakeups.send(Wakeup::LoggedOut);
     Ok(report)
 }

@@ -60,7 +60,7 @@ pub struct RevokeSigningKey {
 }
 
 const UNKNOWN: AdminError = AdminError::NotFound("key");
-const ALREADY: AdminError = AdminError::Conflict("the key was revoked before");
+const ALREADY: AdminError = AdminError::Conflict("the key is revoked already");
 
 impl AdminCommand for RevokeSigningKey {
     type Plan = String;

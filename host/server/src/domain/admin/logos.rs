@@ -7,7 +7,7 @@ use assent_model::audit::{AuditContext, Event};
 use assent_model::id::Did;
 use assent_model::logo::ApplicationLogo;
 
-/// An application's picture.
+/// The logo of an application.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application or logo. Otherwise if the database fails.
@@ -57,7 +57,7 @@ impl AdminCommand for SetLogo {
         {
             return Err(AdminError::NotFound("application"));
         }
-        tracing::info!(%application, logo = logo.digest, "application's picture set");
+        tracing::info!(%application, logo = logo.digest, "application logo set");
         Ok(Execution::Done(logo))
     }
 }
@@ -85,7 +85,7 @@ impl AdminCommand for RemoveLogo {
         let host = &context.host;
         let entry = audit::entry(host, Event::LogoRemoved, by).of(application.clone());
         if host.store.remove_logo(application.clone(), entry).await? {
-            tracing::info!(%application, "application's picture removed");
+            tracing::info!(%application, "application logo removed");
         }
         Ok(Execution::Done(()))
     }

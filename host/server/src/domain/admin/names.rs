@@ -41,12 +41,12 @@ impl Names {
         })
     }
 
-    /// What the person signs in as.
+    /// The user's name at sign-in.
     pub fn user(&self, id: UserId) -> Option<String> {
         self.users.get(&id).cloned()
     }
 
-    /// What people see of the application.
+    /// The display name of the application.
     pub fn application(&self, id: &Did) -> Option<String> {
         self.applications.get(id).cloned()
     }

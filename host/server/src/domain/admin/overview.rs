@@ -18,7 +18,7 @@ const DAYS: i64 = 30;
 /// How long after an hour another host, or a write under way, may still add to it.
 const SETTLED: Duration = Duration::from_secs(5 * 60);
 
-/// How far back the overview goes.
+/// The period of the overview.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Range {
     /// The last 24 hours, by the hour.
@@ -31,7 +31,7 @@ pub enum Range {
 /// The counts of the overview.
 #[derive(Clone, Debug)]
 pub struct Overview {
-    /// How many users there are in each state.
+    /// The number of users in each state.
     pub users: Vec<(LifecycleState, u64)>,
     /// How many OpenID Connect clients there are.
     pub clients: u64,
@@ -44,21 +44,21 @@ pub struct Overview {
 /// The sign-ins of a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignIns {
-    /// When it began.
+    /// The start of the hour or day.
     pub from: Timestamp,
-    /// How many people signed in.
+    /// The number of completed sign-ins.
     pub completed: u64,
-    /// How often somebody denied, or said that it was not theirs.
+    /// The number of denied and reported requests.
     pub denied: u64,
     /// How many requests nobody decided: their time ran out, the person gave up in the browser, or a newer request took their
     /// place. Those that still wait are among them.
     pub expired: u64,
-    /// How often a wrong number was typed.
-    pub failed: u64,
+    /// The number of wrong numbers.
+    pub number_mismatches: u64,
     /// How long half of those who approved took at most, in milliseconds, to a quarter of a second.
-    pub approved_ms_p50: Option<u64>,
-    /// The same for 95 of 100.
-    pub approved_ms_p95: Option<u64>,
+    pub approval_ms_p50: Option<u64>,
+    /// The 95th percentile of the same.
+    pub approval_ms_p95: Option<u64>,
 }
 
 /// The counts at this moment.
@@ -148,9 +148,9 @@ fn sum<'a>(from: i64, hours: impl Iterator<Item = &'a SignInHour>) -> SignIns {
         completed: all.completed,
         denied: all.denied,
         expired: all.requested.saturating_sub(all.approved + all.denied),
-        failed: all.number_mismatches,
-        approved_ms_p50: quantile(&all.approval_times, 50),
-        approved_ms_p95: quantile(&all.approval_times, 95),
+        number_mismatches: all.number_mismatches,
+        approval_ms_p50: quantile(&all.approval_times, 50),
+        approval_ms_p95: quantile(&all.approval_times, 95),
     }
 }
 

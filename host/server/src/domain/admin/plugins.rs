@@ -13,7 +13,7 @@ use assent_model::administration::Permission;
 use assent_model::audit::AuditContext;
 
 /// Why a caller may not change plugins.
-const FORBIDDEN: &str = "you may not exchange plugins";
+const FORBIDDEN: &str = "you may not reload plugins";
 
 /// Replaces the plugins by those that the settings name now.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
@@ -66,7 +66,7 @@ impl AdminCommand for RollBackPlugins {
         if context.console().is_some() && self.previous.is_none() {
             return Err(invalid(
                 "previous",
-                "expected the digest of the plugins to put back",
+                "expected the digest of the previous plugins",
             ));
         }
         let found = plugins::previous_known_by(&context.host, self.previous.as_deref())?;

@@ -35,63 +35,62 @@ const LONGEST_RELAY_STATE: usize = 2048;
 const MOST_CLOCK_SKEW: u32 = 600;
 
 assent_model::admin_command! {
-/// What an administrator says of a service provider, with the names of the admin API. What is not there leaves a value
-/// as it is.
+/// An update of a service provider. A missing member leaves its value unchanged.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServiceProviderChange, protected ProtectedServiceProviderMembers {
-    /// The name that people see.
+    /// The name that users see.
     protected name: Option<String>,
     /// The SP entity ID.
     protected entity_id: Option<String>,
-    /// Where responses are posted.
+    /// Its assertion consumer services.
     protected acs: Option<Vec<AcsChange>>,
-    /// Where it takes part in single logout; null takes it away.
+    /// Its single logout service; null removes it.
     #[serde(deserialize_with = "present")]
     protected single_logout: Option<Option<SingleLogoutChange>>,
-    /// The format of the name for requests that name none.
+    /// The NameID format for requests that specify none.
     protected name_id_format: Option<NameIdFormat>,
-    /// What else a request may ask for.
+    /// Further NameID formats that a request may specify.
     protected other_name_id_formats: Option<Vec<NameIdFormat>>,
-    /// What is told in the formats that are not opaque.
+    /// The source of the NameID in formats that are not opaque.
     protected name_id_source: Option<NameIdSource>,
-    /// Whether an AuthnRequest without its signature is refused.
+    /// Whether an AuthnRequest without a signature is rejected.
     protected require_signed_requests: Option<bool>,
-    /// What it signs with, in PEM form.
+    /// Its signing certificates, in PEM form.
     protected certificates: Option<Vec<String>>,
-    /// What is added to each assertion.
+    /// Further attributes of each assertion.
     protected custom_attributes: Option<Vec<CustomAttributeChange>>,
-    /// Whether sign-on may begin at this host.
+    /// Whether it permits IdP-initiated sign-on.
     protected idp_initiated: Option<bool>,
-    /// The RelayState of such a sign-on; null takes it away.
+    /// The default RelayState of an IdP-initiated sign-on; null removes it.
     #[serde(deserialize_with = "present")]
     protected default_relay_state: Option<Option<String>>,
-    /// What else a link may choose as RelayState.
+    /// Further RelayStates that a link may specify.
     protected relay_states: Option<Vec<String>>,
-    /// How far its clock may be from ours.
+    /// The tolerated clock skew.
     protected clock_skew_seconds: Option<u32>,
-    /// What this host calls itself towards it; null is the issuer's URL.
+    /// The entity ID of this server for it; null for the issuer's URL.
     #[serde(deserialize_with = "present")]
     protected idp_entity_id: Option<Option<String>>,
-    /// Where its metadata is read from again; null takes it away.
+    /// The URL of its metadata for later updates; null removes it.
     #[serde(deserialize_with = "present")]
     protected metadata_url: Option<Option<String>>,
 }
 }
 
-/// An assertion consumer.
+/// An assertion consumer service.
 #[derive(Clone, Debug, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "an object such as {\"url\": \"https://app.example.org/acs\"}"
 )]
 pub struct AcsChange {
-    /// Its address.
+    /// Its URL.
     pub url: String,
-    /// Its number; its place in the list where there is none.
+    /// Its index; by default its position in the list.
     #[serde(default)]
     pub index: Option<u16>,
-    /// Whether it is the one for requests that name none.
+    /// Whether it is the default for requests that specify none.
     #[serde(default)]
     pub default: bool,
 }
@@ -103,12 +102,12 @@ pub struct AcsChange {
     expecting = "an object such as {\"url\": \"https://app.example.org/slo\", \"binding\": \"redirect\"}"
 )]
 pub struct SingleLogoutChange {
-    /// Where requests go.
+    /// The URL of requests.
     pub url: String,
-    /// Where responses go, if that is elsewhere.
+    /// The URL of responses, if it differs.
     #[serde(default)]
     pub response_url: Option<String>,
-    /// How they travel.
+    /// The binding of its messages.
     pub binding: Binding,
 }
 
@@ -222,7 +221,7 @@ impl AdminCommand for UpdateServiceProvider {
     ) -> Result<Execution<ServiceProvider>> {
         let ServiceProviderUpdate { before, after } = approved.into_plan();
         let host = &context.host;
-        let entry = audit::entry(host, Event::ApplicationChanged, by);
+        let entry = audit::entry(host, Event::ApplicationUpdated, by);
         let replaced = replace(host, &before, after, entry).await?;
         Ok(replaced.map_or(Execution::Overtaken, Execution::Done))
     }
@@ -265,7 +264,7 @@ async fn replace(
         return Ok(None);
     }
     provider.version += 1;
-    tracing::info!(application = %provider.id, "service provider changed");
+    tracing::info!(application = %provider.id, "service provider updated");
     Ok(Some(provider))
 }
 
@@ -363,9 +362,9 @@ impl CertificateOf {
 pub struct ActivateCertificate(pub CertificateOf);
 
 /// What a certificate must be to sign.
-const EXPECTED_PUBLISHED: &str = "expected one that is published and does not sign yet";
+const EXPECTED_PUBLISHED: &str = "expected a published certificate that does not sign yet";
 /// What a certificate must be to be withdrawn.
-const EXPECTED_IDLE: &str = "it signs; let another take over first";
+const EXPECTED_IDLE: &str = "it signs; activate another certificate first";
 
 impl AdminCommand for ActivateCertificate {
     type Plan = CertificateOf;
@@ -508,7 +507,7 @@ fn apply(host: &Host, provider: &mut ServiceProvider, change: ServiceProviderCha
     if settings.require_signed_requests && settings.certificates.is_empty() {
         return Err(invalid(
             "require_signed_requests",
-            "expected the service provider's certificates with it",
+            "expected the service provider's certificates as well",
         ));
     }
     if let Some(attributes) = attributes.transpose()? {

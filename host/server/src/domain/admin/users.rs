@@ -26,21 +26,21 @@ use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
 use assent_store::UserUpdateOutcome;
 
 assent_model::admin_command! {
-    /// What makes or changes a user. Where a user is changed, what is missing stays as it is.
+    /// A new user, or an update. A missing member leaves its value unchanged.
     #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
     #[serde(deny_unknown_fields)]
     pub struct UserChange, protected ProtectedUserMembers {
-        /// What the person types at sign-in. A new user must have one.
+        /// The user's name at sign-in. Required for a new user.
         protected name: Option<String>,
-        /// The e-mail address; an empty text takes it away.
+        /// The e-mail address; an empty text removes it.
         protected email: Option<String>,
-        /// Each member replaces the profile's, and null takes it away.
+        /// Each member replaces that of the profile, and null removes it.
         #[schema(value_type = Option<Profile>)]
         harmless profile: Option<Map<String, Value>>,
-        /// The role in the console; null takes it away. Only an owner may give or take one.
+        /// The role in the console; null removes it. Only an owner may change it.
         #[serde(default, deserialize_with = "present")]
         protected console_role: Option<Option<ConsoleRole>>,
-        /// Whether the person may sign in.
+        /// The lifecycle state.
         protected state: Option<LifecycleState>,
     }
 }
@@ -69,11 +69,11 @@ macro_rules! forbidden {
 }
 
 forbidden! {
-    ROLE = "console_role", "only an owner may give or take a role";
-    VOUCHING = "profile", "you may not vouch for an address or a number";
+    ROLE = "console_role", "only an owner may grant or revoke a role";
+    VOUCHING = "profile", "you may not mark an e-mail address or a telephone number as verified";
     // A SAML application may know the user by these.
-    EMAIL = "email", "you may not change an address that applications may know a person by";
-    NAME = "name", "you may not change a name that applications may know a person by";
+    EMAIL = "email", "you may not change an e-mail address that may identify a user to applications";
+    NAME = "name", "you may not change a name that may identify a user to applications";
     STATE = "state", "you may suspend a user, and not close it for good";
 }
 
@@ -132,7 +132,7 @@ impl UserChange {
 
 /// Nobody could undo that, but for whoever holds the machine.
 const LAST_OWNER: AdminError = AdminError::Conflict(
-    "the user is the last owner that can sign in; give another active user the role of an owner first",
+    "the user is the last owner that can sign in; grant another active user the role of an owner first",
 );
 
 /// Creates a user. Without another state the user is invited, until there is something to approve with.
@@ -370,7 +370,7 @@ impl AdminCommand for UpdateUser {
             UserUpdateOutcome::LastOwner => return Err(LAST_OWNER),
             UserUpdateOutcome::Stale => return Ok(Execution::Overtaken),
         }
-        tracing::info!(user = %after.id, state = ?after.state, "user changed");
+        tracing::info!(user = %after.id, state = ?after.state, "user updated");
         host.wakeups.send(Wakeup::LoggedOut);
         after.version += 1;
         Ok(Execution::Done(after))
@@ -389,7 +389,7 @@ pub(super) fn differences(
     let (was, is) = changed(shown(before), shown(after));
     let role = |user: &User| user.console_role.map(ConsoleRole::as_str);
     if !is.is_empty() || !was.is_empty() || role(before) != role(after) {
-        let mut changed = entry(Event::UserChanged);
+        let mut changed = entry(Event::UserUpdated);
         if role(before) != role(after) {
             changed = changed
                 .with("before", json!({"console_role": role(before)}))
@@ -446,7 +446,7 @@ pub(super) fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
             || change.console_role.is_some())
     {
         return Err(AdminError::Conflict(
-            "a terminated user can't be changed any more; make a new one",
+            "a terminated user cannot be updated; create a new one",
         ));
     }
     if let Some(name) = change.name {
@@ -662,7 +662,7 @@ impl AdminCommand for EnrolDevice {
         if !user.state.is_open() {
             return Err(invalid(
                 "state",
-                "only an invited or active user can enrol an authenticator",
+                "only an invited or active user can enrol a device",
             ));
         }
         // Nobody could sign in as an invited user yet.
@@ -689,7 +689,7 @@ impl AdminCommand for EnrolDevice {
         let Execution::Done(()) = Execution::of(inserted)? else {
             return Ok(Execution::Overtaken);
         };
-        tracing::info!(user = %user.id, "enrolment link made");
+        tracing::info!(user = %user.id, "enrolment link created");
         account_notifications::notify(host, user.id, None);
         Ok(Execution::Done(EnrolmentLink {
             link: device::enrolment_link(host, &token),

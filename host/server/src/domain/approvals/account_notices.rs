@@ -25,7 +25,7 @@ pub(crate) async fn send_account_notifications(
 ) {
     let devices = match host.store.devices_of(user).await {
         Ok(devices) => devices,
-        Err(error) => return tracing::warn!(%user, %error, "the devices were not notified"),
+        Err(error) => return tracing::warn!(%user, %error, "account notification failed"),
     };
     let told = devices.iter().filter(|device| Some(device.id) != but);
     let mut left: Vec<_> = told
@@ -84,7 +84,7 @@ async fn notify_device(
     {
         Ok(_) => true,
         Err(failure) => {
-            tracing::info!(device = %device.id, %failure, "a device was not notified");
+            tracing::info!(device = %device.id, %failure, "account notification of a device failed");
             false
         }
     }

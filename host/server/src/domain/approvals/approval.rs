@@ -269,7 +269,7 @@ async fn put(
         entry,
     };
     let asked = host.store.request_approval(request).await?;
-    tracing::info!(subject = ?approval.subject, approval = %approval.id, ?asked, "approval requested");
+    tracing::info!(subject = ?approval.subject, approval = %approval.id, outcome = ?asked, "approval requested");
     if let Some(test_sign_in) = login.and_then(|login| login.request.purpose().test_sign_in()) {
         let attempt = Attempt {
             known,
@@ -460,7 +460,7 @@ async fn whose(
 /// A device's answer. As JSON, it is the proof that an approval channel carries.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Proof {
-    /// What the person decided.
+    /// The user's decision.
     pub decision: Decision,
     /// The number that was typed; empty when the person denied.
     #[serde(default)]
@@ -556,7 +556,7 @@ pub async fn answer(
     let statement = statement(host, device, &prompt, proof);
     let approval = prompt.approval;
     if !device.key.verifies(&statement, &proof.signature) {
-        tracing::warn!(approval = %id, device = %device.id, "a proof was refused: its signature is not over what was shown");
+        tracing::warn!(approval = %id, device = %device.id, "approval proof rejected: invalid signature");
         return Ok(Outcome::BadProof);
     }
     let by = AuditContext::new(Actor::Device(device.id), from);
@@ -586,7 +586,7 @@ pub async fn answer(
         (AnswerOutcome::Counted, Decision::Deny) => Outcome::Denied,
         (AnswerOutcome::Counted, Decision::Report) => Outcome::Reported,
         (AnswerOutcome::NumberMismatch { attempts_left }, _) => {
-            tracing::info!(approval = %id, device = %device.id, attempts_left, "wrong number for an approval");
+            tracing::info!(approval = %id, device = %device.id, attempts_left, "number mismatch");
             let other = other_with_number(host, device, id, &proof.number).await?;
             return Ok(Outcome::NumberMismatch {
                 attempts_left,

@@ -22,7 +22,7 @@ pub async fn take_callback(
     let content = match host.plugins.on_callback(&channel.name, callback).await {
         Ok(content) => content,
         Err(failure) => {
-            tracing::info!(channel = channel.name, why = %failure.kind, "a callback was of no use");
+            tracing::info!(channel = channel.name, reason = %failure.kind, "callback rejected");
             return Ok(());
         }
     };
@@ -46,7 +46,8 @@ pub async fn take_callback(
         CallbackContent::Evidence(_) | CallbackContent::Requests(_) => {
             tracing::warn!(
                 plugin = channel.name,
-                "a callback told of more than {MOST_IN_CALLBACK} requests and was not believed"
+                limit = MOST_IN_CALLBACK,
+                "callback rejected: it reports too many requests"
             );
         }
     }

@@ -34,7 +34,7 @@ pub async fn carry(host: Arc<Host>, user: UserId, approval: Approval, trusted: &
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
-                return tracing::warn!(approval = %id, %error, "the request could not be carried");
+                return tracing::warn!(approval = %id, %error, "approval request not delivered");
             }
         }
         match begin(&host, user, &approval, &channel).await {
@@ -48,7 +48,7 @@ pub async fn carry(host: Arc<Host>, user: UserId, approval: Approval, trusted: &
     }
     if !failed.is_empty() {
         let why = failed.join("; ");
-        tracing::warn!(approval = %id, why, "no channel carries the request; devices find it by asking alone");
+        tracing::warn!(approval = %id, reason = why, "no approval channel accepted the request, devices find it by polling");
     }
 }
 
@@ -138,7 +138,7 @@ async fn wake(
         .await
     {
         Ok(begun) => {
-            tracing::info!(approval = %approval.id, channel = channel.name, device = %device.id, "authenticator notified");
+            tracing::info!(approval = %approval.id, channel = channel.name, device = %device.id, "device notified");
             keep(host, approval, channel, Recipient::Device(device.id), begun).await?;
             Ok(Began::Carried)
         }
@@ -146,7 +146,7 @@ async fn wake(
             if matches!(failure.kind, ChannelFailureKind::Gone) {
                 // The device may have another subscription by now, which this channel did not try.
                 let removed = host.store.remove_push(device.id, push.clone()).await?;
-                tracing::info!(device = %device.id, removed, "push subscription gone");
+                tracing::info!(device = %device.id, removed, "push subscription expired");
             }
             Ok(not_begun(approval, &failure))
         }
@@ -185,7 +185,7 @@ async fn question(
         .await
     {
         Ok(begun) => {
-            tracing::info!(approval = %approval.id, channel = channel.name, "the vendor was asked");
+            tracing::info!(approval = %approval.id, channel = channel.name, "approval request sent to the vendor");
             keep(
                 host,
                 approval,
@@ -203,7 +203,7 @@ async fn question(
 }
 
 fn not_begun(approval: &Approval, failure: &ChannelFailure) -> Began {
-    tracing::info!(approval = %approval.id, channel = failure.channel, why = %failure.kind, "a channel did not begin");
+    tracing::info!(approval = %approval.id, channel = failure.channel, reason = %failure.kind, "approval channel failed to begin");
     Began::Failed(failure.to_string())
 }
 
@@ -234,7 +234,7 @@ async fn keep(
     if host.store.add_delivery(delivery, due, now).await? {
         host.wakeups.send(Wakeup::Carried);
     } else if let Err(failure) = host.plugins.cancel(&channel.name, begun.handle).await {
-        tracing::info!(approval = %approval.id, %failure, "the request could not be taken back");
+        tracing::info!(approval = %approval.id, %failure, "delivery not cancelled");
     }
     Ok(())
 }

@@ -52,17 +52,14 @@ async fn verified(
     expected: Option<(ApprovalId, DeviceId)>,
 ) -> Result<bool, InternalError> {
     let fault = |what: &str| {
-        tracing::warn!(
-            plugin = channel,
-            "the channel brought evidence that is none: {what}"
-        );
+        tracing::warn!(plugin = channel, reason = what, "channel proof rejected");
         Ok(false)
     };
     if evidence.proof.len() > LONGEST {
         return fault("it is too long");
     }
     let Ok(request) = evidence.request_id.parse::<ApprovalId>() else {
-        return fault("it names no request");
+        return fault("it specifies no request");
     };
     let Ok(Carried { device, proof }) = serde_json::from_slice(&evidence.proof) else {
         return fault("it can't be read");
@@ -76,12 +73,12 @@ async fn verified(
         .await?
         .filter(|device| device.revoked_at.is_none());
     let Some(device) = found else {
-        return fault("no device made it");
+        return fault("no device created it");
     };
     match approval::answer(host, &device, request, &proof, Origin::NOWHERE).await? {
         Outcome::Approved | Outcome::Denied | Outcome::Reported => Ok(true),
         Outcome::BadProof => fault("its signature is not over what was asked"),
-        Outcome::Unknown => fault("it is of nobody who was asked"),
+        Outcome::Unknown => fault("no user with such a request has this device"),
         Outcome::PasskeyRequired(_) | Outcome::PasskeyRefused => {
             fault("its device has a passkey, which was not shown")
         }

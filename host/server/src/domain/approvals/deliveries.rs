@@ -73,7 +73,7 @@ pub async fn run(host: Arc<Host>) {
         let pause = match claim(&host, &mut work).await {
             Ok(pause) => pause,
             Err(error) => {
-                tracing::warn!(%error, "the requests of approval channels could not be read");
+                tracing::warn!(%error, "due deliveries of approval channels not read");
                 LOOK
             }
         };
@@ -133,7 +133,7 @@ async fn look_after(host: Arc<Host>, leased: LeasedDelivery) -> String {
         Ok::<_, InternalError>(())
     };
     if let Err(error) = done.await {
-        tracing::warn!(delivery = %id, %approval, channel, %error, "a request could not be looked after; tried again later");
+        tracing::warn!(delivery = %id, %approval, channel, %error, "delivery not processed, retrying later");
     }
     channel
 }
@@ -151,7 +151,7 @@ async fn step(host: &Host, delivery: &Delivery) -> Result<Option<Timestamp>, Int
     if !is_in_force(host, delivery, &approval) {
         tracing::warn!(
             approval = %approval.id, channel = delivery.channel,
-            "the settings no longer let this channel carry the request; what it says is not asked for"
+            "approval channel no longer configured for the application, delivery ended"
         );
         host.store.end_delivery(delivery.id).await?;
         return Ok(None);
@@ -168,7 +168,7 @@ async fn step(host: &Host, delivery: &Delivery) -> Result<Option<Timestamp>, Int
             _ => PAUSE,
         },
         Err(_) => {
-            tracing::warn!(approval = %approval.id, channel = delivery.channel, "the channel takes too long to say how a request stands");
+            tracing::warn!(approval = %approval.id, channel = delivery.channel, "approval channel status timed out");
             PAUSE
         }
     };
@@ -210,7 +210,7 @@ async fn heard(
         // Without the device's proof this is the channel's own affair: it carries the request no longer. The page waits on,
         // for another answer or to its end: as it would for a name that nobody has.
         (ChannelState::Denied, Recipient::Device(_)) | (ChannelState::Expired, _) => {
-            tracing::info!(approval = %approval.id, channel = delivery.channel, "the channel gave a request up");
+            tracing::info!(approval = %approval.id, channel = delivery.channel, "approval channel gave up the request");
             host.store.end_delivery(delivery.id).await?;
             return Ok(None);
         }
@@ -218,7 +218,7 @@ async fn heard(
         (ChannelState::Denied, Recipient::Vendor { .. }) => Ruling::Denied,
         (ChannelState::Approved, Recipient::Device(_))
         | (ChannelState::Evidence(_), Recipient::Vendor { .. }) => {
-            tracing::warn!(plugin = delivery.channel, approval = %approval.id, "the channel says what one of its kind can't");
+            tracing::warn!(plugin = delivery.channel, approval = %approval.id, "approval channel returned an outcome that its kind does not permit");
             return Ok(Some(PAUSE));
         }
     };
@@ -248,7 +248,7 @@ async fn rule(
         .rule_on_approval(delivery, ruling, noted, host.now())
         .await?;
     host.wakeups.send(Wakeup::Decided(approval.id));
-    tracing::info!(approval = %approval.id, channel, ?ruling, counted, "the vendor answered");
+    tracing::info!(approval = %approval.id, channel, ?ruling, counted, "vendor decided");
     Ok(())
 }
 
@@ -260,13 +260,13 @@ async fn take_back(host: &Host, delivery: &Delivery) -> Result<(), InternalError
     let handle = handle(host, delivery)?;
     match tokio::time::timeout(QUESTION, host.plugins.cancel(&delivery.channel, handle)).await {
         Ok(Ok(())) => {
-            tracing::debug!(approval = %delivery.approval, channel = delivery.channel, "request taken back");
+            tracing::debug!(approval = %delivery.approval, channel = delivery.channel, "delivery cancelled");
         }
         Ok(Err(failure)) => {
-            tracing::info!(approval = %delivery.approval, %failure, "the request could not be taken back");
+            tracing::info!(approval = %delivery.approval, %failure, "delivery not cancelled");
         }
         Err(_) => {
-            tracing::info!(approval = %delivery.approval, channel = delivery.channel, "the request could not be taken back in time");
+            tracing::info!(approval = %delivery.approval, channel = delivery.channel, "delivery not cancelled in time");
         }
     }
     Ok(())

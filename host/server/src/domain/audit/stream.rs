@@ -71,7 +71,7 @@ async fn carry(host: &Host, name: &'static str, mut target: StreamTarget) {
         match look(host, name, &holder, &mut target).await {
             Ok(looked) => {
                 if !pause.is_zero() {
-                    tracing::info!(stream = name, "the audit log's stream goes on");
+                    tracing::info!(stream = name, "audit stream resumed");
                 }
                 pause = Duration::ZERO;
                 if matches!(looked, Looked::Idle) {
@@ -82,7 +82,7 @@ async fn carry(host: &Host, name: &'static str, mut target: StreamTarget) {
                 host.audit_streams
                     .note(name, |faring| faring.up = Some(false));
                 if pause.is_zero() {
-                    tracing::error!(stream = name, %error, "the audit log's stream is down; it is caught up with later");
+                    tracing::error!(stream = name, %error, "audit stream failed, retrying later");
                 }
                 pause = (pause * 2).clamp(LOOK, LONGEST_PAUSE);
                 tokio::time::sleep(pause).await;
@@ -144,7 +144,7 @@ fn tell_of_gap(name: &str, come_to: i64, records: &[Record]) {
             stream = name,
             first = come_to + 1,
             last = first - 1,
-            "entries of the audit log are missing from its stream: they were deleted while it was not in the settings"
+            "audit stream has a gap: entries were deleted while it was not configured"
         );
     }
 }

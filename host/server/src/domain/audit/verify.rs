@@ -17,7 +17,7 @@ const LONGEST_LINE: u64 = 4 << 20;
 /// How many lines of a stream may come again: it tells each entry at least once.
 const REPEATED: usize = 2_000;
 
-/// What a verification came to.
+/// The result of a verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// What was found good, up to the break.

@@ -26,7 +26,7 @@ use assent_plugin_host::{
 pub struct Subject<'a> {
     /// The application.
     pub application: &'a Application,
-    /// The person.
+    /// The user.
     pub user: &'a User,
     /// The person's account there.
     pub account: &'a Account,

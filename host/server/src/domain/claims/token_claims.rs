@@ -28,14 +28,14 @@ impl OfToken {
     }
 }
 
-/// A claim whose value is made at a sign-in, and not known before.
+/// A claim whose value only a sign-in determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = SignInClaim)]
 pub enum AtSignIn {
     /// When the token expires.
     Exp,
-    /// When it was made.
+    /// The time of creation.
     Iat,
     /// When the person approved.
     AuthTime,

@@ -51,7 +51,7 @@ pub fn record(host: &Host, purpose: Purpose<'_>, steps: &[Step]) {
     if host.traces.queue.try_send(trace).is_err() {
         tracing::warn!(
             token = purpose.token,
-            "what the plugins did for this token is not kept: too many traces wait"
+            "claim trace dropped: the queue is full"
         );
     }
 }
@@ -70,7 +70,7 @@ pub async fn keep(host: Arc<Host>) {
             }
         }
         if let Err(error) = host.store.add_traces(std::mem::take(&mut batch)).await {
-            tracing::warn!(%error, "what the plugins did for some tokens is not kept");
+            tracing::warn!(%error, "claim traces not stored");
         }
     }
 }
@@ -80,42 +80,42 @@ pub fn kept(host: &Host) -> Duration {
     host.settings.plugins.trace_retention.get()
 }
 
-/// What one plugin did, as an administrator reads it.
+/// A plugin call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = PluginCall)]
 pub struct Explained {
-    /// The operator's name for the plugin.
+    /// The plugin's name in the settings.
     pub plugin: String,
-    /// What the component calls itself.
+    /// The component's own name.
     pub component: String,
-    /// The component's version, as it says.
+    /// The component's own version.
     pub version: String,
     /// The SHA-256 digest of the file, in hexadecimal.
     pub sha256: String,
-    /// Units of work that its call used.
+    /// The fuel that the call used.
     pub fuel: u64,
-    /// How long its call took, in microseconds.
+    /// The duration of the call, in microseconds.
     pub time_us: u64,
-    /// Bytes of memory that its call had in the end.
+    /// The memory at the end of the call, in bytes.
     pub memory: u64,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Why, where it changed nothing.
+    /// The reason, if it changed nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub reason: Option<String>,
-    /// What it changed, in this order.
+    /// Its changes, in their order.
     pub changes: Vec<ExplainedChange>,
 }
 
-/// How a plugin's part ended.
+/// The outcome of a plugin call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = PluginOutcome)]
 pub enum Outcome {
     /// It made its changes, or had none to make.
     Changed,
-    /// It failed, and what it would have changed was left out.
+    /// It failed, and what it would have changed was omitted.
     Skipped,
     /// It decided that the person does not get in.
     Denied,
@@ -123,7 +123,7 @@ pub enum Outcome {
     Failed,
 }
 
-/// One change: of a claim, or an attribute that was added.
+/// A change: of a claim, or a new attribute.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = PluginChange)]
 pub struct ExplainedChange {
@@ -131,14 +131,14 @@ pub struct ExplainedChange {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub claim: Option<String>,
-    /// Its value before, if there was one.
+    /// The value before it, if there was one.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "there"
     )]
     pub before: Option<Value>,
-    /// Its value since, if there is one.
+    /// The value after it, if there is one.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -161,7 +161,7 @@ pub struct ExplainedAttribute {
     pub name_format: Option<String>,
     /// `FriendlyName`.
     pub friendly_name: Option<String>,
-    /// What the values are, such as `xs:string`.
+    /// The type of the values, such as `xs:string`.
     #[serde(rename = "type")]
     pub value_type: String,
     /// One `AttributeValue` each.
@@ -173,7 +173,7 @@ fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D:
     Value::deserialize(deserializer).map(Some)
 }
 
-/// What each plugin did, in their order.
+/// The plugin calls, in their order.
 pub fn explain(steps: &[Step]) -> Vec<Explained> {
     steps.iter().map(explain_step).collect()
 }
@@ -248,7 +248,7 @@ pub fn reference_of(text: &str) -> String {
     payload().unwrap_or_else(|| text.trim().to_owned())
 }
 
-/// What the plugins did for a token or an assertion, as an administrator reads it.
+/// The plugin calls for a token or an assertion.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = ClaimTrace)]
 pub struct ShownTrace {
@@ -256,16 +256,16 @@ pub struct ShownTrace {
     pub id: String,
     /// The token's `jti`, or the assertion's ID.
     pub token: String,
-    /// Whom it is about.
+    /// The user.
     pub user: String,
-    /// Whom it is for.
+    /// The application that received it.
     pub application: String,
-    /// Where the claims went.
+    /// The destination of the claims.
     pub sink: String,
-    /// When it was made.
+    /// The time of creation.
     #[schema(format = DateTime)]
     pub created_at: String,
-    /// What each plugin did, in their order.
+    /// The plugin calls, in their order.
     pub calls: Vec<Explained>,
 }
 

@@ -191,7 +191,7 @@ pub struct OwnDevice {
     pub device: Device,
     /// When it last decided something, if it ever did.
     pub used_at: Option<Timestamp>,
-    /// Whether it approves only after face, finger or PIN.
+    /// Whether each approval requires the device's passkey.
     pub has_passkey: bool,
 }
 
@@ -258,7 +258,7 @@ pub async fn revoke_of(
         .revoke_device_of(owner, device.id, codes, entry, host.now())
         .await?;
     if ended.is_some() {
-        tracing::info!(device = %device.id, "authenticator revoked");
+        tracing::info!(device = %device.id, "device revoked");
         host.wakeups.send(Wakeup::LoggedOut);
         account_notifications::notify(host, device.user_id, Some(device.id));
     }

@@ -24,7 +24,7 @@ pub struct PastRequest {
     pub outcome: PastOutcome,
     /// The application; `None` for the host's own pages.
     pub application: Option<Did>,
-    /// What the application is called now.
+    /// The current name of the application.
     pub application_name: String,
     /// The protected action, if the request was not about a sign-in.
     pub action: Option<PastAction>,

@@ -119,7 +119,7 @@ pub async fn add(
     let credential = match webauthn.finish_passkey_registration(made, &state) {
         Ok(credential) => credential,
         Err(error) => {
-            tracing::warn!(device = %device.id, %error, "a new passkey was refused");
+            tracing::warn!(device = %device.id, %error, "passkey registration rejected");
             return Ok(Added::Refused);
         }
     };
@@ -262,7 +262,7 @@ pub(crate) async fn ask(
         return Ok(Asked::Required(Box::new(options)));
     };
     let Some(state) = claim::<PasskeyAuthentication>(host, device.id, purpose).await? else {
-        tracing::warn!(device = %device.id, "an assertion was refused: its device was not asked for this, or before");
+        tracing::warn!(device = %device.id, "passkey assertion rejected: no pending ceremony");
         return Ok(Asked::Refused);
     };
     match webauthn.finish_passkey_authentication(assertion, &state) {
@@ -278,7 +278,7 @@ pub(crate) async fn ask(
         }
         Ok(_) => Ok(Asked::Refused),
         Err(error) => {
-            tracing::warn!(device = %device.id, %error, "an assertion was refused");
+            tracing::warn!(device = %device.id, %error, "passkey assertion rejected");
             if matches!(error, WebauthnError::CredentialPossibleCompromise) {
                 // It may be a copy that speaks as this device, so that the device itself is told too.
                 let by = AuditContext::new(Actor::Server, by.origin.clone());

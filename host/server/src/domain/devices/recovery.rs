@@ -46,7 +46,7 @@ pub async fn make(
     {
         return Ok(None);
     }
-    tracing::info!(user = %device.user_id, device = %device.id, "recovery codes made");
+    tracing::info!(user = %device.user_id, device = %device.id, "recovery codes created");
     account_notifications::notify(host, device.user_id, Some(device.id));
     Ok(Some(codes))
 }
@@ -90,7 +90,7 @@ pub async fn redeem(
     if !host.store.recover(code.digest(user), recovery, now).await? {
         return Ok(None);
     }
-    tracing::info!(%user, "a recovery code was used");
+    tracing::info!(%user, "recovery code used");
     account_notifications::notify(host, user, None);
     Ok(Some(device::enrolment_path(&token)))
 }

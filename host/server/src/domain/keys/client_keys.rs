@@ -48,8 +48,6 @@ async fn fetch(host: &Host, uri: &Url) -> Option<Vec<Map<String, Value>>> {
         Err(failure) => Err(failure.to_string()),
     };
     fetched
-        .inspect_err(
-            |reason| tracing::warn!(%uri, reason, "an application's keys could not be fetched"),
-        )
+        .inspect_err(|reason| tracing::warn!(%uri, reason, "key set of an application not fetched"))
         .ok()
 }

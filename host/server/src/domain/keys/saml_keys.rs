@@ -132,7 +132,7 @@ pub async fn renew(
         let entry = told(host, Event::CertificatePublished, &next, by)
             .with("signs_from", next.signs_from.seconds());
         if host.store.add_saml_key(next.clone(), entry).await? {
-            tracing::info!(%application, signs_from = next.signs_from.seconds(), "the next SAML certificate is published");
+            tracing::info!(%application, signs_from = next.signs_from.seconds(), "SAML certificate published");
             return Ok(next);
         }
     }
@@ -162,7 +162,7 @@ pub async fn take_over(
     host.store
         .activate_saml_key(id, now, told(host, Event::CertificateActivated, &key, by))
         .await?;
-    tracing::info!(%application, "the next SAML certificate takes over");
+    tracing::info!(%application, "SAML certificate activated");
     Ok(Changed::Done(SamlKey {
         signs_from: now,
         ..key
@@ -193,7 +193,7 @@ pub async fn withdraw(
         .delete_saml_key(id, vec![told(host, Event::CertificateWithdrawn, &key, by)])
         .await?;
     host.saml_keys.forget(id);
-    tracing::info!(%application, "a SAML certificate was withdrawn");
+    tracing::info!(%application, "SAML certificate withdrawn");
     Ok(Changed::Done(key))
 }
 

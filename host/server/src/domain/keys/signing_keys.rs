@@ -80,7 +80,7 @@ pub async fn maintain(host: &Host) -> Result<(), InternalError> {
             let from = key.times.signs_from;
             let entry = published(host, algorithm, &key, &AuditContext::SERVER);
             if host.store.add_key(key, vec![entry]).await? {
-                tracing::info!(%algorithm, signs_from = from.seconds(), "the next signing key is published");
+                tracing::info!(%algorithm, signs_from = from.seconds(), "signing key published");
             }
             changed = true;
         }
@@ -222,9 +222,9 @@ fn published(
 async fn reload_in_time(host: &Host) {
     match tokio::time::timeout(PATIENCE, reload(host)).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::warn!(%error, "the signing keys could not be read anew"),
+        Ok(Err(error)) => tracing::warn!(%error, "signing keys not reloaded"),
         Err(_) => {
-            tracing::warn!("the signing keys could not be read anew: the database does not answer");
+            tracing::warn!("signing keys not reloaded: the database does not respond");
         }
     }
 }

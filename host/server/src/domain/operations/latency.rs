@@ -12,19 +12,22 @@ use utoipa::ToSchema;
 /// The longest time that is told apart from longer ones, in microseconds.
 const LONGEST: u64 = 60_000_000;
 
-/// What somebody asks of the host, as far as its answers are measured.
+/// A group of endpoints with measured response times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = EndpointGroup)]
 pub enum Endpoint {
     /// Where an OpenID Connect sign-in begins and goes on.
     Authorization,
     /// Codes and refresh tokens for tokens.
     Token,
     /// Claims for an access token.
+    #[serde(rename = "userinfo")]
     UserInfo,
     /// SAML, in both directions.
     Saml,
     /// The admin API.
+    #[serde(rename = "admin_api")]
     Administration,
 }
 
@@ -43,9 +46,9 @@ impl Endpoint {
         match self {
             Self::Authorization => "authorization",
             Self::Token => "token",
-            Self::UserInfo => "user_info",
+            Self::UserInfo => "userinfo",
             Self::Saml => "saml",
-            Self::Administration => "administration",
+            Self::Administration => "admin_api",
         }
     }
 }
@@ -53,7 +56,7 @@ impl Endpoint {
 /// How an endpoint answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
-    /// How many answers there were.
+    /// The number of responses.
     pub count: u64,
     /// How many of them said that the host failed (5xx).
     pub failures: u64,

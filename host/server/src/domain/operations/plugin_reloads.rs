@@ -32,7 +32,7 @@ pub(super) struct Sets {
 /// The plugins that were there before the last exchange, as they were loaded.
 #[derive(Clone, Debug)]
 pub struct Previous {
-    /// When they were exchanged.
+    /// When they were replaced.
     pub until: Timestamp,
     /// The plugins.
     pub set: PluginSet,
@@ -57,7 +57,7 @@ pub struct Reload {
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant is what it wraps")]
 pub enum ReloadError {
-    #[error("the host was started without a settings file, so there is nothing to read anew")]
+    #[error("the server was started without a settings file, so it cannot read the settings again")]
     NoFile,
     #[error(transparent)]
     Settings(#[from] config::ConfigError),

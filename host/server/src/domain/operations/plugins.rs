@@ -20,11 +20,11 @@ pub fn previous(host: &Host) -> Option<Previous> {
 /// [`AdminError::Conflict`] if there are none, or others than are meant.
 pub fn previous_known_by(host: &Host, digest: Option<&str>) -> Result<Previous, AdminError> {
     let previous = previous(host).ok_or(AdminError::Conflict(
-        "the plugins were not exchanged since the host started",
+        "the plugins were not reloaded since the instance started",
     ))?;
     if digest.is_some_and(|digest| digest != previous.digest) {
         return Err(AdminError::Conflict(
-            "the plugins were exchanged meanwhile, so others would be put back; look at what they are now",
+            "the plugins were reloaded in the meantime, so a rollback would restore others; read the list again",
         ));
     }
     Ok(previous)
@@ -60,11 +60,11 @@ pub async fn roll_back(
         error: None,
         needs_restart: Vec::new(),
     });
-    tracing::warn!("the plugins were put back that were there before the last exchange");
+    tracing::warn!("plugins rolled back");
     // They are not in the database, so there is no transaction to share.
     let entry = audit::entry(host, Event::PluginsRolledBack, by).with("plugins", loaded(host));
     if let Err(error) = host.store.append_audit(vec![entry]).await {
-        tracing::error!(%error, "the audit log was not told that the plugins were put back");
+        tracing::error!(%error, "audit entry of the plugin rollback not written");
     }
     Ok(())
 }
@@ -114,23 +114,23 @@ pub async fn reload(host: &Host, by: &AuditContext) -> Result<Reload, ReloadErro
                 .into_iter()
                 .map(|status| status.identity.plugin)
                 .collect();
-            tracing::info!(plugins = names.join(", "), "the plugins were exchanged");
+            tracing::info!(plugins = names.join(", "), "plugins reloaded");
             // They are not in the database, so there is no transaction to share.
             let entry =
                 audit::entry(host, Event::PluginsReloaded, by).with("plugins", loaded(host));
             if let Err(error) = host.store.append_audit(vec![entry]).await {
-                tracing::error!(%error, "the audit log was not told that the plugins were exchanged");
+                tracing::error!(%error, "audit entry of the plugin reload not written");
             }
             if !needs_restart.is_empty() {
                 tracing::warn!(
                     tables = needs_restart.join(", "),
-                    "other settings changed too; they count after a restart"
+                    "other changed settings need a restart"
                 );
             }
             Ok(reload)
         }
         Err(error) => {
-            tracing::error!(%error, "the plugins were not exchanged; those that were there go on");
+            tracing::error!(%error, "plugin reload failed, the previous plugins stay in use");
             Err(error)
         }
     }

@@ -18,7 +18,7 @@ const MOST: u32 = 200;
 pub struct Usable {
     /// Its id.
     pub id: Did,
-    /// The name that people see.
+    /// The name that users see.
     pub name: String,
     /// The digest of its picture, where it has one.
     pub logo: Option<String>,

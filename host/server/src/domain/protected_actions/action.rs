@@ -156,7 +156,7 @@ pub enum ProtectedAction {
     ImportTable {
         /// The application; users without one.
         application: Option<Did>,
-        /// The table.
+        /// The CSV file.
         table: ImportedTable,
     },
 }
@@ -181,7 +181,7 @@ pub struct ImportedTable {
 /// The name and settings of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientState {
-    /// The name that people see.
+    /// The name that users see.
     pub name: String,
     /// The settings.
     pub settings: Box<OidcSettings>,
@@ -200,7 +200,7 @@ impl ClientState {
 /// The name and settings of a service provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceProviderState {
-    /// The name that people see.
+    /// The name that users see.
     pub name: String,
     /// The settings.
     pub settings: Box<SamlSettings>,

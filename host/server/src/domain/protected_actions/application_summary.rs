@@ -89,7 +89,7 @@ fn joined(sentences: impl IntoIterator<Item = String>) -> String {
 
 /// The summary of a new client.
 pub(super) fn new_client(client: &ClientState) -> String {
-    let change = format!("Make the application {}", quoted(&client.name));
+    let change = format!("Create the application {}", quoted(&client.name));
     joined(
         [change, administers(client)]
             .into_iter()
@@ -109,7 +109,7 @@ pub(super) fn updated_client(
         with_values(members)
     )];
     if before.name != after.name {
-        sentences.push(format!("It is called {}", quoted(&after.name)));
+        sentences.push(format!("Its name is {}", quoted(&after.name)));
     }
     let is_given = members.iter().any(|member| member.name == "admin_scopes");
     if is_given {
@@ -152,10 +152,10 @@ fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<String> {
     if was.initiate_login_uri != is.initiate_login_uri {
         sentences.push(match &is.initiate_login_uri {
             Some(uri) => format!(
-                "People open it from their start page at {}",
+                "Users open it from their start page at {}",
                 address(uri.as_str())
             ),
-            None => "People can't open it from their start page".to_owned(),
+            None => "Users cannot open it from their start page".to_owned(),
         });
     }
     let after = |settings: &OidcSettings| -> Vec<String> {
@@ -169,8 +169,8 @@ fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<String> {
     let (before, now) = (after(was), after(is));
     if before != now {
         sentences.push(at(
-            "After signing out people are sent to",
-            "After signing out people are sent nowhere",
+            "After signing out users return to",
+            "After signing out users return nowhere",
             &before,
             &now,
         ));
@@ -197,9 +197,9 @@ fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<String> {
 fn administers(client: &ClientState) -> String {
     let scopes = &client.settings.admin_scopes;
     match scopes.is_empty() {
-        true => "It administers nothing here".to_owned(),
+        true => "It has no admin scopes".to_owned(),
         false => format!(
-            "It administers this server: {}",
+            "It has the admin scopes {}",
             scopes.to_string().replace(' ', ", ")
         ),
     }
@@ -209,7 +209,7 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
     let (was, is) = (&*before.settings, &*after.settings);
     let mut sentences = Vec::new();
     if before.name != after.name {
-        sentences.push(format!("It is called {}", quoted(&after.name)));
+        sentences.push(format!("Its name is {}", quoted(&after.name)));
     }
     if was.entity_id != is.entity_id {
         sentences.push(format!(
@@ -227,7 +227,7 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
                 .collect()
         };
         sentences.push(proven_by(
-            "It proves itself by no certificate",
+            "It authenticates with no certificate",
             CERTIFICATE,
             &digests(before),
             &digests(after),
@@ -241,7 +241,7 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
     {
         let values: Vec<String> = attribute.values.iter().map(|value| quoted(value)).collect();
         sentences.push(format!(
-            "It is told {} as {}",
+            "It receives {} as {}",
             values.join(", "),
             quoted(&attribute.name)
         ));
@@ -252,7 +252,7 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
         .filter(|one| !is.custom_attributes.contains(one))
     {
         sentences.push(format!(
-            "It is no longer told {} as before",
+            "It no longer receives {} as before",
             quoted(&attribute.name)
         ));
     }
@@ -311,20 +311,23 @@ fn proof(is: &ClientAuthentication, was: Option<&ClientAuthentication>) -> Optio
     };
     Some(match is {
         ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(_)) => proven_by(
-            "It proves itself by no key",
+            "It authenticates with no key",
             "the key with the thumbprint",
             &thumbprints(was),
             &thumbprints(Some(is)),
         ),
         ClientAuthentication::PrivateKeyJwt(ClientKeys::JwksUri(uri)) => {
-            format!("It proves itself by the keys at {}", address(uri.as_str()))
+            format!(
+                "It authenticates with the keys at {}",
+                address(uri.as_str())
+            )
         }
         ClientAuthentication::TlsClientCertificate(certificate) => {
-            format!("It proves itself by {CERTIFICATE} {}", certificate.sha256)
+            format!("It authenticates with {CERTIFICATE} {}", certificate.sha256)
         }
         // Of the one before nothing is kept that would do.
         ClientAuthentication::ClientSecretJwt if was.is_some() => {
-            "It proves itself by a new client secret".to_owned()
+            "It authenticates with a new client secret".to_owned()
         }
         _ => return None,
     })
@@ -336,13 +339,13 @@ fn proven_by(nothing: &str, kind: &str, was: &[String], is: &[String]) -> String
     let (known, new): (Vec<&str>, Vec<&str>) = distinct
         .into_iter()
         .partition(|one| was.iter().any(|known| known == one));
-    let before = |known: Vec<&str>| format!("as before by {kind} {}", known.join(" and "));
+    let before = |known: Vec<&str>| format!("as before with {kind} {}", known.join(" and "));
     match (new.is_empty(), known.is_empty()) {
         (true, true) => nothing.to_owned(),
-        (true, false) => format!("It proves itself {}", before(known)),
-        (false, true) => format!("It proves itself by {kind} {}", new.join(" and ")),
+        (true, false) => format!("It authenticates {}", before(known)),
+        (false, true) => format!("It authenticates with {kind} {}", new.join(" and ")),
         (false, false) => format!(
-            "It proves itself by {kind} {}; {}",
+            "It authenticates with {kind} {}; {}",
             new.join(" and "),
             before(known)
         ),
@@ -351,7 +354,12 @@ fn proven_by(nothing: &str, kind: &str, was: &[String], is: &[String]) -> String
 
 /// Where an application is to be answered, what is new first: that is what somebody would send people to.
 fn answered_at(before: &[String], after: &[String]) -> String {
-    at("It is answered at", "It is answered nowhere", before, after)
+    at(
+        "It receives responses at",
+        "It receives responses nowhere",
+        before,
+        after,
+    )
 }
 
 /// Addresses after a change, the new ones first; `nowhere` where there are none.

@@ -135,7 +135,7 @@ fn text(action: &ProtectedAction, names: &Names) -> String {
             joined(changes.iter().map(|change| user_change(change, names)))
         }
         A::DeleteUser(_) => format!("Delete the user {user}"),
-        A::EraseUser(_) => format!("Erase who the user {user} was"),
+        A::EraseUser(_) => format!("Erase the personal data of the user {user}"),
         A::EnrolDevice(_) => format!("Let another device approve as {user}, a user since {since}"),
         A::RevokeDevice(_) => {
             format!("Remove a device of {user}, who has a role in the console: {device}")
@@ -147,7 +147,7 @@ fn text(action: &ProtectedAction, names: &Names) -> String {
             ..
         } => external_authenticator(names, channel, identifier, replaced.as_deref()),
         A::CreateAccount { name, .. } => format!(
-            "Let {user} be called {} in the application {application}",
+            "Set the name of {user} to {} in the application {application}",
             quoted(name)
         ),
         A::UpdateAccount { changes, .. } => {
@@ -176,13 +176,13 @@ fn text(action: &ProtectedAction, names: &Names) -> String {
             ..
         } => application_summary::applied_metadata(application, before, after, members),
         A::DeleteApplication(_) => format!("Delete the application {application}"),
-        A::RotateClientSecret(_) => format!("Make a new client secret for {application}"),
+        A::RotateClientSecret(_) => format!("Rotate the client secret of {application}"),
         A::IssueCertificate(_) => {
-            format!("Make another certificate, which is to sign for {application}")
+            format!("Publish the next certificate of {application}")
         }
-        A::ActivateCertificate { sha256, .. } => format!(
-            "Let the certificate with the SHA-256 digest {sha256} sign for {application} from this moment"
-        ),
+        A::ActivateCertificate { sha256, .. } => {
+            format!("Activate the certificate with the SHA-256 digest {sha256} for {application}")
+        }
         A::WithdrawCertificate { sha256, .. } => {
             format!("Withdraw the certificate with the SHA-256 digest {sha256} of {application}")
         }
@@ -192,12 +192,12 @@ fn text(action: &ProtectedAction, names: &Names) -> String {
             format!("Let a new key of {algorithm} sign ID tokens{moment}")
         }
         A::RevokeSigningKey { kid } => format!("Revoke the signing key {}", shortened(kid)),
-        A::ReloadPlugins => "Exchange the plugins".to_owned(),
+        A::ReloadPlugins => "Reload the plugins".to_owned(),
         A::RollBackPlugins { plugins, .. } => {
-            format!("Put the plugins back that were there before the last exchange: {plugins}")
+            format!("Roll back to the previous plugins: {plugins}")
         }
         A::TryComponent { plugin, component } => format!(
-            "Try a new component as the plugin {}, with the SHA-256 digest {component}",
+            "Run a new component as the plugin {}, with the SHA-256 digest {component}",
             quoted(plugin)
         ),
         A::ImportTable {
@@ -267,17 +267,17 @@ fn user_change(change: &ProtectedUserChange, names: &Names) -> String {
         user, since, email, ..
     } = names;
     match change {
-        ProtectedUserChange::Terminate => format!("Close the user {user} for good"),
+        ProtectedUserChange::Terminate => format!("Terminate the user {user}"),
         ProtectedUserChange::Name(new) => format!("Let {user} sign in as {}", quoted(new.as_str())),
         ProtectedUserChange::Email(Some(email)) => {
             format!("Change the e-mail address of {user} to {email}")
         }
         ProtectedUserChange::Email(None) => {
             let known = email.as_deref().unwrap_or_default();
-            format!("Take the e-mail address {known} from {user}")
+            format!("Remove the e-mail address {known} of {user}")
         }
         ProtectedUserChange::RemoveRole => {
-            format!("Take the role in the console from {user}")
+            format!("Remove the role in the console of {user}")
         }
         ProtectedUserChange::GrantRole {
             role,
@@ -288,7 +288,7 @@ fn user_change(change: &ProtectedUserChange, names: &Names) -> String {
                 count => format!(" and {}", counted(count, "vendor's authenticator")),
             };
             format!(
-                "Give {user}, a user since {since}, the role {} in the console; {user} approves with {}{vendors}",
+                "Grant {user}, a user since {since}, the role {} in the console; {user} approves with {}{vendors}",
                 role.as_str(),
                 counted(*devices, "device")
             )
@@ -305,12 +305,12 @@ fn account_change(change: &ProtectedAccountChange, names: &Names) -> String {
     } = names;
     match change {
         ProtectedAccountChange::Name(new) => format!(
-            "Let {user} be called {} in the application {application}, in place of {account}",
+            "Set the name of {user} to {} in the application {application}, in place of {account}",
             quoted(new)
         ),
-        ProtectedAccountChange::Terminate => format!(
-            "Close the account {account} of {user} in the application {application} for good"
-        ),
+        ProtectedAccountChange::Terminate => {
+            format!("Terminate the account {account} of {user} in the application {application}")
+        }
     }
 }
 
@@ -321,7 +321,7 @@ fn import(what: &str, table: &ImportedTable) -> String {
         count => format!(", {count} with another {what}"),
     };
     format!(
-        "Import a table of {what}: {} new, {} changed{}{}",
+        "Import {what}: {} new, {} updated{}{}",
         table.created,
         table.changed,
         noted(table.renamed, "name"),

@@ -41,19 +41,15 @@ impl Obstacle {
     /// What it is, and what to do.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::NoDevice => {
-                "the person has no device yet to approve with: make an enrolment link and have them open it"
-            }
-            Self::UserSuspended => "the person is suspended: set the person's state to active",
-            Self::UserTerminated => {
-                "the person is terminated, which can't be undone: make a new user"
-            }
-            Self::NoAccount => "there is no account in this application: make one",
+            Self::NoDevice => "the user has no device: create an enrolment link for the user",
+            Self::UserSuspended => "the user is suspended: set the user's state to active",
+            Self::UserTerminated => "the user is terminated, which is final: create a new user",
+            Self::NoAccount => "there is no account in this application: create one",
             Self::AccountSuspended => {
                 "the account in this application is suspended: set its state to active"
             }
             Self::AccountTerminated => {
-                "the account in this application is terminated, which can't be undone: delete it and make a new one"
+                "the account in this application is terminated, which is final: delete it and create a new one"
             }
             Self::NoName => {
                 "the NameID is to be the person's e-mail address, and there is none: give the person an address, or \

@@ -73,7 +73,7 @@ pub async fn withdraw(
         .withdraw_consent(user.id, application.clone(), vec![entry], host.now())
         .await?
     {
-        tracing::info!(user = %user.id, %application, "a consent was withdrawn");
+        tracing::info!(user = %user.id, %application, "consent withdrawn");
     }
     Ok(())
 }

@@ -154,7 +154,7 @@ pub async fn answer(
         .answer_login(login, completion, host.now())
         .await?;
     if answered {
-        tracing::info!(%login, user = %signed_in.user.id, session = %signed_in.session.id, "signed in");
+        tracing::info!(%login, user = %signed_in.user.id, session = %signed_in.session.id, "sign-in completed");
         if replaces.is_some() {
             host.wakeups
                 .send(crate::domain::operations::wakeups::Wakeup::LoggedOut);

@@ -125,7 +125,7 @@ pub async fn scan(
     Ok(
         match approval::ask_by_scan(host, &login, device, &user, from).await? {
             RequestOutcome::Person(_) => {
-                tracing::info!(login = %login.id, device = %device.id, "a login's code was scanned");
+                tracing::info!(login = %login.id, device = %device.id, "QR code scanned");
                 host.wakeups.send(Wakeup::Scanned(login.id));
                 Scanned::Asked
             }

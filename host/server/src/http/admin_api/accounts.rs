@@ -62,20 +62,20 @@ pub(super) fn routes() -> Area {
         )
 }
 
-/// A person in an application.
+/// A user's membership in an application.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Account)]
 pub(super) struct AccountView {
     id: String,
     user_id: String,
-    /// What the person signs in as.
+    /// The user's name at sign-in.
     user_name: Option<String>,
     application_id: String,
-    /// What people see of the application.
+    /// The display name of the application.
     application_name: Option<String>,
-    /// What the application calls the person: the claim `upn`.
+    /// The user's name in the application: the claim `upn`.
     name: String,
-    /// The person's roles in the application.
+    /// The user's roles in the application.
     roles: Vec<String>,
     /// The claim `user_short_code`.
     short_code: String,
@@ -116,7 +116,7 @@ fn shown(account: Account, names: &Names) -> AccountView {
     }
 }
 
-/// Give a person an account in an application.
+/// Create an account for a user in an application.
 #[utoipa::path(post, path = "/applications/{id}/accounts", request_body = NewAccount, responses((status = 201, description = "The account.", body = AccountView)))]
 async fn create(
     State(host): State<Arc<Host>>,
@@ -138,16 +138,17 @@ async fn create(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct AccountsQuery {
-    /// How the account's name begins, or the person's name, e-mail address or a word of the full name; or the whole id of either.
+    /// The beginning of the account name, or of the user's name, e-mail address or a word of the full name; or the complete id
+    /// of the account or the user.
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]
     q: Search,
-    /// Those in this state alone.
+    /// Only users in this state.
     #[param(inline)]
     state: Option<LifecycleState>,
-    /// Where the page begins: `next` of the page before.
+    /// The beginning of the page: `next` of the previous page.
     after: Option<String>,
-    /// How many items the page has at most.
+    /// The maximum number of items on the page.
     #[serde(default)]
     #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
     limit: Limit,
@@ -155,7 +156,7 @@ struct AccountsQuery {
 
 /// List and search an application's accounts.
 ///
-/// In the order in which they were made; with `q` in that of what they are found by.
+/// In the order of creation; with `q`, in the order of the matching terms.
 #[utoipa::path(get, path = "/applications/{id}/accounts", params(AccountsQuery), responses((status = 200, description = "A page of accounts.", body = List<AccountView>)))]
 async fn list(
     State(host): State<Arc<Host>>,
@@ -215,8 +216,8 @@ pub(super) async fn page(
         .collect())
 }
 
-/// List a person's accounts.
-#[utoipa::path(get, path = "/users/{id}/accounts", params(Page), responses((status = 200, description = "A page of accounts, in the order in which they were made.", body = List<AccountView>)))]
+/// List a user's accounts.
+#[utoipa::path(get, path = "/users/{id}/accounts", params(Page), responses((status = 200, description = "A page of accounts, in the order of creation.", body = List<AccountView>)))]
 async fn of_user(
     State(host): State<Arc<Host>>,
     Path(user): Path<String>,
@@ -247,11 +248,11 @@ async fn read(
     view(&host, admin::account(&host, id_of(&id, "account")?).await?).await
 }
 
-/// Change an account.
+/// Update an account.
 ///
-/// Where its state changes, what was begun with it is over. To change more than the state needs the permission
-/// `accounts:write`.
-#[utoipa::path(patch, path = "/accounts/{id}", request_body = AccountChange, responses((status = 200, description = "The account as it is now.", body = AccountView)))]
+/// A new state that permits no sign-in ends the account's tokens and pending sign-ins. Members other than `state` need the
+/// permission `accounts:write`.
+#[utoipa::path(patch, path = "/accounts/{id}", request_body = AccountChange, responses((status = 200, description = "The updated account.", body = AccountView)))]
 async fn update(
     State(host): State<Arc<Host>>,
     context: Context,

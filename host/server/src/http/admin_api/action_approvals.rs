@@ -37,6 +37,7 @@ pub(super) fn routes() -> Area {
 /// The state of an action approval.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = ActionApprovalState)]
 enum StateView {
     /// The device has the request.
     Pending,
@@ -50,7 +51,7 @@ enum StateView {
 
 /// An action approval.
 #[derive(Serialize, ToSchema)]
-#[schema(as = ActionApprovalState)]
+#[schema(as = ActionApprovalStatus)]
 struct Standing {
     state: StateView,
 }
@@ -60,14 +61,14 @@ struct Standing {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct Wait {
-    /// In seconds, 25 at most.
+    /// The time to wait for a decision, in seconds; 25 at most.
     #[serde(default)]
     #[param(minimum = 0, maximum = 25)]
     wait: u64,
 }
 
 /// Read the state of an action approval of this console session.
-#[utoipa::path(get, path = "/action-approvals/{id}", params(Wait), responses((status = 200, description = "Its state.", body = Standing)))]
+#[utoipa::path(get, path = "/action-approvals/{id}", params(Wait), responses((status = 200, description = "The state.", body = Standing)))]
 async fn read(
     State(host): State<Arc<Host>>,
     session: Option<Extension<ConsoleSession>>,
@@ -101,8 +102,8 @@ async fn read(
 
 /// Cancel an action approval of this console session.
 ///
-/// The device does not show the request any longer.
-#[utoipa::path(delete, path = "/action-approvals/{id}", responses((status = 204, description = "Cancelled, if it was not decided yet.")))]
+/// The device no longer shows the request.
+#[utoipa::path(delete, path = "/action-approvals/{id}", responses((status = 204, description = "The action approval is cancelled, unless it was decided before.")))]
 async fn cancel(
     State(host): State<Arc<Host>>,
     session: Option<Extension<ConsoleSession>>,

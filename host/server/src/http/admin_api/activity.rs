@@ -24,8 +24,8 @@ use assent_store::{Consent, OpenSession};
 pub(super) fn routes() -> Area {
     Area::new()
         .noun("users.sessions", "The sessions of a user.")
-        .noun("users.consents", "What a user lets applications know.")
-        .noun("users.activity", "What happened in the name of a user.")
+        .noun("users.consents", "The consents of a user.")
+        .noun("users.activity", "The activity of a user.")
         .route(
             "users.sessions.list",
             Permission::UsersRead,
@@ -54,22 +54,22 @@ pub(super) fn routes() -> Area {
         )
 }
 
-/// A session of a person's in some browser.
+/// A session of a user in a browser.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Session)]
 struct SessionView {
     id: String,
-    /// When the person signed in last in it.
+    /// When the user last signed in in it.
     #[schema(format = DateTime)]
     signed_in_at: String,
-    /// When it last let the person in to an application without asking.
+    /// When it last signed the user in to an application.
     #[schema(format = DateTime)]
     used_at: Option<String>,
-    /// Where its browser was when it began.
-    address: Option<String>,
-    /// The browser and system in plain words.
+    /// The IP address of the browser at sign-in.
+    ip_address: Option<String>,
+    /// The browser and operating system.
     browser: Option<String>,
-    /// The names of the applications that the person used in it.
+    /// The names of the applications that the user signed in to in it.
     applications: Vec<String>,
 }
 
@@ -78,14 +78,14 @@ fn session(open: OpenSession) -> SessionView {
         id: open.id.to_string(),
         signed_in_at: moment(open.signed_in_at),
         used_at: open.used_at.map(moment),
-        address: open.from.address.map(|address| address.to_string()),
+        ip_address: open.from.address.map(|address| address.to_string()),
         browser: open.from.browser,
         applications: open.applications,
     }
 }
 
-/// List a person's sessions.
-#[utoipa::path(get, path = "/users/{id}/sessions", responses((status = 200, description = "Up to 200 that are open, the latest first.", body = List<SessionView>)))]
+/// List a user's sessions.
+#[utoipa::path(get, path = "/users/{id}/sessions", responses((status = 200, description = "The open sessions, the latest first; 200 at most.", body = List<SessionView>)))]
 async fn sessions(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -96,7 +96,7 @@ async fn sessions(
 
 /// End a session.
 ///
-/// As signing out in its browser would: its tokens end, and its applications are told.
+/// As if the user signed out in that browser: the session's tokens are revoked, and its applications are notified.
 #[utoipa::path(delete, path = "/users/{id}/sessions/{session}", responses((status = 204, description = "Ended.")))]
 async fn end(
     context: Context,
@@ -110,14 +110,14 @@ async fn end(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// End all sessions of a person.
+/// End all sessions of a user.
 #[utoipa::path(delete, path = "/users/{id}/sessions", responses((status = 204, description = "Ended.")))]
 async fn end_all(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     context.run(EndSessions(id_of(&id, "user")?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What a person lets an application know.
+/// A user's consent to an application.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Consent)]
 struct ConsentView {
@@ -127,7 +127,7 @@ struct ConsentView {
     scopes: Scopes,
     #[schema(format = DateTime)]
     granted_at: String,
-    /// Until when the person is not asked again.
+    /// When the application must ask the user again.
     #[schema(format = DateTime)]
     expires_at: String,
 }
@@ -142,8 +142,8 @@ fn consent(consent: Consent) -> ConsentView {
     }
 }
 
-/// List what a person agreed to.
-#[utoipa::path(get, path = "/users/{id}/consents", responses((status = 200, description = "The consents that hold.", body = List<ConsentView>)))]
+/// List a user's consents.
+#[utoipa::path(get, path = "/users/{id}/consents", responses((status = 200, description = "The valid consents.", body = List<ConsentView>)))]
 async fn consents(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -152,9 +152,9 @@ async fn consents(
     Ok(Json(List::whole(given.into_iter().map(consent))))
 }
 
-/// Withdraw a person's consent.
+/// Withdraw a user's consent.
 ///
-/// The application's tokens about the person end, and it has to ask again.
+/// Revokes the application's tokens for the user, and the application must ask the user again.
 #[utoipa::path(delete, path = "/users/{id}/consents/{application}", responses((status = 204, description = "Withdrawn.")))]
 async fn withdraw(
     context: Context,
@@ -168,7 +168,7 @@ async fn withdraw(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// List what happened in a person's name, the latest first.
+/// List the activity of a user, the latest first.
 #[utoipa::path(get, path = "/users/{id}/activity", params(Page), responses((status = 200, description = "A page of entries of the audit log.", body = List<EntryView>)))]
 async fn happened(
     State(host): State<Arc<Host>>,

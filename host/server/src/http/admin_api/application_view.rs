@@ -19,30 +19,30 @@ use assent_model::key::SigningAlgorithm;
 use assent_model::redirect::RedirectUri;
 use assent_model::scope::{Scope, Scopes};
 
-/// An OpenID Connect client. A secret is never in it, but the one that a change of the method just made.
+/// An OpenID Connect client. Only the response to a change that created a secret contains the secret.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Client)]
 pub(super) struct ApplicationView {
     /// The Client ID, a DID.
     pub(super) id: String,
-    /// The name that people see.
+    /// The name that users see.
     pub(super) name: String,
     #[schema(inline)]
     pub(super) protocol: OpenIdConnect,
     pub(super) application_type: ApplicationType,
-    /// Where a person may be sent back to.
+    /// The redirect URIs.
     #[schema(value_type = Vec<String>)]
     pub(super) redirect_uris: Vec<RedirectUri>,
-    /// Where a person may be sent after signing out.
+    /// The redirect URIs after signing out.
     #[schema(value_type = Vec<String>)]
     pub(super) post_logout_redirect_uris: Vec<RedirectUri>,
-    /// What it may ask for.
+    /// The scopes that it may request.
     #[schema(value_type = Vec<Scope>)]
     pub(super) scopes: Scopes,
     pub(super) grant_types: Vec<GrantType>,
     pub(super) token_endpoint_auth_method: ClientAuthMethod,
     pub(super) has_secret: bool,
-    /// The new secret, where this change made one; it is shown this once.
+    /// The new secret, if this change created one. Only this response contains it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) client_secret: Option<String>,
     #[serde(flatten)]
@@ -58,7 +58,7 @@ pub(super) struct ApplicationView {
     pub(super) initiate_login_uri: Option<String>,
     /// Whether its client assertions may name the token endpoint as their audience, and not the issuer.
     pub(super) lenient_assertion_audience: bool,
-    /// What it may do in the admin API as itself.
+    /// Its permissions in the admin API as a service account.
     #[schema(value_type = Vec<AdminScope>)]
     pub(super) admin_scopes: AdminScopes,
     #[schema(format = DateTime)]
@@ -67,21 +67,22 @@ pub(super) struct ApplicationView {
     pub(super) updated_at: String,
 }
 
-/// What an OpenID Connect client speaks.
+/// The protocol of an OpenID Connect client.
 #[derive(Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum OpenIdConnect {
     OpenidConnect,
 }
 
-/// What is registered for the method: one of these, or none.
+/// The key of the client authentication method: one of these, or none.
 #[derive(Default, Serialize, ToSchema)]
+#[schema(as = ClientKeys)]
 pub(super) struct Keys {
     /// A JSON Web Key Set (RFC 7517 section 5).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     jwks: Option<Value>,
-    /// Where that is fetched from.
+    /// The URL of the key set.
     #[serde(skip_serializing_if = "Option::is_none")]
     jwks_uri: Option<String>,
     /// A certificate in PEM form.

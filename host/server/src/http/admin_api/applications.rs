@@ -100,7 +100,7 @@ fn unspoken(body: &Bytes) -> Result<(Protocol, Bytes), Problem> {
     Ok((protocol, Value::Object(members).to_string().into()))
 }
 
-/// What makes an application: the protocol says which members there are.
+/// A new application: `protocol` determines the further members.
 #[derive(ToSchema)]
 #[schema(as = NewApplication)]
 #[serde(untagged)]
@@ -120,7 +120,7 @@ struct NewClient {
     change: ClientChange,
 }
 
-/// A SAML service provider. With `metadata` or `metadata_url` the metadata says what the other members do not.
+/// A SAML service provider. Members override the values of `metadata` or `metadata_url`.
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "it describes what is read in two steps")]
 struct NewServiceProvider {
@@ -132,7 +132,7 @@ struct NewServiceProvider {
     change: ServiceProviderChange,
 }
 
-/// What changes an application: the members of its protocol.
+/// An update of an application: the members of its protocol.
 #[derive(ToSchema)]
 #[schema(as = ApplicationChange)]
 #[serde(untagged)]
@@ -192,16 +192,16 @@ fn saved(host: &Host, provider: ServiceProvider, mut notes: Vec<String>) -> Vers
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ApplicationsQuery {
-    /// How the name begins, in upper or lower case; or a whole id.
+    /// The beginning of the name, in upper or lower case; or a complete id.
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]
     q: Search,
-    /// Those of this protocol alone.
+    /// Only applications with this protocol.
     #[param(inline)]
     protocol: Option<Protocol>,
-    /// Where the page begins: `next` of the page before.
+    /// The beginning of the page: `next` of the previous page.
     after: Option<String>,
-    /// How many items the page has at most.
+    /// The maximum number of items on the page.
     #[serde(default)]
     #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
     limit: Limit,
@@ -246,7 +246,7 @@ async fn read(
 /// Update an application.
 ///
 /// A change to `client_secret_jwt` creates a new client secret; only this response contains it.
-#[utoipa::path(patch, path = "/applications/{id}", request_body = AnyChange, responses((status = 200, description = "The application as it is now.", body = View)))]
+#[utoipa::path(patch, path = "/applications/{id}", request_body = AnyChange, responses((status = 200, description = "The updated application.", body = View)))]
 async fn update(
     context: Context,
     Path(id): Path<String>,
@@ -281,7 +281,7 @@ async fn update(
 
 /// Delete an application.
 ///
-/// With its accounts and tokens.
+/// Deletes its accounts and tokens as well.
 #[utoipa::path(delete, path = "/applications/{id}", responses((status = 204, description = "Deleted.")))]
 async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     context
@@ -294,14 +294,14 @@ async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, 
 #[derive(Serialize, ToSchema)]
 #[schema(as = ClientSecret)]
 struct SecretView {
-    /// The secret, shown this once.
+    /// The new secret. Only this response contains it.
     client_secret: String,
 }
 
 /// Rotate the client secret.
 ///
 /// The old secret is invalid at once.
-#[utoipa::path(post, path = "/applications/{id}/secret/rotate", responses((status = 201, description = "The secret, shown this once.", body = SecretView)))]
+#[utoipa::path(post, path = "/applications/{id}/secret/rotate", responses((status = 201, description = "The new secret. Only this response contains it.", body = SecretView)))]
 async fn rotate_secret(
     context: Context,
     Path(id): Path<String>,
@@ -332,7 +332,7 @@ struct RedirectUriQuery {
 struct RedirectUriValidation {
     /// Whether an application of this type may register the redirect URI.
     valid: bool,
-    /// What is wrong with it.
+    /// The reason, if it is not valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
 }

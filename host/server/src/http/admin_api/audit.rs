@@ -44,41 +44,41 @@ pub(super) fn routes() -> Area {
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditEntry)]
 pub(super) struct EntryView {
-    /// Its place in the chain: 1, 2, ...
+    /// The position in the hash chain: 1, 2, ...
     seq: i64,
     id: String,
     at: String,
     event: &'static str,
     actor: ActorView,
     user_id: Option<String>,
-    /// What the user is called now.
+    /// The current name of the user.
     user_name: Option<String>,
     application_id: Option<String>,
-    /// What the application is called now.
+    /// The current name of the application.
     application_name: Option<String>,
-    /// The approval on a phone that allowed it.
+    /// The approval that permitted the action.
     approval_id: Option<String>,
-    /// What the user in `detail.target_user` is called now: the one whom a protected action concerns.
+    /// The current name of the user in `detail.target_user`: the target of a protected action.
     target_user_name: Option<String>,
-    /// What the application in `detail.target_application` is called now.
+    /// The current name of the application in `detail.target_application`.
     target_application_name: Option<String>,
-    /// More of it, with nothing in it that says who somebody is.
+    /// Further details, without personal data.
     #[schema(value_type = Object)]
     detail: Map<String, Value>,
-    /// What does. Empty where it was erased.
+    /// Personal data. Empty after its erasure.
     #[schema(value_type = Object)]
     personal: Map<String, Value>,
-    /// The digest of it and of all before it (SHA-256, hexadecimal).
+    /// The SHA-256 digest of this entry and all previous ones, in hexadecimal.
     digest: String,
 }
 
-/// Who did it.
+/// The actor.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Actor)]
 struct ActorView {
     kind: &'static str,
     id: Option<String>,
-    /// What a person or an application is called now.
+    /// The current name of the user or application.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     name: Option<String>,
@@ -155,11 +155,11 @@ pub(super) struct AuditQuery {
     user: Option<String>,
     application: Option<String>,
     event: Option<String>,
-    /// Those by this actor's id alone.
+    /// Only entries of the actor with this id.
     actor: Option<String>,
-    /// Those from this moment or day on alone (RFC 3339).
+    /// Only entries from this time or day on (RFC 3339).
     since: Option<String>,
-    /// Those before this moment or day alone (RFC 3339).
+    /// Only entries before this time or day (RFC 3339).
     until: Option<String>,
     after: Option<String>,
     #[param(minimum = 1, maximum = 200)]
@@ -168,8 +168,8 @@ pub(super) struct AuditQuery {
 
 /// List the audit log, the latest first.
 ///
-/// With several filters a page may have fewer items than `limit`, and even none, and `next` all the same: there were so many
-/// entries that one of the filters did not let through.
+/// With several filters a page may have fewer items than `limit`, or none, together with `next`: one of the filters rejected
+/// many entries.
 #[utoipa::path(get, path = "/audit", params(AuditQuery), responses((status = 200, description = "A page of entries.", body = List<EntryView>)))]
 async fn list(
     State(host): State<Arc<Host>>,
@@ -244,40 +244,40 @@ async fn events() -> Json<List<String>> {
 /// How many entries the API verifies: so many take no time that anybody notices. `assent audit verify` looks at all.
 const VERIFIED: i64 = 10_000;
 
-/// What a verification came to.
+/// The result of a verification.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditVerification)]
 pub(super) struct VerificationView {
     valid: bool,
-    /// How many entries were verified, from where to where.
+    /// The number of verified entries.
     entries: u64,
     first: Option<PlaceView>,
     last: Option<PlaceView>,
-    /// The digest of the last one.
+    /// The digest of the last entry.
     digest: String,
     /// The first break.
     broken: Option<BreakView>,
 }
 
-/// An entry's place.
+/// The position of an entry.
 #[derive(Serialize, ToSchema)]
-#[schema(as = AuditPlace)]
+#[schema(as = AuditPosition)]
 struct PlaceView {
     seq: i64,
     at: String,
 }
 
-/// Where the chain is broken, and how.
+/// The first break of the hash chain.
 #[derive(Serialize, ToSchema)]
-#[schema(as = AuditBreak)]
+#[schema(as = AuditChainBreak)]
 struct BreakView {
     kind: &'static str,
     seq: Option<i64>,
     message: String,
 }
 
-/// Verify the audit log: whether the last 10,000 entries are as they were written.
-#[utoipa::path(get, path = "/audit/verification", responses((status = 200, description = "What it came to.", body = VerificationView)))]
+/// Verify the hash chain of the last 10,000 entries of the audit log.
+#[utoipa::path(get, path = "/audit/verification", responses((status = 200, description = "The result.", body = VerificationView)))]
 async fn verification(State(host): State<Arc<Host>>) -> Result<Json<VerificationView>, Problem> {
     let verdict = audit::verify(&host.store, Some(VERIFIED))
         .await

@@ -48,7 +48,8 @@ pub(super) async fn limit_failures(
         return Problem::of(ProblemKind::CrossSite, detail).into_response();
     }
     let too_many = || {
-        let detail = "there were too many requests without a good token; try again after the time in Retry-After";
+        let detail =
+            "too many requests without a valid token; try again after the time in Retry-After";
         Problem::of(ProblemKind::TooMany, detail).into_response()
     };
     let failed = |response: &Response| response.status() == ProblemKind::Unauthenticated.status();
@@ -173,7 +174,8 @@ async fn by_session(
     };
     let signed_in = browser.signed_in(host).await?.ok_or_else(unknown)?;
     if !channels::is_enough_for(host, &console, &signed_in.session.authentication) {
-        let detail = "the session is not enough for the console; sign in at /admin, with a phone";
+        let detail =
+            "the session does not permit the console; sign in at /admin, with an enrolled device";
         return Err(Problem::of(ProblemKind::Unauthenticated, detail));
     }
     let Some(role) = signed_in.user.console_role else {

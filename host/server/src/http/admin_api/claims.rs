@@ -32,7 +32,7 @@ pub(super) fn routes() -> Area {
         .noun("claims", "The claims that applications receive.")
         .noun(
             "claim-traces",
-            "Which plugin made which claim of an issued token or assertion.",
+            "Claim traces: which plugin wrote which claim of an issued token or assertion.",
         )
         .route("claims.preview", Permission::ClaimsRead, routes!(preview))
         .protected(
@@ -53,11 +53,11 @@ pub(super) fn routes() -> Area {
     reason = "it describes the query, which is read by hand: `sink` may come several times"
 )]
 struct PreviewQuery {
-    /// Whose claims.
+    /// The account.
     account: String,
-    /// The scopes, one space between them; all that the application may ask for without it.
+    /// The scopes, separated by spaces; by default all scopes that the application may request.
     scope: Option<String>,
-    /// Where the claims would go, once for each place; every place of the application's protocol without it.
+    /// The sink; may be repeated. By default all sinks of the application's protocol.
     #[param(inline)]
     sink: Option<Vec<Sink>>,
 }
@@ -89,7 +89,7 @@ fn read_query(query: &str) -> Result<PreviewRequest, Problem> {
             }
         };
         if twice {
-            return Err(malformed(format!("the parameter {name} comes twice")));
+            return Err(malformed(format!("the parameter {name} is repeated")));
         }
     }
     let account =
@@ -101,10 +101,10 @@ fn read_query(query: &str) -> Result<PreviewRequest, Problem> {
     })
 }
 
-/// Preview what an application would be told of a person.
+/// Preview the claims that an application would receive about a user.
 ///
-/// Made as a sign-in at this moment would, without one, by the same code.
-#[utoipa::path(get, path = "/applications/{id}/claims-preview", params(PreviewQuery), responses((status = 200, description = "What it would be told, in each place.", body = PreviewView)))]
+/// The preview runs the code of a sign-in, without a sign-in.
+#[utoipa::path(get, path = "/applications/{id}/claims-preview", params(PreviewQuery), responses((status = 200, description = "The claims, by sink.", body = PreviewView)))]
 async fn preview(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
@@ -132,19 +132,19 @@ async fn preview(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct TracesQuery {
-    /// About whom.
+    /// The user.
     user: String,
-    /// For this application alone.
+    /// Only traces of this application.
     application: Option<String>,
-    /// Where the page begins: `next` of the page before.
+    /// The beginning of the page: `next` of the previous page.
     after: Option<String>,
-    /// How many items the page has at most.
+    /// The maximum number of items on the page.
     #[serde(default)]
     #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
     limit: Limit,
 }
 
-/// List what the plugins did for tokens about a person, the latest first.
+/// List the claim traces of a user, the latest first.
 #[utoipa::path(get, path = "/claim-traces", params(TracesQuery), responses((status = 200, description = "A page of traces.", body = List<ShownTrace>)))]
 async fn list(
     State(host): State<Arc<Host>>,
@@ -170,7 +170,7 @@ async fn list(
     )))
 }
 
-/// Read what the plugins did for a token.
+/// Read the claim trace of a token or an assertion.
 #[utoipa::path(get, path = "/claim-traces/{token}", responses((status = 200, description = "The trace.", body = ShownTrace)))]
 async fn read(
     State(host): State<Arc<Host>>,

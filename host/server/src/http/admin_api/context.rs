@@ -26,7 +26,7 @@ impl FromRequestParts<Arc<Host>> for Context {
 
     async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Self, Problem> {
         let Some(caller) = parts.extensions.get::<Caller>().cloned() else {
-            tracing::error!("a command came without a caller");
+            tracing::error!("command without a caller");
             return Err(Problem::of(
                 ProblemKind::Internal,
                 "the server could not do this",

@@ -31,14 +31,14 @@ const ROWS: u32 = 500;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct UsersQuery {
-    /// Those that this finds, as in the list.
+    /// Only users that this search finds, as in the list.
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]
     q: Search,
-    /// Those in this state alone.
+    /// Only users in this state.
     #[param(inline)]
     state: Option<LifecycleState>,
-    /// Those with this role in the console alone.
+    /// Only users with this role in the console.
     #[param(inline)]
     role: Option<ConsoleRole>,
 }
@@ -48,11 +48,11 @@ pub(super) struct UsersQuery {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct AccountsQuery {
-    /// Those that this finds, as in the list.
+    /// Only users that this search finds, as in the list.
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]
     q: Search,
-    /// Those in this state alone.
+    /// Only users in this state.
     #[param(inline)]
     state: Option<LifecycleState>,
 }
@@ -127,11 +127,11 @@ where
     response
 }
 
-/// Export users as a table.
+/// Export users as CSV.
 ///
-/// CSV in UTF-8, in the order of the list. An apostrophe stands before a cell that a spreadsheet would take for a formula; an import
-/// takes it off again.
-#[utoipa::path(get, path = "/users/export", params(UsersQuery), responses((status = 200, description = "The table.", body = String, content_type = "text/csv")))]
+/// UTF-8, in the order of the list. A cell that a spreadsheet would read as a formula begins with an apostrophe, which an
+/// import removes.
+#[utoipa::path(get, path = "/users/export", params(UsersQuery), responses((status = 200, description = "The CSV file.", body = String, content_type = "text/csv")))]
 pub(super) async fn export_users(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
@@ -161,10 +161,10 @@ pub(super) async fn export_users(
     Ok(streamed("users", &USER_COLUMNS, page))
 }
 
-/// Export an application's accounts as a table.
+/// Export an application's accounts as CSV.
 ///
-/// As users are. `user` is the name with which the person signs in.
-#[utoipa::path(get, path = "/applications/{id}/accounts/export", params(AccountsQuery), responses((status = 200, description = "The table.", body = String, content_type = "text/csv")))]
+/// In the format of the export of users. `user` is the user's name.
+#[utoipa::path(get, path = "/applications/{id}/accounts/export", params(AccountsQuery), responses((status = 200, description = "The CSV file.", body = String, content_type = "text/csv")))]
 pub(super) async fn export_accounts(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,

@@ -23,7 +23,7 @@ pub(super) fn routes() -> Area {
     Area::new()
         .noun(
             "users.external-authenticators",
-            "How a vendor's authenticator knows a user.",
+            "A user's identifiers at the vendors of approval channels.",
         )
         .route(
             "users.external-authenticators.list",
@@ -43,7 +43,7 @@ pub(super) fn routes() -> Area {
         )
 }
 
-/// How the vendor of an approval channel knows a user.
+/// A user's identifier at the vendor of an approval channel.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ExternalAuthenticator)]
 struct ExternalAuthenticatorView {
@@ -65,7 +65,7 @@ fn view(
     }
 }
 
-/// What sets an external authenticator.
+/// An update of an external authenticator.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = ExternalAuthenticatorChange)]

@@ -112,11 +112,11 @@ async fn claim(
         Claim::Answered(answer) => Ok(Claimed::Answered(answer)),
         Claim::InProgress => {
             let detail =
-                "the first request with this Idempotency-Key is not answered yet; try again";
+                "the first request with this Idempotency-Key is still in progress; try again";
             Err(Problem::of(ProblemKind::InProgress, detail))
         }
         Claim::OtherBody => {
-            let detail = "this Idempotency-Key was used with another body; take another key";
+            let detail = "this Idempotency-Key was used with another body; use another key";
             Err(Problem::of(ProblemKind::KeyReused, detail))
         }
     }
@@ -131,7 +131,7 @@ async fn run(host: Arc<Host>, asked: Asked, request: Request, next: Next) -> Res
         keep(&host, &asked, &path, response).await
     });
     running.await.unwrap_or_else(|error| {
-        tracing::error!(%error, "a request with an Idempotency-Key broke off");
+        tracing::error!(%error, "request with an Idempotency-Key aborted");
         Problem::of(
             ProblemKind::Internal,
             "the server could not do this; try again",
@@ -146,7 +146,7 @@ async fn keep(host: &Host, asked: &Asked, path: &str, response: Response) -> Res
     let bytes = match to_bytes(body, LARGEST).await {
         Ok(bytes) => bytes,
         Err(error) => {
-            tracing::error!(%error, "an answer could not be kept for its Idempotency-Key");
+            tracing::error!(%error, "response for an Idempotency-Key not stored");
             return Problem::of(ProblemKind::Internal, "the server could not answer")
                 .into_response();
         }
@@ -183,7 +183,7 @@ async fn keep(host: &Host, asked: &Asked, path: &str, response: Response) -> Res
     };
     if let Err(error) = kept {
         // It was done, and who asked is told so; only another request with this key would have to wait for its end.
-        tracing::error!(%error, "an answer could not be kept for its Idempotency-Key");
+        tracing::error!(%error, "response for an Idempotency-Key not stored");
     }
     Response::from_parts(parts, Body::from(bytes))
 }
@@ -223,10 +223,10 @@ fn replay(answer: &[u8]) -> Response {
         Some(response)
     };
     read().unwrap_or_else(|| {
-        tracing::error!("an answer that was kept for its Idempotency-Key can't be read");
+        tracing::error!("stored response for an Idempotency-Key unreadable");
         Problem::of(
             ProblemKind::Internal,
-            "the answer that was kept can't be read; take another key",
+            "the stored response is unreadable; use another key",
         )
         .into_response()
     })

@@ -40,7 +40,7 @@ pub(super) fn parse_strictly<T: DeserializeOwned + Serialize>(body: &[u8]) -> Re
         None => Ok(value),
         Some((name, _)) => Err(Problem::field(
             name,
-            "the value is written in another form than expected",
+            "the value has another form than expected",
         )),
     }
 }
@@ -124,7 +124,7 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     if holds_nul(body) {
         return Err(Problem::of(
             ProblemKind::Malformed,
-            "no text may hold the character NUL",
+            "no text may contain the character NUL",
         ));
     }
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
@@ -233,10 +233,10 @@ impl TryFrom<String> for Search {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Page {
-    /// Where the page begins: `next` of the page before.
+    /// The beginning of the page: `next` of the previous page.
     #[param(required = false)]
     pub(super) after: Option<String>,
-    /// How many items the page has at most.
+    /// The maximum number of items on the page.
     #[serde(default)]
     #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
     pub(super) limit: Limit,
@@ -266,7 +266,7 @@ pub(super) fn after<T: std::str::FromStr>(cursor: Option<&str>) -> Result<Option
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct List<T> {
     pub(super) items: Vec<T>,
-    /// Where there is more: what the next request gives as `after`.
+    /// The value of `after` for the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(super) next: Option<String>,

@@ -38,18 +38,18 @@ pub(super) fn routes() -> Area {
         )
 }
 
-/// A key that ID tokens are or were signed with.
+/// A key that signs or signed ID tokens.
 #[derive(Serialize, ToSchema)]
-#[schema(as = Key)]
+#[schema(as = SigningKey)]
 struct KeyView {
     /// The thumbprint of the key (RFC 7638).
     kid: String,
     alg: SigningAlgorithm,
-    state: KeyStage,
-    /// Since when it is in this state.
+    stage: KeyStage,
+    /// When it entered its stage.
     #[schema(format = DateTime)]
     since: String,
-    /// Until when it is, where that is known.
+    /// When it leaves its stage, if that is known.
     #[schema(format = DateTime)]
     until: Option<String>,
 }
@@ -58,7 +58,7 @@ fn view(key: KnownKey) -> KeyView {
     KeyView {
         kid: key.key_id,
         alg: key.algorithm,
-        state: key.life.stage,
+        stage: key.life.stage,
         since: moment(key.life.since),
         until: key.life.until.map(moment),
     }
@@ -70,30 +70,31 @@ fn all(host: &Host) -> Json<List<KeyView>> {
     ))
 }
 
-/// List the keys.
-#[utoipa::path(get, path = "/keys", responses((status = 200, description = "All that are known.", body = List<KeyView>)))]
+/// List the signing keys.
+#[utoipa::path(get, path = "/keys", responses((status = 200, description = "All signing keys.", body = List<KeyView>)))]
 async fn list(State(host): State<Arc<Host>>) -> Result<Json<List<KeyView>>, Problem> {
     signing_keys::reload(&host).await?;
     Ok(all(&host))
 }
 
-/// What is to be rotated, and when.
+/// A rotation of signing keys.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = KeyRotation)]
 struct Rotation {
-    /// Of both algorithms without it.
+    /// The algorithm; by default both.
     algorithm: Option<SigningAlgorithm>,
-    /// Whether the next key signs at once. Applications that keep the key set and do not fetch it again for an unknown key
-    /// refuse tokens until they do.
+    /// Whether the next key signs at once. Applications that cache the key set and do not fetch it for an unknown key reject
+    /// tokens until they do.
     #[serde(default)]
     now: bool,
 }
 
-/// Publish the next key.
+/// Publish the next signing key.
 ///
-/// It signs when every application has had the time to fetch it, or at once with `now`. One that waits already is the next
-/// one.
-#[utoipa::path(post, path = "/keys/rotate", request_body = Rotation, responses((status = 200, description = "The keys as they are now.", body = List<KeyView>)))]
+/// It signs as soon as every application has had the time to fetch it, or at once with `now`. If a published key does not sign
+/// yet, it is the next one.
+#[utoipa::path(post, path = "/keys/rotate", request_body = Rotation, responses((status = 200, description = "The signing keys.", body = List<KeyView>)))]
 async fn rotate(
     State(host): State<Arc<Host>>,
     context: Context,
@@ -103,11 +104,11 @@ async fn rotate(
     Ok(all(&host))
 }
 
-/// Take a key out of the key set and out of use, at once.
+/// Revoke a signing key at once.
 ///
-/// For a key that others may have. If it signs, another one takes its place. Tokens that it signed are good nowhere that the
-/// key set is fetched anew.
-#[utoipa::path(post, path = "/keys/{kid}/revoke", responses((status = 200, description = "The keys as they are now.", body = List<KeyView>)))]
+/// For a key that may have leaked. If it signs, the server activates another key. Applications that fetch the key set again
+/// reject tokens with its signature.
+#[utoipa::path(post, path = "/keys/{kid}/revoke", responses((status = 200, description = "The signing keys.", body = List<KeyView>)))]
 async fn revoke(
     State(host): State<Arc<Host>>,
     context: Context,

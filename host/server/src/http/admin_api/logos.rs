@@ -1,4 +1,4 @@
-//! The pictures of applications.
+//! The logos of applications.
 
 use std::sync::Arc;
 
@@ -41,28 +41,27 @@ pub(super) fn routes() -> Area {
         )
 }
 
-/// An application's picture.
+/// The logo of an application.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Logo)]
 struct LogoView {
-    /// Where everybody may load it.
-    address: String,
+    /// Its public URL.
+    url: String,
     media_type: &'static str,
-    /// How large it is.
+    /// Its size in bytes.
     bytes: usize,
 }
 
 fn view(application: &Did, logo: &ApplicationLogo) -> Json<LogoView> {
-    let address = address(application, &logo.digest);
     Json(LogoView {
-        address,
+        url: address(application, &logo.digest),
         media_type: logo.kind.media_type(),
         bytes: logo.bytes.len(),
     })
 }
 
-/// Read where an application's picture is.
-#[utoipa::path(get, path = "/applications/{id}/logo", responses((status = 200, description = "The picture.", body = LogoView)))]
+/// Read the address of an application's logo.
+#[utoipa::path(get, path = "/applications/{id}/logo", responses((status = 200, description = "The logo.", body = LogoView)))]
 async fn read(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -71,8 +70,8 @@ async fn read(
     Ok(view(&id, &admin::logo(&host, &id).await?))
 }
 
-/// Give an application a picture: the body.
-#[utoipa::path(put, path = "/applications/{id}/logo", request_body(content = Vec<u8>, content_type = "image/*"), responses((status = 200, description = "The picture.", body = LogoView)))]
+/// Set the logo of an application to the body.
+#[utoipa::path(put, path = "/applications/{id}/logo", request_body(content = Vec<u8>, content_type = "image/*"), responses((status = 200, description = "The logo.", body = LogoView)))]
 async fn set(
     context: Context,
     Path(id): Path<String>,
@@ -86,8 +85,8 @@ async fn set(
     Ok(view(&application, &context.run(command).await?))
 }
 
-/// Take an application's picture away.
-#[utoipa::path(delete, path = "/applications/{id}/logo", responses((status = 204, description = "There is none any more.")))]
+/// Remove the logo of an application.
+#[utoipa::path(delete, path = "/applications/{id}/logo", responses((status = 204, description = "The application has no logo.")))]
 async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     context.run(RemoveLogo(id_of(&id, "application")?)).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -19,11 +19,11 @@ use assent_model::user::ConsoleRole;
 
 pub(super) fn routes() -> Area {
     Area::new()
-        .noun("me", "Who the caller is, and what they may do.")
+        .noun("me", "The caller, and the caller's permissions.")
         .route("me.show", Permission::Me, routes!(read))
 }
 
-/// As what somebody calls.
+/// A kind of caller.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum CallerKind {
@@ -35,27 +35,27 @@ enum CallerKind {
     Application,
 }
 
-/// Whoever calls.
+/// The caller.
 #[derive(Serialize, ToSchema)]
 struct Me {
     kind: CallerKind,
-    /// The id of the token, of the person, or of the application.
+    /// The id of the token, the user or the application.
     id: Option<String>,
-    /// The name of the person or application.
+    /// The name of the user or application.
     name: Option<String>,
-    /// The person's role.
+    /// The user's role.
     role: Option<ConsoleRole>,
-    /// The application's admin scopes that count.
+    /// The application's admin scopes in force.
     #[schema(value_type = Option<Vec<AdminScope>>)]
     admin_scopes: Option<AdminScopes>,
-    /// What they may do.
+    /// The caller's permissions.
     permissions: Vec<Permission>,
-    /// With a session: what the header `X-Assent-CSRF` has to say wherever something is changed.
+    /// For a session: the value of the header `X-Assent-CSRF` for requests that change something.
     csrf_token: Option<String>,
 }
 
-/// Read who calls, and what they may do.
-#[utoipa::path(get, path = "/me", responses((status = 200, description = "Whoever calls.", body = Me)))]
+/// Read the caller, and the permissions of the caller.
+#[utoipa::path(get, path = "/me", responses((status = 200, description = "The caller.", body = Me)))]
 async fn read(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,

@@ -129,13 +129,11 @@ pub(super) async fn in_its_words(request: Request, next: Next) -> Response {
     let detail = match status {
         StatusCode::PAYLOAD_TOO_LARGE => input::TOO_LARGE,
         StatusCode::METHOD_NOT_ALLOWED => {
-            "this path does not know that method; Allow has those that it knows"
+            "this path does not support the method; the header Allow lists the supported ones"
         }
         StatusCode::URI_TOO_LONG => "the address is too long",
-        StatusCode::SERVICE_UNAVAILABLE => "the answer took too long; try again",
-        StatusCode::BAD_REQUEST => {
-            "the address can't be read: it holds a character that none may hold"
-        }
+        StatusCode::SERVICE_UNAVAILABLE => "the response took too long; try again",
+        StatusCode::BAD_REQUEST => "the URL contains an invalid character",
         status if status.is_client_error() => "the request can't be read",
         _ => "the server could not answer; try again",
     };

@@ -21,17 +21,18 @@ use crate::http::problem::{ProblemKind, ProblemView};
 use assent_model::administration::AdminScope;
 
 const DESCRIPTION: &str = "\
-Everything that the console and the command line do.
+The API of the console and the command line.
 
-**Who calls.** A token of `assent admin token` acts as an owner. A session of the console acts with its person's role, and \
-changes something only with the header `X-Assent-CSRF`, whose value `GET /me` tells. A service account is an application \
-whose settings have `admin_scopes`: it asks the token endpoint for them with `grant_type=client_credentials` and `scope`. \
-Each operation names the permission that it needs in `x-permission`; `GET /me` says which ones whoever calls has.
+**Callers.** A token of `assent admin token` acts as an owner. A console session has the permissions of its user's role, and \
+needs the header `X-Assent-CSRF` with the value of `csrf_token` in `GET /me` for each change. A service account is an \
+application whose settings have `admin_scopes`: it requests them from the token endpoint with \
+`grant_type=client_credentials` and `scope`. Each operation lists its permission in `x-permission`; `GET /me` returns the \
+permissions of the caller.
 
-**Lists** have `items` and, where there is more, `next`, which the next request gives as `after`. \
-**Changes** are made to the version that `If-Match` names, where it is sent. \
-**A POST** with an `Idempotency-Key` is done once: for 24 hours the same request gets the same answer. \
-**Errors** are problem details (RFC 9457), each of a stable `type`.";
+**Lists** have `items` and, if there is another page, `next`, the value of `after` in the next request. \
+**Updates** apply only to the version in `If-Match`, if the request has that header. \
+**POST requests** with an `Idempotency-Key` are executed once: for 24 hours the same request receives the same response. \
+**Errors** are problem details (RFC 9457) with a stable `type`.";
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
     let document = document(areas());
@@ -213,13 +214,13 @@ fn security() -> Value {
             "type": "apiKey",
             "in": "cookie",
             "name": "__Host-assent-session",
-            "description": "The session of somebody with a console role, who signed in with a phone.",
+            "description": "The session of a user with a role in the console, who signed in with a device.",
         },
         "csrf": {
             "type": "apiKey",
             "in": "header",
             "name": CSRF,
-            "description": "With a session, for every method but GET: the value that `GET /me` tells.",
+            "description": "For a session, with every method except GET: the value of `csrf_token` in `GET /me`.",
         },
     })
 }

@@ -23,7 +23,7 @@ use assent_model::user::LifecycleState;
 
 pub(super) fn routes() -> Area {
     Area::new()
-        .noun("overview", "The figures of the overview.")
+        .noun("overview", "The counts of the overview.")
         .noun("settings", "The settings in force.")
         .route("overview.show", Permission::OverviewRead, routes!(overview))
         .route("settings.list", Permission::SettingsRead, routes!(settings))
@@ -35,28 +35,28 @@ pub(super) fn routes() -> Area {
 struct OverviewView {
     users: UserCounts,
     applications: ApplicationCounts,
-    /// How far back `sign_ins` goes.
+    /// The period of `sign_ins`.
     range: RangeView,
-    /// What `sign_ins` are counted by.
+    /// The interval of `sign_ins`.
     bucket: BucketView,
-    /// The sign-ins, the earliest first; the last hour or day is not over yet.
+    /// The sign-ins, the earliest first; the last hour or day is incomplete.
     sign_ins: Vec<SignInsView>,
-    /// How long the host that answers this takes to answer, since it started.
-    responses: Vec<ResponsesView>,
+    /// The response times of this instance since it started.
+    response_times: Vec<ResponsesView>,
 }
 
-/// How an endpoint of this host answered since it started. Answers that wait for a person are not among them.
+/// The response times of a group of endpoints since this instance started, without responses that wait for a user.
 #[derive(Serialize, ToSchema)]
-#[schema(as = Responses)]
+#[schema(as = ResponseTimes)]
 struct ResponsesView {
     endpoint: Endpoint,
-    /// How many answers there were.
+    /// The number of responses.
     count: u64,
-    /// How many of them said that the host failed.
+    /// The number of responses with a status of 500 or more.
     failures: u64,
-    /// Half of them took at most this, in microseconds.
+    /// The median, in microseconds.
     p50_us: u64,
-    /// 99 of 100 took at most this, in microseconds.
+    /// The 99th percentile, in microseconds.
     p99_us: u64,
 }
 
@@ -77,7 +77,7 @@ fn responses((endpoint, answered): (Endpoint, Answered)) -> ResponsesView {
     }
 }
 
-/// How many users there are in each state.
+/// The number of users in each state.
 #[derive(Serialize, ToSchema)]
 struct UserCounts {
     invited: u64,
@@ -86,7 +86,7 @@ struct UserCounts {
     terminated: u64,
 }
 
-/// How many applications there are of each protocol.
+/// The number of applications of each protocol.
 #[derive(Serialize, ToSchema)]
 struct ApplicationCounts {
     openid_connect: u64,
@@ -97,23 +97,21 @@ struct ApplicationCounts {
 #[derive(Serialize, ToSchema)]
 #[schema(as = SignIns)]
 struct SignInsView {
-    /// When it began.
+    /// The start of the hour or day.
     #[schema(format = DateTime)]
     from: String,
-    /// How many people signed in.
+    /// The number of completed sign-ins.
     completed: u64,
-    /// How often somebody denied, or said that it was not theirs.
+    /// The number of denied and reported requests.
     denied: u64,
-    /// How many requests nobody decided: their time ran out, the person gave up in the browser, or a newer one took their place.
-    /// Those that still wait are among them.
+    /// The number of requests without a decision: expired, cancelled or replaced. Pending requests are among them.
     expired: u64,
-    /// How often a wrong number was typed.
-    failed: u64,
-    /// How long half of those who approved took at most, from the request to their approval, in milliseconds, to a quarter of a
-    /// second; `null` where nobody did.
-    approved_ms_p50: Option<u64>,
-    /// The same for 95 of 100.
-    approved_ms_p95: Option<u64>,
+    /// The number of wrong numbers.
+    number_mismatches: u64,
+    /// The median of the time from request to approval, in milliseconds, to a quarter of a second; `null` without an approval.
+    approval_ms_p50: Option<u64>,
+    /// The 95th percentile of the same.
+    approval_ms_p95: Option<u64>,
 }
 
 fn sign_ins(counts: SignIns) -> SignInsView {
@@ -122,24 +120,25 @@ fn sign_ins(counts: SignIns) -> SignInsView {
         completed,
         denied,
         expired,
-        failed,
-        approved_ms_p50,
-        approved_ms_p95,
+        number_mismatches,
+        approval_ms_p50,
+        approval_ms_p95,
     } = counts;
     SignInsView {
         from: moment(from),
         completed,
         denied,
         expired,
-        failed,
-        approved_ms_p50,
-        approved_ms_p95,
+        number_mismatches,
+        approval_ms_p50,
+        approval_ms_p95,
     }
 }
 
-/// How far back the overview goes.
+/// The period of the overview.
 #[derive(Clone, Copy, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = OverviewRange)]
 enum RangeView {
     /// The last 24 hours.
     #[default]
@@ -148,9 +147,10 @@ enum RangeView {
     Month,
 }
 
-/// What sign-ins are counted by.
+/// The interval of the counts of sign-ins.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = OverviewBucket)]
 enum BucketView {
     /// By the hour.
     Hour,
@@ -201,11 +201,11 @@ async fn overview(
         range,
         bucket,
         sign_ins: counts.periods.into_iter().map(sign_ins).collect(),
-        responses: host.latency.answered().into_iter().map(responses).collect(),
+        response_times: host.latency.answered().into_iter().map(responses).collect(),
     }))
 }
 
-/// Where a setting's value comes from.
+/// The source of a setting.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum SettingSource {
@@ -217,21 +217,21 @@ enum SettingSource {
     Environment,
 }
 
-/// A setting of the host that answers.
+/// A setting of this instance.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Setting)]
 struct SettingView {
-    /// Its key, with the tables that it stands in.
+    /// Its key, with the tables that contain it.
     key: String,
-    /// Its value; of a secret there is none.
+    /// Its value; `null` for a secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Value>,
     /// Whether it has a value.
     is_set: bool,
-    /// Whether it is a secret, or may hold one.
+    /// Whether it is a secret, or may contain one.
     is_secret: bool,
     source: SettingSource,
-    /// The environment variable that it comes from.
+    /// The environment variable that sets it.
     #[serde(skip_serializing_if = "Option::is_none")]
     variable: Option<String>,
 }
@@ -259,8 +259,8 @@ fn setting(
     }
 }
 
-/// List the settings in force, and where each comes from.
-#[utoipa::path(get, path = "/settings", responses((status = 200, description = "All of them, in the order of their keys.", body = List<SettingView>)))]
+/// List the settings in force, and their sources.
+#[utoipa::path(get, path = "/settings", responses((status = 200, description = "All settings, in the order of their keys.", body = List<SettingView>)))]
 async fn settings(State(host): State<Arc<Host>>) -> Json<List<SettingView>> {
     let known = config::in_force(&host.settings, host.settings_file.as_deref());
     Json(List::whole(known.into_iter().map(setting)))

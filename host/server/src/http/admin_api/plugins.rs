@@ -42,29 +42,30 @@ pub(super) fn routes() -> Area {
         )
 }
 
-/// The plugins of the host that answers. Several hosts on one database have plugins of their own each.
+/// The plugins of this instance. Each instance of a database has its own.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Plugins)]
 struct PluginsView {
-    /// Claim mappers in their order, then channels in theirs.
+    /// The claim mappers in their order, then the approval channels in theirs.
     plugins: Vec<PluginStatus>,
     last_reload: Option<ReloadView>,
-    /// Whether an exchange of the plugins is under way; `last_reload` has its result afterwards.
+    /// Whether a reload is in progress; `last_reload` has its result afterwards.
     reloading: bool,
-    /// The plugins before the last exchange, which can be put back; `null` where there was none since the host started.
+    /// The plugins of before the last reload, which a rollback restores; `null` if there was no reload since the instance
+    /// started.
     previous: Option<PreviousView>,
-    /// Whether the files or settings on disk are other ones than were loaded. They count at the next exchange or start.
+    /// Whether the files or settings on disk differ from the loaded ones. A reload or restart loads them.
     changed_on_disk: bool,
 }
 
-/// The plugins before the last exchange.
+/// The plugins of before the last reload.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PreviousPlugins)]
 struct PreviousView {
-    /// When they were exchanged.
+    /// When they were replaced.
     #[schema(format = DateTime)]
     at: String,
-    /// What they are known by when they are put back. After another exchange it is another one.
+    /// Identifies them in a rollback. It changes with each reload.
     digest: String,
     plugins: Vec<Identity>,
 }
@@ -74,7 +75,7 @@ struct PreviousView {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct Wait {
-    /// In seconds, 50 at most.
+    /// The time to wait for the result, in seconds; 50 at most.
     #[serde(default = "longest_wait")]
     #[param(value_type = u64, minimum = 0, maximum = 50, default = 50, required = false)]
     wait: u64,
@@ -84,23 +85,24 @@ const fn longest_wait() -> u64 {
     LONGEST_WAIT
 }
 
-/// Which plugins are put back.
+/// The plugins to restore.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = PluginRollback)]
 struct RollBack {
-    /// The `digest` of the previous plugins: these are put back, or none. A session of the console has to name them.
+    /// The `digest` of the previous plugins: the server restores these or none. Required for a console session.
     previous: String,
 }
 
-/// How the last exchange went.
+/// The result of the last reload.
 #[derive(Serialize, ToSchema)]
-#[schema(as = Reload)]
+#[schema(as = PluginReload)]
 struct ReloadView {
     #[schema(format = DateTime)]
     at: String,
-    /// Why the plugins that were there go on; `null` if they were exchanged.
+    /// Why the previous plugins stay in use; `null` after a successful reload.
     error: Option<String>,
-    /// Tables of the settings that changed and count after a restart alone.
+    /// Changed tables of the settings that only a restart applies.
     needs_restart: Vec<String>,
 }
 
@@ -128,18 +130,17 @@ async fn view(host: &Host) -> PluginsView {
     }
 }
 
-/// Read which plugins there are, what they may do and how they fare.
+/// List the loaded plugins, their grants and their metrics.
 #[utoipa::path(get, path = "/plugins", responses((status = 200, description = "All of them.", body = PluginsView)))]
 async fn list(State(host): State<Arc<Host>>) -> Json<PluginsView> {
     Json(view(&host).await)
 }
 
-/// Exchange the plugins for those that the settings name now.
+/// Load the plugins of the current settings.
 ///
-/// Each is compiled, checked and tried out first. If any of them fails, the previous plugins stay
-/// in use. An exchange that takes longer than the answer waits continues in the background; `last_reload` of the list has its
-/// result then.
-#[utoipa::path(post, path = "/plugins/reload", params(Wait), responses((status = 200, description = "They were exchanged.", body = PluginsView), (status = 202, description = "It takes longer and continues in the background; `last_reload` of the list has the result at its end.", body = PluginsView)))]
+/// The instance compiles, checks and tests each plugin first. If one of them fails, the previous plugins stay in use. A reload
+/// that takes longer than `wait` continues in the background; `last_reload` of the list has its result afterwards.
+#[utoipa::path(post, path = "/plugins/reload", params(Wait), responses((status = 200, description = "The plugins are loaded.", body = PluginsView), (status = 202, description = "The reload continues in the background; `last_reload` of the list has its result at the end.", body = PluginsView)))]
 async fn reload(
     State(host): State<Arc<Host>>,
     context: Context,
@@ -169,10 +170,10 @@ async fn reload(
         ));
     };
     let exchanged = exchanged.map_err(|error| {
-        tracing::error!(%error, "the exchange of the plugins broke off");
+        tracing::error!(%error, "plugin reload aborted");
         Problem::new(
             StatusCode::INTERNAL_SERVER_ERROR,
-            "the exchange broke off; the log says why",
+            "the reload was aborted; the log has the reason",
         )
     })?;
     match exchanged {
@@ -186,17 +187,17 @@ async fn reload(
             };
             Err(Problem::new(
                 status,
-                format!("the plugins that were there go on: {error}"),
+                format!("the previous plugins stay in use: {error}"),
             ))
         }
     }
 }
 
-/// Put the plugins back that were there before the last exchange.
+/// Restore the plugins of before the last reload.
 ///
-/// They are as they were loaded, with the settings of then. After a restart of the host, and at the next exchange, the files
-/// and settings on disk count again. Those of now can be put back in the same way.
-#[utoipa::path(post, path = "/plugins/rollback", request_body = Option<RollBack>, responses((status = 200, description = "They were put back.", body = PluginsView)))]
+/// They have the components and settings of that time, until the next reload or restart. Another rollback restores the current
+/// plugins.
+#[utoipa::path(post, path = "/plugins/rollback", request_body = Option<RollBack>, responses((status = 200, description = "The previous plugins are restored.", body = PluginsView)))]
 async fn roll_back(
     State(host): State<Arc<Host>>,
     context: Context,

@@ -45,13 +45,13 @@ pub(super) async fn described(
     let notes = described.notes.clone();
     let change = described.beside(said);
     if change.name.is_none() {
-        let expected = "the metadata has no DisplayName; say in `name` what people shall see";
+        let expected = "the metadata has no DisplayName; set `name` to the name that users see";
         return Err(Problem::field("name", expected));
     }
     Ok((change, notes))
 }
 
-/// What to do with the metadata of a service provider that is known.
+/// An update of a known service provider from its metadata.
 #[derive(Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = MetadataRefresh)]
@@ -59,16 +59,16 @@ pub(super) struct Refresh {
     /// The document.
     #[serde(default)]
     metadata: Option<String>,
-    /// Where it is published.
+    /// The URL of the metadata.
     #[serde(default)]
     metadata_url: Option<String>,
-    /// Whose key must have signed it, in PEM form.
+    /// The certificate whose key must have signed it, in PEM form.
     #[serde(default)]
     metadata_certificate: Option<String>,
-    /// Whether the changes are made, and not only shown.
+    /// Whether to apply the changes.
     #[serde(default)]
     apply: bool,
-    /// The digest of the changes that were shown: no others are made.
+    /// The digest of the changes in an earlier response: the server applies no others.
     #[serde(default)]
     digest: Option<String>,
 }
@@ -82,23 +82,24 @@ struct Changed {
     to: Value,
 }
 
-/// What metadata changes, or would change.
+/// The changes by metadata.
 #[derive(Serialize, ToSchema)]
-#[schema(as = MetadataRefreshed)]
+#[schema(as = MetadataComparison)]
 pub(super) struct Refreshed {
     changes: Vec<Changed>,
-    /// Stands for the changes, and for nothing else.
+    /// The digest of the changes.
     digest: String,
     notes: Vec<String>,
     applied: bool,
-    /// The application as it is now.
+    /// The updated application.
     application: ServiceProviderView,
 }
 
-/// Compare an application with its metadata, or change it to that.
+/// Compare an application with its metadata, or apply the metadata.
 ///
-/// What the metadata says otherwise than what is registered. With `apply` the changes are made; with the `digest` of those
-/// that were shown before, these and no others. Without `metadata` and `metadata_url` it is read from the registered address.
+/// Returns the differences between the metadata and the registered values. `apply` applies them; with `digest`, only if they
+/// are the differences that an earlier response had. Without `metadata` and `metadata_url` the server fetches the registered
+/// URL.
 #[utoipa::path(post, path = "/applications/{id}/metadata", request_body = Refresh, responses((status = 200, description = "The differences.", body = Refreshed)))]
 pub(super) async fn refresh(
     context: Context,
@@ -156,7 +157,7 @@ impl AdminCommand for ApplyMetadata {
         if *apply && context.console().is_some() && digest.is_none() {
             return Err(AdminError::Invalid {
                 field: "digest",
-                expected: "expected the digest of the changes that were shown".to_owned(),
+                expected: "expected the digest of the changes in the earlier response".to_owned(),
             });
         }
         let given = Given {
@@ -256,5 +257,5 @@ fn digest(changes: &[Changed]) -> admin::Result<String> {
 }
 
 fn unwritable(why: impl std::fmt::Display) -> AdminError {
-    InternalError::Saml(format!("an application can't be shown: {why}")).into()
+    InternalError::Saml(format!("an application cannot be shown: {why}")).into()
 }

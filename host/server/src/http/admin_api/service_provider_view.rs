@@ -10,7 +10,7 @@ use assent_model::saml::{
     ServiceProvider, SingleLogout,
 };
 
-/// What a SAML service provider speaks.
+/// The protocol of a SAML service provider.
 #[derive(Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Saml {
@@ -44,8 +44,8 @@ pub(super) struct ServiceProviderView {
     created_at: String,
     #[schema(format = DateTime)]
     updated_at: String,
-    /// Warnings about the saved service provider: parts that the import left out, and settings without effect. Other answers do
-    /// not have it.
+    /// Warnings about the stored service provider: parts that the import omitted, and settings without effect. Only responses
+    /// to a change have them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
@@ -88,7 +88,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
     }
 }
 
-/// A certificate that responses are signed with, or will be.
+/// A certificate that signs responses, or will sign them.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Certificate)]
 pub(super) struct CertificateView {
@@ -96,7 +96,7 @@ pub(super) struct CertificateView {
     stage: SamlKeyStage,
     /// In PEM form.
     certificate: String,
-    /// Its digest, in hexadecimal.
+    /// The SHA-256 digest, in hexadecimal.
     sha256: String,
     #[schema(format = DateTime)]
     created_at: String,

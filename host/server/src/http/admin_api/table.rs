@@ -50,7 +50,7 @@ fn is_table(headers: &HeaderMap) -> Result<(), Problem> {
     }
     Err(Problem::of(
         ProblemKind::MediaType,
-        "the body is a table; send it with the header Content-Type: text/csv",
+        "the body is a CSV file; send it with the header Content-Type: text/csv",
     ))
 }
 
@@ -63,8 +63,11 @@ impl Table {
         tokio::task::spawn_blocking(move || self.rows(columns))
             .await
             .map_err(|error| {
-                tracing::error!(%error, "a table could not be read");
-                Problem::of(ProblemKind::Internal, "the server could not read the table")
+                tracing::error!(%error, "CSV file not read");
+                Problem::of(
+                    ProblemKind::Internal,
+                    "the server could not read the CSV file",
+                )
             })?
     }
 
@@ -76,7 +79,7 @@ impl Table {
             malformed("the file is not UTF-8; spreadsheets call it \"CSV UTF-8\"".to_owned())
         })?;
         if text.contains('\0') {
-            return Err(malformed("the file holds the character NUL".to_owned()));
+            return Err(malformed("the file contains the character NUL".to_owned()));
         }
         let text = text.strip_prefix(MARK).unwrap_or(text);
         let first = text.lines().next().unwrap_or_default();
@@ -98,7 +101,7 @@ impl Table {
             header.push(column.ok_or_else(|| {
                 let known = columns.join(", ");
                 malformed(format!(
-                    "the first line names the columns, each once, of {known}; {name:?} does not fit"
+                    "the first line must list the columns, each once, of {known}; {name:?} is not valid"
                 ))
             })?);
         }

@@ -47,23 +47,24 @@ pub(super) fn routes() -> Area {
         )
 }
 
-/// A test sign-in that began.
+/// A new test sign-in.
 #[derive(Serialize, ToSchema)]
-#[schema(as = TestSignInStarted)]
+#[schema(as = NewTestSignIn)]
 struct BegunView {
     id: String,
-    /// Where the sign-in begins: for another tab of the same browser.
+    /// The URL that begins the sign-in, for another tab of the same browser.
     url: String,
-    /// Until when it can be completed, and read.
+    /// When it can no longer be completed or read.
     #[schema(format = DateTime)]
     expires_at: String,
 }
 
-/// Begin to try the sign-in of an application.
+/// Start a test sign-in to an application.
 ///
-/// For a session of the console alone. It is a real login of whoever is signed in there, by the application's own settings; the
-/// phone is asked anew. It ends the test sign-in before of that session. Nobody else can complete it, the application hears nothing of it, and what it gives is of no use.
-#[utoipa::path(post, path = "/applications/{id}/test-sign-ins", responses((status = 201, description = "It began.", body = BegunView)))]
+/// Only a console session can start one. It is a real sign-in of the administrator with the application's own settings, and
+/// needs a new approval. It ends the session's previous test sign-in. Only this administrator can complete it. The application
+/// receives nothing, and the issued tokens are not valid.
+#[utoipa::path(post, path = "/applications/{id}/test-sign-ins", responses((status = 201, description = "The test sign-in.", body = BegunView)))]
 async fn begin(
     Context(context): Context,
     Path(id): Path<String>,
@@ -94,7 +95,7 @@ async fn begin(
     Ok((StatusCode::CREATED, Json(begun)))
 }
 
-/// How a test sign-in stands.
+/// The state of a test sign-in.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = TestSignInState)]
@@ -118,9 +119,9 @@ struct TestSignInView {
     state: StateView,
     #[schema(format = DateTime)]
     expires_at: String,
-    /// What it went through, in this order.
+    /// The steps, in their order.
     steps: Vec<StepView>,
-    /// What the application would have been told, once the test sign-in is done or has failed.
+    /// The result, once the test sign-in is completed or failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     result: Option<TestSignInResult>,
@@ -134,26 +135,26 @@ struct StepView {
     at: String,
     #[schema(inline)]
     name: TestSignInStep,
-    /// What it is, in a few words.
+    /// A short title.
     title: &'static str,
-    /// Whether it went well.
+    /// Whether it succeeded.
     succeeded: bool,
-    /// What happened, in a sentence.
+    /// The result, in a sentence.
     detail: String,
-    /// More of it, as the step has it; of `claims` and `userinfo` `steps`, what each plugin did.
+    /// Further data of the step; of the steps `claims` and `userinfo`, the plugin calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<Value>,
 }
 
-/// What an application would have been told.
+/// The result of a test sign-in: the data that the application would have received.
 #[derive(Serialize, Deserialize, Default, ToSchema)]
 #[serde(default)]
 struct TestSignInResult {
-    /// `openid_connect` or `saml`; none where the sign-in ended before anything was answered.
+    /// `openid_connect` or `saml`; `null` if the sign-in ended before the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     protocol: Option<String>,
-    /// The token response. Of its tokens only the beginning is shown.
+    /// The token response, with only the beginning of each token.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = std::collections::BTreeMap<String, Value>, required = false)]
     token_response: Option<Value>,
@@ -161,19 +162,19 @@ struct TestSignInResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     id_token: Option<DecodedToken>,
-    /// What UserInfo answered.
+    /// The UserInfo response.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = std::collections::BTreeMap<String, Value>, required = false)]
     userinfo: Option<Value>,
-    /// The response as it was sent, XML, without the values of its signatures.
+    /// The XML of the response, without the values of its signatures.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     response: Option<String>,
-    /// The status of the response, with what it says besides.
+    /// The status of the response, with its message.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     status: Option<String>,
-    /// What the assertion calls the person.
+    /// The NameID of the assertion.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     name_id: Option<NameView>,
@@ -181,17 +182,17 @@ struct TestSignInResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     attributes: Option<Vec<AttributeView>>,
-    /// Why it failed, as a code.
+    /// The error code.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     error: Option<String>,
-    /// Why it failed, in words.
+    /// The reason for the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     error_description: Option<String>,
 }
 
-/// A JWT, without its signature.
+/// A decoded JWT, without its signature.
 #[derive(Serialize, Deserialize, ToSchema)]
 struct DecodedToken {
     #[schema(value_type = std::collections::BTreeMap<String, Value>)]
@@ -223,15 +224,15 @@ struct AttributeView {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct Wait {
-    /// In seconds, 25 at most. It is answered as soon as there is another step, or a result, and at once where two calls of the
-    /// session wait already.
+    /// The time to wait, in seconds; 25 at most. The response comes as soon as there is another step or a result, and at once
+    /// if two requests of the session wait already.
     #[serde(default)]
     #[param(minimum = 0, maximum = 25)]
     wait: u64,
 }
 
-/// Read a test sign-in that was begun in this session of the console.
-#[utoipa::path(get, path = "/test-sign-ins/{id}", params(Wait), responses((status = 200, description = "How it stands.", body = TestSignInView)))]
+/// Read a test sign-in of this console session.
+#[utoipa::path(get, path = "/test-sign-ins/{id}", params(Wait), responses((status = 200, description = "The test sign-in.", body = TestSignInView)))]
 async fn read(
     State(host): State<Arc<Host>>,
     session: Option<Extension<ConsoleSession>>,

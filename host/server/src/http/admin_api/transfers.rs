@@ -53,37 +53,37 @@ pub(super) fn of_accounts() -> Area {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct ImportQuery {
-    /// Checks all of it, and changes nothing.
+    /// Checks the complete file, and changes nothing.
     #[serde(default)]
     #[param(required = false)]
     dry_run: bool,
 }
 
-/// What came of an import, or would come of it.
+/// The result of an import.
 #[derive(Serialize, ToSchema)]
-#[schema(as = Import)]
+#[schema(as = ImportResult)]
 struct ImportView {
     dry_run: bool,
     rows: u64,
-    /// How many new ones were made. Where a row is refused nothing is done, and this is 0.
+    /// The number of created records; 0 if a row is rejected.
     created: u64,
-    /// How many were changed; 0 as well where a row is refused.
-    changed: u64,
-    /// How many were as the table says already.
+    /// The number of updated records; 0 if a row is rejected.
+    updated: u64,
+    /// The number of records that have the values of their row already.
     unchanged: u64,
-    /// How many rows are refused.
+    /// The number of rejected rows.
     rejected: u64,
-    /// Why, of the first hundred.
+    /// The errors of the rejected rows; 100 at most.
     errors: Vec<RowErrorView>,
 }
 
-/// Why a row is refused.
+/// The error of a rejected row.
 #[derive(Serialize, ToSchema)]
-#[schema(as = RowError)]
+#[schema(as = ImportError)]
 struct RowErrorView {
     /// The line on which the row begins, from 1.
     line: u64,
-    /// The column, where it is about one.
+    /// The column, if the error concerns one.
     column: Option<String>,
     detail: String,
 }
@@ -92,7 +92,7 @@ fn view(dry_run: bool, report: ImportReport) -> Json<ImportView> {
     let ImportReport {
         rows,
         created,
-        changed,
+        updated,
         unchanged,
         rejected,
         errors,
@@ -113,7 +113,7 @@ fn view(dry_run: bool, report: ImportReport) -> Json<ImportView> {
         dry_run,
         rows,
         created,
-        changed,
+        updated,
         unchanged,
         rejected,
         errors,
@@ -131,7 +131,7 @@ async fn to_the_end(
         report
     };
     tokio::spawn(importing).await.map_err(|error| {
-        tracing::error!(%error, "an import broke off");
+        tracing::error!(%error, "import aborted");
         Problem::of(
             ProblemKind::Internal,
             "the server could not do this; import the same again",
@@ -161,12 +161,12 @@ async fn imported(
     Ok(view(dry_run, to_the_end(alone, import).await?))
 }
 
-/// Import users from a table.
+/// Import users from CSV.
 ///
-/// The columns are those of an export; a column that is missing leaves what it stands for as it is, and an empty cell takes it
-/// away. A row is about the user with its `id` or, without one, with its `name`; where there is none, it makes one, who is invited.
-/// Where a row is wrong, nothing is done at all. No row gives or takes a role in the console, or closes anybody for good.
-#[utoipa::path(post, path = "/users/import", params(ImportQuery), request_body(content = String, content_type = "text/csv"), responses((status = 200, description = "What came of it.", body = ImportView)))]
+/// The columns are those of an export. A missing column leaves its value unchanged, and an empty cell removes it. A row updates
+/// the user with its `id` or, without an `id`, the user with its `name`; if there is none, it creates an invited user. If a row
+/// is not valid, the import changes nothing. No row can change a role in the console or terminate a user.
+#[utoipa::path(post, path = "/users/import", params(ImportQuery), request_body(content = String, content_type = "text/csv"), responses((status = 200, description = "The result.", body = ImportView)))]
 async fn import_users(
     context: Context,
     Extension(alone): Extension<Alone>,
@@ -176,11 +176,11 @@ async fn import_users(
     imported(context, alone, None, table, dry_run).await
 }
 
-/// Import an application's accounts from a table.
+/// Import an application's accounts from CSV.
 ///
-/// As users are. `user` is a user's name, e-mail address or id; `roles` have `;` or blanks between them, or are a list in JSON. A
-/// new account without `name` has the user's, and without `state` is active.
-#[utoipa::path(post, path = "/applications/{id}/accounts/import", params(ImportQuery), request_body(content = String, content_type = "text/csv"), responses((status = 200, description = "What came of it.", body = ImportView)))]
+/// By the rules of the import of users. `user` is a user's name, e-mail address or id. `roles` are separated by `;` or blanks,
+/// or are a JSON array. A new account has the user's name if `name` is missing, and is active if `state` is missing.
+#[utoipa::path(post, path = "/applications/{id}/accounts/import", params(ImportQuery), request_body(content = String, content_type = "text/csv"), responses((status = 200, description = "The result.", body = ImportView)))]
 async fn import_accounts(
     context: Context,
     Extension(alone): Extension<Alone>,

@@ -17,17 +17,17 @@ use crate::http::admin_api::input::List;
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 
-/// A link that enrols a phone.
+/// A link that enrols a device.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Enrolment)]
 pub(super) struct EnrolmentView {
-    /// The link, shown this once. It is good for one phone.
+    /// The link. Only this response contains it. It enrols one device.
     link: String,
     #[schema(format = DateTime)]
     expires_at: String,
 }
 
-/// Make a link by which the person enrols one phone.
+/// Create a link that enrols one device of a user.
 #[utoipa::path(post, path = "/users/{id}/enrolments", responses((status = 201, description = "The link.", body = EnrolmentView)))]
 pub(super) async fn enrol(
     context: Context,
@@ -41,25 +41,25 @@ pub(super) async fn enrol(
     Ok((StatusCode::CREATED, Json(view)))
 }
 
-/// A phone that a person approves with.
+/// A device that a user approves with.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Device)]
 pub(super) struct DeviceView {
     id: String,
     name: String,
-    /// Whether it is told of requests by push.
+    /// Whether push messages notify it of requests.
     has_push: bool,
-    /// Whether it approves only after face, finger or PIN.
+    /// Whether each approval requires the device's passkey.
     has_passkey: bool,
     #[schema(format = DateTime)]
     created_at: String,
-    /// When it last decided something.
+    /// When it last decided a request.
     #[schema(format = DateTime)]
     used_at: Option<String>,
 }
 
-/// List a person's phones.
-#[utoipa::path(get, path = "/users/{id}/devices", responses((status = 200, description = "All that are not revoked.", body = List<DeviceView>)))]
+/// List a user's devices.
+#[utoipa::path(get, path = "/users/{id}/devices", responses((status = 200, description = "All devices that are not revoked.", body = List<DeviceView>)))]
 pub(super) async fn devices(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -80,9 +80,9 @@ pub(super) async fn devices(
     Ok(Json(List::whole(devices.into_iter().map(show))))
 }
 
-/// Revoke a phone.
+/// Revoke a device.
 ///
-/// The sessions that it approved end, and so do the recovery codes that it made.
+/// Ends the sessions that the device approved, and revokes the recovery codes that it created.
 #[utoipa::path(delete, path = "/devices/{id}", responses((status = 204, description = "Revoked.")))]
 pub(super) async fn revoke_device(
     context: Context,
@@ -92,21 +92,21 @@ pub(super) async fn revoke_device(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A person's recovery codes.
+/// A user's recovery codes.
 #[derive(Serialize, ToSchema)]
 pub(super) struct RecoveryCodes {
-    /// How many there are that were not used.
-    left: u32,
+    /// The number of unused codes.
+    unused: u32,
 }
 
-/// Count a person's recovery codes.
-#[utoipa::path(get, path = "/users/{id}/recovery-codes", responses((status = 200, description = "How many are left.", body = RecoveryCodes)))]
+/// Count a user's recovery codes.
+#[utoipa::path(get, path = "/users/{id}/recovery-codes", responses((status = 200, description = "The number of unused recovery codes.", body = RecoveryCodes)))]
 pub(super) async fn recovery_codes(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
 ) -> Result<Json<RecoveryCodes>, Problem> {
     let user = admin::user(&host, id_of(&id, "user")?).await?;
     Ok(Json(RecoveryCodes {
-        left: recovery::left(&host, user.id).await?,
+        unused: recovery::left(&host, user.id).await?,
     }))
 }

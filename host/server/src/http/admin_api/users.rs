@@ -23,7 +23,7 @@ use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
 
 pub(super) fn routes() -> Area {
     Area::new()
-        .noun("users", "Users: people who sign in.")
+        .noun("users", "Users in the directory.")
         .noun("users.devices", "The devices that a user approves with.")
         .noun("users.recovery-codes", "The recovery codes of a user.")
         .route("users.list", Permission::UsersRead, routes!(list))
@@ -83,11 +83,11 @@ pub(super) struct UserView {
     id: String,
     /// The decentralized identifier: the claim `user_did`.
     did: String,
-    /// The claim `sub`, but in applications with pairwise ones.
+    /// The claim `sub`, except for applications with a pairwise one.
     sub: String,
-    /// What the person types at sign-in.
+    /// The user's name at sign-in.
     name: String,
-    /// The e-mail address, which may be typed at sign-in as well.
+    /// The e-mail address, which the user may type at sign-in as well.
     email: Option<String>,
     profile: Profile,
     /// The role in the console.
@@ -121,7 +121,7 @@ fn shown(user: User) -> UserView {
 
 /// Create a user.
 ///
-/// Without another state the user is invited, until there is a phone to approve with.
+/// Unless the request specifies another state, the user is invited until a device is enrolled.
 #[utoipa::path(post, path = "/users", request_body = UserChange, responses((status = 201, description = "The user.", body = UserView)))]
 async fn create(
     context: Context,
@@ -136,19 +136,19 @@ async fn create(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct UsersQuery {
-    /// How the name, the e-mail address or a word of the full name begins; or a whole id, `did` or `sub`.
+    /// The beginning of the user name, of the e-mail address or of a word of the full name; or a complete id, `did` or `sub`.
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]
     q: Search,
-    /// Those in this state alone.
+    /// Only users in this state.
     #[param(inline)]
     state: Option<LifecycleState>,
-    /// Those with this role in the console alone.
+    /// Only users with this role in the console.
     #[param(inline)]
     role: Option<ConsoleRole>,
-    /// Where the page begins: `next` of the page before.
+    /// The beginning of the page: `next` of the previous page.
     after: Option<String>,
-    /// How many items the page has at most.
+    /// The maximum number of items on the page.
     #[serde(default)]
     #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
     limit: Limit,
@@ -156,7 +156,7 @@ struct UsersQuery {
 
 /// List and search users.
 ///
-/// In the order in which they were made; with `q` in that of what they are found by.
+/// In the order of creation; with `q`, in the order of the matching terms.
 #[utoipa::path(get, path = "/users", params(UsersQuery), responses((status = 200, description = "A page of users.", body = List<UserView>)))]
 async fn list(
     State(host): State<Arc<Host>>,
@@ -230,12 +230,12 @@ async fn read(
     Ok(view(admin::user(&host, id_of(&id, "user")?).await?))
 }
 
-/// Change a user.
+/// Update a user.
 ///
-/// Where the state changes, what was begun in the person's name is over. Where a role in the console is given, links to enrol
-/// a phone that nobody used are, too, and where it may do more than the one before, so are the person's sessions. The last owner
-/// stays one.
-#[utoipa::path(patch, path = "/users/{id}", request_body = UserChange, responses((status = 200, description = "The user as it is now.", body = UserView)))]
+/// A new state that permits no sign-in ends the user's sessions, tokens and pending approval requests. A new role in the
+/// console revokes unused enrolment links, and a role with more permissions also ends the user's sessions. The role of the last
+/// owner cannot be removed.
+#[utoipa::path(patch, path = "/users/{id}", request_body = UserChange, responses((status = 200, description = "The updated user.", body = UserView)))]
 async fn update(
     context: Context,
     Path(id): Path<String>,
@@ -247,17 +247,17 @@ async fn update(
 
 /// Delete a user.
 ///
-/// With all accounts, devices and consents. What says who they were goes from the audit log.
+/// Deletes the accounts, devices and consents as well, and erases the user's personal data from the audit log.
 #[utoipa::path(delete, path = "/users/{id}", responses((status = 204, description = "Deleted.")))]
 async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     context.run(DeleteUser(id_of(&id, "user")?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Erase what says who a terminated user was.
+/// Erase the personal data of a terminated user.
 ///
-/// The user stays, under an erased name, so that its `did` and `sub` are never another's.
-#[utoipa::path(post, path = "/users/{id}/erase", responses((status = 200, description = "The user as it is now.", body = UserView)))]
+/// The user remains, under an erased name, so that no other user ever receives the same `did` and `sub`.
+#[utoipa::path(post, path = "/users/{id}/erase", responses((status = 200, description = "The updated user.", body = UserView)))]
 async fn erase(context: Context, Path(id): Path<String>) -> Result<Versioned<UserView>, Problem> {
     Ok(view(context.run(EraseUser(id_of(&id, "user")?)).await?))
 }

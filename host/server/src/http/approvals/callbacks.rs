@@ -56,7 +56,7 @@ pub(crate) async fn take(
         Ok(StatusCode::NO_CONTENT.into_response())
     };
     reply.await.unwrap_or_else(|error: InternalError| {
-        tracing::error!(%error, "a callback could not be taken");
+        tracing::error!(%error, "callback failed");
         unavailable(StatusCode::SERVICE_UNAVAILABLE.into_response())
     })
 }

@@ -25,7 +25,7 @@ pub(crate) struct PushBody {
 }
 
 /// Set or remove the push subscription of the device.
-#[utoipa::path(put, path = "/device/push", operation_id = "device.set_push", request_body = PushBody,
+#[utoipa::path(put, path = "/device/push", operation_id = "device.push.set", request_body = PushBody,
     responses((status = 204, description = "The server has the subscription, or none.")))]
 pub(super) async fn set_push(call: SignedCall) -> Result<StatusCode, Failure> {
     let SignedCall {

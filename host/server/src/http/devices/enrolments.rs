@@ -26,11 +26,11 @@ use assent_plugin_host::Trust;
 /// The token of an enrolment link.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub(crate) struct EnrolmentToken {
-    /// What follows `#enrol=` in the link.
+    /// The part of the link after `#enrol=`.
     pub(crate) token: String,
 }
 
-/// What an enrolment link is for.
+/// The data of an enrolment link.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub(crate) struct EnrolmentPreview {
     /// The name of the organisation that operates the server.
@@ -50,7 +50,7 @@ pub(crate) struct EnrolmentPreview {
 
 /// Preview an enrolment link. The link stays valid.
 #[utoipa::path(post, path = "/enrolments/preview", operation_id = "enrolments.preview", request_body = EnrolmentToken,
-    responses((status = 200, description = "What the link is for.", body = EnrolmentPreview)))]
+    responses((status = 200, description = "The data of the enrolment link.", body = EnrolmentPreview)))]
 pub(super) async fn preview(
     State(host): State<Arc<Host>>,
     body: Bytes,

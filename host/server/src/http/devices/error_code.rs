@@ -26,7 +26,7 @@ macro_rules! codes {
                 }
             }
 
-            /// The status of the answer.
+            /// The status of the response.
             pub(super) const fn status(self) -> StatusCode {
                 match self {
                     $(Self::$name => StatusCode::$status,)*
@@ -51,7 +51,7 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The body or the query is not what the operation reads.
+    /// The body or the query is not valid for the operation.
     InvalidRequest = "invalid_request", BAD_REQUEST, "The server can't read the request.";
     /// No device has this id, the device was revoked, or the signature of the call is not the device's.
     DeviceNotEnrolled = "device_not_enrolled", UNAUTHORIZED, "This phone is not enrolled any more. Ask your administrator for a new link.";

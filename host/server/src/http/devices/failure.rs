@@ -37,7 +37,7 @@ pub(super) struct ErrorView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     other_request: Option<OtherRequest>,
-    /// With `passkey_required`: what the browser asks the passkey with.
+    /// With `passkey_required`: the options of the passkey request.
     #[serde(
         skip_serializing_if = "Option::is_none",
         serialize_with = "passkey_schemas::request_options"
@@ -98,7 +98,7 @@ impl From<ErrorCode> for Failure {
 
 impl From<InternalError> for Failure {
     fn from(error: InternalError) -> Self {
-        tracing::error!(%error, "a call of an authenticator failed");
+        tracing::error!(%error, "authenticator API request failed");
         if error.is_outage() {
             ErrorCode::TemporarilyUnavailable.into()
         } else {

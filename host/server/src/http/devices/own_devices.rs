@@ -137,7 +137,7 @@ pub(super) struct DeviceEnrolmentLink {
 }
 
 /// Create a link that enrols another device of the user.
-#[utoipa::path(post, path = "/devices/enrolment-links", operation_id = "devices.create_enrolment_link",
+#[utoipa::path(post, path = "/devices/enrolment-links", operation_id = "devices.enrolment-links.create",
     request_body = Option<Confirmation>,
     responses((status = 201, description = "The link, valid once and for 15 minutes at most.", body = DeviceEnrolmentLink)))]
 pub(super) async fn enrolment_link(
@@ -164,7 +164,7 @@ pub(super) struct RecoveryCodes {
 }
 
 /// Create recovery codes, which replace the former ones.
-#[utoipa::path(post, path = "/recovery-codes", operation_id = "recovery_codes.create",
+#[utoipa::path(post, path = "/recovery-codes", operation_id = "recovery-codes.create",
     request_body = Option<Confirmation>,
     responses((status = 201, description = "The codes, each valid once.", body = RecoveryCodes)))]
 pub(super) async fn recovery_codes(
@@ -186,7 +186,7 @@ fn within(limit: &Limit<DeviceId>, call: &SignedCall) -> Result<(), Failure> {
         .map_err(|exhausted| Failure::from(ErrorCode::TooManyCalls).retry_after(exhausted))
 }
 
-/// A notification of what happened to the user's account.
+/// A notification of a change to the user's account.
 #[derive(Serialize, ToSchema)]
 pub(super) struct AccountNotification {
     /// Its id. The ids grow with time.
@@ -221,7 +221,7 @@ pub(super) struct ReadNotifications {
 }
 
 /// Mark the notifications up to `last` as read.
-#[utoipa::path(post, path = "/notifications/read", operation_id = "notifications.mark_read",
+#[utoipa::path(post, path = "/notifications/read", operation_id = "notifications.mark-read",
     request_body = ReadNotifications,
     responses((status = 204, description = "They are not listed any more.")))]
 pub(super) async fn notifications_read(call: SignedCall) -> Result<StatusCode, Failure> {

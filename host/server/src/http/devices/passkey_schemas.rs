@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 use webauthn_rs::prelude::{CreationChallengeResponse, RequestChallengeResponse};
 
-/// What a browser creates a passkey with: a `PublicKeyCredentialCreationOptionsJSON`. Further members are the browser's to read.
+/// The options of a passkey creation: a `PublicKeyCredentialCreationOptionsJSON`. There may be further members for the browser.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub(super) struct PasskeyCreationOptions {
@@ -51,7 +51,7 @@ pub(super) struct PasskeyAlgorithm {
     alg: i64,
 }
 
-/// What a browser asks a passkey with: a `PublicKeyCredentialRequestOptionsJSON`. Further members are the browser's to read.
+/// The options of a passkey request: a `PublicKeyCredentialRequestOptionsJSON`. There may be further members for the browser.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub(super) struct PasskeyRequestOptions {

@@ -41,7 +41,7 @@ impl From<Standing> for PasskeyState {
     }
 }
 
-/// What the browser creates a passkey with.
+/// The options with which the browser creates the passkey.
 #[derive(Serialize, ToSchema)]
 pub(super) struct PasskeyOffer {
     #[serde(serialize_with = "passkey_schemas::creation_options")]
@@ -51,7 +51,7 @@ pub(super) struct PasskeyOffer {
 
 /// Begin to add a passkey to the device.
 #[utoipa::path(post, path = "/device/passkey", operation_id = "device.passkey.offer",
-    responses((status = 200, description = "What the browser creates a passkey with.", body = PasskeyOffer)))]
+    responses((status = 200, description = "The options with which the browser creates the passkey.", body = PasskeyOffer)))]
 pub(super) async fn offer(call: SignedCall) -> Result<Json<PasskeyOffer>, Failure> {
     match passkey::offer(&call.host, &call.device).await? {
         Offer::Make(options) => Ok(Json(PasskeyOffer { options })),

@@ -40,11 +40,11 @@ pub(super) struct PendingQuery {
     wait: u32,
     /// The id of the last of the notifications that the app shows.
     #[param(value_type = String, required = false)]
-    known: Option<AuditId>,
+    last_notification: Option<AuditId>,
     /// The ids of the requests that the app shows, with commas between them.
     #[serde(default)]
     #[param(required = false)]
-    seen: String,
+    shown_requests: String,
 }
 
 /// The user of the device.
@@ -57,7 +57,7 @@ pub(super) struct UserView {
     state: LifecycleState,
 }
 
-/// What waits for the user.
+/// The pending requests and unread notifications.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Pending {
     /// The server's time, in seconds since the epoch.
@@ -76,9 +76,10 @@ pub(super) struct Pending {
 
 /// List the pending requests and unread notifications.
 ///
-/// While the pending requests are those in `seen` and no notification follows `known`, the call waits for a change.
+/// While the pending requests are those in `shown_requests` and no notification follows `last_notification`, the call waits for
+/// a change.
 #[utoipa::path(get, path = "/requests", operation_id = "requests.list", params(PendingQuery),
-    responses((status = 200, description = "What waits for the user.", body = Pending)))]
+    responses((status = 200, description = "The pending requests and unread notifications.", body = Pending)))]
 pub(super) async fn list(
     query: Result<Query<PendingQuery>, QueryRejection>,
     call: SignedCall,
@@ -86,12 +87,13 @@ pub(super) async fn list(
     let Query(query) = query.map_err(|_| ErrorCode::InvalidRequest)?;
     let SignedCall { host, device, .. } = call;
     let patience = query.wait.min(LONGEST_WAIT);
-    let seen = query
-        .seen
+    let shown = query
+        .shown_requests
         .split(',')
         .filter_map(|id| id.parse().ok())
         .collect();
-    let waiting = device::request(&host, &device, patience, (&seen, query.known)).await?;
+    let waiting =
+        device::request(&host, &device, patience, (&shown, query.last_notification)).await?;
     let Waiting {
         user,
         pending,
@@ -146,7 +148,7 @@ pub(crate) struct DecisionBody {
     pub(crate) passkey: Option<Box<PublicKeyCredential>>,
 }
 
-/// What the server did with a decision.
+/// The outcome of a decision.
 #[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = Outcome)]

@@ -177,7 +177,7 @@ pub(crate) async fn in_its_words(request: Request, next: Next) -> Response {
         ),
         StatusCode::SERVICE_UNAVAILABLE => (
             "temporarily_unavailable",
-            "the answer took too long; try again",
+            "the response took too long; try again",
         ),
         status if status.is_client_error() => ("invalid_request", "the request can't be read"),
         _ => ("server_error", "the server could not answer; try again"),

@@ -82,7 +82,7 @@ pub struct Malformed;
 
 impl IntoResponse for Malformed {
     fn into_response(self) -> Response {
-        tracing::warn!("a trusted proxy sent a Client-Cert header that is not as RFC 9440 has it");
+        tracing::warn!("Client-Cert header of a trusted proxy violates RFC 9440");
         let description = "the Client-Cert header must be one certificate, :base64 of DER:";
         let body = json!({"error": "invalid_request", "error_description": description});
         (StatusCode::BAD_REQUEST, Json(body)).into_response()

@@ -98,7 +98,7 @@ impl Origins {
             match self.host.store.spa_origins().await {
                 Ok(origins) => known.origins = origins,
                 Err(error) => {
-                    tracing::error!(%error, "the origins of single-page applications could not be read");
+                    tracing::error!(%error, "origins of single-page applications not read");
                 }
             }
         }

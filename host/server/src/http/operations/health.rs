@@ -26,13 +26,13 @@ pub(crate) async fn ready(State(host): State<Arc<Host>>) -> Response {
         Ok(difference) if difference.unsigned_abs() > CLOCK_DIFFERENCE => {
             tracing::warn!(
                 difference,
-                "not ready: the clock differs from the database's clock"
+                "readiness check failed: the clock differs from the database's clock"
             );
             unavailable("the clock differs from the database's clock\n".into_response())
         }
         Ok(_) => (StatusCode::OK, "ready\n").into_response(),
         Err(error) => {
-            tracing::warn!(%error, "not ready");
+            tracing::warn!(%error, "readiness check failed");
             unavailable("the database does not answer\n".into_response())
         }
     }

@@ -49,7 +49,7 @@ pub(crate) async fn show(
         Ok(Some(logo)) => logo,
         Ok(None) => return StatusCode::NOT_FOUND.into_response(),
         Err(error) => {
-            tracing::error!(%error, "an application's picture could not be read");
+            tracing::error!(%error, "application logo not read");
             let failed = StatusCode::INTERNAL_SERVER_ERROR.into_response();
             return if error.is_outage() {
                 unavailable(failed)

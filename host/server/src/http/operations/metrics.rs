@@ -68,7 +68,7 @@ pub(crate) async fn show(State(host): State<Arc<Host>>, headers: HeaderMap) -> R
         )
             .into_response(),
         Err(error) => {
-            tracing::error!(%error, "the metrics can't be written");
+            tracing::error!(%error, "metrics not written");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
@@ -82,7 +82,7 @@ impl Collector for Answers {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
         let mut family = encoder.encode_descriptor(
             "requests",
-            "Requests that were answered",
+            "Answered requests",
             None,
             MetricType::Counter,
         )?;
@@ -98,7 +98,7 @@ impl Collector for Answers {
         }
         let help = "Quantiles of the time until a response, in seconds";
         let mut family =
-            encoder.encode_descriptor("request_seconds", help, None, MetricType::Gauge)?;
+            encoder.encode_descriptor("request_duration_seconds", help, None, MetricType::Gauge)?;
         for (endpoint, answered) in &self.0 {
             for (quantile, time) in [("0.5", answered.p50), ("0.99", answered.p99)] {
                 let labels = [("endpoint", endpoint.as_str()), ("quantile", quantile)];
@@ -142,8 +142,7 @@ struct Streams(BTreeMap<&'static str, Faring>);
 
 impl Collector for Streams {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
-        let help =
-            "1 if the last entries arrived, 0 if not; absent while another instance sends them";
+        let help = "1 if the last delivery succeeded, 0 if it failed; absent while another instance delivers";
         let mut family = encoder.encode_descriptor("up", help, None, MetricType::Gauge)?;
         for (stream, faring) in &self.0 {
             if let Some(up) = faring.up {
@@ -153,15 +152,16 @@ impl Collector for Streams {
         }
         let mut family = encoder.encode_descriptor(
             "lag_entries",
-            "Entries that are not sent yet",
+            "Entries that the stream has not received yet",
             None,
             MetricType::Gauge,
         )?;
         for (stream, faring) in &self.0 {
             ConstGauge::new(faring.behind).encode(family.encode_family(&[("stream", *stream)])?)?;
         }
-        let help = "Entries that this instance sent";
-        let mut family = encoder.encode_descriptor("sent", help, None, MetricType::Counter)?;
+        let help = "Entries that this instance sent to the stream";
+        let mut family =
+            encoder.encode_descriptor("sent_entries", help, None, MetricType::Counter)?;
         for (stream, faring) in &self.0 {
             ConstCounter::new(faring.sent).encode(family.encode_family(&[("stream", *stream)])?)?;
         }
@@ -234,36 +234,40 @@ impl Collector for Plugins {
             ];
             ConstGauge::new(1).encode(family.encode_family(&labels)?)?;
         }
-        self.counter(e, "calls", "Calls that began", |measured| measured.calls)?;
+        self.counter(e, "calls", "Started calls", |measured| measured.calls)?;
         self.counter(
             e,
             "faults",
-            "Calls that failed or broke the contract or a limit",
+            "Calls that failed, or violated the contract or a limit",
             |measured| measured.faults,
         )?;
         self.counter(
             e,
             "denials",
-            "Calls that denied the user the application",
+            "Calls that denied the user access to the application",
             |measured| measured.denials,
         )?;
-        let help = "Calls that found the queue full, waited too long, or came while the plugin was suspended";
+        let help = "Calls that the queue rejected, and calls during a suspension";
         self.counter(e, "rejected", help, |measured| measured.rejected)?;
-        let help = "How often a plugin was suspended for an application that broke its limits again and again";
+        let help =
+            "Suspensions of a plugin for an application, because it exceeded its limits repeatedly";
         self.counter(e, "suspensions", help, |measured| measured.suspensions)?;
-        self.counter(e, "fuel", "Units of work", |measured| measured.fuel.total)?;
+        self.counter(e, "fuel", "Units of fuel", |measured| measured.fuel.total)?;
         self.quantiles(
             e,
-            "call_seconds",
-            "A call's own time, without the time of HTTP requests and waiting",
+            "call_duration_seconds",
+            "Quantiles of the plugin's own time of a call, in seconds, without HTTP requests and waiting",
             |measured| {
                 [measured.time_us.p50, measured.time_us.p99]
                     .map(|micros| micros as f64 / 1_000_000.0)
             },
         )?;
-        self.quantiles(e, "call_fuel", "A call's units of work", |measured| {
-            [measured.fuel.p50, measured.fuel.p99].map(|fuel| fuel as f64)
-        })?;
+        self.quantiles(
+            e,
+            "call_fuel",
+            "Quantiles of the fuel of a call",
+            |measured| [measured.fuel.p50, measured.fuel.p99].map(|fuel| fuel as f64),
+        )?;
         let mut family = e.encode_descriptor(
             "queue_length",
             "Calls in the queue",

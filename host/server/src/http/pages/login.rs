@@ -237,7 +237,7 @@ impl EndedPage {
             Ended::Cancelled => Message::of("ended-cancelled"),
             Ended::Replaced => Message::of("ended-replaced"),
             Ended::Conflict => Message::of("ended-conflict"),
-            Ended::Refused(_) => Message::of("ended-refused"),
+            Ended::Refused(_) => Message::of("ended-rejected"),
         }
     }
 
@@ -259,7 +259,7 @@ impl EndedPage {
             Ended::Cancelled => Message::of("ended-cancelled-advice"),
             Ended::Replaced => Message::of("ended-replaced-advice"),
             Ended::Conflict => Message::of("ended-conflict-advice"),
-            Ended::Refused(_) => Message::of("ended-refused-advice"),
+            Ended::Refused(_) => Message::of("ended-rejected-advice"),
         }
     }
 }

@@ -27,7 +27,7 @@ pub struct SamlPostPage {
     pub layout: Layout,
     /// The name of the service provider.
     pub application: String,
-    /// Its address.
+    /// Its URL.
     pub action: String,
     /// The fields, by name and value.
     pub fields: Vec<(&'static str, String)>,

@@ -122,7 +122,7 @@ fn every_page() -> Vec<String> {
 }
 
 fn words() -> Message {
-    Message::of("refused-no-account").text("application", MARKUP)
+    Message::of("rejected-no-account").text("application", MARKUP)
 }
 
 fn support() -> Option<Support> {

@@ -80,7 +80,7 @@ fn row(
         }
         Some(id) => match names.get(id).and_then(Option::as_deref) {
             Some(name) => Message::of("activity-application").text("application", name),
-            None => Message::of("activity-application-gone"),
+            None => Message::of("activity-application-deleted-since"),
         },
     };
     let from = origin_for(user, entry);

@@ -34,11 +34,11 @@ impl Done {
         match self {
             Self::Renamed => "renamed",
             Self::Revoked => "revoked",
-            Self::RevokedUntold => "revoked-untold",
+            Self::RevokedUntold => "revoked-not-notified",
             Self::Ended => "ended",
-            Self::EndedUntold => "ended-untold",
+            Self::EndedUntold => "ended-not-notified",
             Self::OthersEnded => "others-ended",
-            Self::OthersEndedUntold => "others-ended-untold",
+            Self::OthersEndedUntold => "others-ended-not-notified",
         }
     }
 
@@ -46,11 +46,11 @@ impl Done {
         match self {
             Self::Renamed => Message::of("devices-renamed"),
             Self::Revoked => Message::of("devices-revoked"),
-            Self::RevokedUntold => Message::of("devices-revoked-untold"),
+            Self::RevokedUntold => Message::of("devices-revoked-not-notified"),
             Self::Ended => Message::of("sessions-ended"),
-            Self::EndedUntold => Message::of("sessions-ended-untold"),
+            Self::EndedUntold => Message::of("sessions-ended-not-notified"),
             Self::OthersEnded => Message::of("sessions-others-ended"),
-            Self::OthersEndedUntold => Message::of("sessions-others-ended-untold"),
+            Self::OthersEndedUntold => Message::of("sessions-others-ended-not-notified"),
         }
     }
 }

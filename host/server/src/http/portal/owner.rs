@@ -103,8 +103,8 @@ impl Owner {
         ErrorReply {
             status: StatusCode::NOT_FOUND,
             title: Message::of("error-not-found"),
-            what_happened: Message::of("portal-not-yours"),
-            what_to_do: Message::of("portal-not-yours-advice"),
+            what_happened: Message::of("portal-not-found"),
+            what_to_do: Message::of("portal-not-found-advice"),
         }
         .render_with(
             &self.host,

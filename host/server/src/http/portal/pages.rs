@@ -167,7 +167,7 @@ pub struct DeviceCard {
     pub name: String,
     /// When it was enrolled.
     pub added: When,
-    /// When it last decided something.
+    /// When it last decided a request.
     pub used: Option<When>,
     /// What kind of key it has.
     pub key: Message,

@@ -137,7 +137,7 @@ fn seen_page(owner: &Owner, seen: Seen) -> Result<SeenPage, InternalError> {
             tracing::warn!(
                 plugin = stopped.plugin,
                 reason = stopped.reason,
-                "what an application sees can't be shown"
+                "claims of an application cannot be shown"
             );
             (Vec::new(), Some(SeenStopped::Failed))
         }

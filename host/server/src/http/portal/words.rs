@@ -28,7 +28,7 @@ impl When {
         let moment = jiff::Timestamp::from_second(at.seconds()).unwrap_or_default();
         let time = moment.to_zoned(jiff::tz::TimeZone::UTC).time();
         let time = format!("{:02}:{:02}", time.hour(), time.minute());
-        let words = Message::of("portal-moment")
+        let words = Message::of("portal-time")
             .message("date", Message::day(at))
             .text("time", time);
         Self {
@@ -67,7 +67,7 @@ pub(super) fn origin_for(user: &User, entry: &Entry) -> Option<Origin> {
     };
     let text = |name: &str| entry.personal.get(name).and_then(Value::as_str);
     own.then(|| Origin {
-        address: text("address").and_then(|address| address.parse().ok()),
+        address: text("ip_address").and_then(|address| address.parse().ok()),
         browser: text("browser").map(str::to_owned),
     })
 }
@@ -87,7 +87,7 @@ pub(super) fn by_whom(user: &User, entry: &Entry, application: &Message) -> Opti
             Some(Message::of("activity-by-application").message("application", application.clone()))
         }
         Actor::Channel(_) => Some(Message::of("activity-by-channel")),
-        Actor::User(person) if *person != user.id => Some(Message::of("activity-by-somebody")),
+        Actor::User(person) if *person != user.id => Some(Message::of("activity-by-other-user")),
         Actor::User(_) | Actor::Server => None,
     }
 }
@@ -111,23 +111,23 @@ pub(super) fn happened(
     }
     match entry.event {
         Event::SignInRequested => {
-            Message::of("activity-asked").message("application", application())
+            Message::of("activity-requested").message("application", application())
         }
         Event::SignInApproved => {
             Message::of("activity-approved").message("application", application())
         }
         Event::SignInDenied => Message::of("activity-denied").message("application", application()),
         Event::SignInReported => {
-            Message::of("activity-not-me").message("application", application())
+            Message::of("activity-reported").message("application", application())
         }
         Event::NumberMatchFailed => {
-            Message::of("activity-wrong-number").message("application", application())
+            Message::of("activity-number-mismatch").message("application", application())
         }
         Event::SignedIn => Message::of("activity-signed-in").message("application", application()),
         Event::SignedOut => Message::of("activity-signed-out"),
         Event::SessionEnded => Message::of("activity-session-ended"),
         Event::CooldownStarted => Message::of("activity-cooldown-started"),
-        Event::CooldownLifted => Message::of("activity-cooldown-ended"),
+        Event::CooldownLifted => Message::of("activity-cooldown-lifted"),
         Event::EnrolmentLinkCreated => Message::of("activity-enrolment-link"),
         Event::DeviceEnrolled => {
             Message::of("activity-device-enrolled").text("device", personal("name"))
@@ -145,32 +145,34 @@ pub(super) fn happened(
             Message::of("activity-passkey-removed").text("device", personal("name"))
         }
         Event::PasskeyCloneSuspected => {
-            Message::of("activity-passkey-copied").text("device", personal("name"))
+            Message::of("activity-passkey-clone-suspected").text("device", personal("name"))
         }
         Event::RecoveryCodesCreated => Message::of("activity-recovery-codes"),
         Event::RecoveryCodeUsed => Message::of("activity-recovery-used"),
-        Event::RecoveryFailed => Message::of("activity-recovery-refused"),
+        Event::RecoveryFailed => Message::of("activity-recovery-failed"),
         Event::UserCreated => Message::of("activity-user-created"),
-        Event::UserChanged => Message::of("activity-user-changed"),
+        Event::UserUpdated => Message::of("activity-user-updated"),
         Event::UserLifecycleChanged => user_state(entry),
         Event::UserErased => Message::of("activity-user-erased"),
         Event::UserDeleted => Message::of("activity-user-deleted"),
         Event::UsersExported => Message::of("activity-users-exported"),
         Event::AccountCreated
-        | Event::AccountChanged
+        | Event::AccountUpdated
         | Event::AccountLifecycleChanged
         | Event::AccountsExported
         | Event::AccountDeleted => account_activity(entry, application()),
-        Event::ExternalAuthenticatorSet => Message::of("activity-address-set"),
-        Event::ExternalAuthenticatorRemoved => Message::of("activity-address-removed"),
+        Event::ExternalAuthenticatorSet => Message::of("activity-external-authenticator-set"),
+        Event::ExternalAuthenticatorRemoved => {
+            Message::of("activity-external-authenticator-removed")
+        }
         Event::ConsentGranted => {
-            Message::of("activity-consent-given").message("application", application())
+            Message::of("activity-consent-granted").message("application", application())
         }
         Event::ConsentWithdrawn => {
             Message::of("activity-consent-withdrawn").message("application", application())
         }
         Event::RefreshTokenReused => {
-            Message::of("activity-refresh-reused").message("application", application())
+            Message::of("activity-refresh-token-reused").message("application", application())
         }
         Event::ApplicationCreated
         | Event::ApplicationDeleted
@@ -181,9 +183,9 @@ pub(super) fn happened(
         | Event::CertificatePublished
         | Event::CertificateActivated
         | Event::CertificateWithdrawn
-        | Event::ApplicationChanged => application_activity(entry, application()),
+        | Event::ApplicationUpdated => application_activity(entry, application()),
         Event::SigningKeyPublished => Message::of("activity-key-published"),
-        Event::SigningKeyActivated => Message::of("activity-key-took-over"),
+        Event::SigningKeyActivated => Message::of("activity-key-activated"),
         Event::SigningKeyRevoked => Message::of("activity-key-revoked"),
         Event::ClaimsCompared => {
             Message::of("activity-claims-compared").message("application", application())
@@ -192,7 +194,7 @@ pub(super) fn happened(
         Event::TestSignInEnded => Message::of("activity-test-sign-in-ended"),
         Event::PluginsRolledBack => Message::of("activity-plugins-rolled-back"),
         Event::PluginsReloaded => Message::of("activity-plugins-reloaded"),
-        Event::AdminTokenCreated => Message::of("activity-admin-token"),
+        Event::AdminTokenCreated => Message::of("activity-admin-token-created"),
     }
 }
 
@@ -202,8 +204,8 @@ fn account_activity(entry: &Entry, application: Message) -> Message {
         Event::AccountCreated => {
             Message::of("activity-account-created").message("application", application)
         }
-        Event::AccountChanged => {
-            Message::of("activity-account-changed").message("application", application)
+        Event::AccountUpdated => {
+            Message::of("activity-account-updated").message("application", application)
         }
         Event::AccountLifecycleChanged => account_state(entry, application),
         Event::AccountsExported => {
@@ -227,7 +229,7 @@ fn application_activity(entry: &Entry, application: Message) -> Message {
             Message::of("activity-metadata-applied").message("application", application)
         }
         Event::ClientSecretRotated => {
-            Message::of("activity-secret-made").message("application", application)
+            Message::of("activity-secret-rotated").message("application", application)
         }
         Event::LogoSet => Message::of("activity-logo-set").message("application", application),
         Event::LogoRemoved => {
@@ -237,13 +239,13 @@ fn application_activity(entry: &Entry, application: Message) -> Message {
             Message::of("activity-certificate-published").message("application", application)
         }
         Event::CertificateActivated => {
-            Message::of("activity-certificate-took-over").message("application", application)
+            Message::of("activity-certificate-activated").message("application", application)
         }
         Event::CertificateWithdrawn => {
             Message::of("activity-certificate-withdrawn").message("application", application)
         }
-        // ApplicationChanged; a test checks that each event has its own words.
-        _ => Message::of("activity-application-changed").message("application", application),
+        // ApplicationUpdated; a test checks that each event has its own words.
+        _ => Message::of("activity-application-updated").message("application", application),
     }
 }
 
@@ -258,12 +260,14 @@ fn protected_action(event: Event, action: &PastAction) -> Option<Message> {
         ActionTarget::Gone => Message::of("app-action-erased").message("action", kind),
     };
     Some(match event {
-        Event::SignInRequested => Message::of("activity-action-asked").message("action", action),
+        Event::SignInRequested => {
+            Message::of("activity-action-requested").message("action", action)
+        }
         Event::SignInApproved => Message::of("activity-action-approved").message("action", action),
         Event::SignInDenied => Message::of("activity-action-denied").message("action", action),
         Event::SignInReported => Message::of("activity-action-reported").message("action", action),
         Event::NumberMatchFailed => {
-            Message::of("activity-action-wrong-number").message("action", action)
+            Message::of("activity-action-number-mismatch").message("action", action)
         }
         _ => return None,
     })

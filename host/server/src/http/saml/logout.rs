@@ -214,10 +214,10 @@ fn refused(host: &Host, language: Language, application: &str, rejected: &Reject
             Message::of("error-logout-unreadable")
         }
         Unanswerable::Untrusted(_) => Message::of("error-logout-unsigned"),
-        Unanswerable::Header(_) | Unanswerable::Late => Message::of("error-logout-elsewhere"),
+        Unanswerable::Header(_) | Unanswerable::Late => Message::of("error-logout-wrong-recipient"),
         Unanswerable::Replay => Message::of("error-request-replay"),
-        Unanswerable::Unnamed => Message::of("error-logout-unnamed"),
-        Unanswerable::Unasked => Message::of("error-logout-unasked"),
+        Unanswerable::Unnamed => Message::of("error-logout-no-session"),
+        Unanswerable::Unasked => Message::of("error-logout-unexpected"),
         Unanswerable::Principal => Message::of("error-logout-principal"),
     };
     let status = match why {

@@ -275,9 +275,9 @@ async fn started(
 fn gone(host: &Host, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::BAD_REQUEST,
-        title: Message::of("error-login-used"),
-        what_happened: Message::of("error-login-used-happened"),
-        what_to_do: Message::of("error-login-used-advice"),
+        title: Message::of("error-login-replayed"),
+        what_happened: Message::of("error-login-replayed-happened"),
+        what_to_do: Message::of("error-login-replayed-advice"),
     }
     .render(
         host,
@@ -302,7 +302,7 @@ const fn in_words(why: &Unanswerable) -> (Message, Message) {
         Unanswerable::Header(UnfitHeader::Old(_) | UnfitHeader::Early(_)) => {
             (Message::of("error-request-clock"), AGAIN)
         }
-        Unanswerable::Header(_) => (Message::of("error-request-elsewhere"), TELL),
+        Unanswerable::Header(_) => (Message::of("error-request-wrong-recipient"), TELL),
         Unanswerable::Replay => (Message::of("error-request-replay"), AGAIN),
         Unanswerable::Acs(_) => (Message::of("error-request-address"), TELL),
         Unanswerable::NotInitiated => (

@@ -64,7 +64,9 @@ async fn show_view(host: &Host, browser: &Browser, view: View) -> Result<Respons
                 Ended::Cancelled => EndedKind::Cancelled,
                 Ended::Conflict => EndedKind::Conflict,
                 Ended::Replaced => EndedKind::Replaced,
-                Ended::NumberMismatch => EndedKind::Refused(Message::of("refused-wrong-number")),
+                Ended::NumberMismatch => {
+                    EndedKind::Refused(Message::of("rejected-number-mismatch"))
+                }
             };
             ended_page(host, browser, &login, kind).await
         }

@@ -12,7 +12,7 @@ use crate::http::devices::{ErrorCode, Failure, SignedCall, parse};
 /// The code of a login page.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub(crate) struct QrSignInToken {
-    /// What follows `#login=` in the link of the code.
+    /// The part of the code's link after `#login=`.
     pub(crate) token: String,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct QrSignInPreview {
 }
 
 /// Preview the sign-in of a code. The login page is not notified.
-#[utoipa::path(post, path = "/qr-sign-ins/preview", operation_id = "qr_sign_ins.preview", request_body = QrSignInToken,
+#[utoipa::path(post, path = "/qr-sign-ins/preview", operation_id = "qr-sign-ins.preview", request_body = QrSignInToken,
     responses((status = 200, description = "The sign-in.", body = QrSignInPreview)))]
 pub(crate) async fn preview(call: SignedCall) -> Result<Json<QrSignInPreview>, Failure> {
     let QrSignInToken { token } = parse(&call.body)?;
@@ -51,7 +51,7 @@ pub(crate) async fn preview(call: SignedCall) -> Result<Json<QrSignInPreview>, F
 }
 
 /// Begin the sign-in of a code as the user of the device. An approval request like any other follows.
-#[utoipa::path(post, path = "/qr-sign-ins", operation_id = "qr_sign_ins.create", request_body = QrSignInToken,
+#[utoipa::path(post, path = "/qr-sign-ins", operation_id = "qr-sign-ins.create", request_body = QrSignInToken,
     responses((status = 204, description = "The approval is requested.")))]
 pub(crate) async fn scan(call: SignedCall) -> Result<StatusCode, Failure> {
     let SignedCall {

@@ -234,11 +234,11 @@ fn refused(host: &Host, language: Language, rejected: &Rejected) -> Response {
     let what_happened = match rejected {
         Rejected::Internal(error) => return internal_error(host, language, error),
         Rejected::Parameters(_) => return unreadable(host, language, rejected),
-        Rejected::Sealed => Message::of("error-sign-out-late"),
+        Rejected::Sealed => Message::of("error-sign-out-expired"),
         Rejected::BadHint(_)
         | Rejected::InvalidHint(_)
         | Rejected::OtherClient
-        | Rejected::UnknownClient => Message::of("error-sign-out-unshown"),
+        | Rejected::UnknownClient => Message::of("error-sign-out-unproven"),
         Rejected::RedirectUri => Message::of("error-sign-out-address"),
     };
     unserved(host, language, what_happened, rejected)

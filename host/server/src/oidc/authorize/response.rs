@@ -60,10 +60,7 @@ impl Destination {
         code: AuthorizeErrorCode,
         description: impl Into<String>,
     ) -> AuthorizationAnswer {
-        tracing::info!(
-            error = code.as_str(),
-            "an authorization request is answered with an error"
-        );
+        tracing::info!(error = code.as_str(), "authorization request rejected");
         self.answer(
             issuer,
             vec![

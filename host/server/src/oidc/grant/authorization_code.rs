@@ -53,7 +53,7 @@ pub async fn redeem(
     let application = &client.application;
     let grant = find(host, application, presented.code).await?;
     if grant.context.purpose != presented.purpose {
-        tracing::warn!(application = %application.id, code = %grant.id, "authorization code rejected: it was granted for another purpose");
+        tracing::warn!(application = %application.id, code = %grant.id, "authorization code rejected: granted for another purpose");
         return Err(INVALID_CODE);
     }
     if grant.redirect_uri.as_str() != presented.redirect_uri {
@@ -99,7 +99,7 @@ pub async fn redeem(
     {
         Redemption::Redeemed => {}
         Redemption::Refused => {
-            tracing::warn!(application = %application.id, code = %grant.id, "a code came a second time or too late; what it gave is revoked");
+            tracing::warn!(application = %application.id, code = %grant.id, "authorization code replayed or expired, token family revoked");
             return Err(INVALID_CODE);
         }
     }
@@ -131,7 +131,7 @@ async fn find(host: &Host, application: &Application, code: &str) -> Result<Code
         .filter(|grant| grant.digest == token.digest())
         .ok_or(INVALID_CODE)?;
     if grant.application != application.id {
-        tracing::warn!(application = %application.id, code = %grant.id, "a code of another application was refused");
+        tracing::warn!(application = %application.id, code = %grant.id, "authorization code rejected: granted to another application");
         return Err(INVALID_CODE);
     }
     Ok(grant)

@@ -81,7 +81,7 @@ pub(super) async fn exchange(
         .of(application.id.clone());
     let rotation = retry.rotate(host, found.grant.id, pair, reuse).await?;
     if rotation != Rotation::Rotated {
-        tracing::warn!(application = %application.id, family = %family.id, "refresh token reused; its family is revoked");
+        tracing::warn!(application = %application.id, family = %family.id, "refresh token reused, token family revoked");
         return Err(INVALID);
     }
     let id_token = match claims {
@@ -210,7 +210,7 @@ impl RefreshRetry {
                 };
             }
             if let Err(Err(error)) = answer.send(rotation) {
-                tracing::warn!(%error, "the outcome of a token refresh could not be stored");
+                tracing::warn!(%error, "outcome of a token refresh not stored");
             }
         });
         Ok(rotated.await.map_err(|_| StoreError::Closed)??)
@@ -228,7 +228,7 @@ async fn find(host: &Host, client: &Client, text: &str) -> Result<RefreshTokenSt
         .filter(|found| found.grant.digest == token.digest())
         .ok_or(INVALID)?;
     if found.grant.application != client.application.id {
-        tracing::warn!(application = %client.application.id, "a refresh token of another application was refused");
+        tracing::warn!(application = %client.application.id, "refresh token rejected: granted to another application");
         return Err(INVALID);
     }
     Ok(found)

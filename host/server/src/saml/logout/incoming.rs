@@ -198,7 +198,7 @@ async fn refuse(
     let Some(answer) = answer else {
         return Err(why.into());
     };
-    tracing::info!(application = %answer.application, %why, "a LogoutRequest is answered with a failure");
+    tracing::info!(application = %answer.application, reason = %why, "LogoutRequest rejected");
     Ok(Begun::Finished(answer_with(host, answer, status).await?))
 }
 

@@ -146,7 +146,7 @@ pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View,
             }
             None => {
                 let (request, application) = (turn.request.clone(), turn.application.clone());
-                tracing::warn!(%application, "a service provider could not be told of a logout in time");
+                tracing::warn!(%application, "service provider not notified of a logout in time");
                 let settled = host
                     .store
                     .settle_saml_logout(request, application, LogoutOutcome::Failed)

@@ -53,7 +53,7 @@ fn note_others(
                 .map(|binding| binding.strip_prefix(BINDINGS).unwrap_or(binding)),
         );
         notes.push(format!(
-            "{} was left out where its binding is {bindings}: {why}.",
+            "{} was omitted where its binding is {bindings}: {why}.",
             name.local
         ));
     }
@@ -65,7 +65,7 @@ pub(super) fn consumers(
     notes: &mut Vec<String>,
 ) -> Result<Vec<AcsChange>, MetadataError> {
     let mut services = endpoints(role, ASSERTION_CONSUMER_SERVICE)?;
-    let why = "responses are sent by HTTP-POST alone";
+    let why = "the server sends responses only by HTTP-POST";
     note_others(
         &services,
         &[Binding::Post],

@@ -48,7 +48,7 @@ pub enum MetadataError {
     )]
     NoPost,
     /// It is of no more use since then.
-    #[error("it was good until {0}; get the present one from the service provider")]
+    #[error("it expired at {0}; get the current one from the service provider")]
     Expired(String),
     /// It breaks its own schema.
     #[error("it is malformed: {0}")]

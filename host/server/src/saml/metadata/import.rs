@@ -15,17 +15,17 @@ use assent_saml_core::xml::{Limits, TrustedKey};
 const ACCEPT: &str =
     "application/samlmetadata+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1";
 
-/// A service provider's metadata, with the names of the admin API.
+/// A service provider's metadata.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[schema(as = Metadata)]
 pub struct Given {
-    /// The document: its text; or the file as it is in base64, which may be in UTF-16 or Latin-1. 1 MiB at most.
+    /// The document as text; or the file in base64, which may be in UTF-16 or Latin-1. 1 MiB at most.
     #[serde(default)]
     pub metadata: Option<String>,
-    /// Where it is published. It is fetched from there, and kept, so that it can be fetched again.
+    /// The URL of the metadata. The server fetches it, and stores the URL for later updates.
     #[serde(default)]
     pub metadata_url: Option<String>,
-    /// Whose key must have signed it, in PEM form. It is not kept.
+    /// The certificate whose key must have signed it, in PEM form. The server does not store it.
     #[serde(default)]
     pub metadata_certificate: Option<String>,
 }

@@ -40,9 +40,9 @@ pub struct Wanted<'a> {
 pub struct Description {
     /// What is to be registered. There is no `name` in it.
     pub change: ServiceProviderChange,
-    /// The name that people see.
+    /// The name that users see.
     pub display_name: Option<String>,
-    /// What was left out, and why: plain sentences for an administrator.
+    /// What was omitted, and why: plain sentences for an administrator.
     pub notes: Vec<String>,
 }
 
@@ -107,7 +107,7 @@ fn described(root: Element<'_>, wanted: &Wanted<'_>) -> Result<Description, Meta
             .is_some_and(|registered| !registered.certificates.is_empty());
     let signs = boolean(role, "AuthnRequestsSigned")?;
     if signs && !has_certificates {
-        notes.push("It says that its requests are signed, but not with which certificate; so they need not be.".into());
+        notes.push("Its requests are signed, but the metadata has no certificate, so signatures are not required.".into());
     }
     if !signs
         && wanted
@@ -141,7 +141,7 @@ fn certificates(role: Element<'_>, notes: &mut Vec<String>) -> Result<Vec<String
         match descriptor.attribute("use") {
             None | Some("signing") => {}
             Some("encryption") => {
-                notes.push("A certificate for encryption was left out: assertions are signed, not encrypted.".into());
+                notes.push("A certificate for encryption was omitted: assertions are signed, not encrypted.".into());
                 continue;
             }
             Some(_) => {
@@ -155,7 +155,7 @@ fn certificates(role: Element<'_>, notes: &mut Vec<String>) -> Result<Vec<String
         let data = children(descriptor, KEY_INFO).flat_map(|info| children(info, X509_DATA));
         let mut found = data.flat_map(|data| children(data, X509_CERTIFICATE));
         let Some(first) = found.next() else {
-            notes.push("A key for signing was left out: it has no X509Certificate.".into());
+            notes.push("A key for signing was omitted: it has no X509Certificate.".into());
             continue;
         };
         if found.next().is_some() {
@@ -188,7 +188,7 @@ fn name_id_formats(
     if !unknown.is_empty() {
         let formats = listed(unknown.iter().map(String::as_str));
         notes.push(format!(
-            "These formats of names were left out, since there are no such names here: {formats}."
+            "These formats of names were omitted, since there are no such names here: {formats}."
         ));
     }
     let Some(first) = known.first() else {
@@ -219,7 +219,7 @@ fn requested_attributes(role: Element<'_>, notes: &mut Vec<String>) {
     if !names.is_empty() {
         let names = listed(names.into_iter());
         notes.push(format!(
-            "It asks for attributes ({names}); what it gets is set by custom_attributes and the plugins."
+            "It requests attributes ({names}); custom_attributes and the plugins determine the sent ones."
         ));
     }
 }

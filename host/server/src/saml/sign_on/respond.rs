@@ -106,7 +106,7 @@ async fn answered(
         .observe(SignInEvent::NameIdChosen(name_id.as_ref()))
         .await?;
     let Some(name_id) = name_id else {
-        tracing::error!(%login, application = %provider.id, user = %user.id, "sign-on failed: the user has no e-mail address for the NameID");
+        tracing::error!(%login, application = %provider.id, user = %user.id, "SAML sign-on failed: the user has no e-mail address for the NameID");
         return fail(host, login, request, &provider, Failure::Internal).await;
     };
     let mapped =
@@ -127,7 +127,7 @@ async fn answered(
             grant(host, question, &provider, content).await
         }
         Err(failure) => {
-            tracing::error!(%login, application = %provider.id, plugin = failure.plugin, %failure, "sign-on failed in a plugin");
+            tracing::error!(%login, application = %provider.id, plugin = failure.plugin, %failure, "SAML sign-on failed in a plugin");
             match failure.kind {
                 MapFailureKind::Deny(reason) => Ok(Answer::Refused(Refusal::Plugin(reason))),
                 MapFailureKind::Fault(_) => {
@@ -177,7 +177,7 @@ async fn grant(
     let response = match response::success(envelope, &assertion, &signer(host, provider).await?) {
         Ok(response) => response,
         Err(error) => {
-            tracing::error!(%login, application = %provider.id, %error, "sign-on failed: the assertion cannot be written");
+            tracing::error!(%login, application = %provider.id, %error, "SAML sign-on failed: the assertion cannot be written");
             return fail(host, login, request, provider, Failure::Internal).await;
         }
     };
@@ -239,7 +239,7 @@ pub async fn failed(
     provider: &ServiceProvider,
     why: Failure,
 ) -> Result<SignOnAnswer, InternalError> {
-    tracing::info!(application = %provider.id, %why, "a SAML request is answered with a failure");
+    tracing::info!(application = %provider.id, reason = %why, "AuthnRequest rejected");
     let id = message_id(host);
     let envelope = envelope(host, &id, entity_id(host, provider), request);
     let response = response::failure(envelope, &why.status(), &signer(host, provider).await?)

@@ -181,7 +181,7 @@ fn body(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<Option<Pa
     }
     if operation.method == reqwest::Method::PATCH && body.is_empty() {
         return Err(Failure::usage(
-            "nothing is to be changed; --help says what can be",
+            "no change specified; --help lists the flags",
         ));
     }
     Ok(Some(Payload::Json(body)))

@@ -73,7 +73,7 @@ pub async fn link_another(
     {
         return Ok(None);
     }
-    tracing::info!(user = %device.user_id, device = %device.id, "enrolment link made by a device");
+    tracing::info!(user = %device.user_id, device = %device.id, "enrolment link created by a device");
     account_notifications::notify(host, device.user_id, Some(device.id));
     Ok(Some((enrolment_link(host, &token), until)))
 }
@@ -202,7 +202,7 @@ pub async fn enrol(
         .await
     {
         Ok(true) => {
-            tracing::info!(user = %user.id, device = %device.id, "authenticator enrolled");
+            tracing::info!(user = %user.id, device = %device.id, "device enrolled");
             account_notifications::notify(host, user.id, Some(device.id));
             let recovered = enrolment.created_by == Some(LinkMaker::Code);
             Ok(Enrolled::Done {

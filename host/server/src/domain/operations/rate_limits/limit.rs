@@ -136,7 +136,7 @@ impl<K: Debug> Limit<K> {
             tracing::warn!(
                 limit = %format_args!("rate_limits.{}", self.name),
                 ?key,
-                "a rate limit is reached; if everybody seems to come from one address, look at http.trusted_proxies"
+                "rate limit exceeded; if all clients have one IP address, check http.trusted_proxies"
             );
         }
     }

@@ -32,7 +32,7 @@ pub(super) async fn of_login(
     // What is of somebody else is none of theirs who began the test sign-in, nor whether there is somebody.
     if !is_own(host, test_sign_in, &approval).await? {
         let note = StepNote::bad(
-            "another name than yours was given; only the administrator who began the test sign-in can complete it",
+            "the typed name is not yours; only the administrator who started the test sign-in can complete it",
         );
         return Ok(vec![(
             TestSignInStep::Identification,
@@ -65,7 +65,7 @@ async fn is_own(
 fn of_approval(approval: &Approval, now: Timestamp) -> Vec<Noted> {
     let scanned = approval.scanned_by.is_some();
     let how = if scanned {
-        "the phone scanned the code of the page"
+        "the device scanned the QR code of the page"
     } else {
         "the name was typed"
     };
@@ -103,9 +103,9 @@ fn of_approval(approval: &Approval, now: Timestamp) -> Vec<Noted> {
 
 const fn of_end(ended: Ended) -> &'static str {
     match ended {
-        Ended::Denied => "denied on the phone",
-        Ended::Expired => "nobody approved in time",
-        Ended::Cancelled => "given up in the browser",
+        Ended::Denied => "denied on the device",
+        Ended::Expired => "expired without an approval",
+        Ended::Cancelled => "cancelled in the browser",
         Ended::Conflict => {
             "another sign-in with this name started in another browser, and a channel without letters may carry it"
         }

@@ -18,7 +18,7 @@ pub struct Attempt {
     pub known: Option<UserId>,
     /// Whether they may sign in, however often they are asked.
     pub is_open: bool,
-    /// What came of it.
+    /// The result.
     pub asked: RequestOutcome,
 }
 
@@ -39,10 +39,10 @@ pub async fn asked(
     let told = match attempt.asked {
         RequestOutcome::NotOpen | RequestOutcome::TooMany => return Ok(()),
         _ if attempt.known != Some(test_sign_in.user) => {
-            StepNote::bad("your phone was not asked: the name is not yours")
+            StepNote::bad("your device received no request: the name is not yours")
         }
         RequestOutcome::Person(_) => {
-            StepNote::good("the phone shows the request, and waits for the number").with(json!({
+            StepNote::good("the device shows the request, and waits for the number").with(json!({
                 "application": approval.shown.application_name,
                 "place": approval.shown.place,
                 "browser": approval.shown.browser,
@@ -60,7 +60,7 @@ async fn unasked(
     approval: &Approval,
     is_open: bool,
 ) -> Result<StepNote, InternalError> {
-    let begin = "no request went to your phone";
+    let begin = "your devices received no request";
     if let Some(until) = host
         .store
         .cooldown_until(test_sign_in.user, approval.requested_at)
@@ -77,9 +77,9 @@ async fn unasked(
         (false, _) => obstacle(host, test_sign_in)
             .await?
             .map_or("you may not sign in here", Obstacle::words),
-        (true, None) => "you were asked too often in a short time; try again in a few minutes",
+        (true, None) => "there were too many requests in a short time; try again in a few minutes",
         (true, Some(_)) => {
-            "too many requests wait on your phone; answer them, or scan the code of the page"
+            "too many requests are pending on your device; decide them, or scan the QR code of the page"
         }
     };
     Ok(StepNote::bad(format!("{begin}: {why}")))

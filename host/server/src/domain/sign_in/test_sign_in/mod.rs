@@ -129,7 +129,7 @@ pub async fn prepare(
     let host = &context.host;
     let _authorization = context.caller.authorize_application_writes()?;
     let console = context.console().ok_or(AdminError::Conflict(
-        "a test sign-in is a sign-in in a browser: begin it in the console",
+        "a test sign-in needs a browser: start it in the console",
     ))?;
     let application = admin::registered(host, application).await?;
     let (id, has_codes) = match &application {
@@ -144,7 +144,7 @@ pub async fn prepare(
     };
     if !has_codes {
         return Err(AdminError::Conflict(
-            "nobody signs in to this application: it may not use authorization_code",
+            "no user can sign in to this application: it may not use authorization_code",
         ));
     }
     let user = &console.signed_in.user;
@@ -152,7 +152,7 @@ pub async fn prepare(
         None => {}
         Some(Obstacle::NoAccount) => {
             return Err(AdminError::Conflict(
-                "you sign in yourself, and you have no account in this application; make one for you first",
+                "you have no account in this application; create one for yourself first",
             ));
         }
         Some(obstacle) => return Err(AdminError::Conflict(obstacle.words())),
@@ -187,7 +187,7 @@ pub async fn begin(
             host,
             &before,
             "replaced",
-            "another test sign-in was begun in this session of the console",
+            "another test sign-in was started in this console session",
         )
         .await?;
     }
@@ -271,7 +271,7 @@ pub async fn cause(host: &Host, id: TestSignInId) -> Result<Option<String>, Inte
 pub struct Shown {
     /// The test sign-in.
     pub test_sign_in: TestSignIn,
-    /// How it stands.
+    /// The test sign-in.
     pub state: TestSignInState,
     /// What it went through.
     pub steps: Vec<Noted>,
@@ -279,7 +279,7 @@ pub struct Shown {
     pub result: Option<Value>,
 }
 
-/// How a test sign-in stands.
+/// The state of a test sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestSignInState {
     /// It goes on.

@@ -53,9 +53,9 @@ impl TestSignInObserver<'_> {
         if test_sign_in.user == user {
             return Ok(Admission::Admitted);
         }
-        let detail = "another user approved than the one who started the test sign-in; nothing about them is shown";
+        let detail = "another user than the one who started the test sign-in approved; the result shows nothing about them";
         note(host, id, TestSignInStep::Approval, StepNote::bad(detail)).await?;
-        fail(host, &test_sign_in, "somebody_else", detail).await?;
+        fail(host, &test_sign_in, "different_user", detail).await?;
         Ok(Admission::OtherUser)
     }
 
@@ -64,7 +64,7 @@ impl TestSignInObserver<'_> {
         let (step, detail) = match event {
             SignInEvent::AccountFound => (
                 TestSignInStep::Account,
-                StepNote::good("you have an account here, which is open"),
+                StepNote::good("you have an active account"),
             ),
             SignInEvent::NameIdChosen(name) => (TestSignInStep::NameId, of_name(name)),
             SignInEvent::ClaimsMapped { sink, result } => {
@@ -85,7 +85,7 @@ impl TestSignInObserver<'_> {
 
 fn of_name(name: Option<&NameId>) -> StepNote {
     match name {
-        Some(name) => StepNote::good("what the assertion calls you")
+        Some(name) => StepNote::good("the NameID of the assertion")
             .with(json!({ "format": name.format.uri(), "value": name.value })),
         None => StepNote::bad(Obstacle::NoName.words()),
     }
@@ -95,8 +95,8 @@ fn of_claims(sink: Sink, result: Result<&[Step], &MapFailure>) -> StepNote {
     let (note, steps) = match result {
         Ok(steps) => {
             let detail = match sink {
-                Sink::SamlAssertion => "the attributes of the assertion were made",
-                _ => "the claims of the ID token were made",
+                Sink::SamlAssertion => "the attributes of the assertion are complete",
+                _ => "the claims of the ID token are complete",
             };
             (StepNote::good(detail), steps)
         }
@@ -107,9 +107,9 @@ fn of_claims(sink: Sink, result: Result<&[Step], &MapFailure>) -> StepNote {
 
 fn of_agreement(agreement: Agreement) -> StepNote {
     StepNote::good(match agreement {
-        Agreement::Given => "you agreed on the page",
+        Agreement::Given => "you gave consent on the page",
         Agreement::Open => {
-            "you were not asked: you agreed before, or the application needs no consent"
+            "no consent was needed: you gave it before, or the application needs none"
         }
     })
 }

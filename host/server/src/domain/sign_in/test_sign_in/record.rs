@@ -14,7 +14,8 @@ use assent_model::test_sign_in::{StepNote, TestSignIn, TestSignInOutcome, TestSi
 use assent_store::{StepRecord, TestSignInResult};
 
 /// What is said where the reason is over by the time that somebody asks for it.
-const CLOSED: &str = "you were not let in at that moment, and would be now: try again";
+const CLOSED: &str =
+    "you were not permitted to sign in at that moment, and would be now: try again";
 
 /// Notes what became of a step.
 ///
@@ -63,11 +64,11 @@ pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(),
     let (step, detail) = match why {
         Refusal::ApplicationGone => (
             TestSignInStep::Account,
-            "the application was removed meanwhile".to_owned(),
+            "the application was deleted in the meantime".to_owned(),
         ),
         Refusal::AddressGone => (
             TestSignInStep::Account,
-            "the application takes no answer at this address".to_owned(),
+            "the redirect URI is not registered for the application".to_owned(),
         ),
         Refusal::NoAccount(_) => (
             TestSignInStep::Account,
@@ -82,7 +83,7 @@ pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(),
         ),
         Refusal::Plugin(reason) => (
             TestSignInStep::Claims,
-            format!("a plugin turns you away: {reason}"),
+            format!("a plugin rejects you: {reason}"),
         ),
         Refusal::OthersTestSignIn => return Ok(()),
     };
@@ -92,7 +93,7 @@ pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(),
     if step == TestSignInStep::Account {
         note(host, id, step, StepNote::bad(detail.clone())).await?;
     }
-    fail(host, &test_sign_in, "refused", &detail).await
+    fail(host, &test_sign_in, "rejected", &detail).await
 }
 
 /// What keeps whoever began a test sign-in out of its application by now.

@@ -20,53 +20,53 @@ use assent_plugin_host::{Candidate, LogLine, Sink};
 /// The largest component of a candidate, in bytes.
 const LARGEST_COMPONENT: usize = 8 << 20;
 
-/// What is to be compared.
+/// A comparison with a candidate plugin.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CandidatePreview {
-    /// Whose claims.
+    /// The account.
     account: String,
-    /// The scopes, one space between them; all that the application may ask for without it.
+    /// The scopes, separated by spaces; by default all scopes that the application may request.
     #[schema(nullable = false)]
     scope: Option<String>,
-    /// Where the claims would go; every place of the application's protocol without it.
+    /// The sinks; by default all sinks of the application's protocol.
     #[serde(default)]
     sinks: Vec<Sink>,
     candidate: CandidateInput,
 }
 
-/// A claim mapper as it might be. At least one of `component` and `config` is of use.
+/// A candidate for a claim mapper. At least one of `component` and `config` is present.
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = PluginCandidate)]
 struct CandidateInput {
-    /// The claim mapper in whose place it runs. With a name that none has, it runs after the others, and may write the claims
-    /// that its description names one by one, where no other plugin does.
+    /// The claim mapper that it replaces. Under a new name it runs after the others, and may write the claims that its
+    /// description lists one by one and that no other plugin writes.
     #[schema(pattern = "^[a-z0-9-]{1,64}$")]
     plugin: String,
-    /// The component, in base64, of 8 MiB at most. That of the plugin without it.
+    /// The component, in base64; 8 MiB at most. By default the component of the plugin.
     #[schema(nullable = false)]
     component: Option<String>,
-    /// Its settings. Those of the plugin without it, where the component is the one that is loaded; another one needs its own.
+    /// Its settings. By default those of the plugin, if the component is the loaded one; another component needs its own.
     #[schema(nullable = false)]
     config: Option<Map<String, Value>>,
 }
 
-/// What changes with a candidate.
+/// The differences that a candidate plugin makes.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ClaimsComparison)]
 pub(super) struct ComparisonView {
-    /// By the plugins of current.
+    /// The claims of the loaded plugins.
     current: PreviewView,
-    /// With the candidate among them.
+    /// The claims with the candidate.
     candidate: PreviewView,
-    /// What is not the same.
+    /// The differences.
     differences: Vec<DifferenceView>,
     /// The candidate's log lines, 256 at most.
     log: Vec<LogLineView>,
 }
 
-/// A line that a plugin wrote to the log.
+/// A log line of a plugin.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PluginLogLine)]
 struct LogLineView {
@@ -76,18 +76,18 @@ struct LogLineView {
     message: String,
 }
 
-/// A value that is not the same with a candidate.
+/// A value that differs with the candidate.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ClaimsDifference)]
 struct DifferenceView {
     sink: Sink,
-    /// The value's place in the preview of its sink: a JSON pointer (RFC 6901), as `/claims/email` or `/attributes/role`;
-    /// `/stopped` where a plugin keeps the application from being told.
+    /// The position in the preview of the sink, as a JSON pointer (RFC 6901), such as `/claims/email` or `/attributes/role`;
+    /// `/stopped` if a plugin prevents the sign-in.
     path: String,
-    /// Its value current, if there is one.
+    /// The current value, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     current: Option<Value>,
-    /// Its value with the candidate, if there is one.
+    /// The value with the candidate, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     candidate: Option<Value>,
 }
@@ -110,15 +110,15 @@ fn decoded(component: Option<String>) -> Result<Option<Vec<u8>>, Problem> {
     })
 }
 
-/// Compare what an application would be told today with what a candidate plugin would have it told.
+/// Compare the claims of the loaded plugins with those of a candidate plugin.
 ///
 /// The candidate is compiled, checks its settings, and runs in the sandbox of every plugin, with the grants of the plugin that
-/// it replaces. Nothing of it is kept, and nothing changes. It needs the permission claims:read too. A host tries one
+/// it replaces. The server stores nothing of it. The request also needs the permission `claims:read`. An instance tests one
 /// candidate at a time.
 ///
-/// In the console, a component that is not loaded needs an approval on the phone, once for each plugin name, component and
-/// session. A service account can't upload any.
-#[utoipa::path(post, path = "/applications/{id}/claims-preview", request_body = CandidatePreview, responses((status = 200, description = "Both, and what differs.", body = ComparisonView)))]
+/// In the console, a component that is not loaded needs an action approval, once for each plugin name, component and session. A
+/// service account cannot upload a component.
+#[utoipa::path(post, path = "/applications/{id}/claims-preview", request_body = CandidatePreview, responses((status = 200, description = "Both results, and the differences.", body = ComparisonView)))]
 pub(super) async fn compare(
     context: Context,
     Path(id): Path<String>,

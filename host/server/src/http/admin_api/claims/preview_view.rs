@@ -15,7 +15,7 @@ use assent_model::id::{AccountId, Did};
 use assent_model::scope::Scope;
 use assent_plugin_host::Sink;
 
-/// What an application would be told of a person.
+/// The claims that an application would receive about a user.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ClaimsPreview)]
 pub(super) struct PreviewView {
@@ -23,27 +23,27 @@ pub(super) struct PreviewView {
     application: String,
     /// The account.
     account: String,
-    /// The places that it would be told in.
+    /// The claims, by sink.
     sinks: Vec<SinkView>,
 }
 
-/// What it would be told in one place: `claims` or `attributes`, but where a plugin keeps it from being told; and in `stopped` why
-/// nobody would be signed in.
+/// The preview for one sink: `claims` or `attributes`, unless a plugin prevents the sign-in; and in `stopped` the reason if no
+/// user would be signed in.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SinkPreview)]
 struct SinkView {
     sink: Sink,
-    /// The scopes that count, one space between them.
+    /// The scopes in force, separated by spaces.
     scope: String,
-    /// What an ID token says of itself and of the sign-in, beside `claims`.
+    /// The claims of the ID token itself and of the sign-in, beside `claims`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     token: Option<TokenView>,
-    /// What an assertion calls the person, in the format that a request gets which asks for none.
+    /// The NameID for requests that specify no format.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     name_id: Option<NameView>,
-    /// Claims, without those of a token itself, such as `exp`.
+    /// The claims, without those of the token itself, such as `exp`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     claims: Option<Map<String, Value>>,
@@ -54,13 +54,13 @@ struct SinkView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     stopped: Option<StoppedView>,
-    /// Where each value comes from; those that a plugin removed too.
+    /// The origin of each value, including removed ones.
     origins: Vec<OriginView>,
-    /// What each plugin did, in their order.
+    /// The plugin calls, in their order.
     calls: Vec<Explained>,
 }
 
-/// What an ID token says of itself and of the sign-in.
+/// The claims of an ID token itself and of the sign-in.
 #[derive(Serialize, ToSchema)]
 #[schema(as = TokenPreview)]
 struct TokenView {
@@ -68,48 +68,48 @@ struct TokenView {
     iss: String,
     /// The application.
     aud: String,
-    /// The claims that the sign-in adds; `nonce` only where the request has one.
+    /// The claims that the sign-in adds; `nonce` only if the request has one.
     at_sign_in: Vec<AtSignIn>,
-    /// Whether the application has `slim_id_token`: the claims of the scopes are at UserInfo alone then.
+    /// Whether the application has `slim_id_token`: then the claims of the scopes are only at UserInfo.
     slim_id_token: bool,
 }
 
-/// What an assertion calls a person.
+/// The NameID of an assertion.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NameIdPreview)]
 struct NameView {
     /// The URI of the format.
     format: &'static str,
-    /// The text; `null` for a transient one, which each session has of its own.
+    /// The text; `null` for a transient NameID, which differs for each session.
     value: Option<String>,
 }
 
-/// Why nobody would be signed in.
+/// The reason if no user would be signed in.
 #[derive(Serialize, ToSchema)]
 #[schema(as = StoppedPreview)]
 struct StoppedView {
-    /// The plugin that keeps the application from being told; `null` for the host itself, which comes first. It shows all the same
-    /// what would be told once that is mended.
+    /// The plugin that prevents the sign-in; `null` for the server. A reason of the server comes first; the preview still shows
+    /// the values without it.
     plugin: Option<String>,
     outcome: Outcome,
-    /// Why; of the host with what to do.
+    /// The reason; of the server, with the remedy.
     reason: String,
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ValueOrigin)]
 struct OriginView {
     /// The claim, or the attribute's name.
     name: String,
-    /// The plugin that had the last word; `null` for the host itself.
+    /// The plugin that changed it last; `null` for the server.
     plugin: Option<String>,
     change: ValueChangeView,
-    /// The scope that stands for the claim, for which the host tells it.
+    /// The scope for which the server provides the claim.
     scope: Option<Scope>,
 }
 
-/// What was done to a value.
+/// A kind of change of a value.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = ValueChangeKind)]

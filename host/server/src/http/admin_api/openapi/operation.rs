@@ -110,7 +110,7 @@ fn describe_responses(
         if *method == Method::GET {
             responses.insert(
                 "304".to_owned(),
-                json!({"description": "It is as `If-None-Match` has it."}),
+                json!({"description": "The user has the version in `If-None-Match`."}),
             );
         }
     }
@@ -143,19 +143,17 @@ fn header_parameters(method: &Method, versioned: bool) -> Vec<Value> {
         Method::GET if versioned => {
             vec![header(
                 "If-None-Match",
-                "The tags that are known; 304 if one of them is still right.",
+                "The known versions; 304 if one of them is current.",
                 json!({"type": "string"}),
             )]
         }
         Method::POST => {
-            let description = "Makes it safe to send the request again: it is done once, and for 24 hours answered as the \
-                               first time.";
+            let description = "Makes a retry safe: the server executes the request once, and returns the same response to repetitions for 24 hours.";
             let schema = json!({"type": "string", "minLength": 1, "maxLength": LONGEST, "pattern": "^[!-~]+$"});
             vec![header("Idempotency-Key", description, schema)]
         }
         Method::PATCH | Method::DELETE if versioned => {
-            let description =
-                "The tags of the versions that may be changed; `*` for any. 412 for another.";
+            let description = "The versions that the request may update; `*` for any. 412 if the version is another one.";
             vec![header("If-Match", description, json!({"type": "string"}))]
         }
         _ => Vec::new(),

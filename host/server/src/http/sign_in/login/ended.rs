@@ -183,14 +183,14 @@ pub(super) async fn ended_page(
 
 pub(super) fn refused(why: Refusal) -> EndedKind {
     EndedKind::Refused(match why {
-        Refusal::ApplicationGone => Message::of("refused-application-gone"),
-        Refusal::AddressGone => Message::of("refused-address-gone"),
-        Refusal::NoAccount(name) => Message::of("refused-no-account").text("application", name),
+        Refusal::ApplicationGone => Message::of("rejected-application-deleted"),
+        Refusal::AddressGone => Message::of("rejected-redirect-uri-removed"),
+        Refusal::NoAccount(name) => Message::of("rejected-no-account").text("application", name),
         Refusal::AccountClosed(name) => {
-            Message::of("refused-account-closed").text("application", name)
+            Message::of("rejected-account-inactive").text("application", name)
         }
-        Refusal::PersonClosed => Message::of("refused-person-closed"),
-        Refusal::OthersTestSignIn => Message::of("refused-others-test-sign-in"),
-        Refusal::Plugin(reason) => Message::of("refused-by-plugin").text("reason", reason),
+        Refusal::PersonClosed => Message::of("rejected-user-inactive"),
+        Refusal::OthersTestSignIn => Message::of("rejected-other-test-sign-in"),
+        Refusal::Plugin(reason) => Message::of("rejected-by-plugin").text("reason", reason),
     })
 }

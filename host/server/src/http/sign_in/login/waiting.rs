@@ -56,7 +56,7 @@ pub(crate) async fn events(
             () = host.draining.interrupts() => Ok(false),
         };
         if let Err(error) = &news {
-            tracing::error!(%error, "a waiting page could not be told");
+            tracing::error!(%error, "waiting page not notified");
         }
         // Without news the stream ends, and the browser asks again.
         news.unwrap_or(true)
