@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
 
 use super::protected_actions::{asked, number, owner, refused, waiting};
-use super::{Administrator, Caller};
+use super::{Administrator, Caller, person, service};
 use crate::harness::{Database, HostOptions, TestHost, id};
 use crate::life::erasure::everything;
 
@@ -400,4 +400,40 @@ async fn a_former_administrator_sees_no_current_names(database: Database) {
     let hidden = json!({"kind": "delete-user", "target": null, "target_deleted": false});
     assert_eq!(past().await, hidden, "{database:?}");
     drop(other);
+}
+
+/// A protected action of an administrator can concern any application. Support reads the activity of the administrator, and may
+/// not read applications.
+#[both_databases]
+async fn support_learns_no_name_of_an_application_from_the_activity_of_an_administrator(
+    database: Database,
+) {
+    let host = start(database).await;
+    let (console, grace) = owner(&host).await;
+    let application = host.web_application().await;
+    let path = format!("/applications/{}", application.id);
+    asked(&console, Method::DELETE, &path, &Value::Null).await;
+    denied(&grace.phone).await;
+    let activity = format!("/users/{}/activity", id(&grace.user));
+    let seen = async |caller: &Caller| {
+        let found = caller.get(&activity).await.good();
+        let items = found["items"].as_array().expect("items").clone();
+        let entry = items
+            .into_iter()
+            .find(|entry| entry["detail"]["action"] == "delete-application")
+            .expect("an entry");
+        assert_eq!(
+            entry["detail"]["target_application"], application.id,
+            "{database:?}"
+        );
+        entry["target_application_name"].clone()
+    };
+    let named = seen(&Caller::machine(&host)).await;
+    assert!(named.is_string(), "{database:?}: {named}");
+    for caller in [
+        person(&host, "sam", "support").await,
+        service(&host, &["admin:users"]).await,
+    ] {
+        assert_eq!(seen(&caller).await, Value::Null, "{database:?}");
+    }
 }

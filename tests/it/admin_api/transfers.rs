@@ -1,6 +1,7 @@
 //! Users and accounts as tables, in and out.
 
 mod limits;
+mod targets;
 
 use assent_test_macros::both_databases;
 use std::fmt::Write;

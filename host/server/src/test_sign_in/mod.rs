@@ -3,3 +3,6 @@
 
 pub mod oidc;
 pub mod saml;
+mod start;
+
+pub use start::{StartTestSignIn, StartedTestSignIn};

@@ -41,11 +41,11 @@ assent_model::admin_command! {
         /// A new application must have one, and it stays.
         protected application_type: Option<ApplicationType>,
         /// The name that people see. A new application must have one.
-        protected name: Option<String>,
+        protected explained name: Option<String>,
         /// Where a person may be sent back to: compared letter by letter.
-        protected redirect_uris: Option<Vec<String>>,
+        protected explained redirect_uris: Option<Vec<String>>,
         /// Where a person may be sent after signing out.
-        protected post_logout_redirect_uris: Option<Vec<String>>,
+        protected explained post_logout_redirect_uris: Option<Vec<String>>,
         /// What it may ask for.
         #[schema(value_type = Option<Vec<Scope>>)]
         protected scopes: Option<Vec<String>>,
@@ -55,13 +55,13 @@ assent_model::admin_command! {
         protected token_endpoint_auth_method: Option<ClientAuthMethod>,
         /// A JSON Web Key Set (RFC 7517 section 5).
         #[schema(value_type = Option<Object>)]
-        protected jwks: Option<Value>,
+        protected explained jwks: Option<Value>,
         /// Where that is fetched from.
-        protected jwks_uri: Option<String>,
+        protected explained jwks_uri: Option<String>,
         /// A public key in PEM form.
-        protected public_key: Option<String>,
+        protected explained public_key: Option<String>,
         /// A certificate in PEM form.
-        protected certificate: Option<String>,
+        protected explained certificate: Option<String>,
         /// How its ID tokens are signed.
         protected id_token_signed_response_alg: Option<SigningAlgorithm>,
         /// Whether its ID tokens leave the claims of the scopes to UserInfo.
@@ -74,18 +74,18 @@ assent_model::admin_command! {
         protected consent: Option<ConsentPolicy>,
         /// Where it is notified of the end of sessions; null takes it away.
         #[serde(default, deserialize_with = "present")]
-        protected backchannel_logout_uri: Option<Option<String>>,
+        protected explained backchannel_logout_uri: Option<Option<String>>,
         /// Whether it needs `sid` in a logout token.
         harmless backchannel_logout_session_required: Option<bool>,
         /// Where a sign-in to it can be begun from here; null takes it away.
         #[serde(default, deserialize_with = "present")]
-        protected initiate_login_uri: Option<Option<String>>,
+        protected explained initiate_login_uri: Option<Option<String>>,
         /// Whether its client assertions may name the token endpoint as their audience, and not the issuer. A server that knows one of
         /// its assertions could then use it here. Not for an application with `admin_scopes`.
         protected lenient_assertion_audience: Option<bool>,
         /// What it may do in the admin API as itself. Only an owner may say.
         #[schema(value_type = Option<Vec<AdminScope>>)]
-        protected admin_scopes: Option<AdminScopes>,
+        protected explained admin_scopes: Option<AdminScopes>,
     }
 }
 
@@ -107,9 +107,11 @@ fn present<'de, D: Deserializer<'de>>(
     Option::deserialize(deserializer).map(Some)
 }
 
-/// Creates an OpenID Connect client. Its Client ID is a fresh DID.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct CreateClient(pub ClientChange);
+assent_model::admin_command! {
+    /// Creates an OpenID Connect client. Its Client ID is a fresh DID.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct CreateClient(classified ClientChange);
+}
 
 impl AdminCommand for CreateClient {
     type Plan = Application;
@@ -122,8 +124,29 @@ impl AdminCommand for CreateClient {
             .application_type
             .ok_or_else(|| invalid("application_type", "expected web, spa or native"))?;
         let application = made(&context.host, kind, change.clone())?;
-        let action = change
-            .admin_scopes
+        // Nobody uses a new application yet, so what it receives and where is harmless. What it may do here is not.
+        let ProtectedClientMembers {
+            admin_scopes,
+            application_type: _,
+            name: _,
+            redirect_uris: _,
+            post_logout_redirect_uris: _,
+            scopes: _,
+            grant_types: _,
+            token_endpoint_auth_method: _,
+            jwks: _,
+            jwks_uri: _,
+            public_key: _,
+            certificate: _,
+            id_token_signed_response_alg: _,
+            subject_type: _,
+            sector_identifier: _,
+            consent: _,
+            backchannel_logout_uri: _,
+            initiate_login_uri: _,
+            lenient_assertion_audience: _,
+        } = change.protected();
+        let action = admin_scopes
             .is_some()
             .then(|| ProtectedAction::CreateApplication(ClientState::of(&application)));
         Ok(Planned::new(authorization, application, action))
@@ -190,14 +213,16 @@ fn made(host: &Host, kind: ApplicationType, change: ClientChange) -> Result<Appl
     Ok(application)
 }
 
-/// Updates a client. A change to `client_secret_jwt` makes a new client secret, which is answered, this once:
-/// of the old one nothing is kept that would do.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct UpdateClient {
-    /// The client.
-    pub application: Did,
-    /// What changes.
-    pub change: ClientChange,
+assent_model::admin_command! {
+    /// Updates a client. A change to `client_secret_jwt` makes a new client secret, which is answered, this once:
+    /// of the old one nothing is kept that would do.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct UpdateClient {
+        /// The client.
+        target application: Did,
+        /// What changes.
+        classified change: ClientChange,
+    }
 }
 
 /// A client before and after an update.
@@ -238,6 +263,7 @@ impl AdminCommand for UpdateClient {
             before: ClientState::of(&before),
             after: ClientState::of(&after),
             members: changed_members(members, are_shown),
+            sets_admin_scopes: change.admin_scopes.is_some(),
         });
         Ok(Planned::new(
             authorization,
@@ -287,9 +313,11 @@ impl AdminCommand for UpdateClient {
     }
 }
 
-/// Gives a web application a new client secret. It is shown this once; the old one is worth nothing from now on.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct RotateClientSecret(pub Did);
+assent_model::admin_command! {
+    /// Gives a web application a new client secret. It is shown this once; the old one is worth nothing from now on.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct RotateClientSecret(target Did);
+}
 
 impl AdminCommand for RotateClientSecret {
     type Plan = Application;
@@ -364,95 +392,97 @@ fn give_secret(host: &Host, application: &mut Application) -> Result<Secret> {
 }
 
 fn apply(host: &Host, application: &mut Application, change: ClientChange) -> Result<()> {
+    let ClientChange {
+        // A new application has the settings of its type already, and no other one changes it.
+        application_type: _,
+        name,
+        redirect_uris,
+        post_logout_redirect_uris,
+        scopes: scope_names,
+        grant_types,
+        token_endpoint_auth_method: method,
+        jwks,
+        jwks_uri,
+        public_key,
+        certificate,
+        id_token_signed_response_alg,
+        slim_id_token,
+        subject_type: subject_kind,
+        sector_identifier,
+        consent,
+        backchannel_logout_uri,
+        backchannel_logout_session_required,
+        initiate_login_uri,
+        lenient_assertion_audience,
+        admin_scopes,
+    } = change;
     let keys = AuthenticationChange {
-        method: change.token_endpoint_auth_method,
-        jwks: change.jwks,
-        jwks_uri: change.jwks_uri,
-        public_key: change.public_key,
-        certificate: change.certificate,
+        method,
+        jwks,
+        jwks_uri,
+        public_key,
+        certificate,
     };
     let (allow_insecure, egress) = (host.settings.allow_insecure_redirect_uris, &host.egress);
-    if let Some(name) = change.name {
-        application.name = display_text(&name, 120).ok_or_else(|| {
-            invalid(
-                "name",
-                "expected 1 to 120 characters, none of them control characters",
-            )
-        })?;
+    if let Some(name) = name {
+        application.name = application_name(&name)?;
     }
     let settings = &mut application.settings;
     let kind = settings.application_type;
-    if let Some(texts) = change.redirect_uris {
+    if let Some(texts) = redirect_uris {
         settings.redirect_uris = uris("redirect_uris", &texts, kind, allow_insecure)?;
     }
-    if let Some(texts) = change.post_logout_redirect_uris {
+    if let Some(texts) = post_logout_redirect_uris {
         settings.post_logout_redirect_uris =
             uris("post_logout_redirect_uris", &texts, kind, allow_insecure)?;
     }
-    if let Some(names) = change.scopes {
+    if let Some(names) = scope_names {
         settings.scopes = scopes(&names)?;
     }
-    if let Some(grant_types) = change.grant_types {
+    if let Some(grant_types) = grant_types {
         settings.grant_types = grant_types.into_iter().collect();
         if settings.grant_types.is_empty() {
             return Err(invalid("grant_types", "expected one at least"));
         }
     }
     settings.authentication = authentication(settings, keys, egress)?;
-    settings.id_token_algorithm = change
-        .id_token_signed_response_alg
-        .unwrap_or(settings.id_token_algorithm);
-    settings.slim_id_token = change.slim_id_token.unwrap_or(settings.slim_id_token);
-    settings.consent = change.consent.unwrap_or(settings.consent);
-    let pairwise = change
-        .subject_type
-        .map(|kind| kind == SubjectKind::Pairwise);
-    settings.subject_type = subject_type(settings, pairwise, change.sector_identifier)?;
-    if let Some(uri) = change.backchannel_logout_uri {
-        settings.backchannel_logout = match uri {
-            None => None,
-            Some(text) => Some(BackchannelLogout {
-                uri: server_address("backchannel_logout_uri", &text, egress)?,
-                session_required: settings
-                    .backchannel_logout
-                    .as_ref()
-                    .is_some_and(|logout| logout.session_required),
-            }),
-        };
-    }
-    match (
-        change.backchannel_logout_session_required,
-        &mut settings.backchannel_logout,
-    ) {
-        (Some(required), Some(logout)) => logout.session_required = required,
-        (Some(true), None) => {
-            return Err(invalid(
-                "backchannel_logout_session_required",
-                "expected a backchannel_logout_uri with it",
-            ));
-        }
-        _ => {}
-    }
-    if let Some(uri) = change.initiate_login_uri {
+    settings.id_token_algorithm =
+        id_token_signed_response_alg.unwrap_or(settings.id_token_algorithm);
+    settings.slim_id_token = slim_id_token.unwrap_or(settings.slim_id_token);
+    settings.consent = consent.unwrap_or(settings.consent);
+    let pairwise = subject_kind.map(|kind| kind == SubjectKind::Pairwise);
+    settings.subject_type = subject_type(settings, pairwise, sector_identifier)?;
+    settings.backchannel_logout = backchannel_logout(
+        settings,
+        backchannel_logout_uri,
+        backchannel_logout_session_required,
+        egress,
+    )?;
+    if let Some(uri) = initiate_login_uri {
         let checked = uri.map(|text| InitiateLoginUri::parse(&text)).transpose();
         settings.initiate_login_uri =
             checked.map_err(|unfit| invalid("initiate_login_uri", unfit.to_string()))?;
     }
-    settings.admin_scopes = change
-        .admin_scopes
-        .unwrap_or_else(|| settings.admin_scopes.clone());
+    settings.admin_scopes = admin_scopes.unwrap_or_else(|| settings.admin_scopes.clone());
+    settings.lenient_assertion_audience =
+        lenient_assertion_audience.unwrap_or(settings.lenient_assertion_audience);
+    must_fit_together(settings)
+}
+
+/// Rejects settings that fit each by itself, but not together.
+fn must_fit_together(settings: &OidcSettings) -> Result<()> {
     if settings.admin_scopes_of(&settings.admin_scopes) != settings.admin_scopes {
         return Err(invalid(
             "admin_scopes",
             "expected a web application with the grant type client_credentials",
         ));
     }
-    settings.lenient_assertion_audience = change
-        .lenient_assertion_audience
-        .unwrap_or(settings.lenient_assertion_audience);
     if settings.lenient_assertion_audience && settings.is_service_account() {
-        let expected = "expected false for an application with admin_scopes: the audience of its client assertions must be the issuer";
-        return Err(invalid("lenient_assertion_audience", expected));
+        return Err(invalid(
+            "lenient_assertion_audience",
+            "expected false for an application with admin_scopes: the audience of its client assertions must be the \
+             issuer",
+        ));
     }
     if settings.redirect_uris.is_empty()
         && settings.grant_types.contains(&GrantType::AuthorizationCode)
@@ -463,6 +493,45 @@ fn apply(host: &Host, application: &mut Application, change: ClientChange) -> Re
         ));
     }
     Ok(())
+}
+
+/// Where and how the application will be notified of the end of sessions.
+fn backchannel_logout(
+    settings: &OidcSettings,
+    uri: Option<Option<String>>,
+    session_required: Option<bool>,
+    egress: &Egress,
+) -> Result<Option<BackchannelLogout>> {
+    let known = settings.backchannel_logout.clone();
+    let logout = match uri {
+        None => known,
+        Some(None) => None,
+        Some(Some(text)) => Some(BackchannelLogout {
+            uri: server_address("backchannel_logout_uri", &text, egress)?,
+            session_required: known.is_some_and(|logout| logout.session_required),
+        }),
+    };
+    match (session_required, logout) {
+        (Some(session_required), Some(logout)) => Ok(Some(BackchannelLogout {
+            session_required,
+            ..logout
+        })),
+        (Some(true), None) => Err(invalid(
+            "backchannel_logout_session_required",
+            "expected a backchannel_logout_uri with it",
+        )),
+        (_, logout) => Ok(logout),
+    }
+}
+
+/// The name of an application.
+pub(super) fn application_name(text: &str) -> Result<String> {
+    display_text(text, 120).ok_or_else(|| {
+        invalid(
+            "name",
+            "expected 1 to 120 characters, none of them control characters",
+        )
+    })
 }
 
 fn uris(
@@ -733,9 +802,11 @@ pub async fn find_applications(
         .await?)
 }
 
-/// Deletes an application with its accounts and tokens.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct DeleteApplication(pub Did);
+assent_model::admin_command! {
+    /// Deletes an application with its accounts and tokens.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct DeleteApplication(target Did);
+}
 
 impl AdminCommand for DeleteApplication {
     type Plan = Registered;

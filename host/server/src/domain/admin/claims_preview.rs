@@ -34,15 +34,17 @@ use assent_plugin_host::{
 /// The longest name that a plugin may have, in characters.
 const LONGEST_NAME: usize = 64;
 
-/// What is to be previewed.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct PreviewRequest {
-    /// Whose claims.
-    pub account: AccountId,
-    /// The scopes, one space between them; of those that the application may use. All of these where it is missing.
-    pub scope: Option<String>,
-    /// Where the claims would go; everywhere where an application of this protocol is told something, if there is none.
-    pub sinks: Vec<Sink>,
+assent_model::admin_command! {
+    /// What is to be previewed.
+    #[derive(Clone, Debug, serde::Serialize)]
+    pub struct PreviewRequest {
+        /// Whose claims.
+        target account: AccountId,
+        /// The scopes, one space between them; of those that the application may use. All of these where it is missing.
+        harmless scope: Option<String>,
+        /// Where the claims would go; everywhere where an application of this protocol is told something, if there is none.
+        harmless sinks: Vec<Sink>,
+    }
 }
 
 /// What an application would be told in one place.
@@ -172,15 +174,17 @@ pub async fn preview(
         .await
 }
 
-/// Compares what an application would be told with what a candidate plugin would have it told.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct TryCandidate {
-    /// The application.
-    pub application: Did,
-    /// Whose claims.
-    pub request: PreviewRequest,
-    /// The candidate.
-    pub candidate: Candidate,
+assent_model::admin_command! {
+    /// Compares what an application would be told with what a candidate plugin would have it told.
+    #[derive(Clone, Debug, serde::Serialize)]
+    pub struct TryCandidate {
+        /// The application.
+        target application: Did,
+        /// Whose claims.
+        classified request: PreviewRequest,
+        /// The candidate.
+        protected candidate: Candidate,
+    }
 }
 
 impl AdminCommand for TryCandidate {

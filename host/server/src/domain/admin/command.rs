@@ -12,13 +12,14 @@ use crate::domain::{Host, InternalError};
 use assent_model::audit::AuditContext;
 use assent_model::caller::Caller;
 use assent_model::caller::Principal;
-use assent_model::command::Member;
+use assent_model::command::{Classified, Member};
 use assent_model::id::{ActionApprovalId, ApprovalId};
 use assent_model::secret::Digest;
 use assent_store::{ClaimedAction, StoreError};
 
-/// What an administrator asks for. An approval is for its serialized form, so that must contain each value of the request.
-pub trait AdminCommand: Serialize + Sync {
+/// What an administrator asks for. Each of its fields has a class. An approval is for its serialized form, so that must contain each
+/// value of the request, or the digest of a large one.
+pub trait AdminCommand: Classified + Serialize + Sync {
     /// What is to be done, and under which versions.
     type Plan: Send;
     /// What came of it.
@@ -43,6 +44,14 @@ pub trait AdminCommand: Serialize + Sync {
         approved: Approved<Self::Plan>,
         by: &AuditContext,
     ) -> impl Future<Output = Result<Execution<Self::Outcome>>> + Send;
+
+    /// The digest of all that the command says.
+    ///
+    /// # Errors
+    /// If the command cannot be serialized.
+    fn digest(&self) -> serde_json::Result<Digest> {
+        Ok(Digest::of(&serde_json::to_vec(self)?))
+    }
 }
 
 /// A plan, and the protected action that it is, if it is one.
@@ -56,6 +65,12 @@ impl<P> Approved<P> {
     /// The plan.
     pub fn into_plan(self) -> P {
         self.0
+    }
+
+    /// A part of the plan, which is approved as the whole is, and the rest.
+    pub fn split<Q, R>(self, split: impl FnOnce(P) -> (Q, R)) -> (Approved<Q>, R) {
+        let (part, rest) = split(self.0);
+        (Approved(part), rest)
     }
 }
 
@@ -193,8 +208,9 @@ impl AdminContext {
             let mut by = self.caller.by.clone();
             if let (Some(action), Some((console, named))) = (action, &self.console) {
                 // The approval is for all that the command says, what is harmless of it too.
-                let digest = serde_json::to_string(command)
-                    .and_then(|command| action.digest_in(&command))
+                let digest = command
+                    .digest()
+                    .and_then(|command| action.digest_in(command))
                     .map_err(InternalError::from)?;
                 let approval = self
                     .approved(console, *named, (&action, digest), used.take())

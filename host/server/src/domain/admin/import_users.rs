@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::import::{BATCH, ImportReport, ImportRow, RowProblem, overtaken};
+use super::import::{BATCH, ImportReport, ImportRow, RowProblem, RowTarget, overtaken};
 use super::users::{Forbidden, VOUCHING, apply_to_user, creation, differences, user_with};
 use super::{AdminError, Result, UserChange, fresh_did};
 use crate::domain::Host;
@@ -78,6 +78,18 @@ pub struct PlannedUsers {
     /// What is to be done.
     pub report: ImportReport,
     rows: Vec<Planned>,
+}
+
+impl PlannedUsers {
+    /// The users that are created and changed.
+    pub(super) fn targets(&self) -> Vec<RowTarget> {
+        let target = |row: &Planned| RowTarget {
+            line: row.line,
+            user: row.before.as_ref().map(|before| before.id),
+            account: None,
+        };
+        self.rows.iter().map(target).collect()
+    }
 }
 
 /// Checks a table of users. If a row is wrong, nothing is to be saved.

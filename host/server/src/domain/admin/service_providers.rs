@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::applications::server_address;
+use super::applications::{application_name, server_address};
 use super::changes::Settings;
 use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned, changed_members};
 use super::custom_attributes::{self, CustomAttributeChange};
@@ -18,11 +18,10 @@ use assent_model::application::ApplicationType;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::caller::Authorization;
 use assent_model::id::{Did, KeyId};
-use assent_model::name::display_text;
 use assent_model::redirect::RedirectUri;
 use assent_model::saml::{
-    AssertionConsumer, Binding, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage, SamlSettings,
-    ServiceProvider, SingleLogout,
+    AssertionConsumer, Binding, CustomAttribute, NameIdFormat, NameIdSource, PartnerCertificate,
+    SamlKey, SamlKeyStage, SamlSettings, ServiceProvider, SingleLogout,
 };
 
 /// How many assertion consumers, certificates or RelayStates a service provider may have.
@@ -35,48 +34,103 @@ const LONGEST_RELAY_STATE: usize = 2048;
 const MOST_CLOCK_SKEW: u32 = 600;
 
 assent_model::admin_command! {
-/// What an administrator says of a service provider, with the names of the admin API. What is not there leaves a value
-/// as it is.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ServiceProviderChange, protected ProtectedServiceProviderMembers {
-    /// The name that people see.
-    protected name: Option<String>,
-    /// The SP entity ID.
-    protected entity_id: Option<String>,
-    /// Where responses are posted.
-    protected acs: Option<Vec<AcsChange>>,
-    /// Where it takes part in single logout; null takes it away.
-    #[serde(deserialize_with = "present")]
-    protected single_logout: Option<Option<SingleLogoutChange>>,
-    /// The format of the name for requests that name none.
-    protected name_id_format: Option<NameIdFormat>,
-    /// What else a request may ask for.
-    protected other_name_id_formats: Option<Vec<NameIdFormat>>,
-    /// What is told in the formats that are not opaque.
-    protected name_id_source: Option<NameIdSource>,
-    /// Whether an AuthnRequest without its signature is refused.
-    protected require_signed_requests: Option<bool>,
-    /// What it signs with, in PEM form.
-    protected certificates: Option<Vec<String>>,
-    /// What is added to each assertion.
-    protected custom_attributes: Option<Vec<CustomAttributeChange>>,
-    /// Whether sign-on may begin at this host.
-    protected idp_initiated: Option<bool>,
-    /// The RelayState of such a sign-on; null takes it away.
-    #[serde(deserialize_with = "present")]
-    protected default_relay_state: Option<Option<String>>,
-    /// What else a link may choose as RelayState.
-    protected relay_states: Option<Vec<String>>,
-    /// How far its clock may be from ours.
-    protected clock_skew_seconds: Option<u32>,
-    /// What this host calls itself towards it; null is the issuer's URL.
-    #[serde(deserialize_with = "present")]
-    protected idp_entity_id: Option<Option<String>>,
-    /// Where its metadata is read from again; null takes it away.
-    #[serde(deserialize_with = "present")]
-    protected metadata_url: Option<Option<String>>,
+    /// What an administrator says of a service provider, with the names of the admin API. What is not there leaves a value
+    /// as it is.
+    #[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct ServiceProviderChange, protected ProtectedServiceProviderMembers {
+        /// The name that people see.
+        protected explained name: Option<String>,
+        /// The SP entity ID.
+        protected explained entity_id: Option<String>,
+        /// Where responses are posted.
+        protected explained acs: Option<Vec<AcsChange>>,
+        /// Where it takes part in single logout; null takes it away.
+        #[serde(deserialize_with = "present")]
+        protected explained single_logout: Option<Option<SingleLogoutChange>>,
+        /// The format of the name for requests that name none.
+        protected name_id_format: Option<NameIdFormat>,
+        /// What else a request may ask for.
+        protected other_name_id_formats: Option<Vec<NameIdFormat>>,
+        /// What is told in the formats that are not opaque.
+        protected name_id_source: Option<NameIdSource>,
+        /// Whether an AuthnRequest without its signature is refused.
+        protected require_signed_requests: Option<bool>,
+        /// What it signs with, in PEM form.
+        protected explained certificates: Option<Vec<String>>,
+        /// What is added to each assertion.
+        protected custom_attributes: Option<Vec<CustomAttributeChange>>,
+        /// Whether sign-on may begin at this host.
+        protected idp_initiated: Option<bool>,
+        /// The RelayState of such a sign-on; null takes it away.
+        #[serde(deserialize_with = "present")]
+        protected default_relay_state: Option<Option<String>>,
+        /// What else a link may choose as RelayState.
+        protected relay_states: Option<Vec<String>>,
+        /// How far its clock may be from ours.
+        protected clock_skew_seconds: Option<u32>,
+        /// What this host calls itself towards it; null is the issuer's URL.
+        #[serde(deserialize_with = "present")]
+        protected idp_entity_id: Option<Option<String>>,
+        /// Where its metadata is read from again; null takes it away.
+        #[serde(deserialize_with = "present")]
+        protected explained metadata_url: Option<Option<String>>,
+    }
 }
+
+impl ServiceProviderChange {
+    /// The change that makes a service provider like this one: each member has a value.
+    pub fn to(provider: &ServiceProvider) -> Self {
+        let ServiceProvider { name, settings, .. } = provider;
+        let SamlSettings {
+            entity_id,
+            acs,
+            single_logout,
+            name_id,
+            require_signed_requests,
+            certificates,
+            custom_attributes,
+            idp_initiated,
+            clock_skew,
+            idp_entity_id,
+            metadata_url,
+        } = settings;
+        let consumer = |consumer: &AssertionConsumer| AcsChange {
+            url: consumer.url.as_str().to_owned(),
+            index: Some(consumer.index),
+            default: consumer.default,
+        };
+        let logout = |logout: &SingleLogout| SingleLogoutChange {
+            url: logout.url.as_str().to_owned(),
+            response_url: logout
+                .response_url
+                .as_ref()
+                .map(|url| url.as_str().to_owned()),
+            binding: logout.binding,
+        };
+        let attribute = |attribute: &CustomAttribute| CustomAttributeChange {
+            name: attribute.name.clone(),
+            values: attribute.values.clone(),
+        };
+        Self {
+            name: Some(name.clone()),
+            entity_id: Some(entity_id.clone()),
+            acs: Some(acs.iter().map(consumer).collect()),
+            single_logout: Some(single_logout.as_ref().map(logout)),
+            name_id_format: Some(name_id.default),
+            other_name_id_formats: Some(name_id.formats().skip(1).collect()),
+            name_id_source: Some(name_id.source),
+            require_signed_requests: Some(*require_signed_requests),
+            certificates: Some(certificates.iter().map(|one| one.pem.clone()).collect()),
+            custom_attributes: Some(custom_attributes.iter().map(attribute).collect()),
+            idp_initiated: Some(idp_initiated.enabled),
+            default_relay_state: Some(idp_initiated.relay_state.clone()),
+            relay_states: Some(idp_initiated.relay_states.clone()),
+            clock_skew_seconds: Some(*clock_skew),
+            idp_entity_id: Some(idp_entity_id.clone()),
+            metadata_url: Some(metadata_url.as_ref().map(ToString::to_string)),
+        }
+    }
 }
 
 /// An assertion consumer.
@@ -121,9 +175,11 @@ where
     Option::deserialize(deserializer).map(Some)
 }
 
-/// Creates a service provider, with a key and certificate of its own. Its id is a fresh DID.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct CreateServiceProvider(pub ServiceProviderChange);
+assent_model::admin_command! {
+    /// Creates a service provider, with a key and certificate of its own. Its id is a fresh DID.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct CreateServiceProvider(classified ServiceProviderChange);
+}
 
 impl AdminCommand for CreateServiceProvider {
     type Plan = ServiceProvider;
@@ -154,6 +210,25 @@ impl AdminCommand for CreateServiceProvider {
             return Err(invalid("name", "expected a name"));
         }
         apply(host, &mut provider, change.clone())?;
+        // Nobody uses a new service provider yet, so what it receives and where is harmless.
+        let ProtectedServiceProviderMembers {
+            name: _,
+            entity_id: _,
+            acs: _,
+            single_logout: _,
+            name_id_format: _,
+            other_name_id_formats: _,
+            name_id_source: _,
+            require_signed_requests: _,
+            certificates: _,
+            custom_attributes: _,
+            idp_initiated: _,
+            default_relay_state: _,
+            relay_states: _,
+            clock_skew_seconds: _,
+            idp_entity_id: _,
+            metadata_url: _,
+        } = change.protected();
         Ok(Planned::harmless(authorization, provider))
     }
 
@@ -175,13 +250,15 @@ impl AdminCommand for CreateServiceProvider {
     }
 }
 
-/// Updates a service provider.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct UpdateServiceProvider {
-    /// The service provider.
-    pub application: Did,
-    /// What changes.
-    pub change: ServiceProviderChange,
+assent_model::admin_command! {
+    /// Updates a service provider.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct UpdateServiceProvider {
+        /// The service provider.
+        target application: Did,
+        /// What changes.
+        classified change: ServiceProviderChange,
+    }
 }
 
 /// A service provider before and after an update.
@@ -228,24 +305,19 @@ impl AdminCommand for UpdateServiceProvider {
     }
 }
 
-/// Keeps what [`changed_service_provider`] made of `before` by its metadata. `None`, and nothing done, if the service provider was
-/// changed since it was read.
+/// Stores the approved update of a service provider by its metadata. `None`, and nothing done, if the service provider was changed
+/// since the plan read it.
 ///
 /// # Errors
 /// If the database fails.
 pub async fn replace_service_provider(
     host: &Host,
-    before: &ServiceProvider,
-    provider: ServiceProvider,
+    approved: Approved<ServiceProviderUpdate>,
     by: &AuditContext,
 ) -> Result<Option<ServiceProvider>> {
-    replace(
-        host,
-        before,
-        provider,
-        audit::entry(host, Event::MetadataApplied, by),
-    )
-    .await
+    let ServiceProviderUpdate { before, after } = approved.into_plan();
+    let entry = audit::entry(host, Event::MetadataApplied, by);
+    replace(host, &before, after, entry).await
 }
 
 async fn replace(
@@ -302,9 +374,11 @@ pub async fn saml_certificates(host: &Host, id: &Did) -> Result<Vec<(SamlKey, Sa
     Ok(saml_keys::staged(host, id).await?)
 }
 
-/// Publishes the next certificate of a service provider.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct IssueCertificate(pub Did);
+assent_model::admin_command! {
+    /// Publishes the next certificate of a service provider.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct IssueCertificate(target Did);
+}
 
 impl AdminCommand for IssueCertificate {
     type Plan = Did;
@@ -328,13 +402,15 @@ impl AdminCommand for IssueCertificate {
     }
 }
 
-/// A certificate of a service provider.
-#[derive(Clone, Debug, Serialize)]
-pub struct CertificateOf {
-    /// The service provider.
-    pub application: Did,
-    /// The certificate.
-    pub certificate: KeyId,
+assent_model::admin_command! {
+    /// A certificate of a service provider.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct CertificateOf {
+        /// The service provider.
+        target application: Did,
+        /// The certificate.
+        target certificate: KeyId,
+    }
 }
 
 impl CertificateOf {
@@ -358,9 +434,11 @@ impl CertificateOf {
     }
 }
 
-/// Lets a published certificate sign from now on.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct ActivateCertificate(pub CertificateOf);
+assent_model::admin_command! {
+    /// Lets a published certificate sign from now on.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct ActivateCertificate(classified CertificateOf);
+}
 
 /// What a certificate must be to sign.
 const EXPECTED_PUBLISHED: &str = "expected one that is published and does not sign yet";
@@ -406,9 +484,11 @@ impl AdminCommand for ActivateCertificate {
     }
 }
 
-/// Takes a certificate that does not sign out of the metadata.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct WithdrawCertificate(pub CertificateOf);
+assent_model::admin_command! {
+    /// Takes a certificate that does not sign out of the metadata.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct WithdrawCertificate(classified CertificateOf);
+}
 
 impl AdminCommand for WithdrawCertificate {
     type Plan = CertificateOf;
@@ -458,24 +538,36 @@ fn done(changed: saml_keys::Changed, expected: &'static str) -> Result<SamlKey> 
 }
 
 fn apply(host: &Host, provider: &mut ServiceProvider, change: ServiceProviderChange) -> Result<()> {
+    let ServiceProviderChange {
+        name,
+        entity_id: entity_id_text,
+        acs,
+        single_logout: logout_change,
+        name_id_format,
+        other_name_id_formats,
+        name_id_source,
+        require_signed_requests,
+        certificates: certificate_texts,
+        custom_attributes: attribute_changes,
+        idp_initiated,
+        default_relay_state,
+        relay_states,
+        clock_skew_seconds,
+        idp_entity_id,
+        metadata_url,
+    } = change;
     let allow_insecure = host.settings.allow_insecure_redirect_uris;
-    if let Some(name) = change.name {
-        provider.name = display_text(&name, 120).ok_or_else(|| {
-            invalid(
-                "name",
-                "expected 1 to 120 characters, none of them control characters",
-            )
-        })?;
+    if let Some(name) = name {
+        provider.name = application_name(&name)?;
     }
-    let attributes = change
-        .custom_attributes
-        .map(|attributes| custom_attributes::checked(host, provider, attributes));
+    let attributes =
+        attribute_changes.map(|attributes| custom_attributes::checked(host, provider, attributes));
     let settings = &mut provider.settings;
-    settings.entity_id = match change.entity_id {
+    settings.entity_id = match entity_id_text {
         Some(text) => entity_id("entity_id", text)?,
         None => entity_id("entity_id", settings.entity_id.clone())?,
     };
-    if let Some(acs) = change.acs {
+    if let Some(acs) = acs {
         settings.acs = consumers(acs, allow_insecure)?;
     }
     if settings.acs.is_empty() {
@@ -484,26 +576,20 @@ fn apply(host: &Host, provider: &mut ServiceProvider, change: ServiceProviderCha
             "expected one ACS URL at least, such as [{\"url\": \"https://app.example.org/acs\"}]",
         ));
     }
-    if let Some(logout) = change.single_logout {
+    if let Some(logout) = logout_change {
         settings.single_logout = logout
             .map(|logout| single_logout(&logout, allow_insecure))
             .transpose()?;
     }
-    settings.name_id.default = change.name_id_format.unwrap_or(settings.name_id.default);
-    if let Some(others) = change.other_name_id_formats {
+    settings.name_id.default = name_id_format.unwrap_or(settings.name_id.default);
+    if let Some(others) = other_name_id_formats {
         settings.name_id.others = others.into_iter().collect();
     }
-    settings.name_id.source = change.name_id_source.unwrap_or(settings.name_id.source);
-    settings.require_signed_requests = change
-        .require_signed_requests
-        .unwrap_or(settings.require_signed_requests);
-    if let Some(texts) = change.certificates {
-        let certificates = bounded("certificates", texts)?
-            .into_iter()
-            .map(|text| saml::partner_certificate(&text));
-        let checked = certificates.collect::<std::result::Result<_, _>>();
-        settings.certificates =
-            checked.map_err(|error| invalid("certificates", error.to_string()))?;
+    settings.name_id.source = name_id_source.unwrap_or(settings.name_id.source);
+    settings.require_signed_requests =
+        require_signed_requests.unwrap_or(settings.require_signed_requests);
+    if let Some(texts) = certificate_texts {
+        settings.certificates = partner_certificates(texts)?;
     }
     if settings.require_signed_requests && settings.certificates.is_empty() {
         return Err(invalid(
@@ -514,37 +600,44 @@ fn apply(host: &Host, provider: &mut ServiceProvider, change: ServiceProviderCha
     if let Some(attributes) = attributes.transpose()? {
         settings.custom_attributes = attributes;
     }
-    settings.idp_initiated.enabled = change
-        .idp_initiated
-        .unwrap_or(settings.idp_initiated.enabled);
-    if let Some(state) = change.default_relay_state {
+    settings.idp_initiated.enabled = idp_initiated.unwrap_or(settings.idp_initiated.enabled);
+    if let Some(state) = default_relay_state {
         settings.idp_initiated.relay_state = state
             .map(|text| relay_state("default_relay_state", text))
             .transpose()?;
     }
-    if let Some(states) = change.relay_states {
+    if let Some(states) = relay_states {
         let checked = bounded("relay_states", states)?
             .into_iter()
             .map(|text| relay_state("relay_states", text));
         settings.idp_initiated.relay_states = checked.collect::<Result<_>>()?;
     }
-    settings.clock_skew = change.clock_skew_seconds.unwrap_or(settings.clock_skew);
+    settings.clock_skew = clock_skew_seconds.unwrap_or(settings.clock_skew);
     if settings.clock_skew > MOST_CLOCK_SKEW {
         return Err(invalid(
             "clock_skew_seconds",
             format!("expected 0 to {MOST_CLOCK_SKEW}"),
         ));
     }
-    if let Some(own) = change.idp_entity_id {
+    if let Some(own) = idp_entity_id {
         settings.idp_entity_id = own
             .map(|text| entity_id("idp_entity_id", text))
             .transpose()?;
     }
-    if let Some(url) = change.metadata_url {
+    if let Some(url) = metadata_url {
         let checked = url.map(|text| server_address("metadata_url", &text, &host.egress));
         settings.metadata_url = checked.transpose()?;
     }
     Ok(())
+}
+
+fn partner_certificates(texts: Vec<String>) -> Result<Vec<PartnerCertificate>> {
+    let certificates = bounded("certificates", texts)?
+        .into_iter()
+        .map(|text| saml::partner_certificate(&text));
+    certificates
+        .collect::<std::result::Result<_, _>>()
+        .map_err(|error| invalid("certificates", error.to_string()))
 }
 
 fn bounded<T>(field: &'static str, list: Vec<T>) -> Result<Vec<T>> {

@@ -135,9 +135,11 @@ const LAST_OWNER: AdminError = AdminError::Conflict(
     "the user is the last owner that can sign in; give another active user the role of an owner first",
 );
 
-/// Creates a user. Without another state the user is invited, until there is something to approve with.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct CreateUser(pub UserChange);
+assent_model::admin_command! {
+    /// Creates a user. Without another state the user is invited, until there is something to approve with.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct CreateUser(classified UserChange);
+}
 
 impl AdminCommand for CreateUser {
     type Plan = User;
@@ -264,13 +266,15 @@ pub(super) fn user_with(host: &Host, name: LoginName, did: Did) -> User {
     }
 }
 
-/// Updates a user. Where the state changes, what was begun in the person's name is over.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct UpdateUser {
-    /// The user.
-    pub user: UserId,
-    /// What changes.
-    pub change: UserChange,
+assent_model::admin_command! {
+    /// Updates a user. Where the state changes, what was begun in the person's name is over.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct UpdateUser {
+        /// The user.
+        target user: UserId,
+        /// What changes.
+        classified change: UserChange,
+    }
 }
 
 impl UpdateUser {
@@ -438,22 +442,26 @@ pub(super) fn changed(
 }
 
 pub(super) fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
+    let UserChange {
+        name,
+        email,
+        profile,
+        console_role,
+        state,
+    } = change;
     // What says who they were may have been erased, and shall not come back.
     if user.state == LifecycleState::Terminated
-        && (change.name.is_some()
-            || change.email.is_some()
-            || change.profile.is_some()
-            || change.console_role.is_some())
+        && (name.is_some() || email.is_some() || profile.is_some() || console_role.is_some())
     {
         return Err(AdminError::Conflict(
             "a terminated user can't be changed any more; make a new one",
         ));
     }
-    if let Some(name) = change.name {
+    if let Some(name) = name {
         user.name = login_name("name", &name)?;
     }
     let before = (user.email.clone(), user.profile.phone_number.clone());
-    if let Some(email) = change.email {
+    if let Some(email) = email {
         user.email = if email.is_empty() {
             None
         } else {
@@ -461,23 +469,22 @@ pub(super) fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
         };
     }
     let vouched = |name| {
-        change
-            .profile
+        profile
             .as_ref()
             .is_some_and(|members| members.contains_key(name))
     };
     let (email_vouched, phone_vouched) =
         (vouched("email_verified"), vouched("phone_number_verified"));
-    if let Some(members) = change.profile {
+    if let Some(members) = profile {
         user.profile = merged(&user.profile, members)?;
     }
     // Nobody has verified a new address or number, unless the administrator says so with it.
     user.profile.email_verified &= user.email == before.0 || email_vouched;
     user.profile.phone_number_verified &= user.profile.phone_number == before.1 || phone_vouched;
-    if let Some(role) = change.console_role {
+    if let Some(role) = console_role {
         user.console_role = role;
     }
-    if let Some(state) = change.state {
+    if let Some(state) = state {
         user.state = user
             .state
             .to(state)
@@ -553,9 +560,11 @@ pub async fn user(host: &Host, id: UserId) -> Result<User> {
         .ok_or(AdminError::NotFound("user"))
 }
 
-/// Deletes a user with its accounts and devices.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
-pub struct DeleteUser(pub UserId);
+assent_model::admin_command! {
+    /// Deletes a user with its accounts and devices.
+    #[derive(Clone, Copy, Debug, Serialize)]
+    pub struct DeleteUser(target UserId);
+}
 
 impl AdminCommand for DeleteUser {
     type Plan = User;
@@ -593,10 +602,12 @@ impl AdminCommand for DeleteUser {
     }
 }
 
-/// Erases the personal data of a terminated user, and what belonged to them. The user stays, under an erased name, so that
-/// its `did` and `sub` are never another's; so does the audit log, without what is personal in it.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
-pub struct EraseUser(pub UserId);
+assent_model::admin_command! {
+    /// Erases the personal data of a terminated user, and what belonged to them. The user stays, under an erased name, so that
+    /// its `did` and `sub` are never another's; so does the audit log, without what is personal in it.
+    #[derive(Clone, Copy, Debug, Serialize)]
+    pub struct EraseUser(target UserId);
+}
 
 impl AdminCommand for EraseUser {
     type Plan = (User, LoginName);
@@ -639,9 +650,11 @@ impl AdminCommand for EraseUser {
     }
 }
 
-/// Creates a link by which a person enrols one authenticator.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
-pub struct EnrolDevice(pub UserId);
+assent_model::admin_command! {
+    /// Creates a link by which a person enrols one authenticator.
+    #[derive(Clone, Copy, Debug, Serialize)]
+    pub struct EnrolDevice(target UserId);
+}
 
 /// A link that enrols one authenticator.
 #[derive(Clone, Debug)]
@@ -706,9 +719,11 @@ pub async fn devices(host: &Host, id: UserId) -> Result<Vec<OwnDevice>> {
     Ok(device::all_of(host, user(host, id).await?.id).await?)
 }
 
-/// Revokes a device.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
-pub struct RevokeDevice(pub DeviceId);
+assent_model::admin_command! {
+    /// Revokes a device.
+    #[derive(Clone, Copy, Debug, Serialize)]
+    pub struct RevokeDevice(target DeviceId);
+}
 
 impl AdminCommand for RevokeDevice {
     type Plan = (Device, User);

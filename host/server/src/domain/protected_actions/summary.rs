@@ -162,7 +162,13 @@ fn text(action: &ProtectedAction, names: &Names) -> String {
             before,
             after,
             members,
-        } => application_summary::updated_client((id, application), before, after, members),
+            sets_admin_scopes,
+        } => application_summary::updated_client(
+            (id, application),
+            before,
+            after,
+            (members, *sets_admin_scopes),
+        ),
         A::UpdateServiceProvider {
             before,
             after,

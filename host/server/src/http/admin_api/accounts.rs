@@ -102,17 +102,29 @@ async fn names<'a>(
 }
 
 fn shown(account: Account, names: &Names) -> AccountView {
+    // The compiler asks for each value, so the view lacks none.
+    let Account {
+        id,
+        user_id,
+        application_id,
+        name,
+        roles,
+        short_code,
+        state,
+        version: _,
+        created_at,
+    } = account;
     AccountView {
-        user_name: names.user(account.user_id),
-        application_name: names.application(&account.application_id),
-        id: account.id.to_string(),
-        user_id: account.user_id.to_string(),
-        application_id: account.application_id.to_string(),
-        name: account.name,
-        roles: account.roles,
-        short_code: account.short_code,
-        state: account.state,
-        created_at: moment(account.created_at),
+        user_name: names.user(user_id),
+        application_name: names.application(&application_id),
+        id: id.to_string(),
+        user_id: user_id.to_string(),
+        application_id: application_id.to_string(),
+        name,
+        roles,
+        short_code,
+        state,
+        created_at: moment(created_at),
     }
 }
 

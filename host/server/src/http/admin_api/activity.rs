@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
@@ -14,7 +14,7 @@ use super::context::Context;
 use super::input::{List, Page, Query};
 use super::routes::Area;
 use crate::domain::Host;
-use crate::domain::admin::{self, EndSession, EndSessions, WithdrawConsent};
+use crate::domain::admin::{self, Caller, EndSession, EndSessions, WithdrawConsent};
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
@@ -172,6 +172,7 @@ async fn withdraw(
 #[utoipa::path(get, path = "/users/{id}/activity", params(Page), responses((status = 200, description = "A page of entries of the audit log.", body = List<EntryView>)))]
 async fn happened(
     State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Query(page): Query<Page>,
 ) -> Result<Json<List<EntryView>>, Problem> {
@@ -185,7 +186,7 @@ async fn happened(
         |entry| entry,
     );
     Ok(Json(List {
-        items: audit::views(&host, items).await?,
+        items: audit::views(&host, &caller, items).await?,
         next,
     }))
 }

@@ -48,10 +48,6 @@ pub(super) fn routes() -> Area {
 /// What is to be previewed.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[allow(
-    dead_code,
-    reason = "it describes the query, which is read by hand: `sink` may come several times"
-)]
 struct PreviewQuery {
     /// Whose claims.
     account: String,
@@ -63,7 +59,7 @@ struct PreviewQuery {
 }
 
 /// Reads the query. What is unknown or repeated is an error, but for `sink`.
-fn read_query(query: &str) -> Result<PreviewRequest, Problem> {
+fn read_query(query: &str) -> Result<PreviewQuery, Problem> {
     let malformed = |detail: String| Problem::of(ProblemKind::Malformed, detail);
     let (mut account, mut scope, mut sinks) = (None, None, Vec::new());
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -94,10 +90,10 @@ fn read_query(query: &str) -> Result<PreviewRequest, Problem> {
     }
     let account =
         account.ok_or_else(|| malformed("the parameter account is missing".to_owned()))?;
-    Ok(PreviewRequest {
-        account: id_of(&account, "account")?,
+    Ok(PreviewQuery {
+        account,
         scope,
-        sinks,
+        sink: (!sinks.is_empty()).then_some(sinks),
     })
 }
 
@@ -111,7 +107,16 @@ async fn preview(
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<PreviewView>, Problem> {
-    let request = read_query(&query.unwrap_or_default())?;
+    let PreviewQuery {
+        account,
+        scope,
+        sink,
+    } = read_query(&query.unwrap_or_default())?;
+    let request = PreviewRequest {
+        account: id_of(&account, "account")?,
+        scope,
+        sinks: sink.unwrap_or_default(),
+    };
     let application: Did = id_of(&id, "application")?;
     let held = host
         .rate_limits

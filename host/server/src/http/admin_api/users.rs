@@ -105,17 +105,31 @@ pub(super) fn view(user: User) -> Versioned<UserView> {
 }
 
 fn shown(user: User) -> UserView {
+    // The compiler asks for each value, so the view lacks none.
+    let User {
+        id,
+        did,
+        subject,
+        name,
+        email,
+        profile,
+        console_role,
+        state,
+        version: _,
+        created_at,
+        updated_at,
+    } = user;
     UserView {
-        id: user.id.to_string(),
-        did: user.did.to_string(),
-        sub: user.subject,
-        name: user.name.to_string(),
-        email: user.email.map(Into::into),
-        profile: user.profile,
-        console_role: user.console_role,
-        state: user.state,
-        created_at: moment(user.created_at),
-        updated_at: moment(user.updated_at),
+        id: id.to_string(),
+        did: did.to_string(),
+        sub: subject,
+        name: name.to_string(),
+        email: email.map(Into::into),
+        profile,
+        console_role,
+        state,
+        created_at: moment(created_at),
+        updated_at: moment(updated_at),
     }
 }
 
