@@ -1,35 +1,28 @@
-//! SAML service providers.
-
-use std::collections::BTreeSet;
-use std::sync::Arc;
+//! What makes or changes a service provider.
 
 use serde::{Deserialize, Serialize};
 
-use super::applications::{application_name, server_address};
-use super::changes::Settings;
-use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned, changed_members};
-use super::custom_attributes::{self, CustomAttributeChange};
-use super::{AdminError, Result, fresh_did, invalid};
-use crate::domain::keys::saml_keys;
-use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
-use crate::domain::{Host, audit};
-use crate::keys::{client, saml};
+use crate::domain::Host;
+use crate::domain::admin::applications::{application_name, server_address};
+use crate::domain::admin::custom_attributes::CustomAttributeChange;
+use crate::domain::admin::{AdminError, Result, custom_attributes, invalid};
+use crate::keys::saml;
 use assent_model::application::ApplicationType;
-use assent_model::audit::{AuditContext, Entry, Event};
-use assent_model::caller::Authorization;
-use assent_model::id::{Did, KeyId};
 use assent_model::redirect::RedirectUri;
 use assent_model::saml::{
     AssertionConsumer, Binding, CustomAttribute, NameIdFormat, NameIdSource, PartnerCertificate,
-    SamlKey, SamlKeyStage, SamlSettings, ServiceProvider, SingleLogout,
+    SamlSettings, ServiceProvider, SingleLogout,
 };
 
 /// How many assertion consumers, certificates or RelayStates a service provider may have.
 const MOST: usize = 50;
+
 /// How long an entity ID may be, in characters (SAML core section 8.3.6).
 const LONGEST_ENTITY_ID: usize = 1024;
+
 /// How long a RelayState may be, in bytes.
 const LONGEST_RELAY_STATE: usize = 2048;
+
 /// How far clocks may be apart, in seconds.
 const MOST_CLOCK_SKEW: u32 = 600;
 
@@ -175,183 +168,6 @@ where
     Option::deserialize(deserializer).map(Some)
 }
 
-assent_model::admin_command! {
-    /// Creates a service provider, with a key and certificate of its own. Its id is a fresh DID.
-    #[derive(Clone, Debug, Serialize)]
-    pub struct CreateServiceProvider(classified ServiceProviderChange);
-}
-
-impl AdminCommand for CreateServiceProvider {
-    type Plan = ServiceProvider;
-    type Outcome = ServiceProvider;
-
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<ServiceProvider>> {
-        let (host, Self(change)) = (&context.host, self);
-        let authorization = context.caller.authorize_application_writes()?;
-        let now = host.now();
-        let entity_id = change.entity_id.clone();
-        let entity_id = entity_id.ok_or_else(|| {
-            invalid(
-                "entity_id",
-                "expected the entity ID of the service provider",
-            )
-        })?;
-        let mut provider = ServiceProvider {
-            id: fresh_did()?,
-            name: String::new(),
-            settings: SamlSettings::new(entity_id),
-            version: 1,
-            created_at: now,
-            updated_at: now,
-        };
-        // SimpleSAMLphp and mod_auth_mellon ask for a transient name unless they are told otherwise, and it tells the least.
-        provider.settings.name_id.others = BTreeSet::from([NameIdFormat::Transient]);
-        if change.name.is_none() {
-            return Err(invalid("name", "expected a name"));
-        }
-        apply(host, &mut provider, change.clone())?;
-        // Nobody uses a new service provider yet, so what it receives and where is harmless.
-        let ProtectedServiceProviderMembers {
-            name: _,
-            entity_id: _,
-            acs: _,
-            single_logout: _,
-            name_id_format: _,
-            other_name_id_formats: _,
-            name_id_source: _,
-            require_signed_requests: _,
-            certificates: _,
-            custom_attributes: _,
-            idp_initiated: _,
-            default_relay_state: _,
-            relay_states: _,
-            clock_skew_seconds: _,
-            idp_entity_id: _,
-            metadata_url: _,
-        } = change.protected();
-        Ok(Planned::harmless(authorization, provider))
-    }
-
-    async fn execute(
-        context: &AdminContext,
-        approved: Approved<ServiceProvider>,
-        by: &AuditContext,
-    ) -> Result<Execution<ServiceProvider>> {
-        let provider = approved.into_plan();
-        let host = &context.host;
-        let key = saml_keys::first(host, &provider.id).await?;
-        let entry = audit::entry(host, Event::ApplicationCreated, by).of(provider.id.clone());
-        let entry = Settings::of_service_provider(&provider).made(entry);
-        host.store
-            .insert_service_provider(provider.clone(), key, vec![entry])
-            .await?;
-        tracing::info!(application = %provider.id, "service provider created");
-        Ok(Execution::Done(provider))
-    }
-}
-
-assent_model::admin_command! {
-    /// Updates a service provider.
-    #[derive(Clone, Debug, Serialize)]
-    pub struct UpdateServiceProvider {
-        /// The service provider.
-        target application: Did,
-        /// What changes.
-        classified change: ServiceProviderChange,
-    }
-}
-
-/// A service provider before and after an update.
-#[derive(Clone, Debug)]
-pub struct ServiceProviderUpdate {
-    /// Before.
-    pub before: ServiceProvider,
-    /// After.
-    pub after: ServiceProvider,
-}
-
-impl AdminCommand for UpdateServiceProvider {
-    type Plan = ServiceProviderUpdate;
-    type Outcome = ServiceProvider;
-
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<ServiceProviderUpdate>> {
-        let host = &context.host;
-        let authorization = context.caller.authorize_application_writes()?;
-        let before = service_provider(host, &self.application).await?;
-        context.expected.check(before.version)?;
-        let after = changed_service_provider(host, before.clone(), self.change.clone())?;
-        let members = self.change.members();
-        let is_protected = members.iter().any(|member| member.is_protected);
-        let action = is_protected.then(|| ProtectedAction::UpdateServiceProvider {
-            application: before.id.clone(),
-            before: ServiceProviderState::of(&before),
-            after: ServiceProviderState::of(&after),
-            members: changed_members(members, false),
-        });
-        let plan = ServiceProviderUpdate { before, after };
-        Ok(Planned::new(authorization, plan, action))
-    }
-
-    async fn execute(
-        context: &AdminContext,
-        approved: Approved<ServiceProviderUpdate>,
-        by: &AuditContext,
-    ) -> Result<Execution<ServiceProvider>> {
-        let ServiceProviderUpdate { before, after } = approved.into_plan();
-        let host = &context.host;
-        let entry = audit::entry(host, Event::ApplicationChanged, by);
-        let replaced = replace(host, &before, after, entry).await?;
-        Ok(replaced.map_or(Execution::Overtaken, Execution::Done))
-    }
-}
-
-/// Stores the approved update of a service provider by its metadata. `None`, and nothing done, if the service provider was changed
-/// since the plan read it.
-///
-/// # Errors
-/// If the database fails.
-pub async fn replace_service_provider(
-    host: &Host,
-    approved: Approved<ServiceProviderUpdate>,
-    by: &AuditContext,
-) -> Result<Option<ServiceProvider>> {
-    let ServiceProviderUpdate { before, after } = approved.into_plan();
-    let entry = audit::entry(host, Event::MetadataApplied, by);
-    replace(host, &before, after, entry).await
-}
-
-async fn replace(
-    host: &Host,
-    before: &ServiceProvider,
-    mut provider: ServiceProvider,
-    entry: Entry,
-) -> Result<Option<ServiceProvider>> {
-    provider.updated_at = host.now();
-    let settings = Settings::of_service_provider;
-    let entry = settings(before).change(settings(&provider), entry.of(provider.id.clone()));
-    if !host
-        .store
-        .update_service_provider(provider.clone(), entry.into_iter().collect())
-        .await?
-    {
-        return Ok(None);
-    }
-    provider.version += 1;
-    tracing::info!(application = %provider.id, "service provider changed");
-    Ok(Some(provider))
-}
-
-/// The service provider with this id.
-///
-/// # Errors
-/// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.
-pub async fn service_provider(host: &Host, id: &Did) -> Result<ServiceProvider> {
-    let found = host.store.service_provider(id).await?;
-    found
-        .map(Arc::unwrap_or_clone)
-        .ok_or(AdminError::NotFound("SAML application"))
-}
-
 /// What a service provider would be after a change, which is not made.
 ///
 /// # Errors
@@ -365,179 +181,11 @@ pub fn changed_service_provider(
     Ok(provider)
 }
 
-/// The keys of a service provider, the latest first.
-///
-/// # Errors
-/// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.
-pub async fn saml_certificates(host: &Host, id: &Did) -> Result<Vec<(SamlKey, SamlKeyStage)>> {
-    service_provider(host, id).await?;
-    Ok(saml_keys::staged(host, id).await?)
-}
-
-assent_model::admin_command! {
-    /// Publishes the next certificate of a service provider.
-    #[derive(Clone, Debug, Serialize)]
-    pub struct IssueCertificate(target Did);
-}
-
-impl AdminCommand for IssueCertificate {
-    type Plan = Did;
-    type Outcome = SamlKey;
-
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<Did>> {
-        let provider = service_provider(&context.host, &self.0).await?;
-        let authorization = context.caller.authorize_application_writes()?;
-        let action = ProtectedAction::IssueCertificate(provider.id.clone());
-        Ok(Planned::protected(authorization, provider.id, action))
-    }
-
-    async fn execute(
-        context: &AdminContext,
-        approved: Approved<Did>,
-        by: &AuditContext,
-    ) -> Result<Execution<SamlKey>> {
-        let id = approved.into_plan();
-        let key = saml_keys::renew(&context.host, &id, by).await?;
-        Ok(Execution::Done(key))
-    }
-}
-
-assent_model::admin_command! {
-    /// A certificate of a service provider.
-    #[derive(Clone, Debug, Serialize)]
-    pub struct CertificateOf {
-        /// The service provider.
-        target application: Did,
-        /// The certificate.
-        target certificate: KeyId,
-    }
-}
-
-impl CertificateOf {
-    /// The digest of the certificate, where its stage fits.
-    async fn digest(
-        &self,
-        context: &AdminContext,
-        fits: impl Fn(SamlKeyStage) -> bool + Send,
-        expected: &'static str,
-    ) -> Result<(Authorization, String)> {
-        let authorization = context.caller.authorize_application_writes()?;
-        let all = saml_certificates(&context.host, &self.application).await?;
-        let (key, stage) = all
-            .iter()
-            .find(|(known, _)| known.id == self.certificate)
-            .ok_or(AdminError::NotFound("certificate"))?;
-        if !fits(*stage) {
-            return Err(invalid("certificate", expected));
-        }
-        Ok((authorization, client::certificate_digest(&key.certificate)))
-    }
-}
-
-assent_model::admin_command! {
-    /// Lets a published certificate sign from now on.
-    #[derive(Clone, Debug, Serialize)]
-    pub struct ActivateCertificate(classified CertificateOf);
-}
-
-/// What a certificate must be to sign.
-const EXPECTED_PUBLISHED: &str = "expected one that is published and does not sign yet";
-/// What a certificate must be to be withdrawn.
-const EXPECTED_IDLE: &str = "it signs; let another take over first";
-
-impl AdminCommand for ActivateCertificate {
-    type Plan = CertificateOf;
-    type Outcome = SamlKey;
-
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<CertificateOf>> {
-        let Self(certificate) = self;
-        let (authorization, sha256) = certificate
-            .digest(
-                context,
-                |stage| stage == SamlKeyStage::Published,
-                EXPECTED_PUBLISHED,
-            )
-            .await?;
-        let action = ProtectedAction::ActivateCertificate {
-            application: certificate.application.clone(),
-            sha256,
-        };
-        Ok(Planned::protected(
-            authorization,
-            certificate.clone(),
-            action,
-        ))
-    }
-
-    async fn execute(
-        context: &AdminContext,
-        approved: Approved<CertificateOf>,
-        by: &AuditContext,
-    ) -> Result<Execution<SamlKey>> {
-        let plan = approved.into_plan();
-        let CertificateOf {
-            application,
-            certificate,
-        } = plan;
-        let changed = saml_keys::take_over(&context.host, &application, certificate, by).await?;
-        done(changed, EXPECTED_PUBLISHED).map(Execution::Done)
-    }
-}
-
-assent_model::admin_command! {
-    /// Takes a certificate that does not sign out of the metadata.
-    #[derive(Clone, Debug, Serialize)]
-    pub struct WithdrawCertificate(classified CertificateOf);
-}
-
-impl AdminCommand for WithdrawCertificate {
-    type Plan = CertificateOf;
-    type Outcome = SamlKey;
-
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<CertificateOf>> {
-        let Self(certificate) = self;
-        let (authorization, sha256) = certificate
-            .digest(
-                context,
-                |stage| stage != SamlKeyStage::Signing,
-                EXPECTED_IDLE,
-            )
-            .await?;
-        let action = ProtectedAction::WithdrawCertificate {
-            application: certificate.application.clone(),
-            sha256,
-        };
-        Ok(Planned::protected(
-            authorization,
-            certificate.clone(),
-            action,
-        ))
-    }
-
-    async fn execute(
-        context: &AdminContext,
-        approved: Approved<CertificateOf>,
-        by: &AuditContext,
-    ) -> Result<Execution<SamlKey>> {
-        let plan = approved.into_plan();
-        let CertificateOf {
-            application,
-            certificate,
-        } = plan;
-        let changed = saml_keys::withdraw(&context.host, &application, certificate, by).await?;
-        done(changed, EXPECTED_IDLE).map(Execution::Done)
-    }
-}
-
-fn done(changed: saml_keys::Changed, expected: &'static str) -> Result<SamlKey> {
-    match changed {
-        saml_keys::Changed::Done(key) => Ok(key),
-        saml_keys::Changed::Unknown => Err(AdminError::NotFound("certificate")),
-        saml_keys::Changed::WrongStage(_) => Err(invalid("certificate", expected)),
-    }
-}
-
-fn apply(host: &Host, provider: &mut ServiceProvider, change: ServiceProviderChange) -> Result<()> {
+pub(super) fn apply(
+    host: &Host,
+    provider: &mut ServiceProvider,
+    change: ServiceProviderChange,
+) -> Result<()> {
     let ServiceProviderChange {
         name,
         entity_id: entity_id_text,
@@ -649,7 +297,7 @@ fn bounded<T>(field: &'static str, list: Vec<T>) -> Result<Vec<T>> {
 }
 
 /// An entity ID is a URI, though not all are; what can't be compared by eye is refused.
-fn entity_id(field: &'static str, text: String) -> Result<String> {
+pub(super) fn entity_id(field: &'static str, text: String) -> Result<String> {
     let fits = (1..=LONGEST_ENTITY_ID).contains(&text.chars().count())
         && !text
             .chars()
@@ -703,7 +351,10 @@ fn consumers(list: Vec<AcsChange>, allow_insecure: bool) -> Result<Vec<Assertion
     Ok(consumers)
 }
 
-fn single_logout(change: &SingleLogoutChange, allow_insecure: bool) -> Result<SingleLogout> {
+pub(super) fn single_logout(
+    change: &SingleLogoutChange,
+    allow_insecure: bool,
+) -> Result<SingleLogout> {
     let check = |text: &str| address("single_logout", text, allow_insecure);
     Ok(SingleLogout {
         url: check(&change.url)?,
