@@ -348,6 +348,74 @@ fn no_file_is_over_800_lines() {
     }
 }
 
+/// Code that people read, but vendored files.
+#[test]
+fn no_line_is_over_120_characters() {
+    const FOLDERS: [&str; 7] = [
+        "host",
+        "plugin-sdk",
+        "plugins",
+        "demo",
+        "lan/src",
+        "lan/templates",
+        "tests",
+    ];
+    let mut long = Vec::new();
+    for folder in FOLDERS {
+        for file in files(&root().join(folder), "") {
+            let extension = file.extension().and_then(|extension| extension.to_str());
+            let is_code = extension
+                .is_some_and(|own| ["rs", "js", "mjs", "ts", "css", "html"].contains(&own));
+            if !is_code || file.iter().any(|part| part == "vendor") {
+                continue;
+            }
+            let text = fs::read_to_string(&file).expect("text");
+            let lines = text.lines().enumerate();
+            long.extend(
+                lines
+                    .filter(|(_, line)| line.chars().count() > 120)
+                    .map(|(at, _)| format!("{}:{}", file.display(), at + 1)),
+            );
+        }
+    }
+    assert!(long.is_empty(), "too long:\n{}", long.join("\n"));
+}
+
+/// The use case authorizes a command, plans it and executes it as it was approved. So a handler changes nothing in another way.
+#[test]
+fn every_change_of_the_admin_api_runs_a_command() {
+    /// A console session cancels its own pending request, which is no change of a resource.
+    const NO_COMMANDS: [&str; 1] = ["path = \"/action-approvals/{id}\""];
+    let mut changes = 0;
+    for SourceFile { path, text, .. } in sources("host/server")
+        .into_iter()
+        .filter(|file| file.path.contains("/http/admin_api/"))
+    {
+        for handler in text.split("#[utoipa::path(").skip(1) {
+            let method: String = handler
+                .trim_start()
+                .chars()
+                .take_while(char::is_ascii_alphabetic)
+                .collect();
+            let is_exempt = NO_COMMANDS.iter().any(|own| handler.contains(own));
+            if method == "get" || is_exempt {
+                continue;
+            }
+            changes += 1;
+            let body = handler.split("\n}\n").next().unwrap_or_default();
+            let calls: String = body.split_whitespace().collect();
+            assert!(
+                calls.contains("context.run(") || calls.contains("imported(context,"),
+                "{path}: a handler of {method} runs no command:\n{body}"
+            );
+        }
+    }
+    assert!(
+        changes > 25,
+        "found only {changes} handlers that change something"
+    );
+}
+
 #[test]
 fn the_schema_of_the_settings_is_the_committed_one() {
     let file = root().join("config/assent.schema.json");
