@@ -348,6 +348,27 @@ fn no_file_is_over_800_lines() {
     }
 }
 
+/// A file of Rust without the documents in its raw strings, which nobody can wrap. Their lines stay, empty.
+fn without_raw_strings(text: &str) -> String {
+    let (mut left, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find("r#") {
+        let (before, found) = rest.split_at(at);
+        left.push_str(before);
+        let hashes: String = found[1..].chars().take_while(|c| *c == '#').collect();
+        let opening = format!("r{hashes}\"");
+        let closing = format!("\"{hashes}");
+        let body = found.strip_prefix(opening.as_str());
+        let Some((raw, end)) = body.and_then(|body| Some((body, body.find(&closing)?))) else {
+            left.push_str("r#");
+            rest = &found[2..];
+            continue;
+        };
+        left.extend(raw[..end].chars().filter(|c| *c == '\n'));
+        rest = &raw[end + closing.len()..];
+    }
+    left + rest
+}
+
 /// Code that people read, but vendored files.
 #[test]
 fn no_line_is_over_120_characters() {
@@ -369,7 +390,10 @@ fn no_line_is_over_120_characters() {
             if !is_code || file.iter().any(|part| part == "vendor") {
                 continue;
             }
-            let text = fs::read_to_string(&file).expect("text");
+            let mut text = fs::read_to_string(&file).expect("text");
+            if extension == Some("rs") {
+                text = without_raw_strings(&text);
+            }
             let lines = text.lines().enumerate();
             long.extend(
                 lines

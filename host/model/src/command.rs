@@ -195,7 +195,9 @@ macro_rules! admin_command {
     (@class protected $type:ty) => {};
     (@class harmless $type:ty) => {};
     (@class $class:ident $type:ty) => {
-        compile_error!(concat!("`", stringify!($class), "` is no class; expected `target`, `protected`, `harmless` or `classified`"));
+        compile_error!(concat!(
+            "`", stringify!($class), "` is no class; expected `target`, `protected`, `harmless` or `classified`"
+        ));
     };
     (@fields $head:tt {$($all:tt)*} {$($protected:tt)*} {$($members:tt)*}
         $(#[$($meta:tt)*])* protected explained $field:ident: $type:ty, $($rest:tt)*) => {
@@ -232,7 +234,8 @@ macro_rules! admin_command {
         compile_error!(concat!("classify the field `", stringify!($field), "` as `protected` or `harmless`"));
     };
     (@fields [$(#[$($meta:tt)*])* $vis:vis $name:ident $borrowed:ident]
-        {$($all:tt)*} {$(($field:ident: $type:ty))*} {$(($member:ident: $is_protected:literal, $is_explained:literal))*}) => {
+        {$($all:tt)*} {$(($field:ident: $type:ty))*}
+        {$(($member:ident: $is_protected:literal, $is_explained:literal))*}) => {
         $(#[$($meta)*])*
         $vis struct $name {
             $($all)*

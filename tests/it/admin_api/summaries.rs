@@ -265,7 +265,8 @@ async fn the_phone_shows_what_a_vendor_is_to_know_somebody_by() {
     let action = asked(&console, Method::PUT, &path, &of("eve@vendor")).await;
     assert_eq!(
         action["summary"],
-        "Let the holder of the identifier “eve@vendor” at the channel “vendor” approve as “bob”, a user since DATE, in place of “bob@vendor”".replace("DATE", since(&bob))
+        "Let the holder of the identifier “eve@vendor” at the channel “vendor” approve as “bob”, a user \
+         since DATE, in place of “bob@vendor”".replace("DATE", since(&bob))
     );
 }
 
@@ -312,7 +313,8 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
             Method::PATCH,
             user.clone(),
             json!({"console_role": "owner"}),
-            "Give “bob”, a user since DATE, the role owner in the console; “bob” approves with 1 device",
+            "Give “bob”, a user since DATE, the role owner in the console; “bob” approves with 1 \
+         device",
         ),
         (
             Method::PATCH,
@@ -570,7 +572,9 @@ async fn who_is_to_have_a_role_approves_with_the_devices_that_were_shown() {
     let action = asked(&console, Method::PATCH, &path, &body).await;
     assert_eq!(
         action["summary"],
-        "Give “bob”, a user since DATE, the role admin in the console; “bob” approves with 0 devices".replace("DATE", since(&bob))
+        "Give “bob”, a user since DATE, the role admin in the console; “bob” approves with 0 \
+         devices"
+            .replace("DATE", since(&bob))
     );
     host.authenticator(&bob).await;
     assert_eq!(

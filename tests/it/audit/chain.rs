@@ -111,11 +111,13 @@ async fn each_way_of_tampering_is_found(database: Database) {
             ("anchor_forged", &[
                 "UPDATE audit_chain SET seq = (SELECT seq FROM saved_chain WHERE name = 'head'),
                                         digest = (SELECT digest FROM saved_chain WHERE name = 'head'),
-                                        code = (SELECT code FROM saved_chain WHERE name = 'head') WHERE name = 'anchor'",
+                                        code = (SELECT code FROM saved_chain WHERE name = 'head')
+                 WHERE name = 'anchor'",
                 "DELETE FROM audit_entries",
             ]),
             ("inserted", &["UPDATE audit_entries SET seq = NULL WHERE seq = 1", "INSERT INTO audit_entries
-                (id, happened_at, event, actor_kind, detail, notifies) VALUES ('x', 0, 'user.created', 'host', '{}', 0)",
+                (id, happened_at, event, actor_kind, detail, notifies)
+                VALUES ('x', 0, 'user.created', 'host', '{}', 0)",
                 "UPDATE audit_entries SET seq = 1 WHERE seq IS NULL AND id <> 'x'"]),
             ("inserted", &["INSERT INTO audit_entries (id, seq, happened_at, event, actor_kind, detail, notifies)
                             VALUES ('x', 1000, 0, 'user.created', 'host', '{}', 0)"]),

@@ -401,7 +401,9 @@ async fn service_providers_are_told_that_nothing_is_promised() {
     };
     let context = |comparison: &str, class: &str| {
         format!(
-            "<samlp:RequestedAuthnContext Comparison=\"{comparison}\"><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:{class}</saml:AuthnContextClassRef></samlp:RequestedAuthnContext>"
+            "<samlp:RequestedAuthnContext Comparison=\"{comparison}\">\
+             <saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:{class}\
+             </saml:AuthnContextClassRef></samlp:RequestedAuthnContext>"
         )
     };
     for content in [

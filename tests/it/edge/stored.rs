@@ -251,7 +251,8 @@ async fn asked(host: &TestHost) -> Vec<Value> {
 #[tokio::test]
 async fn a_name_that_is_typed_again_and_again_fills_no_audit_log_on_both_databases() {
     let settings = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n\
-                    [rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\nprompts_per_user = { per_minute = 0 }\n";
+                    [rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\n\
+                    prompts_per_user = { per_minute = 0 }\n";
     for database in Database::BOTH {
         let host = TestHost::start_with(HostOptions {
             database,

@@ -89,7 +89,8 @@ async fn a_change_is_tried_in_a_running_instance_and_loaded_nowhere() {
     newcomer.edit(
         "src/lib.rs",
         "Ok(vec![Edit::set(\"department\", json!(department))])",
-        "{\n                assent_plugin_sdk::log::write(assent_plugin_sdk::log::Level::Warn, \"in capitals\");\n                \
+        "{\n                assent_plugin_sdk::log::write(\
+         assent_plugin_sdk::log::Level::Warn, \"in capitals\");\n                \
          Ok(vec![Edit::set(\"department\", json!(department.to_uppercase()))])\n            }",
     );
     let said = until(&mut lines, "Watching .").await;

@@ -159,7 +159,10 @@ impl Newcomer {
         assert_eq!(failed.status.code(), Some(1), "{}", text(&failed.stdout));
         let said = text(&failed.stdout);
         assert!(
-            said.contains("by-role.json (the first role that has a department counts):\n    - set department = \"Press\"\n    + set department = \"PRESS\""),
+            said.contains(
+                "by-role.json (the first role that has a department counts):\n    - set department \
+                 = \"Press\"\n    + set department = \"PRESS\""
+            ),
             "{said}"
         );
         let error = text(&failed.stderr);

@@ -161,7 +161,10 @@ mod tests {
         }
 
         #[test]
-        fn no_text_panics(text in any::<String>(), near in "[0-9]{1,5}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{0,12})?(Z|\\+00:00)?") {
+        fn no_text_panics(
+            text in any::<String>(),
+            near in "[0-9]{1,5}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{0,12})?(Z|\\+00:00)?",
+        ) {
             for text in [text, near] {
                 if let Some(at) = instant(&text) {
                     prop_assert_eq!(instant(&instant_text(at)), Some(at));

@@ -647,7 +647,12 @@ proptest! {
         let request = LogoutRequest {
             header: header.clone(),
             not_on_or_after: millis.map(Timestamp::from_millis),
-            name_id: NameId { value: names[0].clone(), format: uri.clone(), name_qualifier: Some(names[0].clone()), sp_name_qualifier: uri.clone() },
+            name_id: NameId {
+                value: names[0].clone(),
+                format: uri.clone(),
+                name_qualifier: Some(names[0].clone()),
+                sp_name_qualifier: uri.clone(),
+            },
             session_indexes: names[1..].to_vec(),
             reason: uri.clone(),
         };

@@ -168,7 +168,12 @@ const CLOSE: char = '\u{2069}';
 
 /// A text between marks that isolate it, without any of its own.
 fn isolated(text: &str) -> String {
-    let is_mark = |c: char| matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_mark = |c: char| {
+        matches!(
+            c,
+            '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+    };
     format!("{OPEN}{}{CLOSE}", text.replace(is_mark, ""))
 }
 

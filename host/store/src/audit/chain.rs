@@ -200,7 +200,8 @@ static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
                                     approval_id, detail, personal, personal_salt, personal_digest, notifies, origin,
                                     origin_salt, origin_digest)
          SELECT v.column1, v.column2, v.column3, v.column4, v.column5, v.column6, v.column7, v.column8, v.column9, v.column10,
-                v.column11, v.column12, v.column13, v.column14, v.column15, v.column16, v.column17, v.column18, v.column19
+                v.column11, v.column12, v.column13, v.column14, v.column15, v.column16, v.column17, v.column18,
+                v.column19
          FROM (VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $)}) AS v
          WHERE v.column20 = 1 ON CONFLICT (id) DO NOTHING",
         0,

@@ -134,7 +134,8 @@ impl AdminCommand for CreateAccount {
         let Execution::Done(()) = Execution::of(inserted)? else {
             return Ok(Execution::Overtaken);
         };
-        tracing::info!(account = %account.id, user = %user.id, application = %account.application_id, "account created");
+        let application = &account.application_id;
+        tracing::info!(account = %account.id, user = %user.id, %application, "account created");
         Ok(Execution::Done(account))
     }
 }

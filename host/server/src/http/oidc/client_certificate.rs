@@ -209,7 +209,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_else_comes_is_malformed(line in "[\\x20-\\x7e\\u{80}-\\u{ff}]{0,200}", bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn whatever_else_comes_is_malformed(
+            line in "[\\x20-\\x7e\\u{80}-\\u{ff}]{0,200}",
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
             prop_assert_eq!(read(&[line.as_bytes()]), Err(Malformed));
             prop_assert_eq!(read(&[format!(":{}:", STANDARD.encode(&bytes)).as_bytes()]), Err(Malformed));
         }
