@@ -92,7 +92,7 @@ struct WithProtocol {
     protocol: Protocol,
 }
 
-/// What creates an application. The protocol says which members there are; without one it is OpenID Connect.
+/// What makes an application: the protocol says which members there are.
 #[derive(Serialize, ToSchema)]
 #[schema(as = NewApplication)]
 #[serde(untagged)]
