@@ -5,9 +5,9 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::authentication::{AuthenticationChange, authentication};
+use super::values::{application_name, server_address};
 use crate::domain::Host;
 use crate::domain::admin::{Result, invalid};
-use crate::keys::client;
 use assent_model::administration::{AdminScope, AdminScopes};
 use assent_model::application::{
     Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, InitiateLoginUri,
@@ -15,7 +15,6 @@ use assent_model::application::{
 };
 use assent_model::client_auth::ClientAuthMethod;
 use assent_model::key::SigningAlgorithm;
-use assent_model::name::display_text;
 use assent_model::redirect::RedirectUri;
 use assent_model::scope::{Scope, Scopes};
 use assent_plugin_host::egress::Egress;

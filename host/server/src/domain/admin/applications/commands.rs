@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::change::{ClientChange, ProtectedClientMembers, apply};
-use super::queries::registered;
+use super::queries::{application, registered};
 use crate::domain::admin::changes::Settings;
 use crate::domain::admin::command::{
     AdminCommand, AdminContext, Approved, Execution, Planned, changed_members,

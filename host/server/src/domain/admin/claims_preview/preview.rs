@@ -138,8 +138,8 @@ pub async fn preview(
 
 /// About whom, for whom, and where.
 pub(super) struct Previewed {
-    user: User,
-    account: Account,
+    pub(super) user: User,
+    pub(super) account: Account,
     authentication: Authentication,
     at: At,
 }
@@ -151,7 +151,11 @@ enum At {
 }
 
 impl Previewed {
-    async fn find(host: &Host, application: &Did, request: &PreviewRequest) -> Result<Self> {
+    pub(super) async fn find(
+        host: &Host,
+        application: &Did,
+        request: &PreviewRequest,
+    ) -> Result<Self> {
         let account = account(host, request.account).await?;
         if account.application_id != *application {
             return Err(AdminError::NotFound("account"));
@@ -205,7 +209,7 @@ impl Previewed {
         })
     }
 
-    async fn by(&self, host: &Host, plugins: &PluginSet) -> Result<Vec<Preview>> {
+    pub(super) async fn by(&self, host: &Host, plugins: &PluginSet) -> Result<Vec<Preview>> {
         let Self {
             user,
             account,

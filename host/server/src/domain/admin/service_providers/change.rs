@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::Host;
 use crate::domain::admin::applications::{application_name, server_address};
 use crate::domain::admin::custom_attributes::CustomAttributeChange;
-use crate::domain::admin::{AdminError, Result, custom_attributes, invalid};
+use crate::domain::admin::{Result, custom_attributes, invalid};
 use crate::keys::saml;
 use assent_model::application::ApplicationType;
 use assent_model::redirect::RedirectUri;
@@ -171,7 +171,7 @@ where
 /// What a service provider would be after a change, which is not made.
 ///
 /// # Errors
-/// [`AdminError::Invalid`] if the service provider could not be like that.
+/// [`AdminError::Invalid`](crate::domain::admin::AdminError::Invalid) if the service provider could not be like that.
 pub fn changed_service_provider(
     host: &Host,
     mut provider: ServiceProvider,

@@ -12,7 +12,7 @@ use crate::domain::admin::changes::Settings;
 use crate::domain::admin::command::{
     AdminCommand, AdminContext, Approved, Execution, Planned, changed_members,
 };
-use crate::domain::admin::{Result, custom_attributes, fresh_did, invalid};
+use crate::domain::admin::{Result, fresh_did, invalid};
 use crate::domain::keys::saml_keys;
 use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
 use crate::domain::{Host, audit};

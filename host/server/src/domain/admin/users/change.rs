@@ -4,7 +4,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::queries::user;
 use crate::domain::admin::{AdminError, Result, invalid};
 use assent_model::administration::Permission;
 use assent_model::caller::{Authorization, Caller};
@@ -41,9 +40,9 @@ fn present<'de, D: Deserializer<'de>>(
 /// A member of a change, and why the caller may not change it.
 pub(in crate::domain::admin) struct Forbidden {
     /// The member.
-    pub(super) member: &'static str,
+    pub(in crate::domain::admin) member: &'static str,
     /// Why.
-    pub(super) why: &'static str,
+    pub(in crate::domain::admin) why: &'static str,
 }
 
 /// Defines what a caller needs a permission for, with the whole sentence beside the member's own.
@@ -77,7 +76,11 @@ impl UserChange {
     }
 
     /// The first member that this caller may not say of a user, who is known or new.
-    pub(super) fn beyond(&self, caller: &Caller, known: bool) -> Option<Forbidden> {
+    pub(in crate::domain::admin) fn beyond(
+        &self,
+        caller: &Caller,
+        known: bool,
+    ) -> Option<Forbidden> {
         self.needed(caller, known)
             .map(|(_, (forbidden, _))| forbidden)
     }

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-use super::queries::user;
 use crate::domain::{Host, audit};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::user::{ConsoleRole, User};
