@@ -44,7 +44,7 @@ const LONGEST_NAME: usize = 64;
 /// The same by the plugins of today and with a candidate among them, which is loaded for this alone.
 ///
 /// # Errors
-/// [`AdminError::Invalid`] at `candidate` for one that can't be used, at `candidate/config` for one that needs settings of its own.
+/// [`AdminError::Invalid`](crate::domain::admin::AdminError::Invalid) at `candidate` for one that can't be used, at `candidate/config` for one that needs settings of its own.
 pub(super) async fn compare(
     host: &Host,
     application: &Did,
