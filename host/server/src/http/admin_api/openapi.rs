@@ -23,15 +23,15 @@ use assent_model::administration::AdminScope;
 const DESCRIPTION: &str = "\
 Everything that the console and the command line do.
 
-**Who calls.** A token of `assent admin token` acts as an owner. A session of the console acts with its person's role, and \
-changes something only with the header `X-Assent-CSRF`, whose value `GET /me` tells. A service account is an application \
-whose settings have `admin_scopes`: it asks the token endpoint for them with `grant_type=client_credentials` and `scope`. \
-Each operation names the permission that it needs in `x-permission`; `GET /me` says which ones whoever calls has.
+**Who calls.** A token of `assent admin token` acts as an owner. A session of the console acts with its person's \
+role, and changes something only with the header `X-Assent-CSRF`, whose value `GET /me` tells. A service account is \
+an application whose settings have `admin_scopes`: it asks the token endpoint for them with \
+`grant_type=client_credentials` and `scope`. Each operation names the permission that it needs in `x-permission`; \
+`GET /me` says which ones whoever calls has.
 
-**Lists** have `items` and, where there is more, `next`, which the next request gives as `after`. \
-**Changes** are made to the version that `If-Match` names, where it is sent. \
-**A POST** with an `Idempotency-Key` is done once: for 24 hours the same request gets the same answer. \
-**Errors** are problem details (RFC 9457), each of a stable `type`.";
+**Lists** have `items` and, where there is more, `next`, which the next request gives as `after`. **Changes** are \
+made to the version that `If-Match` names, where it is sent. **A POST** with an `Idempotency-Key` is done once: for \
+24 hours the same request gets the same answer. **Errors** are problem details (RFC 9457), each of a stable `type`.";
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| {
     let document = document(areas());

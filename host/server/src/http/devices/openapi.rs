@@ -17,15 +17,15 @@ use crate::http::devices::routes::{Operation, operations};
 const ABOUT: &str = "\
 What an authenticator calls: the web app at `/authenticator`, and `assent authenticator`.
 
-**Who calls.** A device has a P-256 key of its own, which an enrolment link enrols. It signs each further call, and the decision \
-about each approval request. The texts that it signs begin with their purpose and version, such as `assent-approval-v1`; then each \
-value has a line of its own, `name: value`, texts as JSON strings. A signature is ECDSA with SHA-256, `r` and `s` of 32 bytes \
-each, base64url without padding.
+**Who calls.** A device has a P-256 key of its own, which an enrolment link enrols. It signs each further call, and \
+the decision about each approval request. The texts that it signs begin with their purpose and version, such as \
+`assent-approval-v1`; then each value has a line of its own, `name: value`, texts as JSON strings. A signature is \
+ECDSA with SHA-256, `r` and `s` of 32 bytes each, base64url without padding.
 
-**Bodies** are JSON of 64 KiB at most, whatever their `Content-Type` says. The server ignores members that it does not know, \
-except where the schema denies them. **Moments** are whole seconds since 1970-01-01T00:00:00Z. \
-**Errors** are objects with a stable `error` code; each operation lists its codes by status. A request that reaches no operation, \
-such as one with another method or a larger body, is answered without this object.";
+**Bodies** are JSON of 64 KiB at most, whatever their `Content-Type` says. The server ignores members that it does \
+not know, except where the schema denies them. **Moments** are whole seconds since 1970-01-01T00:00:00Z. **Errors** \
+are objects with a stable `error` code; each operation lists its codes by status. A request that reaches no \
+operation, such as one with another method or a larger body, is answered without this object.";
 
 /// The errors of every operation.
 const COMMON_ERRORS: [ErrorCode; 5] = [
