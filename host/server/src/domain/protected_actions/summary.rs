@@ -192,11 +192,7 @@ fn text(action: &ProtectedAction, names: &Names) -> String {
         A::WithdrawCertificate { sha256, .. } => {
             format!("Withdraw the certificate with the SHA-256 digest {sha256} of {application}")
         }
-        A::RotateSigningKeys { algorithm, now } => {
-            let algorithm = algorithm.map_or("each algorithm", SigningAlgorithm::as_str);
-            let moment = if *now { ", from this moment" } else { "" };
-            format!("Let a new key of {algorithm} sign ID tokens{moment}")
-        }
+        A::RotateSigningKeys { algorithm, now } => new_keys(*algorithm, *now),
         A::RevokeSigningKey { kid } => format!("Revoke the signing key {}", shortened(kid)),
         A::ReloadPlugins => "Exchange the plugins".to_owned(),
         A::RollBackPlugins { plugins, .. } => {
@@ -246,6 +242,12 @@ fn new_user(name: &LoginName, email: Option<&LoginName>, role: ConsoleRole) -> S
         quoted(name.as_str()),
         role.as_str()
     )
+}
+
+fn new_keys(algorithm: Option<SigningAlgorithm>, now: bool) -> String {
+    let algorithm = algorithm.map_or("each algorithm", SigningAlgorithm::as_str);
+    let moment = if now { ", from this moment" } else { "" };
+    format!("Let a new key of {algorithm} sign ID tokens{moment}")
 }
 
 fn joined(sentences: impl Iterator<Item = String>) -> String {
