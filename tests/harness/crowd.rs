@@ -1,5 +1,5 @@
-//! Many approvals at once that all wait for a vendor which takes its time. The vendor may be another process, so that what
-//! it takes is not counted.
+//! Many approvals at once that all wait for a vendor which takes its time. The vendor may be another process, so that
+//! what it takes is not counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -44,7 +44,8 @@ pub async fn crowd(count: usize, port: u16) -> Crowd {
     let entries = format!(
         "[[plugins.approval_channels]]\nname = \"vendor\"\nfile = \"{}\"\ntrust = \"delegated\"\n\
          http_hosts = [\"localhost:{port}\"]\nallow_private_addresses = true\n\
-         limits = {{ http_timeout = \"60s\", queue_length = 1024 }}\nconfig = {{ base_url = \"http://localhost:{port}/v1\" }}\n",
+         limits = {{ http_timeout = \"60s\", queue_length = 1024 }}\nconfig = {{ base_url = \
+              \"http://localhost:{port}/v1\" }}\n",
         component("http-gateway").display()
     );
     let settings = plugins(&entries);

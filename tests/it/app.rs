@@ -149,7 +149,8 @@ async fn requests_reach_phones_with_and_without_notifications_and_are_answered_o
 
 #[both_databases]
 async fn a_phone_shows_what_became_of_its_persons_last_requests(database: Database) {
-    let settings = "[approvals]\ndenial_cooldowns = []\nreport_cooldown = \"0s\"\n[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\n";
+    let settings = "[approvals]\ndenial_cooldowns = []\nreport_cooldown = \
+         \"0s\"\n[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\n";
     let host = TestHost::start_with(HostOptions {
         database,
         settings,

@@ -1,5 +1,5 @@
-//! Faults of the network to PostgreSQL: no request waits without an end, the host recovers by itself, and nothing is done
-//! twice.
+//! Faults of the network to PostgreSQL: no request waits without an end, the host recovers by itself, and nothing is
+//! done twice.
 
 use std::time::{Duration, Instant};
 

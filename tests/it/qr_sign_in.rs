@@ -214,7 +214,8 @@ async fn begun(host: &TestHost, ada: &Ada) -> (Browser, Page) {
 async fn whoever_floods_a_name_does_not_keep_its_owner_from_signing_in_by_a_scan_on_both_databases()
 {
     for database in Database::BOTH {
-        let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 60, burst = 60 }\nprompts_per_user = { per_minute = 1, burst = 1 }\n";
+        let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 60, burst = 60 }\nprompts_per_user = { \
+             per_minute = 1, burst = 1 }\n";
         let host = TestHost::start_with(HostOptions {
             database,
             settings,

@@ -405,7 +405,8 @@ fn no_line_is_over_120_characters() {
     assert!(long.is_empty(), "too long:\n{}", long.join("\n"));
 }
 
-/// The use case authorizes a command, plans it and executes it as it was approved. So a handler changes nothing in another way.
+/// The use case authorizes a command, plans it and executes it as it was approved. So a handler changes nothing in
+/// another way.
 #[test]
 fn every_change_of_the_admin_api_runs_a_command() {
     /// A console session cancels its own pending request, which is no change of a resource.
@@ -446,7 +447,8 @@ fn the_schema_of_the_settings_is_the_committed_one() {
     let committed = fs::read_to_string(&file).unwrap_or_default();
     assert!(
         committed.trim_end() == assent::cli::config_schema(),
-        "config/assent.schema.json is out of date; run: cargo run -q -p assent -- config schema > config/assent.schema.json"
+        "config/assent.schema.json is out of date; run: cargo run -q -p assent -- config schema > \
+         config/assent.schema.json"
     );
 }
 

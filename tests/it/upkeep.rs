@@ -118,7 +118,8 @@ impl Fixture {
         names.into_iter().map(|(sid,)| sid).collect()
     }
 
-    /// How many rows of a table were looked at until now. PostgreSQL alone counts, and tells of connections that are closed.
+    /// How many rows of a table were looked at until now. PostgreSQL alone counts, and tells of connections that are
+    /// closed.
     async fn looked_at(self, table: &str) -> i64 {
         self.store.close().await;
         self.connection.close().await.expect("closed");

@@ -1,5 +1,5 @@
-//! What commands of administrators have in common: the plan, which needs an authorization, and the fields of a request, each
-//! with a class.
+//! What commands of administrators have in common: the plan, which needs an authorization, and the fields of a request,
+//! each with a class.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
@@ -121,8 +121,8 @@ impl Field for String {
     }
 }
 
-/// A type each of whose fields has a class. The macro [`admin_command!`](crate::admin_command) implements it, so no command and no
-/// body of one has a field without a class.
+/// A type each of whose fields has a class. The macro [`admin_command!`](crate::admin_command) implements it, so no
+/// command and no body of one has a field without a class.
 ///
 /// ```
 /// assent_model::admin_command! {
@@ -147,7 +147,8 @@ pub const fn must_be_classified<T: Classified>() {}
 ///
 /// - `target`: the user, application or other object that the command acts on;
 /// - `protected`: it may need an approval, so the use case must look at it;
-/// - `protected explained`: the same, and a sentence of the summary explains it, so the list of members has no value for it;
+/// - `protected explained`: the same, and a sentence of the summary explains it, so the list of members has no value
+///   for it;
 /// - `harmless`: it never needs an approval;
 /// - `classified`: a body whose own fields have classes.
 ///
@@ -167,8 +168,8 @@ pub const fn must_be_classified<T: Classified>() {}
 /// assert_eq!(user, deleted);
 /// ```
 ///
-/// A body also has a second struct, from which the use case reads the protected fields. It names each of them: with a new one it
-/// does not compile.
+/// A body also has a second struct, from which the use case reads the protected fields. It names each of them: with a
+/// new one it does not compile.
 ///
 /// ```
 /// assent_model::admin_command! {
@@ -184,8 +185,8 @@ pub const fn must_be_classified<T: Classified>() {}
 /// assert_eq!(change.members().len(), 1);
 /// ```
 ///
-/// `tests/compile_fail` has what does not compile: a field without a class, a use case that overlooks a protected field, and a
-/// plan without an authorization.
+/// `tests/compile_fail` has what does not compile: a field without a class, a use case that overlooks a protected
+/// field, and a plan without an authorization.
 #[macro_export]
 macro_rules! admin_command {
     (@class classified $type:ty) => {

@@ -1,5 +1,5 @@
-//! What must not compile: a field of a command without a class, and a plan without an authorization. The counterparts that compile
-//! are examples in the documentation of `assent_model::command`.
+//! What must not compile: a field of a command without a class, and a plan without an authorization. The counterparts
+//! that compile are examples in the documentation of `assent_model::command`.
 
 #[test]
 fn commands_without_classes_and_plans_without_authorization_do_not_compile() {

@@ -1,4 +1,5 @@
-//! Programs of others that read the description: one that tries everything it allows, and one that makes a client of it.
+//! Programs of others that read the description: one that tries everything it allows, and one that makes a client of
+//! it.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

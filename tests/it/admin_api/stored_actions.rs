@@ -1,5 +1,5 @@
-//! Protected actions in the database: types and digests, without names of users in prose. What is stored must still have the summary
-//! that was requested.
+//! Protected actions in the database: types and digests, without names of users in prose. What is stored must still
+//! have the summary that was requested.
 
 use assent::authenticator::Authenticator;
 use assent::domain::audit::verify;
@@ -57,8 +57,8 @@ async fn state(caller: &Caller, action: &Value) -> Value {
     caller.get(&path).await.good()["state"].clone()
 }
 
-/// Whoever is erased goes from what administrators were asked about them: pending, approved, denied, expired or used, and before they
-/// were there too.
+/// Whoever is erased goes from what administrators were asked about them: pending, approved, denied, expired or used,
+/// and before they were there too.
 #[both_databases]
 async fn nobody_who_was_erased_is_named_in_stored_actions(database: Database) {
     let host = start(database).await;
@@ -326,7 +326,8 @@ async fn a_changed_action_in_the_database_is_neither_shown_nor_approved(database
             assert!(refused(&late), "{database:?} {tamper}: {}", late.body);
         }
     }
-    // With the digest of its own summary it is shown as what it is, and permits nothing: the request was for another action.
+    // With the digest of its own summary it is shown as what it is, and permits nothing: the request was for another
+    // action.
     host.advance(10);
     let action = asked(&console, Method::DELETE, &path, &Value::Null).await;
     execute(&host, to_eve, &[id(&bob), id(&eve), id(&action)]).await;
@@ -402,8 +403,8 @@ async fn a_former_administrator_sees_no_current_names(database: Database) {
     drop(other);
 }
 
-/// A protected action of an administrator can concern any application. Support reads the activity of the administrator, and may
-/// not read applications.
+/// A protected action of an administrator can concern any application. Support reads the activity of the administrator,
+/// and may not read applications.
 #[both_databases]
 async fn support_learns_no_name_of_an_application_from_the_activity_of_an_administrator(
     database: Database,

@@ -1,5 +1,5 @@
-//! The summaries of protected actions: what the phone shows is what would be done, all that matters of it, and nothing that passes for
-//! it.
+//! The summaries of protected actions: what the phone shows is what would be done, all that matters of it, and nothing
+//! that passes for it.
 
 use assent::domain::admin::{ClientChange, ServiceProviderChange};
 use openssl::pkey::PKey;
@@ -165,7 +165,8 @@ async fn the_phone_shows_each_key_that_an_application_would_have() {
     )
     .await;
     let words = format!(
-        "Change the application “Wiki”: certificates. It proves itself by the certificate with the SHA-256 digest {digest}"
+        "Change the application “Wiki”: certificates. It proves itself by the certificate with the SHA-256 digest \
+         {digest}"
     );
     assert_eq!(action["summary"], words);
     let attributes = json!([{"name": "mail", "values": ["boss@example.org", "{email}"]}]);
@@ -181,7 +182,8 @@ async fn the_phone_shows_each_key_that_an_application_would_have() {
     for (change, words) in [
         (
             json!({"single_logout": {"url": "https://evil.example/slo", "binding": "redirect"}}),
-            "single_logout. It is notified of the end of sessions, with the name of the user, at https://evil.example/slo",
+            "single_logout. It is notified of the end of sessions, with the name of the user, at \
+             https://evil.example/slo",
         ),
         (
             json!({"default_relay_state": "https://evil.example/"}),
@@ -380,7 +382,8 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
             Method::PATCH,
             of.clone(),
             json!({"slim_id_token": true, "public_key": key, "token_endpoint_auth_method": "private_key_jwt"}),
-            "public_key, token_endpoint_auth_method “private_key_jwt”. It proves itself by the key with the thumbprint ",
+            "public_key, token_endpoint_auth_method “private_key_jwt”. It proves itself by the key with the thumbprint \
+             ",
         ),
         (
             Method::PATCH,
@@ -459,7 +462,8 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
                 "grant_types": ["client_credentials"],
                 "admin_scopes": ["admin:read"],
             }),
-            "Make the application “Robot”. It administers this server: admin:read. It proves itself by the keys at https://robot.example/keys",
+            "Make the application “Robot”. It administers this server: admin:read. It proves itself by the keys at \
+             https://robot.example/keys",
         ),
     ];
     for (method, path, body, words) in actions {
@@ -510,12 +514,14 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
         .good();
 }
 
-/// Every member of an application is protected, but those that hand nothing to anybody. A member without a class does not compile.
+/// Every member of an application is protected, but those that hand nothing to anybody. A member without a class does
+/// not compile.
 #[test]
 fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
     let client = json!({
         "application_type": "web", "name": "x", "redirect_uris": [], "post_logout_redirect_uris": [], "scopes": [],
-        "grant_types": [], "token_endpoint_auth_method": "client_secret_basic", "jwks": {}, "jwks_uri": "x", "public_key": "x",
+        "grant_types": [], "token_endpoint_auth_method": "client_secret_basic", "jwks": {}, "jwks_uri": "x",
+            "public_key": "x",
         "certificate": "x", "id_token_signed_response_alg": "RS256", "slim_id_token": true, "subject_type": "public",
         "sector_identifier": "x", "consent": "ask", "backchannel_logout_uri": null,
         "backchannel_logout_session_required": true, "initiate_login_uri": null, "lenient_assertion_audience": true,
@@ -523,7 +529,8 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
     });
     let provider = json!({
         "name": "x", "entity_id": "x", "acs": [], "single_logout": null, "name_id_format": "transient",
-        "other_name_id_formats": [], "name_id_source": "account_name", "require_signed_requests": true, "certificates": [],
+        "other_name_id_formats": [], "name_id_source": "account_name", "require_signed_requests": true,
+            "certificates": [],
         "custom_attributes": [], "idp_initiated": true, "default_relay_state": null, "relay_states": [],
         "clock_skew_seconds": 1, "idp_entity_id": null, "metadata_url": null,
     });
@@ -592,7 +599,8 @@ async fn who_is_to_have_a_role_approves_with_the_devices_that_were_shown() {
     let action = asked(&console, Method::PATCH, &path, &body).await;
     assert_eq!(
         action["summary"],
-        "Give “bob”, a user since DATE, the role admin in the console; “bob” approves with 1 device".replace("DATE", since(&bob))
+        "Give “bob”, a user since DATE, the role admin in the console; “bob” approves with 1 device".replace("DATE",
+            since(&bob))
     );
     let given = console
         .call(

@@ -130,7 +130,8 @@ async fn users_come_in_as_spreadsheets_have_them(database: Database) {
     );
     assert_eq!(
         known[0]["profile"],
-        json!({"name": "Lovelace; Ada", "phone_number": "+44 20 7946", "phone_number_verified": false, "email_verified": false})
+        json!({"name": "Lovelace; Ada", "phone_number": "+44 20 7946", "phone_number_verified": false,
+            "email_verified": false})
     );
     assert_eq!(
         (&known[1]["email"], &known[1]["state"]),
@@ -211,7 +212,8 @@ async fn addresses_come_in_and_go_out_in_columns_of_their_own() {
     let mut known = users(&host).await;
     known.sort_by_key(|user| user["name"].as_str().map(str::to_owned));
     let ada = json!({
-        "street_address": "12 St James's Square\n2nd floor", "locality": "London", "postal_code": "SW1Y 4JH", "country": "UK",
+        "street_address": "12 St James's Square\n2nd floor", "locality": "London", "postal_code": "SW1Y 4JH",
+            "country": "UK",
     });
     assert_eq!(known[0]["profile"]["address"], ada);
     assert_eq!(
@@ -273,7 +275,8 @@ async fn what_is_exported_comes_back_unchanged(database: Database) {
             json!({"name": name, "email": format!("{name}@example.org"), "profile": profile});
         let user = host.admin_ok(Method::POST, "/users", body).await;
         let roles = json!(["reader", "demo admin", "a;b"]);
-        let account = json!({"user_id": id(&user), "name": format!("={name}"), "roles": if name == "ada" { roles } else { json!(["x", "y"]) }});
+        let account = json!({"user_id": id(&user), "name": format!("={name}"), "roles": if name == "ada" {
+            roles } else { json!(["x", "y"]) }});
         host.admin_ok(
             Method::POST,
             &format!("/applications/{}/accounts", application.id),

@@ -100,11 +100,13 @@ async fn each_way_of_tampering_is_found(database: Database) {
             ("cut_off", &["DELETE FROM audit_entries"]),
             ("head_forged", &[
                 "DELETE FROM audit_entries WHERE seq > 5",
-                "UPDATE audit_chain SET seq = 5, digest = (SELECT digest FROM audit_entries WHERE seq = 5) WHERE name = 'head'",
+                "UPDATE audit_chain SET seq = 5, digest = (SELECT digest FROM audit_entries WHERE seq = 5) WHERE name \
+                 = 'head'",
             ]),
             ("head_forged", &["UPDATE audit_chain SET code = '' WHERE name = 'head'"]),
             ("anchor_forged", &[
-                "UPDATE audit_chain SET seq = 2, digest = (SELECT digest FROM audit_entries WHERE seq = 2) WHERE name = 'anchor'",
+                "UPDATE audit_chain SET seq = 2, digest = (SELECT digest FROM audit_entries WHERE seq = 2) WHERE name \
+                 = 'anchor'",
                 "DELETE FROM audit_entries WHERE seq < 3",
             ]),
             // The code of the one end at the other.

@@ -148,7 +148,8 @@ async fn what_is_done_to_a_service_provider_and_its_certificates_is_told(databas
         Value::Null,
     )
     .await;
-    let metadata = "<md:EntityDescriptor xmlns:md=\"urn:oasis:names:tc:SAML:2.0:metadata\" entityID=\"https://wiki.example/saml\">\
+    let metadata = "<md:EntityDescriptor xmlns:md=\"urn:oasis:names:tc:SAML:2.0:metadata\" \
+         entityID=\"https://wiki.example/saml\">\
              <md:SPSSODescriptor protocolSupportEnumeration=\"urn:oasis:names:tc:SAML:2.0:protocol\">\
              <md:AssertionConsumerService Binding=\"urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST\" \
              Location=\"https://wiki.example/other\" index=\"0\"/></md:SPSSODescriptor></md:EntityDescriptor>";

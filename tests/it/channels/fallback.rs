@@ -243,7 +243,8 @@ async fn a_vendor_channel_that_is_not_said_to_be_trusted_does_not_load() {
         .replace("trust = \"delegated\"\n", "");
     let file = folder.path().join("assent.toml");
     let text = format!(
-        "base_url = \"http://localhost:1\"\n[database]\nurl = \"sqlite://{0}/assent.db\"\n[keys]\nmaster_key_file = \"{0}/key\"\n{settings}",
+        "base_url = \"http://localhost:1\"\n[database]\nurl = \"sqlite://{0}/assent.db\"\n[keys]\nmaster_key_file = \
+         \"{0}/key\"\n{settings}",
         folder.path().display()
     );
     std::fs::write(&file, text).expect("written");

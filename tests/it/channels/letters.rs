@@ -21,7 +21,8 @@ async fn host_with(vendor: &Vendor, more: &str, database: Database) -> (TestHost
     (host, ada)
 }
 
-const LIMITS: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 600, burst = 600 }\nprompts_per_user = { per_minute = 600, burst = 600 }\n";
+const LIMITS: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 600, burst = 600 }\nprompts_per_user = { \
+     per_minute = 600, burst = 600 }\n";
 
 /// The same request by another name, in a new browser: its waiting page.
 async fn ask_as(host: &TestHost, ada: &Ada, name: &str) -> Page {
@@ -173,7 +174,8 @@ async fn a_conflict_reveals_neither_who_exists_nor_which_names_are_of_one_user()
     assert!(!is_even(&later) && is_even(&by_mail));
 }
 
-/// The stranger uses up the limit of the name, so that the user's own request is refused and the stranger's prompt is the only one.
+/// The stranger uses up the limit of the name, so that the user's own request is refused and the stranger's prompt is
+/// the only one.
 #[tokio::test]
 async fn a_request_that_a_limit_refuses_ends_the_carried_one_and_those_that_follow_on_both_databases()
  {

@@ -97,7 +97,8 @@ fn proof(phone: &Authenticator, request: &Request, number: Option<&str>) -> Valu
         .sign(&phone.statement(request, number).text())
         .expect("signed");
     let decision = if number.is_some() { "approve" } else { "deny" };
-    json!({"device": phone.device(), "decision": decision, "number": number.unwrap_or_default(), "signature": signature})
+    json!({"device": phone.device(), "decision": decision, "number": number.unwrap_or_default(),
+        "signature": signature})
 }
 
 fn evidence(request: &Request, proof: &Value) -> Value {

@@ -1,5 +1,5 @@
-//! A small vendor: it checks each request's signature by itself (RFC 9421), and answers as the test, or the address of the
-//! person, tells it to.
+//! A small vendor: it checks each request's signature by itself (RFC 9421), and answers as the test, or the address of
+//! the person, tells it to.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -200,7 +200,8 @@ fn is_genuine(
         let rest = parameters.strip_prefix(fields)?;
         let known = rest.contains(";keyid=\"assent\"") && rest.contains(";alg=\"hmac-sha256\"");
         let signed = format!(
-            "\"@method\": {method}\n\"@target-uri\": http://localhost:{}{uri}\n\"content-digest\": {digest}\n\"@signature-params\": {parameters}",
+            "\"@method\": {method}\n\"@target-uri\": http://localhost:{}{uri}\n\"content-digest\": \
+             {digest}\n\"@signature-params\": {parameters}",
             shared.port
         );
         let key = openssl::pkey::PKey::hmac(KEY.as_bytes()).ok()?;
@@ -294,7 +295,8 @@ async fn status(
                 tokio::time::sleep(Duration::from_millis(300)).await;
             }
             let told = if status == "slow" { "pending" } else { status };
-            let body = json!({"request_id": question["request_id"], "status": told, "poll_after_ms": shared.poll_after_ms});
+            let body = json!({"request_id": question["request_id"], "status": told,
+                "poll_after_ms": shared.poll_after_ms});
             axum::Json(body).into_response()
         }
     }

@@ -1,4 +1,5 @@
-//! Draining: after SIGTERM the instance is not ready but still serves, and nobody's request waits for news until its end.
+//! Draining: after SIGTERM the instance is not ready but still serves, and nobody's request waits for news until its
+//! end.
 
 use std::process::Stdio;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! No attacker locks a network out: neither by a page of another site that a user in it opens, nor by calls without proof.
+//! No attacker locks a network out: neither by a page of another site that a user in it opens, nor by calls without
+//! proof.
 
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};

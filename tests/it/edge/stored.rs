@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use crate::audit::verified;
 use crate::harness::{Browser, Database, HostOptions, TestHost, http_client, http_client_builder};
 
-/// The answer to an authorization request with these changes: the parameters of the redirect, or `None` for a sign-in that began.
+/// The answer to an authorization request with these changes: the parameters of the redirect, or `None` for a sign-in
+/// that began.
 async fn answer(host: &TestHost, address: &str) -> Option<Vec<(String, String)>> {
     let client = http_client_builder()
         .redirect(reqwest::redirect::Policy::none())
@@ -225,7 +226,8 @@ async fn open_sign_ins_are_bounded_for_each_network_and_in_all_on_both_databases
     }
 }
 
-/// The requests in the audit log, the oldest first; with a token of its own, since these tests take longer than one lives.
+/// The requests in the audit log, the oldest first; with a token of its own, since these tests take longer than one
+/// lives.
 async fn asked(host: &TestHost) -> Vec<Value> {
     let (token, _) = admin::issue_admin_token(&host.host, &AuditContext::SERVER)
         .await

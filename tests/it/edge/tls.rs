@@ -50,7 +50,8 @@ async fn a_host_with_a_certificate_speaks_https_and_nothing_else() {
     );
 }
 
-/// An address by http that leads to this host by https: the authenticator of the tests trusts no self-signed certificate.
+/// An address by http that leads to this host by https: the authenticator of the tests trusts no self-signed
+/// certificate.
 async fn plain_way_to(host: &TestHost) -> String {
     let forward = async |State((client, base)): State<(Client, String)>, request: Request| {
         let (head, body) = request.into_parts();
@@ -216,8 +217,8 @@ async fn the_listener_for_client_certificates_serves_what_applications_call_and_
     );
 }
 
-/// A certificate is no secret. A header with it proves nothing where the client itself performs the handshake, behind any
-/// proxy.
+/// A certificate is no secret. A header with it proves nothing where the client itself performs the handshake, behind
+/// any proxy.
 #[tokio::test]
 async fn a_header_takes_no_handshakes_place_at_the_listener_for_client_certificates() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -73,7 +73,8 @@ async fn a_request_a_code_and_tokens_never_work_in_each_others_place() {
 async fn a_page_that_relays_a_login_gets_no_approval_for_a_context_that_is_not_its_own() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    // The person is at a page of the attacker's, in Firefox on Linux; the attacker's server talks to the host in their place.
+    // The person is at a page of the attacker's, in Firefox on Linux; the attacker's server talks to the host in their
+    // place.
     let relay = http_client_builder()
         .cookie_store(true)
         .build()

@@ -1,5 +1,5 @@
-//! Concurrent approval requests: an attacker types a user's name while the user signs in. See "Concurrent sign-in requests:
-//! attack model" in the README.
+//! Concurrent approval requests: an attacker types a user's name while the user signs in. See "Concurrent sign-in
+//! requests: attack model" in the README.
 
 use assent_test_macros::both_databases;
 use std::collections::VecDeque;
@@ -13,8 +13,10 @@ use crate::harness::{
 use crate::qr_sign_in::code;
 
 /// No rate limits: the tested bounds must hold without them.
-const UNLIMITED: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\nprompts_per_user = { per_minute = 0 }\n\
-                         sign_ins_per_browser = { per_minute = 0 }\nlogin_pages_per_ip = { per_minute = 0 }\nsign_ins_per_ip = { per_minute = 0 }\n\
+const UNLIMITED: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\nprompts_per_user = { per_minute = \
+0 }\n\
+                         sign_ins_per_browser = { per_minute = 0 }\nlogin_pages_per_ip = { per_minute = 0 \
+                         }\nsign_ins_per_ip = { per_minute = 0 }\n\
                          actions_per_device = { per_minute = 0 }\n";
 
 /// Types a name in this browser. Returns the waiting page, or its replacement.
@@ -62,7 +64,8 @@ async fn type_everywhere(ada: &Ada, number: &str) -> bool {
     false
 }
 
-/// The attacker: every few seconds a new browser, with the same browser string and from the same network, at either instance.
+/// The attacker: every few seconds a new browser, with the same browser string and from the same network, at either
+/// instance.
 struct Stranger<'a> {
     host: &'a TestHost,
     ada: &'a Ada,
@@ -465,7 +468,8 @@ async fn a_user_has_so_many_requests_from_known_browsers(database: Database) {
 
 #[tokio::test]
 async fn others_do_not_use_up_the_prompts_of_a_browser_in_which_the_user_signed_in_before() {
-    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { per_minute = 1, burst = 3 }\n";
+    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { \
+         per_minute = 1, burst = 3 }\n";
     let host = TestHost::start_with(HostOptions {
         settings,
         ..HostOptions::default()
@@ -561,7 +565,8 @@ async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_o
 /// The limit of unknown browsers is used up, so a browser that became an unknown one would be refused.
 #[tokio::test]
 async fn a_report_is_not_to_be_noticed_in_the_browser_that_it_is_about_on_both_databases() {
-    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { per_minute = 0 }\n";
+    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { \
+         per_minute = 0 }\n";
     for database in Database::BOTH {
         let host = TestHost::start_with(HostOptions {
             database,

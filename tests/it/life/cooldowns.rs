@@ -224,8 +224,8 @@ async fn a_number_typed_wrong_too_often_ends_the_request_and_begins_no_cooldown_
     }
 }
 
-/// An attacker must not learn that the user answered, so a reported request looks as if it were still pending. The cooldown
-/// outlasts approvals of the user.
+/// An attacker must not learn that the user answered, so a reported request looks as if it were still pending. The
+/// cooldown outlasts approvals of the user.
 #[tokio::test]
 async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approvals_on_both_databases()
  {
@@ -743,8 +743,8 @@ async fn a_vendors_denial_is_a_denial(database: Database) {
     );
 }
 
-/// A report, and a request by the user's other name at the same moment: the request comes first, and is ended; or it finds the
-/// cooldown. On PostgreSQL the two are in different transactions.
+/// A report, and a request by the user's other name at the same moment: the request comes first, and is ended; or it
+/// finds the cooldown. On PostgreSQL the two are in different transactions.
 #[both_databases]
 async fn a_request_at_the_moment_of_a_report_reaches_no_phone_afterwards(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;

@@ -209,8 +209,8 @@ async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay(da
     );
 }
 
-/// What a row was too long for is in pages of its own, which are overwritten when it goes; who copies the file does not take them
-/// along.
+/// What a row was too long for is in pages of its own, which are overwritten when it goes; who copies the file does not
+/// take them along.
 #[tokio::test]
 async fn pages_of_who_was_erased_are_overwritten_in_the_file_of_sqlite() {
     let mut host = TestHost::start().await;

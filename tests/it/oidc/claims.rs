@@ -250,7 +250,8 @@ async fn what_an_application_lost_since_the_grant_is_told_neither_at_userinfo_no
 
 fn hostile(config: &str) -> String {
     format!(
-        "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {{ {config} }}\n",
+        "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {{ \
+         {config} }}\n",
         component("hostile-mapper").display()
     )
 }
@@ -347,7 +348,8 @@ async fn a_person_without_an_account_is_told_so_once_they_have_shown_who_they_ar
     assert_eq!(back.parameter("error"), "access_denied");
 }
 
-/// One access token at full rate, while the plugin is slow: UserInfo returns that it is busy, and sign-ins of others succeed.
+/// One access token at full rate, while the plugin is slow: UserInfo returns that it is busy, and sign-ins of others
+/// succeed.
 #[tokio::test]
 async fn userinfo_at_full_rate_starves_no_sign_in() {
     let plugins = format!(

@@ -1,4 +1,5 @@
-//! The operator's looks: a logo and colours, served so that they can do no harm, and refused at the start where they are unfit.
+//! The operator's looks: a logo and colours, served so that they can do no harm, and refused at the start where they
+//! are unfit.
 
 use std::path::Path;
 
@@ -9,7 +10,8 @@ use crate::harness::{Browser, HostOptions, TestHost, binary, http_client};
 use crate::javascript::run;
 
 /// A logo that would do harm if it could.
-const LOGO: &str = "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 2 1\" onload=\"document.title = 'harm'\">\
+const LOGO: &str = "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 2 1\" \
+onload=\"document.title = 'harm'\">\
     <script>document.title = 'harm'</script><rect width=\"2\" height=\"1\"/></svg>";
 
 fn of_page<'a>(page: &'a str, start: &str) -> &'a str {

@@ -1,4 +1,5 @@
-//! The catalogue against the sources: no message is missing, unused, or used with other values than it has, in any language.
+//! The catalogue against the sources: no message is missing, unused, or used with other values than it has, in any
+//! language.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -211,7 +211,8 @@ async fn what_the_application_asks_for_wins_and_lasts_as_long_as_the_login() {
         Language::English,
         &["error-form"],
     );
-    // What is none of a login speaks as the browser does; so does a login whose application asks for what we do not speak.
+    // What is none of a login speaks as the browser does; so does a login whose application asks for what we do not
+    // speak.
     speaks(
         &browser.get("/").await,
         Language::English,

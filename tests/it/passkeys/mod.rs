@@ -25,7 +25,8 @@ use software::Software;
 const DEVICE: &str = "/authenticator/api/device/passkey";
 const REMOVAL: &str = "/authenticator/api/device/passkey/removal";
 /// Many of these tests come with proofs that are no good.
-const SETTINGS: &str = "[rate_limits]\nunauthenticated_requests = { per_minute = 0 }\nsign_ins_per_user_name = { per_minute = 0 }\n";
+const SETTINGS: &str = "[rate_limits]\nunauthenticated_requests = { per_minute = 0 }\nsign_ins_per_user_name = { \
+     per_minute = 0 }\n";
 
 async fn call(phone: &Authenticator, method: Method, path: &str, body: &Value) -> Reply {
     phone

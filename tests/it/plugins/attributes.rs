@@ -156,14 +156,16 @@ async fn an_attribute_that_was_not_granted_is_a_fault() {
 #[tokio::test]
 async fn a_friendly_name_is_granted_like_a_name_and_a_name_format_with_it() {
     for friendly in ["role", "note", "Department"] {
-        let config = json!({ "behaviour": "attribute", "claim": "department", "friendly_name": friendly, "value": "x" });
+        let config = json!({ "behaviour": "attribute", "claim": "department", "friendly_name": friendly,
+            "value": "x" });
         assert_eq!(
             attack(&config).await,
             Fault::NotGranted(format!("attribute:{friendly}"))
         );
     }
     for granted in ["department", "team"] {
-        let config = json!({ "behaviour": "attribute", "friendly_name": granted, "name_format": "urn:x", "value": "x" });
+        let config = json!({ "behaviour": "attribute", "friendly_name": granted, "name_format": "urn:x",
+            "value": "x" });
         assert_eq!(
             department(config).await.friendly_name.as_deref(),
             Some(granted)

@@ -1,5 +1,5 @@
-//! A newcomer's path, as docs/plugins.md describes it: a new project, a line changed, tested, packed, pasted into the settings of a
-//! host that serves, and the claim is in a real ID token. In Rust and in TypeScript.
+//! A newcomer's path, as docs/plugins.md describes it: a new project, a line changed, tested, packed, pasted into the
+//! settings of a host that serves, and the claim is in a real ID token. In Rust and in TypeScript.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;

@@ -184,7 +184,8 @@ async fn where_anything_is_wrong_the_last_good_plugins_go_on() {
     let hostile = |behaviour: &str| {
         let file = component("hostile-mapper");
         format!(
-            "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {behaviour}\n",
+            "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = \
+             {behaviour}\n",
             file.display()
         )
     };
@@ -254,7 +255,8 @@ async fn a_plugin_that_denies_or_reports_is_taken() {
         set_plugins(
             &host,
             &format!(
-                "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {{ behaviour = \"{behaviour}\" }}\n",
+                "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = \
+                 {{ behaviour = \"{behaviour}\" }}\n",
                 component("hostile-mapper").display()
             ),
         );

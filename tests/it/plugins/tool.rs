@@ -1,4 +1,5 @@
-//! The command `assent-plugin` about components that are there: what it checks, and what it says where something is wrong.
+//! The command `assent-plugin` about components that are there: what it checks, and what it says where something is
+//! wrong.
 
 use std::path::Path;
 use std::process::{Command, Output};

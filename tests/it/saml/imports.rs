@@ -211,7 +211,8 @@ async fn a_custom_attribute_is_checked_when_it_is_saved() {
     let party = Party::register(&host, json!({})).await;
     let path = format!("/applications/{}", party.id);
     let save = async |value: &str| {
-        let change = json!({"custom_attributes": [{"name": "first", "values": []}, {"name": "mail", "values": ["x", value]}]});
+        let change = json!({"custom_attributes": [{"name": "first", "values": []}, {"name": "mail", "values": ["x",
+            value]}]});
         host.admin(Method::PATCH, &path, change).await
     };
     for value in [

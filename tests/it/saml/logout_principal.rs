@@ -190,7 +190,8 @@ async fn a_live_session_index_ends_the_session_unless_the_name_is_anothers() {
     }
 }
 
-/// A user knows the SessionIndex of their own session. With that and an unsigned request they must not learn who has an account.
+/// A user knows the SessionIndex of their own session. With that and an unsigned request they must not learn who has an
+/// account.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unsigned_request_with_a_live_index_does_not_say_whether_a_name_is_a_users() {
     let journey = Journey::new(json!({"certificates": [], "entity_id": UNSIGNED})).await;

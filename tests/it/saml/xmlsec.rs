@@ -253,7 +253,8 @@ fn template(method: &str, digest: &str, parameter: &str) -> String {
 fn message(signature: &str, content: &str) -> String {
     let uri = SAMLP.uri;
     format!(
-        "<?xml version='1.0'?>\r\n<p:Response xmlns:p='{uri}' xmlns:xs='urn:xs' xmlns='urn:d' ID='_r'>{signature}\r\n{content}</p:Response>\n"
+        "<?xml version='1.0'?>\r\n<p:Response xmlns:p='{uri}' xmlns:xs='urn:xs' xmlns='urn:d' \
+         ID='_r'>{signature}\r\n{content}</p:Response>\n"
     )
 }
 
@@ -299,7 +300,8 @@ fn we_take_the_signatures_of_xmlsec1() {
 #[test]
 fn what_xmlsec1_signs_at_random_is_what_we_read() {
     let party = Party::rsa();
-    let list = "<ec:InclusiveNamespaces xmlns:ec='http://www.w3.org/2001/10/xml-exc-c14n#' PrefixList='xs #default\n a'/>";
+    let list = "<ec:InclusiveNamespaces xmlns:ec='http://www.w3.org/2001/10/xml-exc-c14n#' PrefixList='xs #default\n \
+         a'/>";
     let method = SignatureAlgorithm::RsaSha256.uri();
     for seed in 0..40 {
         let content = element(&mut Dice::new(seed));

@@ -1,5 +1,5 @@
-//! Moments as SAML writes them: `xs:dateTime` in UTC (SAML core section 1.3.3). Some programs write another offset, which names a
-//! moment as well, and is read.
+//! Moments as SAML writes them: `xs:dateTime` in UTC (SAML core section 1.3.3). Some programs write another offset,
+//! which names a moment as well, and is read.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -42,8 +42,8 @@ pub fn instant(text: &str) -> Option<Timestamp> {
     ))
 }
 
-/// The local time, and its offset from UTC in milliseconds: `+hh:mm` or `-hh:mm`, 14 hours at most (XML Schema part 2 section
-/// 3.2.7.3).
+/// The local time, and its offset from UTC in milliseconds: `+hh:mm` or `-hh:mm`, 14 hours at most (XML Schema part 2
+/// section 3.2.7.3).
 fn split_offset(text: &str) -> Option<(&str, i64)> {
     let (local, offset) = text.split_at_checked(text.len().checked_sub(6)?)?;
     let (sign, offset) = offset.split_at_checked(1)?;

@@ -25,12 +25,12 @@ const COULD_NOT_LOOK: u8 = 3;
 pub(super) enum AuditCommand {
     /// Check that no entry was changed, put in or taken away.
     ///
-    /// The exit code is 0 if all is good, 1 if the log is broken, and 3 if it could not be looked at. Whoever can write the
-    /// database but does not have the master key can change nothing unseen. Who can also bring back an older state of the log,
-    /// its head included, is found only by what was kept elsewhere: an export, or a stream.
+    /// The exit code is 0 if all is good, 1 if the log is broken, and 3 if it could not be looked at. Whoever can write
+    /// the database but does not have the master key can change nothing unseen. Who can also bring back an older state
+    /// of the log, its head included, is found only by what was kept elsewhere: an export, or a stream.
     Verify {
-        /// Check an export (`-` is standard input), or the file of a stream, rather than the database: that it holds together
-        /// by itself, from its first entry to its last.
+        /// Check an export (`-` is standard input), or the file of a stream, rather than the database: that it holds
+        /// together by itself, from its first entry to its last.
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
         /// As JSON.

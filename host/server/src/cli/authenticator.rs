@@ -11,7 +11,8 @@ use assent_model::id::ApprovalId;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuthenticatorCommand {
-    /// Enrol by a link: makes a key and keeps it in the file. It can have no passkey: that needs a browser and a screen lock.
+    /// Enrol by a link: makes a key and keeps it in the file. It can have no passkey: that needs a browser and a screen
+    /// lock.
     Enrol {
         /// The link, as `POST /admin/api/v1/users/{id}/enrolments` or the first start gives it.
         url: String,
@@ -25,8 +26,8 @@ pub(super) enum AuthenticatorCommand {
         #[arg(long, value_name = "JSON")]
         push: Option<String>,
     },
-    /// Answer the pending request, or the first one that comes. Where several are pending, name one with `--request`. A device
-    /// with a passkey approves only in its browser.
+    /// Answer the pending request, or the first one that comes. Where several are pending, name one with `--request`. A
+    /// device with a passkey approves only in its browser.
     #[command(group(clap::ArgGroup::new("decision").required(true).args(["number", "deny", "not_me"])))]
     Approve {
         /// The file that `enrol` made.

@@ -10,7 +10,8 @@ use assent_admin_client::terminal;
 
 #[derive(Args, Debug)]
 pub(super) struct Man {
-    /// A folder, which must be there, to write a page for each command to. Without it, the page of `assent` itself is printed.
+    /// A folder, which must be there, to write a page for each command to. Without it, the page of `assent` itself is
+    /// printed.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 }

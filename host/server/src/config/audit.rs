@@ -19,16 +19,18 @@ pub struct Audit {
     pub stream: AuditStream,
 }
 
-/// Where the audit log is streamed to, with the personal data in it: names, addresses, browsers. An erasure does not reach the
-/// copies there. Each entry is delivered at least once and in order; of several instances one at a time delivers.
+/// Where the audit log is streamed to, with the personal data in it: names, addresses, browsers. An erasure does not
+/// reach the copies there. Each entry is delivered at least once and in order; of several instances one at a time
+/// delivers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AuditStream {
-    /// A file to which a line of JSON is appended for each entry. It may be moved away at any time. `assent audit verify --file`
-    /// verifies it.
+    /// A file to which a line of JSON is appended for each entry. It may be moved away at any time. `assent audit
+    /// verify --file` verifies it.
     pub file: Option<PathBuf>,
-    /// A receiver of syslog messages (RFC 5424): `udp://HOST:PORT`, `tcp://HOST:PORT` (each message after its length, RFC 6587), or
-    /// `unix:///dev/log`. On the way to another machine nothing is encrypted: let a syslog daemon of this one do that.
+    /// A receiver of syslog messages (RFC 5424): `udp://HOST:PORT`, `tcp://HOST:PORT` (each message after its length,
+    /// RFC 6587), or `unix:///dev/log`. On the way to another machine nothing is encrypted: let a syslog daemon of this
+    /// one do that.
     #[schemars(with = "Option<String>")]
     pub syslog: Option<SyslogAddress>,
 }

@@ -17,8 +17,8 @@ pub struct Http {
     pub listen: SocketAddr,
     /// The addresses of proxies whose `X-Forwarded-For` header is believed.
     pub trusted_proxies: Vec<IpAddr>,
-    /// How many connections one IPv4 address, or the first 64 bits of an IPv6 address, may have at each listener. A further
-    /// one is closed at once. The `trusted_proxies` may have as many as there are.
+    /// How many connections one IPv4 address, or the first 64 bits of an IPv6 address, may have at each listener. A
+    /// further one is closed at once. The `trusted_proxies` may have as many as there are.
     pub connections_per_network: u32,
     /// How long a new connection may take for its TLS handshake, and then for the head of its first request. For the
     /// `trusted_proxies` it is `head_timeout`: they may open connections before they need them.
@@ -28,8 +28,8 @@ pub struct Http {
     pub head_timeout: HumanDuration,
     /// How long a client may leave an answer unread before its connection ends.
     pub write_timeout: HumanDuration,
-    /// How long the server still takes requests after SIGTERM, while `/readyz` answers 503: as long as the load balancer needs
-    /// to notice. Then the listeners close. `0s` closes them at once.
+    /// How long the server still takes requests after SIGTERM, while `/readyz` answers 503: as long as the load
+    /// balancer needs to notice. Then the listeners close. `0s` closes them at once.
     pub drain_time: HumanDuration,
     /// Makes `listen` speak https. Without this table it speaks http, and a proxy in front ends TLS.
     pub tls: Option<Tls>,
@@ -41,8 +41,8 @@ pub struct Http {
     /// Believes the `Client-Cert` header (RFC 9440) of the `trusted_proxies`, in place of a certificate of the
     /// connection. The proxy must remove this header from what clients send.
     pub client_cert_header: bool,
-    /// A file with the secret that whoever reads `/metrics` shows as a bearer token; white space around it does not count.
-    /// Without it there are no metrics.
+    /// A file with the secret that whoever reads `/metrics` shows as a bearer token; white space around it does not
+    /// count. Without it there are no metrics.
     pub metrics_secret_file: Option<PathBuf>,
 }
 
@@ -103,7 +103,8 @@ impl Default for Http {
 pub(super) fn notes(http: &Http) -> Vec<String> {
     let both = http.client_cert_header && http.mtls.is_some();
     both.then(|| {
-        "http.client_cert_header: does not apply to the listener of http.mtls, where only the certificate of the connection counts"
+        "http.client_cert_header: does not apply to the listener of http.mtls, where only the certificate of the \
+         connection counts"
             .to_owned()
     })
     .into_iter()

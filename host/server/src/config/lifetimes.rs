@@ -70,8 +70,8 @@ pub struct Lifetimes {
     pub refresh_token: HumanDuration,
     /// A consent: how long a user is not asked again, and how long an application can refresh its tokens.
     pub consent: HumanDuration,
-    /// How long after its use a client may send a refresh token once more, because the response was lost. Only while no token
-    /// of that response was used. `0s`: never.
+    /// How long after its use a client may send a refresh token once more, because the response was lost. Only while no
+    /// token of that response was used. `0s`: never.
     pub refresh_token_grace: HumanDuration,
     /// An ID token.
     pub id_token: HumanDuration,
@@ -93,8 +93,8 @@ pub struct Lifetimes {
 pub struct Session {
     /// A session ends this long after the sign-in at the latest: `1s` to `30d`.
     pub absolute_timeout: HumanDuration,
-    /// A session also ends when it is not used for this long: `1s` to `absolute_timeout`. Without this key only the absolute
-    /// timeout applies.
+    /// A session also ends when it is not used for this long: `1s` to `absolute_timeout`. Without this key only the
+    /// absolute timeout applies.
     pub idle_timeout: Option<HumanDuration>,
 }
 

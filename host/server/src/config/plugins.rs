@@ -16,14 +16,14 @@ use super::{HumanDuration, HumanSize};
 pub struct Plugins {
     /// Claim mappers, each called with the result of those before it.
     pub claim_mappers: Vec<ClaimMapper>,
-    /// The channels that carry approval requests to devices. The first that serves the application is tried first, the next
-    /// where it fails to begin. Without one, devices find requests by polling.
+    /// The channels that carry approval requests to devices. The first that serves the application is tried first, the
+    /// next where it fails to begin. Without one, devices find requests by polling.
     pub approval_channels: Vec<ApprovalChannel>,
     /// The folder for compiled plugins, which makes the next start quick. It is created where it is missing, and may be
     /// emptied at any time. Without it each start compiles all plugins.
     pub compiled_folder: Option<PathBuf>,
-    /// How long the trace of the plugins' work for each ID token and assertion is kept, to explain it later. `0s`: no traces.
-    /// A trace holds the claims that the application received about the user.
+    /// How long the trace of the plugins' work for each ID token and assertion is kept, to explain it later. `0s`: no
+    /// traces. A trace holds the claims that the application received about the user.
     pub trace_retention: HumanDuration,
 }
 
@@ -94,9 +94,9 @@ pub struct ApprovalChannel {
     /// Whether its word counts.
     #[serde(default)]
     pub trust: Trust,
-    /// Whether the vendor's app shows the letters of the waiting page (`binding_message`), so that users compare them. Only
-    /// for a delegated channel. Where a channel does not show them, no request is carried while another one of the same name
-    /// is pending.
+    /// Whether the vendor's app shows the letters of the waiting page (`binding_message`), so that users compare them.
+    /// Only for a delegated channel. Where a channel does not show them, no request is carried while another one of the
+    /// same name is pending.
     #[serde(default)]
     pub shows_letters: bool,
     /// The hosts that it may call: `push.example.org`, `*.push.example.org`, each with `:port` where it is not 443.
@@ -182,8 +182,8 @@ pub struct PluginLimits {
     pub memory: HumanSize,
     /// The time of one outgoing request.
     pub http_timeout: HumanDuration,
-    /// How many calls are under way at once: 16 of a claim mapper, 512 of a channel, where this is missing. One more waits. Of
-    /// a claim mapper, one application has at most half of them.
+    /// How many calls are under way at once: 16 of a claim mapper, 512 of a channel, where this is missing. One more
+    /// waits. Of a claim mapper, one application has at most half of them.
     pub concurrency: Option<u32>,
     /// How many calls for one application wait, for two seconds at most. One more fails at once.
     pub queue_length: u32,
@@ -302,7 +302,8 @@ pub(super) fn check(plugins: &Plugins, expect: &mut impl FnMut(bool, &str, &str)
         expect(
             !plugin.shows_letters || plugin.trust == Trust::Delegated,
             "plugins.approval_channels.shows_letters",
-            "expected it only with `trust = \"delegated\"`: an enrolled device shows no letters, its user types the number",
+            "expected it only with `trust = \"delegated\"`: an enrolled device shows no letters, its user types the \
+             number",
         );
     }
 }

@@ -11,9 +11,11 @@ pub struct RateLimits {
     /// Requests of one IP address to the authorization endpoint and the login pages. A sign-in takes about five; one
     /// without JavaScript twenty a minute more while the page waits.
     pub login_pages_per_ip: Rate,
-    /// The number of open sign-ins without a typed name of one IP address. Over the bound the oldest of them are removed.
+    /// The number of open sign-ins without a typed name of one IP address. Over the bound the oldest of them are
+    /// removed.
     pub open_sign_ins_per_ip: u32,
-    /// The number of open sign-ins without a typed name in total, on all instances. A sign-in takes up to 10 KB in the database.
+    /// The number of open sign-ins without a typed name in total, on all instances. A sign-in takes up to 10 KB in the
+    /// database.
     pub open_sign_ins_total: u32,
     /// Sign-ins with one user name, from any client, whether or not a user has the name: each may wake a device.
     pub sign_ins_per_user_name: Rate,
@@ -21,18 +23,19 @@ pub struct RateLimits {
     pub sign_ins_per_ip: Rate,
     /// Sign-ins in one browser.
     pub sign_ins_per_browser: Rate,
-    /// Approval requests that reach the devices of one user, by user name and e-mail address together. Over the limit the
-    /// browser gets the same page as for an unknown name, and no device is asked.
+    /// Approval requests that reach the devices of one user, by user name and e-mail address together. Over the limit
+    /// the browser gets the same page as for an unknown name, and no device is asked.
     pub prompts_per_user: Rate,
-    /// What one device may begin: QR sign-ins, which do not count towards the limits above; enrolment links; recovery codes.
+    /// What one device may begin: QR sign-ins, which do not count towards the limits above; enrolment links; recovery
+    /// codes.
     pub actions_per_device: Rate,
-    /// Requests of one IP address to the token, introspection and revocation endpoints. The default lets a gateway introspect
-    /// 1,000 tokens a second, and as many again.
+    /// Requests of one IP address to the token, introspection and revocation endpoints. The default lets a gateway
+    /// introspect 1,000 tokens a second, and as many again.
     pub token_requests_per_ip: Rate,
     /// Failed client authentications of one confidential application from one IP address. Successful ones do not count.
     pub client_auth_failures: Rate,
-    /// Requests of one IP address with an invalid credential: to the admin API, to the authenticator API, and with recovery
-    /// codes, each counted separately. Authenticated requests do not count.
+    /// Requests of one IP address with an invalid credential: to the admin API, to the authenticator API, and with
+    /// recovery codes, each counted separately. Authenticated requests do not count.
     pub unauthenticated_requests: Rate,
     /// Callbacks that one IP address sends to one approval channel.
     pub callbacks_per_ip: Rate,

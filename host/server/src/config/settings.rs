@@ -22,9 +22,9 @@ use crate::config::saml::Saml;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Where users and applications reach this server, such as `https://id.example.org`: no path, no query. `http` only for
-    /// localhost and loopback addresses. The issuer is this address with `/oidc` appended. Passkeys are bound to its host
-    /// name: with another name they become useless, and with an IP address in its place there are none.
+    /// Where users and applications reach this server, such as `https://id.example.org`: no path, no query. `http` only
+    /// for localhost and loopback addresses. The issuer is this address with `/oidc` appended. Passkeys are bound to
+    /// its host name: with another name they become useless, and with an IP address in its place there are none.
     pub base_url: Url,
     /// The operator's name, as the pages show it.
     #[serde(default = "default::operator")]
@@ -32,8 +32,8 @@ pub struct Settings {
     /// The language of the pages, and the operator's logo and colours.
     #[serde(default)]
     pub branding: Branding,
-    /// Allows `http://localhost` redirect URIs for web applications and SPAs. Only for development: never set it where real
-    /// users sign in.
+    /// Allows `http://localhost` redirect URIs for web applications and SPAs. Only for development: never set it where
+    /// real users sign in.
     #[serde(default)]
     pub allow_insecure_redirect_uris: bool,
     /// The listeners.
@@ -161,7 +161,8 @@ mod tests {
             || alternatives.into_iter().any(accepts_number)
     }
 
-    /// Collects the properties anywhere in a schema that are numbers without being known counts, or whose names hold a unit.
+    /// Collects the properties anywhere in a schema that are numbers without being known counts, or whose names hold a
+    /// unit.
     fn collect_bare_quantities(part: &Value, found: &mut Vec<String>) {
         for (name, property) in part
             .get("properties")

@@ -1,9 +1,9 @@
 //! What the pages say: messages of the catalogue in `messages/`, one file a language, made into text or HTML.
 //!
 //! The catalogue is [Fluent](https://projectfluent.org)'s. A message is named in the source by [`Message::of`], in a
-//! template by `layout.say`; `tests/it/pages/catalogue.rs` holds that each exists in each language with the same values.
-//! Values that come from people are isolated in their direction, so that a name can't turn round what stands beside it:
-//! by `<bdi>` in HTML. What they hold of such marks themselves is dropped.
+//! template by `layout.say`; `tests/it/pages/catalogue.rs` holds that each exists in each language with the same
+//! values. Values that come from people are isolated in their direction, so that a name can't turn round what stands
+//! beside it: by `<bdi>` in HTML. What they hold of such marks themselves is dropped.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;

@@ -18,7 +18,8 @@ use assent_model::secret::Digest;
 
 /// The algorithms of `private_key_jwt`.
 pub const ASYMMETRIC: [&str; 6] = ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"];
-/// The algorithm of `client_secret_jwt`: a secret has 43 characters, too few for the longer ones (RFC 7518 section 3.2).
+/// The algorithm of `client_secret_jwt`: a secret has 43 characters, too few for the longer ones (RFC 7518 section
+/// 3.2).
 pub const SYMMETRIC: [&str; 1] = ["HS256"];
 
 /// The shortest RSA key that is accepted, in bits (RFC 7518 section 3.3).
@@ -151,8 +152,8 @@ pub fn usable_keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, Signat
         .collect())
 }
 
-/// What a key is known by among people (RFC 7638 section 3): the digest of the members that make it the key that it is. Empty for a
-/// kind that is not used here.
+/// What a key is known by among people (RFC 7638 section 3): the digest of the members that make it the key that it is.
+/// Empty for a kind that is not used here.
 pub fn thumbprint(key: &Map<String, Value>) -> String {
     let members: &[&str] = match key.get("kty").and_then(Value::as_str) {
         Some("RSA") => &["e", "kty", "n"],
@@ -246,8 +247,8 @@ fn jwk(key: &PKey<Public>) -> Result<Map<String, Value>, SignatureKeyError> {
     fit(value.as_object().ok_or(SignatureKeyError::Kind)?)
 }
 
-/// The claims of a JWT that one of these keys signed. `jku`, `x5u`, `x5c` and `jwk` in its header are not looked at, and a
-/// `crit` that is not understood fails (RFC 7515 section 4.1.11).
+/// The claims of a JWT that one of these keys signed. `jku`, `x5u`, `x5c` and `jwk` in its header are not looked at,
+/// and a `crit` that is not understood fails (RFC 7515 section 4.1.11).
 pub fn verify(token: &str, keys: &[Map<String, Value>]) -> Result<Map<String, Value>, BadJwt> {
     let (algorithm, kid) = header(token, &ASYMMETRIC)?;
     let named = |key: &&Map<String, Value>| match (&kid, key.get("kid").and_then(Value::as_str)) {

@@ -54,7 +54,8 @@ pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
         .hold(family.id)
         .ok_or(BearerError::Busy)?;
     let mut told = standard_claims::map(host, subject, Sink::Userinfo).await.map_err(|failure| {
-        tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "UserInfo fails: a plugin did");
+        tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "UserInfo fails: a plugin \
+             did");
         match failure.kind {
             MapFailureKind::Fault(Fault::Busy) => BearerError::Busy,
             MapFailureKind::Deny(_) => BearerError::InvalidToken,

@@ -209,7 +209,8 @@ async fn a_saml_test_sign_in_without_a_name_says_what_to_do() {
 #[tokio::test]
 async fn a_test_sign_in_that_a_plugin_ends_says_so_where_it_ends() {
     let plugins = format!(
-        "[[plugins.claim_mappers]]\nname = \"broken\"\nfile = \"{}\"\nwrites = []\nconfig = {{ behaviour = \"panic\" }}\n",
+        "[[plugins.claim_mappers]]\nname = \"broken\"\nfile = \"{}\"\nwrites = []\nconfig = {{ behaviour = \"panic\" \
+         }}\n",
         component("hostile-mapper").display()
     );
     let host = TestHost::start_with(HostOptions {

@@ -94,7 +94,8 @@ async fn nobody_may_more_by_a_table_than_alone() {
         .good();
         assert_eq!(error(&report), (2, column), "{report}");
     }
-    // Applications may know a person by the address, so neither a row nor a change by itself may take it to somebody else.
+    // Applications may know a person by the address, so neither a row nor a change by itself may take it to somebody
+    // else.
     let alone = json!({"email": "new@example.org"});
     let alone = support
         .call(Method::PATCH, &format!("/users/{}", id(&bob)), alone)

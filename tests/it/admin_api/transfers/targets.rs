@@ -3,8 +3,8 @@
 use super::*;
 use assent_test_macros::both_databases;
 
-/// A row names a user by a name or an address. If another user has it since the approval, the table is not imported for them: the
-/// device showed how many accounts the table creates, and the approval is for these.
+/// A row names a user by a name or an address. If another user has it since the approval, the table is not imported for
+/// them: the device showed how many accounts the table creates, and the approval is for these.
 #[both_databases]
 async fn an_approved_table_is_not_imported_for_a_user_who_got_the_name_later(database: Database) {
     let host = TestHost::start_with(HostOptions {

@@ -212,7 +212,8 @@ async fn what_is_registered_is_checked() {
             "allow_private_addresses = true",
         ),
         (
-            json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key), "jwks_uri": "https://a.example"}),
+            json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key),
+                "jwks_uri": "https://a.example"}),
             "one of",
         ),
         (

@@ -64,8 +64,8 @@ fn shown(account: &Account) -> Map<String, Value> {
 }
 
 assent_model::admin_command! {
-    /// Gives a person an account in an application. It is active at once, unless it is made to be invited until the person
-    /// first signs in.
+    /// Gives a person an account in an application. It is active at once, unless it is made to be invited until the
+    /// person first signs in.
     #[derive(Clone, Debug, Serialize)]
     pub struct CreateAccount {
         /// The application.

@@ -1,5 +1,5 @@
-//! Commands: what administrators ask for. A request is parsed once into a command; the command is planned, approved where it is
-//! protected, and executed as planned.
+//! Commands: what administrators ask for. A request is parsed once into a command; the command is planned, approved
+//! where it is protected, and executed as planned.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ use assent_model::id::{ActionApprovalId, ApprovalId};
 use assent_model::secret::Digest;
 use assent_store::{ClaimedAction, StoreError};
 
-/// What an administrator asks for. Each of its fields has a class. An approval is for its serialized form, so that must contain each
-/// value of the request, or the digest of a large one.
+/// What an administrator asks for. Each of its fields has a class. An approval is for its serialized form, so that must
+/// contain each value of the request, or the digest of a large one.
 pub trait AdminCommand: Classified + Serialize + Sync {
     /// What is to be done, and under which versions.
     type Plan: Send;
     /// What came of it.
     type Outcome: Send;
 
-    /// Authorizes the caller, reads the current state, and refuses whatever the execution would refuse, so that nobody approves in
-    /// vain. It changes nothing.
+    /// Authorizes the caller, reads the current state, and refuses whatever the execution would refuse, so that nobody
+    /// approves in vain. It changes nothing.
     ///
     /// # Errors
     /// [`AdminError`], as the execution would be.
@@ -35,7 +35,8 @@ pub trait AdminCommand: Classified + Serialize + Sync {
         context: &AdminContext,
     ) -> impl Future<Output = Result<Planned<Self::Plan>>> + Send;
 
-    /// Does what was planned, as long as the versions that the plan read are current. Only [`AdminContext::run`] has an approved plan.
+    /// Does what was planned, as long as the versions that the plan read are current. Only [`AdminContext::run`] has an
+    /// approved plan.
     ///
     /// # Errors
     /// [`AdminError`].
@@ -183,9 +184,9 @@ impl AdminContext {
         self.console.as_ref().map(|(console, _)| console)
     }
 
-    /// Plans a command and executes it. In the console, a protected action needs the approval that the request names; without one,
-    /// the administrator's device is asked. If the state changes between plan and execution, the command is planned again, and an
-    /// approval holds only if the action and its summary are the same.
+    /// Plans a command and executes it. In the console, a protected action needs the approval that the request names;
+    /// without one, the administrator's device is asked. If the state changes between plan and execution, the command
+    /// is planned again, and an approval holds only if the action and its summary are the same.
     ///
     /// # Errors
     /// [`AdminError`]; [`AdminError::ApprovalRequired`] if the device was asked.
@@ -225,7 +226,8 @@ impl AdminContext {
         }
     }
 
-    /// The approval for an action: the one that this request used before, if it is for the same, or the one that it names.
+    /// The approval for an action: the one that this request used before, if it is for the same, or the one that it
+    /// names.
     async fn approved(
         &self,
         console: &Console,
@@ -233,8 +235,10 @@ impl AdminContext {
         (action, digest): (&ProtectedAction, Digest),
         used: Option<UsedApproval>,
     ) -> Result<UsedApproval> {
-        const NOT_APPROVED: &str = "this action was not approved for this request, the approval was used before or too long ago, or \
-                                    the request would do something else by now; send it without X-Assent-Action-Approval to be \
+        const NOT_APPROVED: &str = "this action was not approved for this request, the approval was used before or too \
+             long ago, or \
+                                    the request would do something else by now; send it without \
+                                    X-Assent-Action-Approval to be \
                                     asked on your phone again";
         let summary = summarize(&self.host.store, action).await?;
         let claimed = ClaimedAction {
@@ -270,7 +274,8 @@ impl AdminContext {
 }
 
 /// Why no device can be asked.
-pub const CANNOT_ASK: &str = "your phone can't be asked: it was asked too often in the last minute, or the phone with which you signed in was \
+pub const CANNOT_ASK: &str = "your phone can't be asked: it was asked too often in the last minute, or the phone with \
+     which you signed in was \
                               removed; wait a minute, or sign in again";
 
 /// An approval that this request used.

@@ -1,6 +1,6 @@
-//! What imports of users and of accounts have in common. A file is checked as a whole before anything is done: where one row is
-//! wrong, nothing is. What is right is done in batches, so that whoever signs in meanwhile does not wait for all of it. A row that
-//! somebody overtakes between the check and its turn is refused alone, and the report says so.
+//! What imports of users and of accounts have in common. A file is checked as a whole before anything is done: where
+//! one row is wrong, nothing is. What is right is done in batches, so that whoever signs in meanwhile does not wait for
+//! all of it. A row that somebody overtakes between the check and its turn is refused alone, and the report says so.
 
 use std::sync::Arc;
 

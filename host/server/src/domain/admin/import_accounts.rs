@@ -1,5 +1,5 @@
-//! Importing an application's accounts: each row is a person there, and may say no more than whoever imports it may say of one
-//! alone.
+//! Importing an application's accounts: each row is a person there, and may say no more than whoever imports it may say
+//! of one alone.
 
 use std::collections::HashMap;
 
@@ -69,7 +69,8 @@ struct Planned {
     whom: UserGuard,
     before: Option<Account>,
     account: Account,
-    /// Whether the application calls the person something else than before; something else than their name, if they are new there.
+    /// Whether the application calls the person something else than before; something else than their name, if they are
+    /// new there.
     is_renamed: bool,
 }
 

@@ -196,7 +196,8 @@ impl InFile {
     }
 }
 
-/// What stands for the identifier of a new user until it is kept: to make one takes a key, and most that is checked is never done.
+/// What stands for the identifier of a new user until it is kept: to make one takes a key, and most that is checked is
+/// never done.
 fn no_did() -> Did {
     Did::from_ed25519(&[0; 32])
 }

@@ -23,7 +23,8 @@ assent_model::admin_command! {
 
 impl AdminCommand for ReloadPlugins {
     type Plan = ();
-    /// The exchange. It continues if nobody waits for it: half an exchange would leave compiled files behind and no result.
+    /// The exchange. It continues if nobody waits for it: half an exchange would leave compiled files behind and no
+    /// result.
     type Outcome = JoinHandle<std::result::Result<Reload, ReloadError>>;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<()>> {

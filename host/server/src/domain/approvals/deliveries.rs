@@ -1,7 +1,7 @@
 //! Looking after requests that channels have begun: asking how they stand, and taking back those that are over.
 //!
-//! What is to be done waits in the database, so it outlives the host, and several hosts share it; each request is one host's
-//! at a time, by a lease. A request that waits holds no thread and no instance of the plugin, only its row.
+//! What is to be done waits in the database, so it outlives the host, and several hosts share it; each request is one
+//! host's at a time, by a lease. A request that waits holds no thread and no instance of the plugin, only its row.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ use assent_model::delivery::{Delivery, LeasedDelivery, Recipient, Ruling};
 use assent_model::id::DeliveryId;
 use assent_plugin_host::{ChannelFailureKind, ChannelState, Trust};
 
-/// How often the database is looked at without a signal: another host may have stopped, or an approval was decided there.
+/// How often the database is looked at without a signal: another host may have stopped, or an approval was decided
+/// there.
 const LOOK: Duration = Duration::from_secs(1);
 /// How many requests of one channel are looked after at once: as many as a channel's calls run at once.
 const AT_ONCE: usize = 512;
@@ -133,7 +134,8 @@ async fn look_after(host: Arc<Host>, leased: LeasedDelivery) -> String {
         Ok::<_, InternalError>(())
     };
     if let Err(error) = done.await {
-        tracing::warn!(delivery = %id, %approval, channel, %error, "a request could not be looked after; tried again later");
+        tracing::warn!(delivery = %id, %approval, channel, %error, "a request could not be looked after; tried again \
+             later");
     }
     channel
 }
@@ -168,7 +170,8 @@ async fn step(host: &Host, delivery: &Delivery) -> Result<Option<Timestamp>, Int
             _ => PAUSE,
         },
         Err(_) => {
-            tracing::warn!(approval = %approval.id, channel = delivery.channel, "the channel takes too long to say how a request stands");
+            tracing::warn!(approval = %approval.id, channel = delivery.channel, "the channel takes too long to say how \
+                 a request stands");
             PAUSE
         }
     };
@@ -207,8 +210,8 @@ async fn heard(
             host.store.end_delivery(delivery.id).await?;
             return Ok(None);
         }
-        // Without the device's proof this is the channel's own affair: it carries the request no longer. The page waits on,
-        // for another answer or to its end: as it would for a name that nobody has.
+        // Without the device's proof this is the channel's own affair: it carries the request no longer. The page waits
+        // on, for another answer or to its end: as it would for a name that nobody has.
         (ChannelState::Denied, Recipient::Device(_)) | (ChannelState::Expired, _) => {
             tracing::info!(approval = %approval.id, channel = delivery.channel, "the channel gave a request up");
             host.store.end_delivery(delivery.id).await?;
@@ -218,7 +221,8 @@ async fn heard(
         (ChannelState::Denied, Recipient::Vendor { .. }) => Ruling::Denied,
         (ChannelState::Approved, Recipient::Device(_))
         | (ChannelState::Evidence(_), Recipient::Vendor { .. }) => {
-            tracing::warn!(plugin = delivery.channel, approval = %approval.id, "the channel says what one of its kind can't");
+            tracing::warn!(plugin = delivery.channel, approval = %approval.id, "the channel says what one of its kind \
+                 can't");
             return Ok(Some(PAUSE));
         }
     };
@@ -266,7 +270,8 @@ async fn take_back(host: &Host, delivery: &Delivery) -> Result<(), InternalError
             tracing::info!(approval = %delivery.approval, %failure, "the request could not be taken back");
         }
         Err(_) => {
-            tracing::info!(approval = %delivery.approval, channel = delivery.channel, "the request could not be taken back in time");
+            tracing::info!(approval = %delivery.approval, channel = delivery.channel, "the request could not be taken \
+                 back in time");
         }
     }
     Ok(())

@@ -132,7 +132,8 @@ pub async fn renew(
         let entry = told(host, Event::CertificatePublished, &next, by)
             .with("signs_from", next.signs_from.seconds());
         if host.store.add_saml_key(next.clone(), entry).await? {
-            tracing::info!(%application, signs_from = next.signs_from.seconds(), "the next SAML certificate is published");
+            tracing::info!(%application, signs_from = next.signs_from.seconds(), "the next SAML certificate is \
+                 published");
             return Ok(next);
         }
     }

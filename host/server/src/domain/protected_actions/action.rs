@@ -168,8 +168,8 @@ pub enum ProtectedAction {
 pub struct ImportedTable {
     /// The digest of its rows.
     pub digest: String,
-    /// The digest of the users or accounts that the rows create and change. A row can name a user by a name that another user has
-    /// later.
+    /// The digest of the users or accounts that the rows create and change. A row can name a user by a name that
+    /// another user has later.
     pub targets: String,
     /// How many rows it has.
     pub rows: u64,

@@ -1,4 +1,5 @@
-//! What a change of an application would do, in words for the person to approve: of what it would be, as it would be kept.
+//! What a change of an application would do, in words for the person to approve: of what it would be, as it would be
+//! kept.
 
 use std::collections::BTreeSet;
 
@@ -274,8 +275,8 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
 /// What stands before the digest of a certificate.
 const CERTIFICATE: &str = "the certificate with the SHA-256 digest";
 
-/// With what a client proves who it is, as people can compare it: thumbprints of keys (RFC 7638), digests of certificates as OpenSSL
-/// shows them. All of them: whoever has the key of one that is not seen could be the client.
+/// With what a client proves who it is, as people can compare it: thumbprints of keys (RFC 7638), digests of
+/// certificates as OpenSSL shows them. All of them: whoever has the key of one that is not seen could be the client.
 fn proof(is: &ClientAuthentication, was: Option<&ClientAuthentication>) -> Option<String> {
     let thumbprints = |authentication: Option<&ClientAuthentication>| match authentication {
         Some(ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(keys))) => {

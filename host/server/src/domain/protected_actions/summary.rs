@@ -66,7 +66,8 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
         Subject::Device(device) => {
             let found = store.device(device).await?;
             let device = found.ok_or(SummaryError::Gone("device"))?;
-            // Its holder can change the name, and would end the request to revoke it. The id and the date stay as they are.
+            // Its holder can change the name, and would end the request to revoke it. The id and the date stay as they
+            // are.
             names.device = format!(
                 "enrolled on {}, with an id that ends in {}",
                 date(device.created_at),
@@ -107,7 +108,8 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
 #[derive(Default)]
 struct Names {
     user: String,
-    /// The date of the user's creation (UTC), which the user does not choose. It tells a known user from one with a similar name.
+    /// The date of the user's creation (UTC), which the user does not choose. It tells a known user from one with a
+    /// similar name.
     since: String,
     email: Option<String>,
     device: String,

@@ -25,9 +25,9 @@ use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::id::Did;
 use assent_model::user::LifecycleState;
 
-/// The name of an account asks the phone, since applications know people by it: to give another, and to make one free by deleting or
-/// closing the account that has it. Its roles do not: to give and take them is everyday work, which an application may need many
-/// times a day. A whole table of them asks.
+/// The name of an account asks the phone, since applications know people by it: to give another, and to make one free
+/// by deleting or closing the account that has it. Its roles do not: to give and take them is everyday work, which an
+/// application may need many times a day. A whole table of them asks.
 pub(super) fn routes() -> Area {
     Area::new()
         .noun(
@@ -129,7 +129,12 @@ fn shown(account: Account, names: &Names) -> AccountView {
 }
 
 /// Give a person an account in an application.
-#[utoipa::path(post, path = "/applications/{id}/accounts", request_body = NewAccount, responses((status = 201, description = "The account.", body = AccountView)))]
+#[utoipa::path(
+    post,
+    path = "/applications/{id}/accounts",
+    request_body = NewAccount,
+    responses((status = 201, description = "The account.", body = AccountView))
+)]
 async fn create(
     State(host): State<Arc<Host>>,
     context: Context,
@@ -150,7 +155,8 @@ async fn create(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct AccountsQuery {
-    /// How the account's name begins, or the person's name, e-mail address or a word of the full name; or the whole id of either.
+    /// How the account's name begins, or the person's name, e-mail address or a word of the full name; or the whole id
+    /// of either.
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]
     q: Search,
@@ -168,7 +174,12 @@ struct AccountsQuery {
 /// List and search an application's accounts.
 ///
 /// In the order in which they were made; with `q` in that of what they are found by.
-#[utoipa::path(get, path = "/applications/{id}/accounts", params(AccountsQuery), responses((status = 200, description = "A page of accounts.", body = List<AccountView>)))]
+#[utoipa::path(
+    get,
+    path = "/applications/{id}/accounts",
+    params(AccountsQuery),
+    responses((status = 200, description = "A page of accounts.", body = List<AccountView>))
+)]
 async fn list(
     State(host): State<Arc<Host>>,
     Path(application): Path<String>,
@@ -228,7 +239,18 @@ pub(super) async fn page(
 }
 
 /// List a person's accounts.
-#[utoipa::path(get, path = "/users/{id}/accounts", params(Page), responses((status = 200, description = "A page of accounts, in the order in which they were made.", body = List<AccountView>)))]
+#[utoipa::path(
+    get,
+    path = "/users/{id}/accounts",
+    params(Page),
+    responses(
+        (
+            status = 200,
+            description = "A page of accounts, in the order in which they were made.",
+            body = List<AccountView>,
+        ),
+    )
+)]
 async fn of_user(
     State(host): State<Arc<Host>>,
     Path(user): Path<String>,
@@ -251,7 +273,11 @@ async fn of_user(
 }
 
 /// Read an account.
-#[utoipa::path(get, path = "/accounts/{id}", responses((status = 200, description = "The account.", body = AccountView)))]
+#[utoipa::path(
+    get,
+    path = "/accounts/{id}",
+    responses((status = 200, description = "The account.", body = AccountView))
+)]
 async fn read(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -263,7 +289,12 @@ async fn read(
 ///
 /// Where its state changes, what was begun with it is over. To change more than the state needs the permission
 /// `accounts:write`.
-#[utoipa::path(patch, path = "/accounts/{id}", request_body = AccountChange, responses((status = 200, description = "The account as it is now.", body = AccountView)))]
+#[utoipa::path(
+    patch,
+    path = "/accounts/{id}",
+    request_body = AccountChange,
+    responses((status = 200, description = "The account as it is now.", body = AccountView))
+)]
 async fn update(
     State(host): State<Arc<Host>>,
     context: Context,

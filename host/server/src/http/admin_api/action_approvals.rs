@@ -1,5 +1,5 @@
-//! Action approvals: a console session needs the approval of its administrator's device for each protected action. Operator tokens
-//! and service accounts have no device and need no approval.
+//! Action approvals: a console session needs the approval of its administrator's device for each protected action.
+//! Operator tokens and service accounts have no device and need no approval.
 
 use std::sync::Arc;
 
@@ -67,7 +67,12 @@ struct Wait {
 }
 
 /// Read the state of an action approval of this console session.
-#[utoipa::path(get, path = "/action-approvals/{id}", params(Wait), responses((status = 200, description = "Its state.", body = Standing)))]
+#[utoipa::path(
+    get,
+    path = "/action-approvals/{id}",
+    params(Wait),
+    responses((status = 200, description = "Its state.", body = Standing))
+)]
 async fn read(
     State(host): State<Arc<Host>>,
     session: Option<Extension<ConsoleSession>>,
@@ -102,7 +107,11 @@ async fn read(
 /// Cancel an action approval of this console session.
 ///
 /// The device does not show the request any longer.
-#[utoipa::path(delete, path = "/action-approvals/{id}", responses((status = 204, description = "Cancelled, if it was not decided yet.")))]
+#[utoipa::path(
+    delete,
+    path = "/action-approvals/{id}",
+    responses((status = 204, description = "Cancelled, if it was not decided yet."))
+)]
 async fn cancel(
     State(host): State<Arc<Host>>,
     session: Option<Extension<ConsoleSession>>,

@@ -85,7 +85,11 @@ fn session(open: OpenSession) -> SessionView {
 }
 
 /// List a person's sessions.
-#[utoipa::path(get, path = "/users/{id}/sessions", responses((status = 200, description = "Up to 200 that are open, the latest first.", body = List<SessionView>)))]
+#[utoipa::path(
+    get,
+    path = "/users/{id}/sessions",
+    responses((status = 200, description = "Up to 200 that are open, the latest first.", body = List<SessionView>))
+)]
 async fn sessions(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -143,7 +147,11 @@ fn consent(consent: Consent) -> ConsentView {
 }
 
 /// List what a person agreed to.
-#[utoipa::path(get, path = "/users/{id}/consents", responses((status = 200, description = "The consents that hold.", body = List<ConsentView>)))]
+#[utoipa::path(
+    get,
+    path = "/users/{id}/consents",
+    responses((status = 200, description = "The consents that hold.", body = List<ConsentView>))
+)]
 async fn consents(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -155,7 +163,11 @@ async fn consents(
 /// Withdraw a person's consent.
 ///
 /// The application's tokens about the person end, and it has to ask again.
-#[utoipa::path(delete, path = "/users/{id}/consents/{application}", responses((status = 204, description = "Withdrawn.")))]
+#[utoipa::path(
+    delete,
+    path = "/users/{id}/consents/{application}",
+    responses((status = 204, description = "Withdrawn."))
+)]
 async fn withdraw(
     context: Context,
     Path((id, application)): Path<(String, String)>,
@@ -169,7 +181,12 @@ async fn withdraw(
 }
 
 /// List what happened in a person's name, the latest first.
-#[utoipa::path(get, path = "/users/{id}/activity", params(Page), responses((status = 200, description = "A page of entries of the audit log.", body = List<EntryView>)))]
+#[utoipa::path(
+    get,
+    path = "/users/{id}/activity",
+    params(Page),
+    responses((status = 200, description = "A page of entries of the audit log.", body = List<EntryView>))
+)]
 async fn happened(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,

@@ -188,7 +188,12 @@ impl AnyChange {
 }
 
 /// Create an application.
-#[utoipa::path(post, path = "/applications", request_body = New, responses((status = 201, description = "The application.", body = View)))]
+#[utoipa::path(
+    post,
+    path = "/applications",
+    request_body = New,
+    responses((status = 201, description = "The application.", body = View))
+)]
 async fn create(
     context: Context,
     Text(body): Text,
@@ -242,7 +247,12 @@ struct ApplicationsQuery {
 }
 
 /// List and search applications.
-#[utoipa::path(get, path = "/applications", params(ApplicationsQuery), responses((status = 200, description = "A page of applications, in the order of their ids.", body = List<View>)))]
+#[utoipa::path(
+    get,
+    path = "/applications",
+    params(ApplicationsQuery),
+    responses((status = 200, description = "A page of applications, in the order of their ids.", body = List<View>))
+)]
 async fn list(
     State(host): State<Arc<Host>>,
     Query(query): Query<ApplicationsQuery>,
@@ -268,7 +278,11 @@ async fn list(
 }
 
 /// Read an application.
-#[utoipa::path(get, path = "/applications/{id}", responses((status = 200, description = "The application.", body = View)))]
+#[utoipa::path(
+    get,
+    path = "/applications/{id}",
+    responses((status = 200, description = "The application.", body = View))
+)]
 async fn read(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -280,7 +294,12 @@ async fn read(
 /// Update an application.
 ///
 /// A change to `client_secret_jwt` creates a new client secret; only this response contains it.
-#[utoipa::path(patch, path = "/applications/{id}", request_body = AnyChange, responses((status = 200, description = "The application as it is now.", body = View)))]
+#[utoipa::path(
+    patch,
+    path = "/applications/{id}",
+    request_body = AnyChange,
+    responses((status = 200, description = "The application as it is now.", body = View))
+)]
 async fn update(
     context: Context,
     Path(id): Path<String>,
@@ -337,7 +356,11 @@ struct SecretView {
 /// Rotate the client secret.
 ///
 /// The old secret is invalid at once.
-#[utoipa::path(post, path = "/applications/{id}/secret/rotate", responses((status = 201, description = "The secret, shown this once.", body = SecretView)))]
+#[utoipa::path(
+    post,
+    path = "/applications/{id}/secret/rotate",
+    responses((status = 201, description = "The secret, shown this once.", body = SecretView))
+)]
 async fn rotate_secret(
     context: Context,
     Path(id): Path<String>,
@@ -376,7 +399,12 @@ struct RedirectUriValidation {
 /// Validate a redirect URI before an application registers it.
 ///
 /// The server stores nothing.
-#[utoipa::path(get, path = "/redirect-uri-validations", params(RedirectUriQuery), responses((status = 200, description = "The result.", body = RedirectUriValidation)))]
+#[utoipa::path(
+    get,
+    path = "/redirect-uri-validations",
+    params(RedirectUriQuery),
+    responses((status = 200, description = "The result.", body = RedirectUriValidation))
+)]
 async fn validate_redirect_uri(
     State(host): State<Arc<Host>>,
     Query(query): Query<RedirectUriQuery>,

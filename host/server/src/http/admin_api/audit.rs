@@ -86,8 +86,9 @@ struct ActorView {
 
 /// The entries as they are shown, with the current names of users and applications in them.
 ///
-/// A protected action of an administrator can concern an application that the user has nothing to do with. So whoever reads the
-/// activity of a user sees the application's name only with a permission to read applications or the audit log.
+/// A protected action of an administrator can concern an application that the user has nothing to do with. So whoever
+/// reads the activity of a user sees the application's name only with a permission to read applications or the audit
+/// log.
 pub(super) async fn views(
     host: &Host,
     caller: &Caller,
@@ -185,9 +186,14 @@ pub(super) struct AuditQuery {
 
 /// List the audit log, the latest first.
 ///
-/// With several filters a page may have fewer items than `limit`, and even none, and `next` all the same: there were so many
-/// entries that one of the filters did not let through.
-#[utoipa::path(get, path = "/audit", params(AuditQuery), responses((status = 200, description = "A page of entries.", body = List<EntryView>)))]
+/// With several filters a page may have fewer items than `limit`, and even none, and `next` all the same: there were so
+/// many entries that one of the filters did not let through.
+#[utoipa::path(
+    get,
+    path = "/audit",
+    params(AuditQuery),
+    responses((status = 200, description = "A page of entries.", body = List<EntryView>))
+)]
 async fn list(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
@@ -249,7 +255,11 @@ async fn list(
 }
 
 /// List the names of the events.
-#[utoipa::path(get, path = "/audit/events", responses((status = 200, description = "All of them.", body = List<String>)))]
+#[utoipa::path(
+    get,
+    path = "/audit/events",
+    responses((status = 200, description = "All of them.", body = List<String>))
+)]
 async fn events() -> Json<List<String>> {
     let mut names: Vec<String> = Event::ALL
         .iter()
@@ -295,7 +305,11 @@ struct BreakView {
 }
 
 /// Verify the audit log: whether the last 10,000 entries are as they were written.
-#[utoipa::path(get, path = "/audit/verification", responses((status = 200, description = "What it came to.", body = VerificationView)))]
+#[utoipa::path(
+    get,
+    path = "/audit/verification",
+    responses((status = 200, description = "What it came to.", body = VerificationView))
+)]
 async fn verification(State(host): State<Arc<Host>>) -> Result<Json<VerificationView>, Problem> {
     let verdict = audit::verify(&host.store, Some(VERIFIED))
         .await

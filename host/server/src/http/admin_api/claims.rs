@@ -100,7 +100,12 @@ fn read_query(query: &str) -> Result<PreviewQuery, Problem> {
 /// Preview what an application would be told of a person.
 ///
 /// Made as a sign-in at this moment would, without one, by the same code.
-#[utoipa::path(get, path = "/applications/{id}/claims-preview", params(PreviewQuery), responses((status = 200, description = "What it would be told, in each place.", body = PreviewView)))]
+#[utoipa::path(
+    get,
+    path = "/applications/{id}/claims-preview",
+    params(PreviewQuery),
+    responses((status = 200, description = "What it would be told, in each place.", body = PreviewView))
+)]
 async fn preview(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
@@ -150,7 +155,12 @@ struct TracesQuery {
 }
 
 /// List what the plugins did for tokens about a person, the latest first.
-#[utoipa::path(get, path = "/claim-traces", params(TracesQuery), responses((status = 200, description = "A page of traces.", body = List<ShownTrace>)))]
+#[utoipa::path(
+    get,
+    path = "/claim-traces",
+    params(TracesQuery),
+    responses((status = 200, description = "A page of traces.", body = List<ShownTrace>))
+)]
 async fn list(
     State(host): State<Arc<Host>>,
     Query(query): Query<TracesQuery>,
@@ -176,7 +186,11 @@ async fn list(
 }
 
 /// Read what the plugins did for a token.
-#[utoipa::path(get, path = "/claim-traces/{token}", responses((status = 200, description = "The trace.", body = ShownTrace)))]
+#[utoipa::path(
+    get,
+    path = "/claim-traces/{token}",
+    responses((status = 200, description = "The trace.", body = ShownTrace))
+)]
 async fn read(
     State(host): State<Arc<Host>>,
     Path(token): Path<String>,

@@ -129,9 +129,14 @@ where
 
 /// Export users as a table.
 ///
-/// CSV in UTF-8, in the order of the list. An apostrophe stands before a cell that a spreadsheet would take for a formula; an import
-/// takes it off again.
-#[utoipa::path(get, path = "/users/export", params(UsersQuery), responses((status = 200, description = "The table.", body = String, content_type = "text/csv")))]
+/// CSV in UTF-8, in the order of the list. An apostrophe stands before a cell that a spreadsheet would take for a
+/// formula; an import takes it off again.
+#[utoipa::path(
+    get,
+    path = "/users/export",
+    params(UsersQuery),
+    responses((status = 200, description = "The table.", body = String, content_type = "text/csv"))
+)]
 pub(super) async fn export_users(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
@@ -164,7 +169,12 @@ pub(super) async fn export_users(
 /// Export an application's accounts as a table.
 ///
 /// As users are. `user` is the name with which the person signs in.
-#[utoipa::path(get, path = "/applications/{id}/accounts/export", params(AccountsQuery), responses((status = 200, description = "The table.", body = String, content_type = "text/csv")))]
+#[utoipa::path(
+    get,
+    path = "/applications/{id}/accounts/export",
+    params(AccountsQuery),
+    responses((status = 200, description = "The table.", body = String, content_type = "text/csv"))
+)]
 pub(super) async fn export_accounts(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,

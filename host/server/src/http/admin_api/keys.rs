@@ -71,7 +71,11 @@ fn all(host: &Host) -> Json<List<KeyView>> {
 }
 
 /// List the keys.
-#[utoipa::path(get, path = "/keys", responses((status = 200, description = "All that are known.", body = List<KeyView>)))]
+#[utoipa::path(
+    get,
+    path = "/keys",
+    responses((status = 200, description = "All that are known.", body = List<KeyView>))
+)]
 async fn list(State(host): State<Arc<Host>>) -> Result<Json<List<KeyView>>, Problem> {
     signing_keys::reload(&host).await?;
     Ok(all(&host))
@@ -83,17 +87,22 @@ async fn list(State(host): State<Arc<Host>>) -> Result<Json<List<KeyView>>, Prob
 struct Rotation {
     /// Of both algorithms without it.
     algorithm: Option<SigningAlgorithm>,
-    /// Whether the next key signs at once. Applications that keep the key set and do not fetch it again for an unknown key
-    /// refuse tokens until they do.
+    /// Whether the next key signs at once. Applications that keep the key set and do not fetch it again for an unknown
+    /// key refuse tokens until they do.
     #[serde(default)]
     now: bool,
 }
 
 /// Publish the next key.
 ///
-/// It signs when every application has had the time to fetch it, or at once with `now`. One that waits already is the next
-/// one.
-#[utoipa::path(post, path = "/keys/rotate", request_body = Rotation, responses((status = 200, description = "The keys as they are now.", body = List<KeyView>)))]
+/// It signs when every application has had the time to fetch it, or at once with `now`. One that waits already is the
+/// next one.
+#[utoipa::path(
+    post,
+    path = "/keys/rotate",
+    request_body = Rotation,
+    responses((status = 200, description = "The keys as they are now.", body = List<KeyView>))
+)]
 async fn rotate(
     State(host): State<Arc<Host>>,
     context: Context,
@@ -105,9 +114,13 @@ async fn rotate(
 
 /// Take a key out of the key set and out of use, at once.
 ///
-/// For a key that others may have. If it signs, another one takes its place. Tokens that it signed are good nowhere that the
-/// key set is fetched anew.
-#[utoipa::path(post, path = "/keys/{kid}/revoke", responses((status = 200, description = "The keys as they are now.", body = List<KeyView>)))]
+/// For a key that others may have. If it signs, another one takes its place. Tokens that it signed are good nowhere
+/// that the key set is fetched anew.
+#[utoipa::path(
+    post,
+    path = "/keys/{kid}/revoke",
+    responses((status = 200, description = "The keys as they are now.", body = List<KeyView>))
+)]
 async fn revoke(
     State(host): State<Arc<Host>>,
     context: Context,

@@ -62,7 +62,11 @@ fn view(application: &Did, logo: &ApplicationLogo) -> Json<LogoView> {
 }
 
 /// Read where an application's picture is.
-#[utoipa::path(get, path = "/applications/{id}/logo", responses((status = 200, description = "The picture.", body = LogoView)))]
+#[utoipa::path(
+    get,
+    path = "/applications/{id}/logo",
+    responses((status = 200, description = "The picture.", body = LogoView))
+)]
 async fn read(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -72,7 +76,12 @@ async fn read(
 }
 
 /// Give an application a picture: the body.
-#[utoipa::path(put, path = "/applications/{id}/logo", request_body(content = Vec<u8>, content_type = "image/*"), responses((status = 200, description = "The picture.", body = LogoView)))]
+#[utoipa::path(
+    put,
+    path = "/applications/{id}/logo",
+    request_body(content = Vec<u8>, content_type = "image/*"),
+    responses((status = 200, description = "The picture.", body = LogoView))
+)]
 async fn set(
     context: Context,
     Path(id): Path<String>,
@@ -87,7 +96,11 @@ async fn set(
 }
 
 /// Take an application's picture away.
-#[utoipa::path(delete, path = "/applications/{id}/logo", responses((status = 204, description = "There is none any more.")))]
+#[utoipa::path(
+    delete,
+    path = "/applications/{id}/logo",
+    responses((status = 204, description = "There is none any more."))
+)]
 async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     context.run(RemoveLogo(id_of(&id, "application")?)).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -104,13 +104,13 @@ struct SignInsView {
     completed: u64,
     /// How often somebody denied, or said that it was not theirs.
     denied: u64,
-    /// How many requests nobody decided: their time ran out, the person gave up in the browser, or a newer one took their place.
-    /// Those that still wait are among them.
+    /// How many requests nobody decided: their time ran out, the person gave up in the browser, or a newer one took
+    /// their place. Those that still wait are among them.
     expired: u64,
     /// How often a wrong number was typed.
     failed: u64,
-    /// How long half of those who approved took at most, from the request to their approval, in milliseconds, to a quarter of a
-    /// second; `null` where nobody did.
+    /// How long half of those who approved took at most, from the request to their approval, in milliseconds, to a
+    /// quarter of a second; `null` where nobody did.
     approved_ms_p50: Option<u64>,
     /// The same for 95 of 100.
     approved_ms_p95: Option<u64>,
@@ -170,7 +170,12 @@ struct OverviewQuery {
 }
 
 /// Read the counts of the overview.
-#[utoipa::path(get, path = "/overview", params(OverviewQuery), responses((status = 200, description = "The counts.", body = OverviewView)))]
+#[utoipa::path(
+    get,
+    path = "/overview",
+    params(OverviewQuery),
+    responses((status = 200, description = "The counts.", body = OverviewView))
+)]
 async fn overview(
     State(host): State<Arc<Host>>,
     Query(OverviewQuery { range }): Query<OverviewQuery>,
@@ -260,7 +265,11 @@ fn setting(
 }
 
 /// List the settings in force, and where each comes from.
-#[utoipa::path(get, path = "/settings", responses((status = 200, description = "All of them, in the order of their keys.", body = List<SettingView>)))]
+#[utoipa::path(
+    get,
+    path = "/settings",
+    responses((status = 200, description = "All of them, in the order of their keys.", body = List<SettingView>))
+)]
 async fn settings(State(host): State<Arc<Host>>) -> Json<List<SettingView>> {
     let known = config::in_force(&host.settings, host.settings_file.as_deref());
     Json(List::whole(known.into_iter().map(setting)))

@@ -137,9 +137,22 @@ async fn list(State(host): State<Arc<Host>>) -> Json<PluginsView> {
 /// Exchange the plugins for those that the settings name now.
 ///
 /// Each is compiled, checked and tried out first. If any of them fails, the previous plugins stay
-/// in use. An exchange that takes longer than the answer waits continues in the background; `last_reload` of the list has its
-/// result then.
-#[utoipa::path(post, path = "/plugins/reload", params(Wait), responses((status = 200, description = "They were exchanged.", body = PluginsView), (status = 202, description = "It takes longer and continues in the background; `last_reload` of the list has the result at its end.", body = PluginsView)))]
+/// in use. An exchange that takes longer than the answer waits continues in the background; `last_reload` of the list
+/// has its result then.
+#[utoipa::path(
+    post,
+    path = "/plugins/reload",
+    params(Wait),
+    responses(
+        (status = 200, description = "They were exchanged.", body = PluginsView),
+        (
+            status = 202,
+            description = "It takes longer and continues in the background; `last_reload` of the list has the result \
+                at its end.",
+            body = PluginsView,
+        ),
+    )
+)]
 async fn reload(
     State(host): State<Arc<Host>>,
     context: Context,
@@ -194,9 +207,14 @@ async fn reload(
 
 /// Put the plugins back that were there before the last exchange.
 ///
-/// They are as they were loaded, with the settings of then. After a restart of the host, and at the next exchange, the files
-/// and settings on disk count again. Those of now can be put back in the same way.
-#[utoipa::path(post, path = "/plugins/rollback", request_body = Option<RollBack>, responses((status = 200, description = "They were put back.", body = PluginsView)))]
+/// They are as they were loaded, with the settings of then. After a restart of the host, and at the next exchange, the
+/// files and settings on disk count again. Those of now can be put back in the same way.
+#[utoipa::path(
+    post,
+    path = "/plugins/rollback",
+    request_body = Option<RollBack>,
+    responses((status = 200, description = "They were put back.", body = PluginsView))
+)]
 async fn roll_back(
     State(host): State<Arc<Host>>,
     context: Context,

@@ -17,8 +17,8 @@ use crate::saml::metadata::{
     self, ApplyMetadata, Given, MemberDifference, MetadataComparison, MetadataRefresh,
 };
 
-/// What creates a service provider. With `metadata` or `metadata_url` the metadata specifies the missing members; `entity_id` then
-/// selects one of several service providers. Returns the notes of the import beside it.
+/// What creates a service provider. With `metadata` or `metadata_url` the metadata specifies the missing members;
+/// `entity_id` then selects one of several service providers. Returns the notes of the import beside it.
 pub(super) async fn described(
     context: &Context,
     given: &Given,
@@ -62,8 +62,9 @@ pub(super) struct Refreshed {
 
 /// Compare an application with its metadata, or change it to that.
 ///
-/// What the metadata says otherwise than what is registered. With `apply` the changes are made; with the `digest` of those
-/// that were shown before, these and no others. Without `metadata` and `metadata_url` it is read from the registered address.
+/// What the metadata says otherwise than what is registered. With `apply` the changes are made; with the `digest` of
+/// those that were shown before, these and no others. Without `metadata` and `metadata_url` it is read from the
+/// registered address.
 #[utoipa::path(
     post,
     path = "/applications/{id}/metadata",

@@ -44,8 +44,8 @@ pub(super) struct ServiceProviderView {
     created_at: String,
     #[schema(format = DateTime)]
     updated_at: String,
-    /// Warnings about the saved service provider: parts that the import left out, and settings without effect. Other answers do
-    /// not have it.
+    /// Warnings about the saved service provider: parts that the import left out, and settings without effect. Other
+    /// answers do not have it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }

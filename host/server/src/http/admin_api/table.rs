@@ -1,8 +1,8 @@
 //! Tables as files (CSV, RFC 4180), as spreadsheets read and write them.
 //!
-//! A spreadsheet takes a cell that begins with `=` for a formula, and whoever gets to choose their own name could choose one; one
-//! that separates cells at `;` or tabs finds such a beginning in the midst of a cell, too. So an apostrophe stands before a sign
-//! that would begin a formula there; reading takes it off again.
+//! A spreadsheet takes a cell that begins with `=` for a formula, and whoever gets to choose their own name could
+//! choose one; one that separates cells at `;` or tabs finds such a beginning in the midst of a cell, too. So an
+//! apostrophe stands before a sign that would begin a formula there; reading takes it off again.
 
 use std::sync::Arc;
 
@@ -68,8 +68,8 @@ impl Table {
             })?
     }
 
-    /// The rows, of which no column is another than these. The cells are separated by commas, or by semicolons where the first line
-    /// has these alone.
+    /// The rows, of which no column is another than these. The cells are separated by commas, or by semicolons where
+    /// the first line has these alone.
     fn rows(&self, columns: &'static [&'static str]) -> Result<Vec<ImportRow>, Problem> {
         let malformed = |detail: String| Problem::of(ProblemKind::Malformed, detail);
         let text = std::str::from_utf8(&self.0).map_err(|_| {
@@ -140,8 +140,8 @@ impl Table {
     }
 }
 
-/// Finds the line of a record in a text that is gone through once. The reader's own count leaves out the blank lines before a
-/// record, and whoever looks for the line in an editor counts them.
+/// Finds the line of a record in a text that is gone through once. The reader's own count leaves out the blank lines
+/// before a record, and whoever looks for the line in an editor counts them.
 struct LineCount<'a> {
     text: &'a [u8],
     passed: usize,

@@ -60,9 +60,14 @@ struct BegunView {
 
 /// Begin to try the sign-in of an application.
 ///
-/// For a session of the console alone. It is a real login of whoever is signed in there, by the application's own settings; the
-/// phone is asked anew. It ends the test sign-in before of that session. Nobody else can complete it, the application hears nothing of it, and what it gives is of no use.
-#[utoipa::path(post, path = "/applications/{id}/test-sign-ins", responses((status = 201, description = "It began.", body = BegunView)))]
+/// For a session of the console alone. It is a real login of whoever is signed in there, by the application's own
+/// settings; the phone is asked anew. It ends the test sign-in before of that session. Nobody else can complete it, the
+/// application hears nothing of it, and what it gives is of no use.
+#[utoipa::path(
+    post,
+    path = "/applications/{id}/test-sign-ins",
+    responses((status = 201, description = "It began.", body = BegunView))
+)]
 async fn begin(
     context: Context,
     Path(id): Path<String>,
@@ -210,15 +215,20 @@ struct AttributeView {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct Wait {
-    /// In seconds, 25 at most. It is answered as soon as there is another step, or a result, and at once where two calls of the
-    /// session wait already.
+    /// In seconds, 25 at most. It is answered as soon as there is another step, or a result, and at once where two
+    /// calls of the session wait already.
     #[serde(default)]
     #[param(minimum = 0, maximum = 25)]
     wait: u64,
 }
 
 /// Read a test sign-in that was begun in this session of the console.
-#[utoipa::path(get, path = "/test-sign-ins/{id}", params(Wait), responses((status = 200, description = "How it stands.", body = TestSignInView)))]
+#[utoipa::path(
+    get,
+    path = "/test-sign-ins/{id}",
+    params(Wait),
+    responses((status = 200, description = "How it stands.", body = TestSignInView))
+)]
 async fn read(
     State(host): State<Arc<Host>>,
     session: Option<Extension<ConsoleSession>>,

@@ -163,10 +163,17 @@ async fn imported(
 
 /// Import users from a table.
 ///
-/// The columns are those of an export; a column that is missing leaves what it stands for as it is, and an empty cell takes it
-/// away. A row is about the user with its `id` or, without one, with its `name`; where there is none, it makes one, who is invited.
-/// Where a row is wrong, nothing is done at all. No row gives or takes a role in the console, or closes anybody for good.
-#[utoipa::path(post, path = "/users/import", params(ImportQuery), request_body(content = String, content_type = "text/csv"), responses((status = 200, description = "What came of it.", body = ImportView)))]
+/// The columns are those of an export; a column that is missing leaves what it stands for as it is, and an empty cell
+/// takes it away. A row is about the user with its `id` or, without one, with its `name`; where there is none, it makes
+/// one, who is invited. Where a row is wrong, nothing is done at all. No row gives or takes a role in the console, or
+/// closes anybody for good.
+#[utoipa::path(
+    post,
+    path = "/users/import",
+    params(ImportQuery),
+    request_body(content = String, content_type = "text/csv"),
+    responses((status = 200, description = "What came of it.", body = ImportView))
+)]
 async fn import_users(
     context: Context,
     Extension(alone): Extension<Alone>,
@@ -178,9 +185,15 @@ async fn import_users(
 
 /// Import an application's accounts from a table.
 ///
-/// As users are. `user` is a user's name, e-mail address or id; `roles` have `;` or blanks between them, or are a list in JSON. A
-/// new account without `name` has the user's, and without `state` is active.
-#[utoipa::path(post, path = "/applications/{id}/accounts/import", params(ImportQuery), request_body(content = String, content_type = "text/csv"), responses((status = 200, description = "What came of it.", body = ImportView)))]
+/// As users are. `user` is a user's name, e-mail address or id; `roles` have `;` or blanks between them, or are a list
+/// in JSON. A new account without `name` has the user's, and without `state` is active.
+#[utoipa::path(
+    post,
+    path = "/applications/{id}/accounts/import",
+    params(ImportQuery),
+    request_body(content = String, content_type = "text/csv"),
+    responses((status = 200, description = "What came of it.", body = ImportView))
+)]
 async fn import_accounts(
     context: Context,
     Extension(alone): Extension<Alone>,

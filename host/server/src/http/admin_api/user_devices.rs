@@ -28,7 +28,11 @@ pub(super) struct EnrolmentView {
 }
 
 /// Make a link by which the person enrols one phone.
-#[utoipa::path(post, path = "/users/{id}/enrolments", responses((status = 201, description = "The link.", body = EnrolmentView)))]
+#[utoipa::path(
+    post,
+    path = "/users/{id}/enrolments",
+    responses((status = 201, description = "The link.", body = EnrolmentView))
+)]
 pub(super) async fn enrol(
     context: Context,
     Path(id): Path<String>,
@@ -59,7 +63,11 @@ pub(super) struct DeviceView {
 }
 
 /// List a person's phones.
-#[utoipa::path(get, path = "/users/{id}/devices", responses((status = 200, description = "All that are not revoked.", body = List<DeviceView>)))]
+#[utoipa::path(
+    get,
+    path = "/users/{id}/devices",
+    responses((status = 200, description = "All that are not revoked.", body = List<DeviceView>))
+)]
 pub(super) async fn devices(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -100,7 +108,11 @@ pub(super) struct RecoveryCodes {
 }
 
 /// Count a person's recovery codes.
-#[utoipa::path(get, path = "/users/{id}/recovery-codes", responses((status = 200, description = "How many are left.", body = RecoveryCodes)))]
+#[utoipa::path(
+    get,
+    path = "/users/{id}/recovery-codes",
+    responses((status = 200, description = "How many are left.", body = RecoveryCodes))
+)]
 pub(super) async fn recovery_codes(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,

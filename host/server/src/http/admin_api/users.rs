@@ -136,7 +136,12 @@ fn shown(user: User) -> UserView {
 /// Create a user.
 ///
 /// Without another state the user is invited, until there is a phone to approve with.
-#[utoipa::path(post, path = "/users", request_body = UserChange, responses((status = 201, description = "The user.", body = UserView)))]
+#[utoipa::path(
+    post,
+    path = "/users",
+    request_body = UserChange,
+    responses((status = 201, description = "The user.", body = UserView))
+)]
 async fn create(
     context: Context,
     Body(change): Body<UserChange>,
@@ -171,7 +176,12 @@ struct UsersQuery {
 /// List and search users.
 ///
 /// In the order in which they were made; with `q` in that of what they are found by.
-#[utoipa::path(get, path = "/users", params(UsersQuery), responses((status = 200, description = "A page of users.", body = List<UserView>)))]
+#[utoipa::path(
+    get,
+    path = "/users",
+    params(UsersQuery),
+    responses((status = 200, description = "A page of users.", body = List<UserView>))
+)]
 async fn list(
     State(host): State<Arc<Host>>,
     Query(query): Query<UsersQuery>,
@@ -246,10 +256,15 @@ async fn read(
 
 /// Change a user.
 ///
-/// Where the state changes, what was begun in the person's name is over. Where a role in the console is given, links to enrol
-/// a phone that nobody used are, too, and where it may do more than the one before, so are the person's sessions. The last owner
-/// stays one.
-#[utoipa::path(patch, path = "/users/{id}", request_body = UserChange, responses((status = 200, description = "The user as it is now.", body = UserView)))]
+/// Where the state changes, what was begun in the person's name is over. Where a role in the console is given, links to
+/// enrol a phone that nobody used are, too, and where it may do more than the one before, so are the person's sessions.
+/// The last owner stays one.
+#[utoipa::path(
+    patch,
+    path = "/users/{id}",
+    request_body = UserChange,
+    responses((status = 200, description = "The user as it is now.", body = UserView))
+)]
 async fn update(
     context: Context,
     Path(id): Path<String>,
@@ -271,7 +286,11 @@ async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, 
 /// Erase what says who a terminated user was.
 ///
 /// The user stays, under an erased name, so that its `did` and `sub` are never another's.
-#[utoipa::path(post, path = "/users/{id}/erase", responses((status = 200, description = "The user as it is now.", body = UserView)))]
+#[utoipa::path(
+    post,
+    path = "/users/{id}/erase",
+    responses((status = 200, description = "The user as it is now.", body = UserView))
+)]
 async fn erase(context: Context, Path(id): Path<String>) -> Result<Versioned<UserView>, Problem> {
     Ok(view(context.run(EraseUser(id_of(&id, "user")?)).await?))
 }

@@ -1,5 +1,5 @@
-//! The OpenAPI document of the authenticator API, made of the operations. What all operations have in common is here: the
-//! signature of calls, and errors.
+//! The OpenAPI document of the authenticator API, made of the operations. What all operations have in common is here:
+//! the signature of calls, and errors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -95,7 +95,8 @@ fn document(operations: Vec<Operation>) -> Value {
         let device = json!({
             "type": "http",
             "scheme": "Assent-Device",
-            "description": "`Authorization: Assent-Device {device}.{seconds}.{signature}`: the device's id, its time in seconds since \
+            "description": "`Authorization: Assent-Device {device}.{seconds}.{signature}`: the device's id, its time \
+             in seconds since \
                 the epoch, and the signature of the call's method, path and body.",
         });
         components.insert("securitySchemes".to_owned(), json!({"device": device}));

@@ -1,5 +1,6 @@
-//! The members of passkey ceremonies in JSON (W3C Web Authentication Level 3, sections 5.1.8 to 5.1.10), which webauthn-rs reads
-//! and writes. The types are for the OpenAPI document only. Binary values are base64url without padding.
+//! The members of passkey ceremonies in JSON (W3C Web Authentication Level 3, sections 5.1.8 to 5.1.10), which
+//! webauthn-rs reads and writes. The types are for the OpenAPI document only. Binary values are base64url without
+//! padding.
 #![expect(
     dead_code,
     reason = "they describe types of webauthn-rs, which have no schema of their own"
@@ -9,7 +10,8 @@ use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 use webauthn_rs::prelude::{CreationChallengeResponse, RequestChallengeResponse};
 
-/// What a browser creates a passkey with: a `PublicKeyCredentialCreationOptionsJSON`. Further members are the browser's to read.
+/// What a browser creates a passkey with: a `PublicKeyCredentialCreationOptionsJSON`. Further members are the browser's
+/// to read.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub(super) struct PasskeyCreationOptions {
@@ -51,7 +53,8 @@ pub(super) struct PasskeyAlgorithm {
     alg: i64,
 }
 
-/// What a browser asks a passkey with: a `PublicKeyCredentialRequestOptionsJSON`. Further members are the browser's to read.
+/// What a browser asks a passkey with: a `PublicKeyCredentialRequestOptionsJSON`. Further members are the browser's to
+/// read.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub(super) struct PasskeyRequestOptions {

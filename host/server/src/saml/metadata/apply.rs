@@ -160,8 +160,8 @@ impl AdminCommand for ApplyMetadata {
     }
 }
 
-/// Compares a service provider with its metadata; rejects other changes than those that were shown, if these are named. Returns what
-/// the service provider would be beside it.
+/// Compares a service provider with its metadata; rejects other changes than those that were shown, if these are named.
+/// Returns what the service provider would be beside it.
 async fn compared(
     host: &Host,
     id: &Did,

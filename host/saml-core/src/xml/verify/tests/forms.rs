@@ -268,7 +268,8 @@ fn parts_in_another_order_or_namespace() {
 
 #[test]
 fn inclusive_prefixes_are_part_of_what_is_signed() {
-    let list = "<ec:InclusiveNamespaces xmlns:ec=\"http://www.w3.org/2001/10/xml-exc-c14n#\" PrefixList=\"xs\"></ec:InclusiveNamespaces>";
+    let list = "<ec:InclusiveNamespaces xmlns:ec=\"http://www.w3.org/2001/10/xml-exc-c14n#\" \
+         PrefixList=\"xs\"></ec:InclusiveNamespaces>";
     let transforms = format!(
         "{ENVELOPED}{}",
         EXCLUSIVE.replace("></", &format!(">{list}</"))

@@ -69,8 +69,8 @@ assent_model::admin_command! {
         /// Where a sign-in to it can be begun from here; null takes it away.
         #[serde(default, deserialize_with = "present")]
         protected explained initiate_login_uri: Option<Option<String>>,
-        /// Whether its client assertions may name the token endpoint as their audience, and not the issuer. A server that knows one of
-        /// its assertions could then use it here. Not for an application with `admin_scopes`.
+        /// Whether its client assertions may name the token endpoint as their audience, and not the issuer. A server
+        /// that knows one of its assertions could then use it here. Not for an application with `admin_scopes`.
         protected lenient_assertion_audience: Option<bool>,
         /// What it may do in the admin API as itself. Only an owner may say.
         #[schema(value_type = Option<Vec<AdminScope>>)]

@@ -39,7 +39,8 @@ pub(in crate::domain::admin) fn server_address(
         )
     })?;
     egress.judge(&url).map_err(|refused| {
-        let expected = "expected an address on the public internet that starts with https://; http and private addresses \
+        let expected = "expected an address on the public internet that starts with https://; http and private \
+             addresses \
                         only with [egress] allow_private_addresses = true in the settings";
         invalid(field, format!("{refused}; {expected}"))
     })?;

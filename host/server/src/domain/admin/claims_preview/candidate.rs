@@ -71,8 +71,8 @@ impl AdminCommand for TryCandidate {
             context.console(),
             &plan.candidate.component,
         ) {
-            // It may be tried until the console's session ends. An approval for one plugin is none for another, because the
-            // component runs with the grants of the plugin.
+            // It may be tried until the console's session ends. An approval for one plugin is none for another, because
+            // the component runs with the grants of the plugin.
             let (session, component) = (console.signed_in.session.id, Digest::of(component));
             host.store
                 .approve_component(session, &plan.candidate.plugin, &component, host.now())

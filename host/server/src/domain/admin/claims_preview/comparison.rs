@@ -30,7 +30,8 @@ pub struct Comparison {
 pub struct Difference {
     /// Where it would go.
     pub sink: Sink,
-    /// The claim or attribute, as a JSON pointer (RFC 6901); `/stopped` where a plugin keeps the application from being told.
+    /// The claim or attribute, as a JSON pointer (RFC 6901); `/stopped` where a plugin keeps the application from being
+    /// told.
     pub path: String,
     /// Its value current, if there is one.
     pub current: Option<Value>,
@@ -44,7 +45,8 @@ const LONGEST_NAME: usize = 64;
 /// The same by the plugins of today and with a candidate among them, which is loaded for this alone.
 ///
 /// # Errors
-/// [`AdminError::Invalid`](crate::domain::admin::AdminError::Invalid) at `candidate` for one that can't be used, at `candidate/config` for one that needs settings of its own.
+/// [`AdminError::Invalid`](crate::domain::admin::AdminError::Invalid) at `candidate` for one that can't be used, at
+/// `candidate/config` for one that needs settings of its own.
 pub(super) async fn compare(
     host: &Host,
     application: &Did,

@@ -1,4 +1,5 @@
-//! What an application would be told about a person, without a sign-in: by the current plugins, or with a candidate among them.
+//! What an application would be told about a person, without a sign-in: by the current plugins, or with a candidate
+//! among them.
 
 mod candidate;
 mod comparison;

@@ -30,7 +30,8 @@ assent_model::admin_command! {
         target account: AccountId,
         /// The scopes, one space between them; of those that the application may use. All of these where it is missing.
         harmless scope: Option<String>,
-        /// Where the claims would go; everywhere where an application of this protocol is told something, if there is none.
+        /// Where the claims would go; everywhere where an application of this protocol is told something, if there is
+        /// none.
         harmless sinks: Vec<Sink>,
     }
 }

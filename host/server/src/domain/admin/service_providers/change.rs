@@ -27,8 +27,8 @@ const LONGEST_RELAY_STATE: usize = 2048;
 const MOST_CLOCK_SKEW: u32 = 600;
 
 assent_model::admin_command! {
-    /// What an administrator says of a service provider, with the names of the admin API. What is not there leaves a value
-    /// as it is.
+    /// What an administrator says of a service provider, with the names of the admin API. What is not there leaves a
+    /// value as it is.
     #[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
     #[serde(deny_unknown_fields, default)]
     pub struct ServiceProviderChange, protected ProtectedServiceProviderMembers {

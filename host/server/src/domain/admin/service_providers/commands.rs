@@ -49,7 +49,8 @@ impl AdminCommand for CreateServiceProvider {
             created_at: now,
             updated_at: now,
         };
-        // SimpleSAMLphp and mod_auth_mellon ask for a transient name unless they are told otherwise, and it tells the least.
+        // SimpleSAMLphp and mod_auth_mellon ask for a transient name unless they are told otherwise, and it tells the
+        // least.
         provider.settings.name_id.others = BTreeSet::from([NameIdFormat::Transient]);
         if change.name.is_none() {
             return Err(invalid("name", "expected a name"));
@@ -150,8 +151,8 @@ impl AdminCommand for UpdateServiceProvider {
     }
 }
 
-/// Stores the approved update of a service provider by its metadata. `None`, and nothing done, if the service provider was changed
-/// since the plan read it.
+/// Stores the approved update of a service provider by its metadata. `None`, and nothing done, if the service provider
+/// was changed since the plan read it.
 ///
 /// # Errors
 /// If the database fails.

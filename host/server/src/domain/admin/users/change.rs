@@ -171,7 +171,8 @@ pub(in crate::domain::admin) fn apply_to_user(user: &mut User, change: UserChang
     Ok(())
 }
 
-/// The members of a record, some of them changed: null takes one away, and a record within changes member by member (RFC 7396).
+/// The members of a record, some of them changed: null takes one away, and a record within changes member by member
+/// (RFC 7396).
 fn merge(record: &mut Map<String, Value>, members: Map<String, Value>) {
     for (name, value) in members {
         match (record.get_mut(&name), value) {

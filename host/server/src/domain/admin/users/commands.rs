@@ -69,7 +69,8 @@ impl AdminCommand for CreateUser {
     }
 }
 
-/// Rejects what would take the last owner away, before an approval is requested. The write checks it again under a lock.
+/// Rejects what would take the last owner away, before an approval is requested. The write checks it again under a
+/// lock.
 async fn must_not_be_last_owner(host: &Host, user: &User) -> Result<()> {
     let is_owner = user.console_role == Some(ConsoleRole::Owner);
     match is_owner && host.store.is_last_owner(user.id).await? {
@@ -273,8 +274,8 @@ impl AdminCommand for DeleteUser {
 }
 
 assent_model::admin_command! {
-    /// Erases the personal data of a terminated user, and what belonged to them. The user stays, under an erased name, so that
-    /// its `did` and `sub` are never another's; so does the audit log, without what is personal in it.
+    /// Erases the personal data of a terminated user, and what belonged to them. The user stays, under an erased name,
+    /// so that its `did` and `sub` are never another's; so does the audit log, without what is personal in it.
     #[derive(Clone, Copy, Debug, Serialize)]
     pub struct EraseUser(target UserId);
 }

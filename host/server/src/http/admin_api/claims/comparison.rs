@@ -40,14 +40,15 @@ pub(super) struct CandidatePreview {
 #[serde(deny_unknown_fields)]
 #[schema(as = PluginCandidate)]
 struct CandidateInput {
-    /// The claim mapper in whose place it runs. With a name that none has, it runs after the others, and may write the claims
-    /// that its description names one by one, where no other plugin does.
+    /// The claim mapper in whose place it runs. With a name that none has, it runs after the others, and may write the
+    /// claims that its description names one by one, where no other plugin does.
     #[schema(pattern = "^[a-z0-9-]{1,64}$")]
     plugin: String,
     /// The component, in base64, of 8 MiB at most. That of the plugin without it.
     #[schema(nullable = false)]
     component: Option<String>,
-    /// Its settings. Those of the plugin without it, where the component is the one that is loaded; another one needs its own.
+    /// Its settings. Those of the plugin without it, where the component is the one that is loaded; another one needs
+    /// its own.
     #[schema(nullable = false)]
     config: Option<Map<String, Value>>,
 }
@@ -81,8 +82,8 @@ struct LogLineView {
 #[schema(as = ClaimsDifference)]
 struct DifferenceView {
     sink: Sink,
-    /// The value's place in the preview of its sink: a JSON pointer (RFC 6901), as `/claims/email` or `/attributes/role`;
-    /// `/stopped` where a plugin keeps the application from being told.
+    /// The value's place in the preview of its sink: a JSON pointer (RFC 6901), as `/claims/email` or
+    /// `/attributes/role`; `/stopped` where a plugin keeps the application from being told.
     path: String,
     /// Its value current, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,13 +113,18 @@ fn decoded(component: Option<String>) -> Result<Option<Vec<u8>>, Problem> {
 
 /// Compare what an application would be told today with what a candidate plugin would have it told.
 ///
-/// The candidate is compiled, checks its settings, and runs in the sandbox of every plugin, with the grants of the plugin that
-/// it replaces. Nothing of it is kept, and nothing changes. It needs the permission claims:read too. A host tries one
-/// candidate at a time.
+/// The candidate is compiled, checks its settings, and runs in the sandbox of every plugin, with the grants of the
+/// plugin that it replaces. Nothing of it is kept, and nothing changes. It needs the permission claims:read too. A host
+/// tries one candidate at a time.
 ///
-/// In the console, a component that is not loaded needs an approval on the phone, once for each plugin name, component and
-/// session. A service account can't upload any.
-#[utoipa::path(post, path = "/applications/{id}/claims-preview", request_body = CandidatePreview, responses((status = 200, description = "Both, and what differs.", body = ComparisonView)))]
+/// In the console, a component that is not loaded needs an approval on the phone, once for each plugin name, component
+/// and session. A service account can't upload any.
+#[utoipa::path(
+    post,
+    path = "/applications/{id}/claims-preview",
+    request_body = CandidatePreview,
+    responses((status = 200, description = "Both, and what differs.", body = ComparisonView))
+)]
 pub(super) async fn compare(
     context: Context,
     Path(id): Path<String>,

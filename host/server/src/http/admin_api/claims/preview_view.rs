@@ -27,8 +27,8 @@ pub(super) struct PreviewView {
     sinks: Vec<SinkView>,
 }
 
-/// What it would be told in one place: `claims` or `attributes`, but where a plugin keeps it from being told; and in `stopped` why
-/// nobody would be signed in.
+/// What it would be told in one place: `claims` or `attributes`, but where a plugin keeps it from being told; and in
+/// `stopped` why nobody would be signed in.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SinkPreview)]
 struct SinkView {
@@ -88,8 +88,8 @@ struct NameView {
 #[derive(Serialize, ToSchema)]
 #[schema(as = StoppedPreview)]
 struct StoppedView {
-    /// The plugin that keeps the application from being told; `null` for the host itself, which comes first. It shows all the same
-    /// what would be told once that is mended.
+    /// The plugin that keeps the application from being told; `null` for the host itself, which comes first. It shows
+    /// all the same what would be told once that is mended.
     plugin: Option<String>,
     outcome: Outcome,
     /// Why; of the host with what to do.

@@ -138,7 +138,10 @@ fn path_parameter(name: &str) -> Value {
 }
 
 fn header_parameters(method: &Method, versioned: bool) -> Vec<Value> {
-    let header = |name: &str, description: &str, schema: Value| json!({"name": name, "in": "header", "required": false, "description": description, "schema": schema});
+    let header = |name: &str, description: &str, schema: Value| {
+        json!({"name": name, "in": "header", "required": false,
+        "description": description, "schema": schema})
+    };
     match *method {
         Method::GET if versioned => {
             vec![header(
@@ -148,7 +151,8 @@ fn header_parameters(method: &Method, versioned: bool) -> Vec<Value> {
             )]
         }
         Method::POST => {
-            let description = "Makes it safe to send the request again: it is done once, and for 24 hours answered as the \
+            let description = "Makes it safe to send the request again: it is done once, and for 24 hours answered as \
+                 the \
                                first time.";
             let schema = json!({"type": "string", "minLength": 1, "maxLength": LONGEST, "pattern": "^[!-~]+$"});
             vec![header("Idempotency-Key", description, schema)]
