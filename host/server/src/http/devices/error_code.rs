@@ -8,11 +8,11 @@ use utoipa::{PartialSchema, ToSchema};
 
 /// Defines the codes: name, status, message. The comment is the description in the document.
 macro_rules! codes {
-    ($(#[doc = $about:literal] $name:ident = $text:literal, $status:ident, $message:literal;)*) => {
+    ($($(#[doc = $about:literal])+ $name:ident = $text:literal, $status:ident, $message:literal;)*) => {
         /// The fault. The names are stable: apps rely on them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub(crate) enum ErrorCode {
-            $(#[doc = $about] $name,)*
+            $($(#[doc = $about])+ $name,)*
         }
 
         impl ErrorCode {
@@ -43,7 +43,7 @@ macro_rules! codes {
             /// When the API returns it.
             pub(super) fn about(self) -> &'static str {
                 match self {
-                    $(Self::$name => $about.trim_ascii_start(),)*
+                    $(Self::$name => concat!($($about),+).trim_ascii_start(),)*
                 }
             }
         }
