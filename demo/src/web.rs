@@ -250,7 +250,8 @@ fn page(status: StatusCode, template: &impl Template) -> Response {
         (REFERRER_POLICY, "no-referrer"),
         (
             CONTENT_SECURITY_POLICY,
-            "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+            "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri \
+             'none'",
         ),
     ];
     match template.render() {

@@ -1,7 +1,7 @@
 //! The certificate of a trial, and the authority that vouches for it.
 //!
-//! The authority signs this one certificate and then its key is gone, so whoever trusts it trusts nothing else: nobody can
-//! ever sign another.
+//! The authority signs this one certificate and then its key is gone, so whoever trusts it trusts nothing else: nobody
+//! can ever sign another.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};

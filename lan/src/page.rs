@@ -1,4 +1,5 @@
-//! The page that explains how to trust a trial's certificate. It is plain http: who does not trust it yet can't see another.
+//! The page that explains how to trust a trial's certificate. It is plain http: who does not trust it yet can't see
+//! another.
 
 use std::sync::Arc;
 
@@ -57,7 +58,8 @@ async fn show(State(trial): State<Arc<Trial>>) -> Response {
         fingerprint: &trial.authority.fingerprint,
     };
     let policy = format!(
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src {}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src {}; frame-ancestors 'none'; base-uri \
+         'none'; form-action 'none'",
         trial.origin
     );
     let headers = [

@@ -67,8 +67,8 @@ pub use wit::{Begun, Callback, Evidence, Failure, Notice, State};
 ///
 /// What it needs of the outside comes in as a [`Host`], so that a test can put its own in the place.
 pub trait ApprovalChannel {
-    /// The plugin's table of the operator's settings. Give it `#[serde(deny_unknown_fields)]`, so that a typing error in
-    /// the settings is found when the host starts.
+    /// The plugin's table of the operator's settings. Give it `#[serde(deny_unknown_fields)]`, so that a typing error
+    /// in the settings is found when the host starts.
     type Config: DeserializeOwned;
 
     /// Name and version.
@@ -100,8 +100,8 @@ pub trait ApprovalChannel {
     }
 }
 
-/// Makes `$channel`, which implements [`ApprovalChannel`], the component's approval channel. Once in a crate, at its top
-/// level.
+/// Makes `$channel`, which implements [`ApprovalChannel`], the component's approval channel. Once in a crate, at its
+/// top level.
 #[macro_export]
 macro_rules! approval_channel {
     ($channel:ty) => {

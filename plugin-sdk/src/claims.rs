@@ -12,8 +12,8 @@ pub const PROTECTED: [&str; 29] = include!("protected_claims.in");
 
 /// A plugin that decides what an application is told about a person.
 pub trait ClaimMapper {
-    /// The plugin's table of the operator's settings. Give it `#[serde(deny_unknown_fields)]`, so that a typing error in
-    /// the settings is found when the host starts.
+    /// The plugin's table of the operator's settings. Give it `#[serde(deny_unknown_fields)]`, so that a typing error
+    /// in the settings is found when the host starts.
     type Config: DeserializeOwned;
 
     /// Name, version and the claims it writes.
@@ -104,8 +104,8 @@ impl Input {
     }
 }
 
-/// What the values of an attribute are: the `xsi:type` of each (XML Schema Part 2). A value that is not of its type is a
-/// fault. In settings the names are `string`, `boolean`, `integer`, `date_time`, `any_uri` and `base64_binary`.
+/// What the values of an attribute are: the `xsi:type` of each (XML Schema Part 2). A value that is not of its type is
+/// a fault. In settings the names are `string`, `boolean`, `integer`, `date_time`, `any_uri` and `base64_binary`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueType {
@@ -224,7 +224,8 @@ impl Edit {
 /// Why there are no edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The person shall not get into this application. The reason is one sentence; the person reads it, and it is logged.
+    /// The person shall not get into this application. The reason is one sentence; the person reads it, and it is
+    /// logged.
     Deny(String),
     /// The plugin could not do its work.
     Fault(String),

@@ -1,7 +1,8 @@
 //! Delegated approval channels: how the question reaches a vendor's authenticator, whose word counts.
 //!
 //! ```
-//! use assent_plugin_sdk::delegated::{Begun, DelegatedApprovalChannel, Failure, Host, Method, Question, Request, State};
+//! use assent_plugin_sdk::delegated::{Begun, DelegatedApprovalChannel, Failure, Host};
+//! use assent_plugin_sdk::delegated::{Method, Question, Request, State};
 //! use assent_plugin_sdk::{Description, fixtures};
 //!
 //! struct Vendor;
@@ -58,10 +59,11 @@ pub use wit::{Begun, Callback, Failure, Question, State};
 
 /// A plugin that puts an approval request to a vendor's authenticator and asks there how it stands.
 ///
-/// What [`poll`](Self::poll) says decides, so it has to be sure that the vendor speaks of this very request. What it needs of the outside comes in as a [`Host`], so that a test can put its own in the place.
+/// What [`poll`](Self::poll) says decides, so it has to be sure that the vendor speaks of this very request. What it
+/// needs of the outside comes in as a [`Host`], so that a test can put its own in the place.
 pub trait DelegatedApprovalChannel {
-    /// The plugin's table of the operator's settings. Give it `#[serde(deny_unknown_fields)]`, so that a typing error in
-    /// the settings is found when the host starts.
+    /// The plugin's table of the operator's settings. Give it `#[serde(deny_unknown_fields)]`, so that a typing error
+    /// in the settings is found when the host starts.
     type Config: DeserializeOwned;
 
     /// Name and version.
@@ -79,8 +81,8 @@ pub trait DelegatedApprovalChannel {
     /// Asks the vendor how the request stands. This answer alone can approve.
     fn poll(host: &dyn Host, config: &Self::Config, handle: &[u8]) -> Result<State, Failure>;
 
-    /// Reads what came to the callback address: the request ids of which there may be news. Anybody may have sent it, so it
-    /// decides nothing; the host polls them.
+    /// Reads what came to the callback address: the request ids of which there may be news. Anybody may have sent it,
+    /// so it decides nothing; the host polls them.
     fn on_callback(
         _host: &dyn Host,
         _config: &Self::Config,
@@ -95,8 +97,8 @@ pub trait DelegatedApprovalChannel {
     }
 }
 
-/// Makes `$channel`, which implements [`DelegatedApprovalChannel`], the component's delegated approval channel. Once in a crate, at its top
-/// level.
+/// Makes `$channel`, which implements [`DelegatedApprovalChannel`], the component's delegated approval channel. Once in
+/// a crate, at its top level.
 #[macro_export]
 macro_rules! delegated_approval_channel {
     ($channel:ty) => {

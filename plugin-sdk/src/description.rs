@@ -10,23 +10,23 @@ pub struct Description {
     pub version: String,
     /// What it does, in one sentence.
     pub summary: String,
-    /// The claims it writes, `attribute:NAME` for SAML attributes. `*` and `attribute:*` stand for whatever the operator
-    /// grants. Empty for an approval channel.
+    /// The claims it writes, `attribute:NAME` for SAML attributes. `*` and `attribute:*` stand for whatever the
+    /// operator grants. Empty for an approval channel.
     #[serde(default)]
     pub writes: Vec<String>,
     /// JSON Schema of its settings, if it takes any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_schema: Option<Value>,
-    /// Where the claims go that a mapper is asked for: `id-token`, `userinfo`, `introspection`, `saml-assertion`. All, if
-    /// it does not say.
+    /// Where the claims go that a mapper is asked for: `id-token`, `userinfo`, `introspection`, `saml-assertion`. All,
+    /// if it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sinks: Option<Vec<String>>,
-    /// Whether a mapper may turn a person away ([`Failure::Deny`](crate::claims::Failure)). The operator then can't have its
-    /// faults left out.
+    /// Whether a mapper may turn a person away ([`Failure::Deny`](crate::claims::Failure)). The operator then can't
+    /// have its faults left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denies: bool,
-    /// The hosts that a channel sends requests to: `push.example.org`, `*.push.example.org`, each with `:port` where it is
-    /// not 443. `*` stands for whatever the operator grants.
+    /// The hosts that a channel sends requests to: `push.example.org`, `*.push.example.org`, each with `:port` where it
+    /// is not 443. `*` stands for whatever the operator grants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     /// Whether a channel's requests are to follow redirects.

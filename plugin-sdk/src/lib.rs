@@ -4,16 +4,16 @@
 //!
 //! - `claim-mapper`: decides what an application is told about a person. Implement `ClaimMapper`, then
 //!   `claim_mapper!(YourType);`.
-//! - `approval-channel`: carries the question "is it you?" to a person's authenticator. Implement `ApprovalChannel`, then
-//!   `approval_channel!(YourType);`.
+//! - `approval-channel`: carries the question "is it you?" to a person's authenticator. Implement `ApprovalChannel`,
+//!   then `approval_channel!(YourType);`.
 //! - `delegated-approval-channel`: puts that question to a vendor's authenticator and takes its word. Implement
 //!   `DelegatedApprovalChannel`, then `delegated_approval_channel!(YourType);`.
 //!
 //! The feature `values` gives claim mappers what settings with texts like `{email}` and SAML attributes need.
 //!
-//! The crate is a library of the types `cdylib` (what becomes the component) and `rlib` (so that `cargo test` runs its logic
-//! natively). `assent-plugin build DIR` builds the component; `assent-plugin check FILE` shows the server's view of it.
-//! Its cases are files: see `fixtures`. The guide is `docs/plugins.md`.
+//! The crate is a library of the types `cdylib` (what becomes the component) and `rlib` (so that `cargo test` runs its
+//! logic natively). `assent-plugin build DIR` builds the component; `assent-plugin check FILE` shows the server's view
+//! of it. Its cases are files: see `fixtures`. The guide is `docs/plugins.md`.
 //!
 //! A plugin has no files, no environment and no randomness, and a fresh instance for each call: whatever it keeps in a
 //! `static` is gone afterwards. A panic ends the call and is the plugin's fault in the operator's log.
@@ -60,7 +60,8 @@
     )
 ))]
 compile_error!(
-    "a component plays one role: turn on one of the features of assent-plugin-sdk, and build plugins of different roles with \
+    "a component plays one role: turn on one of the features of assent-plugin-sdk, and build plugins of different \
+     roles with \
      separate cargo commands (`assent-plugin build` does)"
 );
 

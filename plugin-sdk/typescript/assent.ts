@@ -2,8 +2,8 @@
 
 // The contract `assent:claims@1.0.0` as types, and what lies between it and a plugin in TypeScript.
 //
-// The contract's open-ended values are JSON text. Here they are values; each text is parsed when it is first read, since most
-// plugins read few of them.
+// The contract's open-ended values are JSON text. Here they are values; each text is parsed when it is first read,
+// since most plugins read few of them.
 
 /** What JSON can say. */
 export type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
@@ -30,8 +30,8 @@ export interface Input {
   /** Seconds since the Unix epoch. */
   readonly now: number;
   /**
-   * The application that asks: `id`, `name`; with OIDC also `application_type` (`web`, `spa`, `native`), with SAML also `entity_id`
-   * and `custom_attributes`, a list of objects with `name` and `values`. Later versions may add members.
+   * The application that asks: `id`, `name`; with OIDC also `application_type` (`web`, `spa`, `native`), with SAML also
+   * `entity_id` and `custom_attributes`, a list of objects with `name` and `values`. Later versions may add members.
    */
   readonly application: JsonObject;
   /** The person in this application: `id`, `name`, `short_code`, `state`. */
@@ -104,8 +104,8 @@ export function attribute({ name, nameFormat, friendlyName, valueType, values }:
 }
 
 /**
- * Thrown by `map`: the person shall not get into this application. The reason is one sentence, which the person reads. A plugin
- * that may throw it says so in its description: `denies`.
+ * Thrown by `map`: the person shall not get into this application. The reason is one sentence, which the person reads.
+ * A plugin that may throw it says so in its description: `denies`.
  */
 export class Deny extends Error {}
 
@@ -115,7 +115,10 @@ export interface Description {
   version: string;
   /** What it does, in one sentence. */
   summary: string;
-  /** The claims it writes, `attribute:NAME` for SAML attributes; `*` and `attribute:*` leave the choice to the operator. */
+  /**
+   * The claims it writes, `attribute:NAME` for SAML attributes; `*` and `attribute:*` leave the choice to the
+   * operator.
+   */
   writes: string[];
   /** JSON Schema of its settings, if it takes any. */
   config_schema?: JsonObject;
@@ -133,8 +136,8 @@ export interface ClaimMapper<Config> {
   validate(config: Partial<Record<keyof Config, unknown>>): string[];
 
   /**
-   * The edits for one token, answer or assertion. A thrown {@link Deny} denies; any other error is a fault of the plugin, and
-   * the login fails closed.
+   * The edits for one token, answer or assertion. A thrown {@link Deny} denies; any other error is a fault of the
+   * plugin, and the login fails closed.
    */
   map(config: Config, input: Input): Edit[];
 }

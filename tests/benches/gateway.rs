@@ -1,7 +1,7 @@
 //! What 500 approvals cost that all wait for a slow vendor at once: no thread each, and little memory.
 //!
-//! `cargo run -p assent-plugin -- build plugins/http-gateway`, then `cargo bench -p assent-tests --bench gateway`. The vendor
-//! is a process of its own, which this program starts, so what it takes is not counted.
+//! `cargo run -p assent-plugin -- build plugins/http-gateway`, then `cargo bench -p assent-tests --bench gateway`. The
+//! vendor is a process of its own, which this program starts, so what it takes is not counted.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};

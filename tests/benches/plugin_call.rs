@@ -1,8 +1,8 @@
 //! What a claim plugin costs: a fresh instance and one call, for a user with 42 roles.
 //!
 //! `target/debug/assent-plugin build plugins/*`, then `cargo bench -p assent-tests --bench plugin_call [FILE...]`: the
-//! plugins that ship, or these components. Beside each, in the same run, the cost of an RSA-2048 signature, so that machines
-//! can be compared. Times are of this thread's processor, so that what else the machine does counts little.
+//! plugins that ship, or these components. Beside each, in the same run, the cost of an RSA-2048 signature, so that
+//! machines can be compared. Times are of this thread's processor, so that what else the machine does counts little.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -119,7 +119,8 @@ fn spec(file: PathBuf, claim: &str) -> PluginSpec {
         .to_owned();
     let config = match name.as_str() {
         "claim-map" => {
-            json!({ "rules": [{ "claim": "groups", "from": "roles", "only": "department-*", "strip_prefix": "department-" }] })
+            json!({ "rules": [{ "claim": "groups", "from": "roles", "only": "department-*",
+                "strip_prefix": "department-" }] })
         }
         "account-roles" => json!({}),
         // What `assent-plugin new` makes has this setting.

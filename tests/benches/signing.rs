@@ -1,7 +1,8 @@
 //! What signing an ID token costs beside the bare RSA-2048 signature of the same bytes.
 //!
-//! `taskset -c 0 cargo bench -p assent-tests --bench signing`: on one core, since between two the way to the other thread
-//! and back is counted too. One signature at a time, ours in turn with the bare one, so that machines can be compared.
+//! `taskset -c 0 cargo bench -p assent-tests --bench signing`: on one core, since between two the way to the other
+//! thread and back is counted too. One signature at a time, ours in turn with the bare one, so that machines can be
+//! compared.
 
 use std::time::{Duration, Instant};
 

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use native_tls::TlsConnector;
 use reqwest::{Client, ClientBuilder};
 
-/// One TLS configuration for all clients: a new one reads this machine's certificate authorities, which takes longer than
-/// most requests. Tests reach this machine only, and their instances have self-signed certificates.
+/// One TLS configuration for all clients: a new one reads this machine's certificate authorities, which takes longer
+/// than most requests. Tests reach this machine only, and their instances have self-signed certificates.
 static TLS: LazyLock<TlsConnector> = LazyLock::new(|| {
     let mut builder = TlsConnector::builder();
     builder

@@ -68,8 +68,8 @@ impl FaultProxy {
         self.faults.resets.send_modify(|count| *count += 1);
     }
 
-    /// Lets the server commit the next transaction in which the client sends `part`, and ends the connection in place of
-    /// its reply.
+    /// Lets the server commit the next transaction in which the client sends `part`, and ends the connection in place
+    /// of its reply.
     pub fn drop_reply_to_commit_of(&self, part: &str) {
         *self.faults.lost_commit.lock().expect("a lock") = Some(part.as_bytes().to_vec());
     }

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::sync::{Arc, LazyLock, Mutex};
 
-/// A second subscriber. With only one, the first thread at an event decides whether the event is recorded anywhere, even if
-/// another thread has the subscriber.
+/// A second subscriber. With only one, the first thread at an event decides whether the event is recorded anywhere,
+/// even if another thread has the subscriber.
 static SECOND: LazyLock<tracing::Dispatch> =
     LazyLock::new(|| tracing::Dispatch::new(tracing_subscriber::registry()));
 

@@ -49,8 +49,8 @@ pub use read::{
 pub use run::{Pipes, Run};
 pub use vendor_load::{VendorLoad, slow_vendor, vendor_load};
 
-/// What the instances of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer than
-/// most tests, and in it the master key that they are authenticated with.
+/// What the instances of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer
+/// than most tests, and in it the master key that they are authenticated with.
 static COMPILED: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = component("account-roles").with_file_name("compiled");
     DirBuilder::new()
@@ -62,8 +62,8 @@ static COMPILED: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
-/// How long a test waits for an expected event. The event ends the wait, so this is long: a machine may be slow or busy,
-/// and a failure then proves nothing about the code.
+/// How long a test waits for an expected event. The event ends the wait, so this is long: a machine may be slow or
+/// busy, and a failure then proves nothing about the code.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Waits for an expected event.
@@ -264,7 +264,8 @@ impl Admin {
         let body = json!({
             "name": name,
             "email": format!("{name}@example.org"),
-            "profile": {"name": "Ada Lovelace", "given_name": "Ada", "email_verified": true, "phone_number": "+44 20 7946 0000"},
+            "profile": {"name": "Ada Lovelace", "given_name": "Ada", "email_verified": true,
+                "phone_number": "+44 20 7946 0000"},
         });
         self.admin_ok(Method::POST, "/users", body).await
     }

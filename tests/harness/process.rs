@@ -17,7 +17,8 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts it with its data in this folder and its log in `log`; `settings` is further TOML, of which `http` goes into `[http]`.
+    /// Starts it with its data in this folder and its log in `log`; `settings` is further TOML, of which `http` goes
+    /// into `[http]`.
     pub async fn start(folder: &Path, http: &str, settings: &str, log: impl Into<Stdio>) -> Self {
         let reserved = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = reserved.local_addr().expect("an address");

@@ -73,12 +73,13 @@ pub fn https_settings(folder: &Path) -> (String, X509) {
     )
 }
 
-/// The settings of an instance with a listener for client certificates, and the certificate of that listener. `http` holds further lines
-/// of the table `[http]`; lines of `[http.mtls]` and further tables may follow.
+/// The settings of an instance with a listener for client certificates, and the certificate of that listener. `http` holds
+/// further lines of the table `[http]`; lines of `[http.mtls]` and further tables may follow.
 pub fn mtls_settings(folder: &Path, http: &str) -> (String, X509) {
     let (certificate, key) = certificate_of("server");
     let settings = format!(
-        "[http]\nmtls_url = \"https://localhost:{{mtls_port}}\"\n{http}[http.mtls]\nlisten = \"127.0.0.1:{{mtls_port}}\"\n{}",
+        "[http]\nmtls_url = \"https://localhost:{{mtls_port}}\"\n{http}[http.mtls]\nlisten = \
+         \"127.0.0.1:{{mtls_port}}\"\n{}",
         files(folder, &certificate, &key)
     );
     (settings, certificate)

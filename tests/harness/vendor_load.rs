@@ -44,7 +44,8 @@ pub async fn vendor_load(count: usize, port: u16) -> VendorLoad {
     let entries = format!(
         "[[plugins.approval_channels]]\nname = \"vendor\"\nfile = \"{}\"\ntrust = \"delegated\"\n\
          http_hosts = [\"localhost:{port}\"]\nallow_private_addresses = true\n\
-         limits = {{ http_timeout = \"60s\", queue_length = 1024 }}\nconfig = {{ base_url = \"http://localhost:{port}/v1\" }}\n",
+         limits = {{ http_timeout = \"60s\", queue_length = 1024 }}\nconfig = {{ base_url = \
+              \"http://localhost:{port}/v1\" }}\n",
         component("http-gateway").display()
     );
     let settings = plugins(&entries);

@@ -146,7 +146,8 @@ async fn requests_reach_devices_with_and_without_push_and_are_answered_once_in_c
 
 #[both_databases]
 async fn a_device_shows_the_outcomes_of_its_users_last_requests(database: Database) {
-    let settings = "[approvals]\ndenial_cooldowns = []\nreport_cooldown = \"0s\"\n[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\n";
+    let settings = "[approvals]\ndenial_cooldowns = []\nreport_cooldown = \
+         \"0s\"\n[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\n";
     let host = TestHost::start_with(HostOptions {
         database,
         settings,

@@ -1,5 +1,5 @@
-//! The glossary names what there is: each setting, table, command, resource and event in it exists, and none is missing that has to be
-//! in it.
+//! The glossary names what there is: each setting, table, command, resource and event in it exists, and none is missing
+//! that has to be in it.
 
 use std::collections::BTreeSet;
 

@@ -192,7 +192,8 @@ async fn started(host: &TestHost, ada: &TestUser) -> (Browser, Page) {
 
 #[both_databases]
 async fn flooding_a_name_does_not_block_its_qr_sign_in(database: Database) {
-    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 60, burst = 60 }\nprompts_per_user = { per_minute = 1, burst = 1 }\n";
+    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 60, burst = 60 }\nprompts_per_user = { \
+             per_minute = 1, burst = 1 }\n";
     let host = TestHost::start_with(HostOptions {
         database,
         settings,

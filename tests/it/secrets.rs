@@ -1,5 +1,5 @@
-//! The operator's records of a sign-in hold no secret. The test searches the log at its most verbose level, the traces of the
-//! plugins, the audit log and the database for every secret on the wire.
+//! The operator's records of a sign-in hold no secret. The test searches the log at its most verbose level, the traces
+//! of the plugins, the audit log and the database for every secret on the wire.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -111,7 +111,8 @@ async fn logged_address(log: &Path) -> String {
 impl Process {
     async fn start(folder: &Path, wire: &Wire, base: &str) -> Self {
         let settings = format!(
-            "base_url = \"{base}\"\nallow_insecure_redirect_uris = true\n[http]\nlisten = \"127.0.0.1:0\"\n[log]\nlevel = \"trace\"\n\
+            "base_url = \"{base}\"\nallow_insecure_redirect_uris = true\n[http]\nlisten = \
+            \"127.0.0.1:0\"\n[log]\nlevel = \"trace\"\n\
              [egress]\nallow_private_addresses = true\n\
              [[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
              [[plugins.claim_mappers]]\nname = \"saml-attributes\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n",

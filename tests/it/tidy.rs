@@ -349,13 +349,107 @@ fn no_file_exceeds_800_lines() {
     }
 }
 
+/// A file of Rust without the documents in its raw strings, which nobody can wrap. Their lines stay, empty.
+fn without_raw_strings(text: &str) -> String {
+    let (mut left, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find("r#") {
+        let (before, found) = rest.split_at(at);
+        left.push_str(before);
+        let hashes: String = found[1..].chars().take_while(|c| *c == '#').collect();
+        let opening = format!("r{hashes}\"");
+        let closing = format!("\"{hashes}");
+        let body = found.strip_prefix(opening.as_str());
+        let Some((raw, end)) = body.and_then(|body| Some((body, body.find(&closing)?))) else {
+            left.push_str("r#");
+            rest = &found[2..];
+            continue;
+        };
+        left.extend(raw[..end].chars().filter(|c| *c == '\n'));
+        rest = &raw[end + closing.len()..];
+    }
+    left + rest
+}
+
+/// Code that people read, but vendored files.
+#[test]
+fn no_line_is_over_120_characters() {
+    const FOLDERS: [&str; 7] = [
+        "host",
+        "plugin-sdk",
+        "plugins",
+        "demo",
+        "lan/src",
+        "lan/templates",
+        "tests",
+    ];
+    let mut long = Vec::new();
+    for folder in FOLDERS {
+        for file in files(&root().join(folder), "") {
+            let extension = file.extension().and_then(|extension| extension.to_str());
+            let is_code = extension
+                .is_some_and(|own| ["rs", "js", "mjs", "ts", "css", "html"].contains(&own));
+            if !is_code || file.iter().any(|part| part == "vendor") {
+                continue;
+            }
+            let mut text = fs::read_to_string(&file).expect("text");
+            if extension == Some("rs") {
+                text = without_raw_strings(&text);
+            }
+            let lines = text.lines().enumerate();
+            long.extend(
+                lines
+                    .filter(|(_, line)| line.chars().count() > 120)
+                    .map(|(at, _)| format!("{}:{}", file.display(), at + 1)),
+            );
+        }
+    }
+    assert!(long.is_empty(), "too long:\n{}", long.join("\n"));
+}
+
+/// The use case authorizes a command, plans it and executes it as it was approved. So a handler changes nothing in
+/// another way.
+#[test]
+fn every_change_of_the_admin_api_runs_a_command() {
+    /// A console session cancels its own pending request, which is no change of a resource.
+    const NO_COMMANDS: [&str; 1] = ["path = \"/action-approvals/{id}\""];
+    let mut changes = 0;
+    for SourceFile { path, text, .. } in sources("host/server")
+        .into_iter()
+        .filter(|file| file.path.contains("/http/admin_api/"))
+    {
+        for handler in text.split("#[utoipa::path(").skip(1) {
+            let method: String = handler
+                .trim_start()
+                .chars()
+                .take_while(char::is_ascii_alphabetic)
+                .collect();
+            let is_exempt = NO_COMMANDS.iter().any(|own| handler.contains(own));
+            if method == "get" || is_exempt {
+                continue;
+            }
+            changes += 1;
+            let body = handler.split("\n}\n").next().unwrap_or_default();
+            let calls: String = body.split_whitespace().collect();
+            assert!(
+                calls.contains("context.run(") || calls.contains("imported(context,"),
+                "{path}: a handler of {method} runs no command:\n{body}"
+            );
+        }
+    }
+    assert!(
+        changes > 25,
+        "found only {changes} handlers that change something"
+    );
+}
+
 #[test]
 fn the_committed_settings_schema_is_current() {
     let file = root().join("config/assent.schema.json");
     let committed = fs::read_to_string(&file).unwrap_or_default();
     assert!(
         committed.trim_end() == assent::cli::config_schema(),
-        "config/assent.schema.json is out of date; run: cargo run -q -p assent -- config schema > config/assent.schema.json"
+        "config/assent.schema.json is out of date; run: cargo run -q -p assent -- config schema > \
+         config/assent.schema.json"
     );
 }
 

@@ -71,7 +71,8 @@ impl CandidateRun {
             None => Api::at_server(&self.connection, LOCAL)?,
         };
         let done = self.attempt(&api, &body).await;
-        // A token is valid for a short time, and an author works for hours: once expired it is taken again from its source.
+        // A token is valid for a short time, and an author works for hours: once expired it is taken again from its
+        // source.
         let expired = done.as_ref().is_err_and(|error| {
             error
                 .downcast_ref::<Failure>()

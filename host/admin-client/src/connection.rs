@@ -30,7 +30,8 @@ pub struct Connection {
     /// The server's address, such as https://id.example.org. Without it, the instance on this machine.
     #[arg(long, value_name = "URL", env = "ASSENT_SERVER")]
     pub server: Option<String>,
-    /// A file with the token; - is standard input. Without it, the variable ASSENT_ADMIN_TOKEN. `assent admin token` issues one.
+    /// A file with the token; - is standard input. Without it, the variable ASSENT_ADMIN_TOKEN. `assent admin token`
+    /// issues one.
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// A file with the certificates of your own certificate authority (PEM), for the server's certificate.
@@ -56,7 +57,8 @@ impl Api {
     pub fn at_server(connection: &Connection, default: &str) -> anyhow::Result<Self> {
         let Some(token) = connection.token()? else {
             return Err(Failure::usage(format!(
-                "a token is needed: of `assent admin token` on the server's machine, or of a service account, in {TOKEN} or \
+                "a token is needed: of `assent admin token` on the server's machine, or of a service account, in \
+                 {TOKEN} or \
                  --token-file"
             )));
         };

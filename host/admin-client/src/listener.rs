@@ -1,5 +1,5 @@
-//! Who listens at an address of this machine, to whom a token would go without encryption. Whoever takes the port while the host is
-//! down would get one that is good at the host once it is back, or at another one with the same database.
+//! Who listens at an address of this machine, to whom a token would go without encryption. Whoever takes the port while
+//! the host is down would get one that is good at the host once it is back, or at another one with the same database.
 //!
 //! Linux tells whose each socket is. Elsewhere, and where that can't be read, nobody is refused.
 
@@ -16,8 +16,8 @@ const SOCKETS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 const LISTENS: &str = "0A";
 const ROOT: u32 = 0;
 
-/// Refuses to speak to a socket of a user of this machine who is neither root, nor this program's, nor the owner of the folder that
-/// it was started in, which is that of `assent serve`.
+/// Refuses to speak to a socket of a user of this machine who is neither root, nor this program's, nor the owner of the
+/// folder that it was started in, which is that of `assent serve`.
 ///
 /// # Errors
 /// [`Failure`] where somebody else listens at the address.
@@ -36,7 +36,8 @@ pub fn must_be_trusted(address: &Url) -> anyhow::Result<()> {
         Some(user) => Err(Failure::error(
             Kind::Unreachable,
             format!(
-                "what listens at {address} is a program of another user of this machine (number {user}), which gets no token; \
+                "what listens at {address} is a program of another user of this machine (number {user}), which gets no \
+                 token; \
                  start this command in the folder of `assent serve`, as its user"
             ),
         )),
@@ -102,9 +103,12 @@ mod tests {
     fn sockets(ip: &str, user: u32) -> String {
         format!(
             "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
-             \x20  0: {ip}:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  {user}        0 1 1 0 100 0 0 10 0\n\
-             \x20  1: 0100007F:1F91 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 2 1 0 100 0 0 10 0\n\
-             \x20  2: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 3 1 0 20 4 30 10 -1\n"
+             \x20  0: {ip}:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  {user}        \
+             0 1 1 0 100 0 0 10 0\n\
+             \x20  1: 0100007F:1F91 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        \
+             0 2 1 0 100 0 0 10 0\n\
+             \x20  2: 0100007F:1F90 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        \
+             0 3 1 0 20 4 30 10 -1\n"
         )
     }
 

@@ -1,5 +1,5 @@
-//! Previews of claims as people read them: a table for each place that an application is told something in, or one of what a
-//! candidate would change.
+//! Previews of claims as people read them: a table for each place that an application is told something in, or one of
+//! what a candidate would change.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};

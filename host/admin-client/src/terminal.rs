@@ -98,8 +98,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table for these rows, the first of which is the head. On a terminal of this `width` the widest columns but the first
-    /// are made narrower until it fits, and the last ones left out where that is not enough.
+    /// A table for these rows, the first of which is the head. On a terminal of this `width` the widest columns but the
+    /// first are made narrower until it fits, and the last ones left out where that is not enough.
     pub fn of(rows: &[Vec<String>], width: Option<usize>) -> Self {
         let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
         let widest = |column: usize| {

@@ -5,8 +5,8 @@ use crate::clock::Timestamp;
 use crate::id::{ActionApprovalId, Did, SessionId, UserId};
 use crate::secret::Digest;
 
-/// The kind of a protected action, and the ids of what it concerns. It stays when the action itself was used or ended, and contains no
-/// name.
+/// The kind of a protected action, and the ids of what it concerns. It stays when the action itself was used or ended,
+/// and contains no name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionOutline {
     /// The kind of action.

@@ -1,4 +1,5 @@
-//! Who may do what in the admin API: permissions, the roles and scopes that give them, and the kinds of protected actions.
+//! Who may do what in the admin API: permissions, the roles and scopes that give them, and the kinds of protected
+//! actions.
 
 mod admin_scope;
 mod permission;

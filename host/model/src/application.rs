@@ -107,7 +107,8 @@ pub struct InitiateLoginUri(Url);
 /// An address that is not for that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected an address that starts with https://, or http:// on this machine (localhost), without user name, fragment or a parameter iss"
+    "expected an address that starts with https://, or http:// on this machine (localhost), without user name, \
+     fragment or a parameter iss"
 )]
 pub struct LoginUriError;
 
@@ -297,8 +298,8 @@ impl OidcSettings {
         !self.admin_scopes.is_empty()
     }
 
-    /// Whether the audience of its client assertions may be the token endpoint. Never for a service account: a hostile server
-    /// could name that endpoint in its metadata, and use the received assertion here.
+    /// Whether the audience of its client assertions may be the token endpoint. Never for a service account: a hostile
+    /// server could name that endpoint in its metadata, and use the received assertion here.
     pub fn accepts_token_endpoint_audience(&self) -> bool {
         self.lenient_assertion_audience && !self.is_service_account()
     }

@@ -22,15 +22,16 @@ pub struct Approval {
     pub id: ApprovalId,
     /// What it permits.
     pub subject: ApprovalSubject,
-    /// The user who received the request on the devices. `None` where the name belongs to no user who may sign in, during a
-    /// cooldown, and where too many requests are pending: the browser gets the same page for the same time, so the page does
-    /// not reveal which names exist.
+    /// The user who received the request on the devices. `None` where the name belongs to no user who may sign in,
+    /// during a cooldown, and where too many requests are pending: the browser gets the same page for the same time, so
+    /// the page does not reveal which names exist.
     pub user_id: Option<UserId>,
     /// The digest of the name that was typed.
     pub name_digest: Digest,
     /// The person's own device, where it scanned the code of the login's page; `None` where somebody typed a name.
     pub scanned_by: Option<DeviceId>,
-    /// The number that the browser shows and the user types. No two unexpired requests of one user or name have the same one.
+    /// The number that the browser shows and the user types. No two unexpired requests of one user or name have the
+    /// same one.
     pub number: MatchingNumber,
     /// What the person is shown.
     pub shown: PromptDetails,
@@ -58,7 +59,8 @@ pub enum ApprovalSubject {
     },
 }
 
-/// What a person is shown about a request, and signs. Of a protected action the summary comes to it, which is not stored.
+/// What a person is shown about a request, and signs. Of a protected action the summary comes to it, which is not
+/// stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptDetails {
     /// The application; `None` for the host's own pages.
@@ -91,15 +93,15 @@ pub enum ApprovalStage {
     Expired,
     /// The person gave up in the browser.
     Cancelled,
-    /// Another request for the same name was pending in another browser, and a channel without letters may carry one of them.
-    /// None of them can be approved. Its page shows it.
+    /// Another request for the same name was pending in another browser, and a channel without letters may carry one of
+    /// them. None of them can be approved. Its page shows it.
     Conflicted,
     /// A newer request of the same browser replaced it. Its page shows it.
     Replaced,
     /// The user may no longer sign in there. The page waits to its end, as it would for an unknown name.
     Withdrawn,
-    /// The user reported it, or another request while this one was pending ("this was not me"). The page waits to its end:
-    /// it must not show that a user answered.
+    /// The user reported it, or another request while this one was pending ("this was not me"). The page waits to its
+    /// end: it must not show that a user answered.
     Reported,
     /// It cannot be approved any more.
     Failed(FailureReason),
@@ -155,8 +157,8 @@ pub enum Approver {
 }
 
 impl Approver {
-    /// How the person was authenticated by what became known at `at`. Of what happened at a vendor nothing more is known
-    /// than that it was over another channel than the browser's.
+    /// How the person was authenticated by what became known at `at`. Of what happened at a vendor nothing more is
+    /// known than that it was over another channel than the browser's.
     pub fn authentication(&self, at: Timestamp) -> Authentication {
         match self {
             Self::Device { amr, .. } => Authentication {
@@ -195,10 +197,12 @@ impl Approval {
     }
 }
 
-/// The start and the length of cooldowns. During a cooldown requests with the typed name are not sent to the user's devices.
+/// The start and the length of cooldowns. During a cooldown requests with the typed name are not sent to the user's
+/// devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CooldownPolicy {
-    /// The length of the first cooldown, the second, and so on; the last for all further ones. Empty: no cooldown after denials.
+    /// The length of the first cooldown, the second, and so on; the last for all further ones. Empty: no cooldown after
+    /// denials.
     pub steps: Vec<Duration>,
     /// The time without a denial after which they begin with the first again.
     pub forgotten_after: Duration,

@@ -12,8 +12,8 @@ type Result<T> = std::result::Result<T, Forbidden>;
 #[error("{0}")]
 pub struct Forbidden(pub &'static str);
 
-/// Who calls: for the audit log, and with what they may do. It is made anew for each request, so a role or scope that was
-/// taken away counts no more.
+/// Who calls: for the audit log, and with what they may do. It is made anew for each request, so a role or scope that
+/// was taken away counts no more.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// Who, and from where.
@@ -75,7 +75,8 @@ impl Caller {
         }
     }
 
-    /// Authorizes to act upon a user. Who could enrol a device for an owner, or revoke an owner's device, would be an owner.
+    /// Authorizes to act upon a user. Who could enrol a device for an owner, or revoke an owner's device, would be an
+    /// owner.
     ///
     /// # Errors
     /// [`Forbidden`].

@@ -37,7 +37,8 @@ pub struct ClaimRequirement {
 pub enum ClaimsRequestError {
     /// Not the JSON object of OpenID Connect Core section 5.5.
     #[error(
-        "claims must be a JSON object with the members userinfo and id_token, each an object of claims that are null or an object"
+        "claims must be a JSON object with the members userinfo and id_token, each an object of claims that are null \
+         or an object"
     )]
     Malformed,
     /// Too many claims.

@@ -1,8 +1,8 @@
-//! What commands of administrators have in common: the plan, which needs an authorization, and the fields of a request, each protected or
-//! harmless.
+//! What commands of administrators have in common: the plan, which needs an authorization, and the fields of a request,
+//! each with a class.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Number, Value};
 
 use crate::caller::Authorization;
 
@@ -18,20 +18,7 @@ use crate::caller::Authorization;
 /// }
 /// ```
 ///
-/// ```compile_fail
-/// use assent_model::caller::Authorization;
-/// use assent_model::command::Planned;
-/// fn planned() -> Planned<(), ()> {
-///     Planned::harmless(Authorization(()), ())
-/// }
-/// ```
-///
-/// ```compile_fail
-/// use assent_model::command::Planned;
-/// fn planned() -> Planned<(), ()> {
-///     Planned { plan: (), action: None }
-/// }
-/// ```
+/// `tests/compile_fail` has what does not compile.
 #[derive(Debug)]
 pub struct Planned<P, A> {
     plan: P,
@@ -75,34 +62,114 @@ impl<P, A> Planned<P, A> {
 pub struct Member {
     /// Its name in the admin API.
     pub name: &'static str,
-    /// Its value.
-    pub value: Value,
+    /// Its value, for the summary.
+    pub value: MemberValue,
     /// Whether it needs an approval.
     pub is_protected: bool,
+}
+
+/// The value of a member, as a summary lists it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemberValue {
+    /// No value is listed: a sentence of the summary explains it, or it is neither a word nor a list of words.
+    Unlisted,
+    /// The request removes the value.
+    Removed,
+    /// A text.
+    Text(String),
+    /// Texts.
+    Texts(Vec<String>),
+    /// Yes or no.
+    Flag(bool),
+    /// A number.
+    Number(Number),
+}
+
+impl From<Value> for MemberValue {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Removed,
+            Value::Bool(flag) => Self::Flag(flag),
+            Value::Number(number) => Self::Number(number),
+            Value::String(text) => Self::Text(text),
+            Value::Array(all) if all.iter().all(Value::is_string) => {
+                let texts = all.iter().filter_map(Value::as_str).map(str::to_owned);
+                Self::Texts(texts.collect())
+            }
+            Value::Array(_) | Value::Object(_) => Self::Unlisted,
+        }
+    }
 }
 
 /// A field of a command, which a request may leave out.
 pub trait Field {
     /// The value that was sent, if one was.
-    fn sent(&self) -> Option<Value>;
+    fn sent(&self) -> Option<MemberValue>;
 }
 
 impl<T: Serialize> Field for Option<T> {
-    fn sent(&self) -> Option<Value> {
+    fn sent(&self) -> Option<MemberValue> {
         let value = self.as_ref()?;
-        Some(serde_json::to_value(value).unwrap_or_default())
+        Some(serde_json::to_value(value).map_or(MemberValue::Unlisted, MemberValue::from))
     }
 }
 
 impl Field for String {
-    fn sent(&self) -> Option<Value> {
-        Some(Value::from(self.as_str()))
+    fn sent(&self) -> Option<MemberValue> {
+        Some(MemberValue::Text(self.clone()))
     }
 }
 
-/// Defines the body of a command. Each field is `protected`, so that the use case must look at it, or `harmless`.
+/// A type each of whose fields has a class. The macro [`admin_command!`](crate::admin_command) implements it, so no
+/// command and no body of one has a field without a class.
 ///
-/// The use case reads the protected fields from the second struct, and names each of them: with a new one it does not compile.
+/// ```
+/// assent_model::admin_command! {
+///     pub struct DeleteUser(target u64);
+/// }
+/// fn run(_: impl assent_model::command::Classified) {}
+/// run(DeleteUser(1));
+/// ```
+///
+/// `tests/compile_fail` has a command without classes.
+#[diagnostic::on_unimplemented(
+    message = "the fields of `{Self}` have no classes",
+    label = "define it with `admin_command!`, which gives each field a class"
+)]
+pub trait Classified {}
+
+/// Fails to compile for a type whose fields have no classes.
+#[doc(hidden)]
+pub const fn must_be_classified<T: Classified>() {}
+
+/// Defines a command of an administrator, or the body of one. Each field has a class:
+///
+/// - `target`: the user, application or other object that the command acts on;
+/// - `protected`: it may need an approval, so the use case must look at it;
+/// - `protected explained`: the same, and a sentence of the summary explains it, so the list of members has no value
+///   for it;
+/// - `harmless`: it never needs an approval;
+/// - `classified`: a body whose own fields have classes.
+///
+/// A command has named fields, one without a name, or none:
+///
+/// ```
+/// assent_model::admin_command! {
+///     pub struct Rename {
+///         target user: u64,
+///         protected name: String,
+///     }
+/// }
+/// assent_model::admin_command! {
+///     pub struct Delete(target u64);
+/// }
+/// let (Rename { user, .. }, Delete(deleted)) = (Rename { user: 1, name: "ada".to_owned() }, Delete(1));
+/// assert_eq!(user, deleted);
+/// ```
+///
+/// A body also has a second struct, from which the use case reads the protected fields. It names each of them: with a
+/// new one it does not compile.
 ///
 /// ```
 /// assent_model::admin_command! {
@@ -118,40 +185,38 @@ impl Field for String {
 /// assert_eq!(change.members().len(), 1);
 /// ```
 ///
-/// A field without a class does not compile:
-///
-/// ```compile_fail
-/// assent_model::admin_command! {
-///     #[derive(Default, serde::Serialize)]
-///     pub struct UserChange, protected ProtectedMembers {
-///         protected name: Option<String>,
-///         profile: Option<String>,
-///     }
-/// }
-/// ```
-///
-/// Nor does a use case that overlooks a protected field:
-///
-/// ```compile_fail
-/// assent_model::admin_command! {
-///     #[derive(Default, serde::Serialize)]
-///     pub struct UserChange, protected ProtectedMembers {
-///         protected name: Option<String>,
-///         protected profile: Option<String>,
-///     }
-/// }
-/// let change = UserChange { name: None, profile: None };
-/// let ProtectedMembers { name } = change.protected();
-/// ```
+/// `tests/compile_fail` has what does not compile: a field without a class, a use case that overlooks a protected
+/// field, and a plan without an authorization.
 #[macro_export]
 macro_rules! admin_command {
+    (@class classified $type:ty) => {
+        const _: () = $crate::command::must_be_classified::<$type>();
+    };
+    (@class target $type:ty) => {};
+    (@class protected $type:ty) => {};
+    (@class harmless $type:ty) => {};
+    (@class $class:ident $type:ty) => {
+        compile_error!(concat!(
+            "`", stringify!($class), "` is no class; expected `target`, `protected`, `harmless` or `classified`"
+        ));
+    };
+    (@fields $head:tt {$($all:tt)*} {$($protected:tt)*} {$($members:tt)*}
+        $(#[$($meta:tt)*])* protected explained $field:ident: $type:ty, $($rest:tt)*) => {
+        $crate::admin_command! {
+            @fields $head
+            {$($all)* $(#[$($meta)*])* pub $field: $type,}
+            {$($protected)* ($field: $type)}
+            {$($members)* ($field: true, true)}
+            $($rest)*
+        }
+    };
     (@fields $head:tt {$($all:tt)*} {$($protected:tt)*} {$($members:tt)*}
         $(#[$($meta:tt)*])* protected $field:ident: $type:ty, $($rest:tt)*) => {
         $crate::admin_command! {
             @fields $head
             {$($all)* $(#[$($meta)*])* pub $field: $type,}
             {$($protected)* ($field: $type)}
-            {$($members)* ($field: true)}
+            {$($members)* ($field: true, false)}
             $($rest)*
         }
     };
@@ -161,7 +226,7 @@ macro_rules! admin_command {
             @fields $head
             {$($all)* $(#[$($meta)*])* pub $field: $type,}
             $protected
-            {$($members)* ($field: false)}
+            {$($members)* ($field: false, false)}
             $($rest)*
         }
     };
@@ -170,7 +235,8 @@ macro_rules! admin_command {
         compile_error!(concat!("classify the field `", stringify!($field), "` as `protected` or `harmless`"));
     };
     (@fields [$(#[$($meta:tt)*])* $vis:vis $name:ident $borrowed:ident]
-        {$($all:tt)*} {$(($field:ident: $type:ty))*} {$(($member:ident: $class:literal))*}) => {
+        {$($all:tt)*} {$(($field:ident: $type:ty))*}
+        {$(($member:ident: $is_protected:literal, $is_explained:literal))*}) => {
         $(#[$($meta)*])*
         $vis struct $name {
             $($all)*
@@ -182,6 +248,8 @@ macro_rules! admin_command {
             $(#[allow(missing_docs, reason = "see the command")] pub $field: &'a $type,)*
         }
 
+        impl $crate::command::Classified for $name {}
+
         impl $name {
             /// The fields that may need an approval.
             pub fn protected(&self) -> $borrowed<'_> {
@@ -190,10 +258,17 @@ macro_rules! admin_command {
 
             /// The fields that the request sent.
             pub fn members(&self) -> Vec<$crate::command::Member> {
-                let sent = [$((stringify!($member), $crate::command::Field::sent(&self.$member), $class),)*];
+                let sent = [$((
+                    stringify!($member),
+                    $crate::command::Field::sent(&self.$member),
+                    $is_protected,
+                    $is_explained,
+                ),)*];
                 sent.into_iter()
-                    .filter_map(|(name, value, is_protected)| {
-                        Some($crate::command::Member { name, value: value?, is_protected })
+                    .filter_map(|(name, value, is_protected, is_explained)| {
+                        let value = value?;
+                        let value = if is_explained { $crate::command::MemberValue::Unlisted } else { value };
+                        Some($crate::command::Member { name, value, is_protected })
                     })
                     .collect()
             }
@@ -201,5 +276,34 @@ macro_rules! admin_command {
     };
     ($(#[$($meta:tt)*])* $vis:vis struct $name:ident, protected $borrowed:ident { $($fields:tt)* }) => {
         $crate::admin_command! { @fields [$(#[$($meta)*])* $vis $name $borrowed] {} {} {} $($fields)* }
+    };
+    ($(#[$($meta:tt)*])* $vis:vis struct $name:ident;) => {
+        $(#[$($meta)*])*
+        $vis struct $name;
+
+        impl $crate::command::Classified for $name {}
+    };
+    ($(#[$($meta:tt)*])* $vis:vis struct $name:ident($class:ident $type:ty);) => {
+        $(#[$($meta)*])*
+        $vis struct $name(pub $type);
+
+        impl $crate::command::Classified for $name {}
+        $crate::admin_command! { @class $class $type }
+    };
+    ($(#[$($meta:tt)*])* $vis:vis struct $name:ident {
+        $($(#[$($field_meta:tt)*])* $class:ident $field:ident: $type:ty),* $(,)?
+    }) => {
+        $(#[$($meta)*])*
+        $vis struct $name {
+            $($(#[$($field_meta)*])* pub $field: $type,)*
+        }
+
+        impl $crate::command::Classified for $name {}
+        $($crate::admin_command! { @class $class $type })*
+    };
+    ($(#[$($meta:tt)*])* $vis:vis struct $name:ident $($rest:tt)*) => {
+        compile_error!(concat!(
+            "classify each field of `", stringify!($name), "` as `target`, `protected`, `harmless` or `classified`"
+        ));
     };
 }

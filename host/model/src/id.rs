@@ -69,7 +69,8 @@ macro_rules! ids {
             type Err = IdError;
             fn from_str(text: &str) -> Result<Self, IdError> {
                 // Only the one form that we write: a second spelling of an id would be a second key for the same row.
-                let canonical = text.len() == 32 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+                let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+                let canonical = text.len() == 32 && text.bytes().all(is_digit);
                 if !canonical {
                     return Err(IdError);
                 }

@@ -34,7 +34,8 @@ impl Language {
         }
     }
 
-    /// The language of the first range that means one (RFC 4647 section 3.4): `de-AT` means `de`. A wildcard means none.
+    /// The language of the first range that means one (RFC 4647 section 3.4): `de-AT` means `de`. A wildcard means
+    /// none.
     pub fn of_ranges<'a>(ranges: impl IntoIterator<Item = &'a str>) -> Option<Self> {
         ranges.into_iter().find_map(Self::of_range)
     }

@@ -100,8 +100,8 @@ impl LoginRequest {
         }
     }
 
-    /// Whether only an approval by a device of this host will do: the application says that it can't do without that, or it is
-    /// the console, which decides over everybody's sign-ins.
+    /// Whether only an approval by a device of this host will do: the application says that it can't do without that,
+    /// or it is the console, which decides over everybody's sign-ins.
     pub fn needs_device(&self) -> bool {
         match self {
             Self::Oidc(request) => !request.admits(Acr::Delegated),
@@ -237,8 +237,8 @@ impl AuthorizationRequest {
             .collect()
     }
 
-    /// Whether this `acr` meets what the application says that it can't do without (OpenID Connect Core section 5.5.1.1). What
-    /// it would merely like, as all of `acr_values`, makes no difference.
+    /// Whether this `acr` meets what the application says that it can't do without (OpenID Connect Core section
+    /// 5.5.1.1). What it would merely like, as all of `acr_values`, makes no difference.
     pub fn admits(&self, acr: Acr) -> bool {
         let acr = json!(acr.as_str());
         self.claims

@@ -1,7 +1,7 @@
 //! Passkeys: what shows that whoever approves unlocked the phone (W3C Web Authentication Level 3).
 //!
-//! A device signs with its own key, always. A passkey is a second key, which the phone uses only after face, finger or PIN;
-//! which of them it was, WebAuthn does not tell.
+//! A device signs with its own key, always. A passkey is a second key, which the phone uses only after face, finger or
+//! PIN; which of them it was, WebAuthn does not tell.
 
 use webauthn_rs::prelude::Passkey;
 
@@ -40,8 +40,8 @@ pub enum Purpose<'a> {
     Remove,
     /// To let another device in later: the method and path of the call that does so.
     Call(&'a str),
-    /// To approve a request: the text that the device signed, which names the request and the device, and holds all that
-    /// was shown.
+    /// To approve a request: the text that the device signed, which names the request and the device, and holds all
+    /// that was shown.
     Approve(&'a str),
 }
 

@@ -1,7 +1,8 @@
-//! The placeholders in the values of custom attributes: `{email}` stands for a claim, `{{` and `}}` are the braces themselves.
+//! The placeholders in the values of custom attributes: `{email}` stands for a claim, `{{` and `}}` are the braces
+//! themselves.
 //!
-//! The plugin that fills them in reads values with the plugin SDK (`values::Template`). This reader reports the position of a
-//! mistake, and `plugin-sdk/src/values/grammar.json` holds both to the same grammar.
+//! The plugin that fills them in reads values with the plugin SDK (`values::Template`). This reader reports the
+//! position of a mistake, and `plugin-sdk/src/values/grammar.json` holds both to the same grammar.
 
 /// A placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

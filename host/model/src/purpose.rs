@@ -11,8 +11,8 @@ pub enum SignInPurpose {
     /// The application receives the answer.
     #[default]
     Application,
-    /// The server itself receives the answer, in the application's place, for this test sign-in. Only the server may exchange
-    /// the code.
+    /// The server itself receives the answer, in the application's place, for this test sign-in. Only the server may
+    /// exchange the code.
     TestSignIn(TestSignInId),
 }
 

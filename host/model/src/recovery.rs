@@ -43,8 +43,8 @@ impl RecoveryCode {
         Self((0..LENGTH).map(draw).collect())
     }
 
-    /// Reads what a person typed, with whatever between the characters, in either case, and with letters for the digits that they
-    /// look like.
+    /// Reads what a person typed, with whatever between the characters, in either case, and with letters for the digits
+    /// that they look like.
     pub fn parse(typed: &str) -> Option<Self> {
         // Nobody types so much; and nothing longer is looked at.
         if typed.len() > 100 {

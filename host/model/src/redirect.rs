@@ -40,7 +40,8 @@ pub enum RedirectUriError {
     NotHttps,
     /// Neither a custom scheme nor a loopback address.
     #[error(
-        "a redirect URI of a native application is a custom scheme with both slashes, such as com.example.app://callback, or http://127.0.0.1 or http://[::1] with a path"
+        "a redirect URI of a native application is a custom scheme with both slashes, such as \
+         com.example.app://callback, or http://127.0.0.1 or http://[::1] with a path"
     )]
     NotNative,
 }
@@ -76,8 +77,8 @@ impl RedirectUri {
             return Err(RedirectUriError::Host);
         }
         let fits = match kind {
-            // Without the slashes a browser takes the rest for a path below the page that it is on. In capitals the scheme
-            // would be missed where texts are compared.
+            // Without the slashes a browser takes the rest for a path below the page that it is on. In capitals the
+            // scheme would be missed where texts are compared.
             _ if authority.is_none() => false,
             ApplicationType::Web | ApplicationType::Spa => {
                 url.scheme() == "https" && url.host().is_some()
@@ -217,8 +218,8 @@ fn own_redirect(
 
 /// The address of a request, found among those that the application may be answered at.
 ///
-/// Only [`CheckedRedirect::find`], [`RedirectUri::checked`] and [`RedirectPolicy`] create one. Before it exists, an error can
-/// only be a page; after it an error goes back to the application.
+/// Only [`CheckedRedirect::find`], [`RedirectUri::checked`] and [`RedirectPolicy`] create one. Before it exists, an
+/// error can only be a page; after it an error goes back to the application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CheckedRedirect(String);

@@ -36,7 +36,8 @@ impl Scope {
         Self::OfflineAccess,
     ];
 
-    /// The scopes of a new application without a setting of its own: all but `address`, because it reveals where users live.
+    /// The scopes of a new application without a setting of its own: all but `address`, because it reveals where users
+    /// live.
     pub const DEFAULT: [Self; 5] = [
         Self::OpenId,
         Self::Profile,

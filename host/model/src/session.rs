@@ -27,7 +27,8 @@ pub struct Authentication {
     pub at: Timestamp,
     /// The `amr` claim: what the approval really was, as the host verified it.
     pub amr: Vec<Amr>,
-    /// The operator's name for the channel whose vendor said so; `None` where a device proved it. Applications are not told.
+    /// The operator's name for the channel whose vendor said so; `None` where a device proved it. Applications are not
+    /// told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
 }

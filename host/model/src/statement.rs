@@ -63,8 +63,8 @@ pub struct ApprovalStatement<'a> {
 }
 
 impl ApprovalStatement<'_> {
-    /// The text to sign. The text for a protected action can never pass for that of a sign-in. "This was not me" has a text of its own,
-    /// without a number and a summary.
+    /// The text to sign. The text for a protected action can never pass for that of a sign-in. "This was not me" has a
+    /// text of its own, without a number and a summary.
     pub fn text(&self) -> String {
         let mut values = vec![
             ("issuer", quoted(self.issuer)),

@@ -12,7 +12,8 @@ use crate::audit::jsonl;
 
 /// Facility 13 ("log audit"), severity 6 ("informational"): RFC 5424 section 6.2.1.
 const PRIORITY: u32 = 13 * 8 + 6;
-/// The name of our structured data. The number is the one that RFC 5424 (section 7.2.2) has for whoever has none of their own.
+/// The name of our structured data. The number is the one that RFC 5424 (section 7.2.2) has for whoever has none of
+/// their own.
 const STRUCTURED: &str = "assent@32473";
 /// How long a datagram may be, in bytes: what UDP carries, less what the headers may take.
 pub const LONGEST_DATAGRAM: usize = 65_000;
@@ -93,8 +94,8 @@ impl From<SyslogAddress> for String {
     }
 }
 
-/// The message of an entry, as this host tells it: what is looked for stands in the structured data, and the whole entry, as in
-/// an export, is the text. Where the text would make it longer than `longest` bytes it is left out.
+/// The message of an entry, as this host tells it: what is looked for stands in the structured data, and the whole
+/// entry, as in an export, is the text. Where the text would make it longer than `longest` bytes it is left out.
 ///
 /// # Errors
 /// Where the entry can't be written as JSON.
@@ -254,7 +255,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a value holds, the message has one header, one element of structured data and one text, on one line.
+        /// Whatever a value holds, the message has one header, one element of structured data and one text, on one
+        /// line.
         #[test]
         fn no_value_tears_a_message(event in ".{0,60}", actor in ".{0,60}", host in ".{0,40}", detail in ".{0,60}") {
             let detail = serde_json::to_string(&detail).unwrap();

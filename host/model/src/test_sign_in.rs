@@ -1,4 +1,5 @@
-//! A test sign-in: an administrator signs in to an application in its place, to see each step and what it would be told.
+//! A test sign-in: an administrator signs in to an application in its place, to see each step and what it would be
+//! told.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -128,8 +128,8 @@ pub struct User {
 }
 
 impl User {
-    /// Whether nobody can sign in as them yet, and whoever could would have no more by it than a name: to give them something to
-    /// approve with takes nothing from anybody.
+    /// Whether nobody can sign in as them yet, and whoever could would have no more by it than a name: to give them
+    /// something to approve with takes nothing from anybody.
     pub fn is_only_invited(&self) -> bool {
         self.state == LifecycleState::Invited && self.console_role.is_none()
     }

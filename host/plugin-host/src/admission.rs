@@ -46,7 +46,8 @@ impl BuiltPlugin {
                 Linked::Mapper(component),
             ) => {
                 if description.denies && on_failure == OnFailure::Omit {
-                    let what = "`on_failure` is omit, but the component may turn people away: a fault of it would let them in";
+                    let what = "`on_failure` is omit, but the component may turn people away: a fault of it would let \
+                         them in";
                     return Err(what.to_owned());
                 }
                 let grants = Grants::new(description.writes, writes)?;

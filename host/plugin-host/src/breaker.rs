@@ -1,7 +1,8 @@
-//! A circuit breaker for each application of a plugin: code that broke its limits again and again does not run for a while.
+//! A circuit breaker for each application of a plugin: code that broke its limits again and again does not run for a
+//! while.
 //!
-//! It opens at the fifth broken limit within ten seconds. Calls then fail at once, for a cooldown that doubles each time, from
-//! a second to a minute. After that one call is let through: if it keeps to its limits, the breaker closes.
+//! It opens at the fifth broken limit within ten seconds. Calls then fail at once, for a cooldown that doubles each
+//! time, from a second to a minute. After that one call is let through: if it keeps to its limits, the breaker closes.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

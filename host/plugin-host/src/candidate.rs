@@ -47,7 +47,8 @@ impl Serialize for Candidate {
 pub enum CandidateError {
     /// The plugin's settings may hold secrets, and another component could tell them.
     #[error(
-        "expected settings: the component is not the one that is loaded, so it does not get the settings of the plugin in whose \
+        "expected settings: the component is not the one that is loaded, so it does not get the settings of the plugin \
+         in whose \
          place it runs"
     )]
     NeedsConfig,
@@ -57,9 +58,9 @@ pub enum CandidateError {
 }
 
 impl Plugins {
-    /// Today's claim mappers, with the candidate among them. It is compiled, checks its settings, and is granted what the
-    /// plugin is granted whose place it takes. A new one may write the claims that its description names one by one, where no
-    /// other plugin does. Nothing of it is kept. The journal receives the log lines of the candidate.
+    /// Today's claim mappers, with the candidate among them. It is compiled, checks its settings, and is granted what
+    /// the plugin is granted whose place it takes. A new one may write the claims that its description names one by
+    /// one, where no other plugin does. Nothing of it is kept. The journal receives the log lines of the candidate.
     ///
     /// # Errors
     /// What is wrong with it, in a sentence.

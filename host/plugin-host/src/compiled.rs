@@ -1,8 +1,8 @@
 //! Compiled plugins, kept for the next start: compiling takes a good part of a second and much memory.
 //!
-//! A compiled plugin is machine code that runs with all that the host may do. So a file is used only if it carries a code
-//! that this host alone can make, over what it was compiled from, by which version and settings of the engine, and every
-//! byte that is loaded. What an older engine made, with its faults, is never loaded by a newer one.
+//! A compiled plugin is machine code that runs with all that the host may do. So a file is used only if it carries a
+//! code that this host alone can make, over what it was compiled from, by which version and settings of the engine, and
+//! every byte that is loaded. What an older engine made, with its faults, is never loaded by a newer one.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::hash::{Hash, Hasher};
@@ -129,8 +129,8 @@ impl Compiled {
     }
 }
 
-/// Whether compiled plugins can be kept in `folder`. Nothing is made: where it is not there yet, the folder above must let
-/// this user make it. The error is the end of a sentence about the folder.
+/// Whether compiled plugins can be kept in `folder`. Nothing is made: where it is not there yet, the folder above must
+/// let this user make it. The error is the end of a sentence about the folder.
 pub fn check_compiled_folder(folder: &Path) -> Result<(), String> {
     let Err(error) = check_folder(folder) else {
         return Ok(());
@@ -238,15 +238,16 @@ pub(super) fn compile(
     reason = "machine code is loaded here, and only what this host made"
 )]
 fn load(engine: &Engine, authenticated: &[u8]) -> Result<Component, String> {
-    // SAFETY: the bytes are what `Engine::precompile_component` returned for an engine like this one: in this process, in the
-    // compiler's process, or at an earlier start, and then under this host's authentication code. The component itself came
-    // from the operator, or from an administrator who approved its digest on the phone. We trust the compiler to produce code
-    // that stays in its sandbox for any component.
+    // SAFETY: the bytes are what `Engine::precompile_component` returned for an engine like this one: in this process,
+    // in the compiler's process, or at an earlier start, and then under this host's authentication code. The component
+    // itself came from the operator, or from an administrator who approved its digest on the phone. We trust the
+    // compiler to produce code that stays in its sandbox for any component.
     let component = unsafe { Component::deserialize(engine, authenticated) };
     component.map_err(|error| unfit(&format!("{error:#}")))
 }
 
-/// Why the engine has no room for a component, in the terms of the limits. The error is the end of a sentence about the plugin.
+/// Why the engine has no room for a component, in the terms of the limits. The error is the end of a sentence about the
+/// plugin.
 fn unfit(said: &str) -> String {
     let counted = |before: &str| {
         let (_, rest) = said.split_once(before)?;

@@ -1,10 +1,11 @@
 //! Compiling, in a process of its own.
 //!
-//! A compiler is much code that reads what a stranger wrote. So it runs as another process, with nothing but the component
-//! on its standard input and a pipe for its answer: it can open no file and no socket, and its time and memory end. What it
-//! answers is machine code, and it runs in the server's process, so it is only as good as the component's origin. Three actors
-//! may choose a component: the operator, with a plugin's file in the settings; the operator, with a token of the machine;
-//! and an administrator who approved the same component, by its digest, on the phone (`ProtectedActionKind::TryComponent`).
+//! A compiler is much code that reads what a stranger wrote. So it runs as another process, with nothing but the
+//! component on its standard input and a pipe for its answer: it can open no file and no socket, and its time and
+//! memory end. What it answers is machine code, and it runs in the server's process, so it is only as good as the
+//! component's origin. Three actors may choose a component: the operator, with a plugin's file in the settings; the
+//! operator, with a token of the machine; and an administrator who approved the same component, by its digest, on the
+//! phone (`ProtectedActionKind::TryComponent`).
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -94,8 +95,8 @@ fn call(program: &Path, component: &[u8]) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The compiler's process: compiles the component on standard input to standard output. The exit code says whether it could; standard
-/// error says why not. A program calls this from `main`, before it opened anything.
+/// The compiler's process: compiles the component on standard input to standard output. The exit code says whether it
+/// could; standard error says why not. A program calls this from `main`, before it opened anything.
 #[allow(
     clippy::print_stderr,
     reason = "the parent process reads the cause there"
@@ -110,8 +111,8 @@ pub fn compile_plugin() -> ExitCode {
     }
 }
 
-/// The other side: compiles what comes on standard input to standard output, after it has given up everything else. Called
-/// by `main` before anything was opened.
+/// The other side: compiles what comes on standard input to standard output, after it has given up everything else.
+/// Called by `main` before anything was opened.
 ///
 /// # Errors
 /// Why the component can't be compiled, or this process can't be limited.

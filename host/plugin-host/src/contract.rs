@@ -1,7 +1,7 @@
 //! The contracts that this host serves, each version by an adapter of its own.
 //!
-//! What runs the chain or carries approvals knows the traits here and none of the versions: a version is linked, called and
-//! translated by its adapter, so an older one is served as long as its adapter is there.
+//! What runs the chain or carries approvals knows the traits here and none of the versions: a version is linked, called
+//! and translated by its adapter, so an older one is served as long as its adapter is there.
 
 use std::pin::Pin;
 

@@ -29,7 +29,8 @@ pub struct Description {
     /// What it does, in one sentence.
     #[serde(default)]
     pub summary: String,
-    /// The claims it writes, `attribute:NAME` for SAML attributes; `*` and `attribute:*` leave the choice to the operator.
+    /// The claims it writes, `attribute:NAME` for SAML attributes; `*` and `attribute:*` leave the choice to the
+    /// operator.
     #[serde(default)]
     pub writes: Vec<String>,
     /// JSON Schema of its settings, if it takes any.
@@ -41,7 +42,8 @@ pub struct Description {
     /// Whether it may turn a person away. What such a plugin fails to say can't be left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denies: bool,
-    /// The hosts it sends requests to, as [`HttpGrant::hosts`](crate::HttpGrant::hosts) names them; `*` leaves the choice to the operator.
+    /// The hosts it sends requests to, as [`HttpGrant::hosts`](crate::HttpGrant::hosts) names them; `*` leaves the
+    /// choice to the operator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     /// Whether its requests are to follow redirects.

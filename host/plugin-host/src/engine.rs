@@ -16,8 +16,8 @@ use super::turns::Turns;
 
 /// How often running code is interrupted.
 pub(super) const TICK: Duration = Duration::from_millis(10);
-/// Core instances, memories and tables that one component may have. A Rust plugin has three instances, one memory and two
-/// tables; one in TypeScript 13, three (two of them empty) and three.
+/// Core instances, memories and tables that one component may have. A Rust plugin has three instances, one memory and
+/// two tables; one in TypeScript 13, three (two of them empty) and three.
 pub(super) const CORE_INSTANCES: u32 = 16;
 pub(super) const MEMORIES: u32 = 3;
 pub(super) const TABLES: u32 = 4;

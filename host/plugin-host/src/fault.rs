@@ -13,8 +13,8 @@ const LONGEST_ERROR: usize = 4 << 10;
 pub struct LoadError(pub(super) String);
 
 impl LoadError {
-    /// An error of the plugin with this name. It may quote the component's own texts, so it stays one line without control
-    /// characters for a terminal.
+    /// An error of the plugin with this name. It may quote the component's own texts, so it stays one line without
+    /// control characters for a terminal.
     pub(super) fn of(plugin: &str, what: impl std::fmt::Display) -> Self {
         Self(printable::line(
             &format!("plugin `{plugin}`: {what}"),
@@ -30,7 +30,10 @@ pub enum Fault {
     #[error("is busy: too many calls wait for it")]
     Busy,
     /// It broke its limits again and again for this application, and does not run for it until this has passed.
-    #[error("is suspended for this application, since it broke its limits again and again; it runs again in {} s", .0.as_secs().max(1))]
+    #[error(
+        "is suspended for this application, since it broke its limits again and again; it runs again in {} s",
+        .0.as_secs().max(1)
+    )]
     Suspended(Duration),
     /// Its code ran for longer than `limits.deadline`.
     #[error("ran for longer than {0:?}")]
@@ -45,7 +48,10 @@ pub enum Fault {
     #[error("used up its call stack")]
     Stack,
     /// It trapped. A Rust plugin that panics does, and its last words are the panic's text.
-    #[error("trapped: {trap}{}", last_words.as_ref().map(|words| format!(" after it wrote: {words}")).unwrap_or_default())]
+    #[error(
+        "trapped: {trap}{}",
+        last_words.as_ref().map(|words| format!(" after it wrote: {words}")).unwrap_or_default()
+    )]
     Trap {
         /// What the engine says of it.
         trap: String,
@@ -102,7 +108,8 @@ impl Fault {
         )
     }
 
-    /// Whether load causes the fault, and not the user's data. An attacker who causes load must not choose the omitted claims.
+    /// Whether load causes the fault, and not the user's data. An attacker who causes load must not choose the omitted
+    /// claims.
     pub(super) fn is_of_the_load(&self) -> bool {
         matches!(self, Self::Busy | Self::Suspended(_))
     }

@@ -1,8 +1,8 @@
 //! Plugins: sandboxed components that suggest claims and carry approvals.
 //!
-//! A plugin only suggests or carries; the host keeps every promise. Each call runs in an instance of its own, with limits on
-//! work, time, memory and output, behind a queue of the plugin's own, so that one plugin can harm no other call. Nothing
-//! outside this module knows which engine runs them.
+//! A plugin only suggests or carries; the host keeps every promise. Each call runs in an instance of its own, with
+//! limits on work, time, memory and output, behind a queue of the plugin's own, so that one plugin can harm no other
+//! call. Nothing outside this module knows which engine runs them.
 
 mod admission;
 mod approval;

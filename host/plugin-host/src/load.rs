@@ -225,7 +225,8 @@ pub(super) struct Build<'a> {
     pub(super) journal: Option<Arc<Journal>>,
 }
 
-/// The claims that a description names. Where it leaves the choice to the operator, nobody chose, so nothing is granted.
+/// The claims that a description names. Where it leaves the choice to the operator, nobody chose, so nothing is
+/// granted.
 fn asked_by_name(writes: &[String]) -> Vec<String> {
     writes
         .iter()

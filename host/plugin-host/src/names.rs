@@ -35,7 +35,8 @@ pub(super) fn granted(grant: &str) -> &str {
     grant.strip_prefix("attribute:").unwrap_or(grant)
 }
 
-/// Checks that the names of a description can be shown, logged and compared. The error is the end of a sentence about the plugin.
+/// Checks that the names of a description can be shown, logged and compared. The error is the end of a sentence about
+/// the plugin.
 pub(super) fn checked(mut description: Description) -> Result<Description, String> {
     let Description {
         name,
@@ -103,7 +104,8 @@ mod tests {
     fn a_description_has_names_that_can_be_shown() {
         let of =
             |json: serde_json::Value| checked(serde_json::from_value(json).expect("a description"));
-        let good = serde_json::json!({"name": "a", "version": "", "summary": "One.\nTwo\u{202e}.", "writes": ["*", "attribute:*", "role"]});
+        let good = serde_json::json!({"name": "a", "version": "", "summary": "One.\nTwo\u{202e}.", "writes": ["*",
+            "attribute:*", "role"]});
         assert_eq!(of(good).expect("good").summary, "One. Two .");
         for (member, value) in [
             ("name", serde_json::json!("a\x1b[2J")),

@@ -22,8 +22,8 @@ use crate::spec::{PluginSpec, Trust};
 use assent_model::id::Did;
 use assent_model::secret::Digest;
 
-/// The plugins of a host, ready to be called. They can be exchanged while it serves: calls that run go on with those they
-/// began with.
+/// The plugins of a host, ready to be called. They can be exchanged while it serves: calls that run go on with those
+/// they began with.
 pub struct Plugins {
     pub(crate) loader: Loader,
     pub(crate) loaded: ArcSwap<Loaded>,
@@ -50,8 +50,8 @@ impl Plugins {
     /// Compiles and checks every plugin. The claim mappers run in the order of `specs`.
     ///
     /// # Errors
-    /// The first plugin that can't be used, with the reason: a file that is not a component of the role's world and version,
-    /// settings that the plugin refuses, claims that it may not write, or that two plugins would write.
+    /// The first plugin that can't be used, with the reason: a file that is not a component of the role's world and
+    /// version, settings that the plugin refuses, claims that it may not write, or that two plugins would write.
     pub async fn load(specs: Vec<PluginSpec>, loader: Loader) -> Result<Self, LoadError> {
         let loaded = loader.load(specs).await?;
         Ok(Self {
@@ -84,8 +84,8 @@ impl Plugins {
     /// Asks each claim mapper for the claims of a person who does not exist, for each place it makes claims for.
     ///
     /// # Errors
-    /// The first that breaks its contract or a limit. One that denies, or says that it can't do its work for this person,
-    /// is well.
+    /// The first that breaks its contract or a limit. One that denies, or says that it can't do its work for this
+    /// person, is well.
     pub async fn try_out(&self) -> Result<(), LoadError> {
         smoke_test::run(&self.loaded.load_full().mappers).await
     }
@@ -200,7 +200,8 @@ impl Plugins {
             .ok()
     }
 
-    /// Sends a request on its way through a channel: a [`Notice`](crate::Notice) or a [`Question`](crate::Question), as its kind wants it.
+    /// Sends a request on its way through a channel: a [`Notice`](crate::Notice) or a [`Question`](crate::Question), as
+    /// its kind wants it.
     ///
     /// # Errors
     /// See [`ChannelFailureKind`](crate::ChannelFailureKind).

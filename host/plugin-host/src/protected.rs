@@ -57,7 +57,8 @@ impl Grants {
         })
     }
 
-    /// All that a component asks for, as if an operator granted every name of it. The error is as in [`new`](Self::new).
+    /// All that a component asks for, as if an operator granted every name of it. The error is as in
+    /// [`new`](Self::new).
     pub(super) fn whole(described: Vec<String>) -> Result<Self, String> {
         let operator = described
             .iter()

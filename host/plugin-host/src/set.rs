@@ -48,8 +48,8 @@ impl PluginSet {
         claims::run_chain(&self.0.mappers, input).await
     }
 
-    /// Whether the files that it was loaded from are other ones now, or gone. It reads them all, so it is not for an async
-    /// thread.
+    /// Whether the files that it was loaded from are other ones now, or gone. It reads them all, so it is not for an
+    /// async thread.
     pub fn has_other_files(&self) -> bool {
         let loaded = self.identities();
         let is_same = |spec: &PluginSpec| {

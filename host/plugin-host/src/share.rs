@@ -1,8 +1,8 @@
 //! The part of a claim mapper's places that UserInfo and introspection may use.
 //!
-//! A client with an access token may call them at will, and sign-ins of every application wait for the same places. So those
-//! calls wait in a queue of their own, and run in a quarter of the places at most: one application may have half of them. The queue
-//! is fair between applications.
+//! A client with an access token may call them at will, and sign-ins of every application wait for the same places. So
+//! those calls wait in a queue of their own, and run in a quarter of the places at most: one application may have half
+//! of them. The queue is fair between applications.
 
 use std::time::Duration;
 
@@ -34,7 +34,8 @@ impl Share {
         }
     }
 
-    /// Waits for a place of a call for this application until the plugin's limit expires. Dropping the ticket returns the place.
+    /// Waits for a place of a call for this application until the plugin's limit expires. Dropping the ticket returns
+    /// the place.
     pub(super) async fn enter(&self, application: &Did) -> Result<Ticket<'_>, Fault> {
         let ticket = self
             .places

@@ -13,8 +13,8 @@ use assent_model::id::Did;
 /// A moment that no plugin should mind: 2026-01-01, in seconds.
 const MOMENT: i64 = 1_767_225_600;
 
-/// Asks each mapper for claims, for each place it makes claims for. What it denies or reports is its right; what breaks the
-/// contract or a limit with this will do so with others.
+/// Asks each mapper for claims, for each place it makes claims for. What it denies or reports is its right; what breaks
+/// the contract or a limit with this will do so with others.
 pub(super) async fn run(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError> {
     for mapper in mappers {
         for sink in Sink::ALL {
@@ -43,7 +43,8 @@ pub(super) async fn run(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError> {
 fn input(application: Did, sink: Sink) -> ClaimInput {
     let saml = sink == Sink::SamlAssertion;
     let application_json = if saml {
-        json!({ "id": application, "name": "Smoke test", "entity_id": "urn:assent:smoke-test", "custom_attributes": [] })
+        json!({ "id": application, "name": "Smoke test", "entity_id": "urn:assent:smoke-test",
+            "custom_attributes": [] })
     } else {
         json!({ "id": application, "name": "Smoke test", "application_type": "web" })
     };

@@ -116,8 +116,9 @@ pub enum Credential {
 
 /// Where the host gets the credentials from that it adds to plugins' requests.
 pub trait Credentials: Send + Sync + 'static {
-    /// The value of the `Authorization` header for a push service, `vapid t=..., k=...` (RFC 8292, section 3), given the
-    /// origin of the push endpoint, which is the token's audience. `None` if there is no key; the request is then refused.
+    /// The value of the `Authorization` header for a push service, `vapid t=..., k=...` (RFC 8292, section 3), given
+    /// the origin of the push endpoint, which is the token's audience. `None` if there is no key; the request is then
+    /// refused.
     fn vapid(&self, audience_origin: &str) -> Option<String>;
 }
 
@@ -146,7 +147,8 @@ pub struct Limits {
     pub http_timeout: Duration,
     /// Calls that have an instance at once. Of a claim mapper, one application has at most half of them.
     pub concurrency: u32,
-    /// The number of waiting calls for one application. The host rejects a further call at once. Calls of a channel wait together.
+    /// The number of waiting calls for one application. The host rejects a further call at once. Calls of a channel
+    /// wait together.
     pub queue_length: u32,
     /// How long a call waits for a place.
     pub wait: Duration,

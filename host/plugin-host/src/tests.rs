@@ -172,12 +172,13 @@ async fn two_versions_of_a_contract_are_served_in_one_chain() {
         .to_string();
     assert_eq!(
         error,
-        "plugin `next-mapper`: it is a claim mapper for version 2.0.0 of `assent:claims`; this Assent serves version 1.0.0"
+        "plugin `next-mapper`: it is a claim mapper for version 2.0.0 of `assent:claims`; this Assent serves version \
+         1.0.0"
     );
 }
 
-/// The digests of the released contracts. A released contract is never changed: components that others have built rely on
-/// every word of it. A change is a new version in a new folder, with an adapter of its own.
+/// The digests of the released contracts. A released contract is never changed: components that others have built rely
+/// on every word of it. A change is a new version in a new folder, with an adapter of its own.
 const RELEASED: [(&str, &str); 3] = [
     (
         "approval@1.0.0/approval.wit",

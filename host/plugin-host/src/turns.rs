@@ -1,9 +1,9 @@
 //! A fair queue. It decides which calls run now, and the order of the others.
 //!
-//! It serves two purposes. Each plugin has places, one for each instance that it may have at a time. All plugins together
-//! have turns, one for each processor that plugin code may keep busy; a call holds a turn only while its own code runs.
-//! The asker, usually the application, that used the least is next. So an application with many calls or long ones delays
-//! another one by one turn at most, and where its code can be interrupted, by less.
+//! It serves two purposes. Each plugin has places, one for each instance that it may have at a time. All plugins
+//! together have turns, one for each processor that plugin code may keep busy; a call holds a turn only while its own
+//! code runs. The asker, usually the application, that used the least is next. So an application with many calls or
+//! long ones delays another one by one turn at most, and where its code can be interrupted, by less.
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZero;
@@ -100,8 +100,8 @@ impl Turns {
         })
     }
 
-    /// Lets a call in; `None` if too many calls of this asker are in already. With an `engine`, its code is interrupted when another asker
-    /// waits.
+    /// Lets a call in; `None` if too many calls of this asker are in already. With an `engine`, its code is interrupted
+    /// when another asker waits.
     pub(super) fn enter(&self, asker: &Arc<str>, engine: Option<Engine>) -> Option<Ticket<'_>> {
         let Bounds {
             each, each_waiting, ..

@@ -1,4 +1,5 @@
-//! A workbench for whoever writes a plugin: one component in the host's own runtime, with nothing else of a host around it.
+//! A workbench for whoever writes a plugin: one component in the host's own runtime, with nothing else of a host around
+//! it.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -112,7 +112,8 @@ pub async fn compose(
         Loader::new(Arc::clone(&clock), credentials, compiler, compiled),
     )
     .await?;
-    // A host that does not start serves nobody: what an application's plugin does wrong is that application's harm alone.
+    // A host that does not start serves nobody: what an application's plugin does wrong is that application's harm
+    // alone.
     if let Err(error) = plugins.try_out().await {
         tracing::warn!(%error, "plugin smoke test failed");
     }

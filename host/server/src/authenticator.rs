@@ -172,8 +172,8 @@ impl Authenticator {
         })
     }
 
-    /// Says that this authenticator's person signs in at the login page whose code holds this link. What follows is a request
-    /// like any other.
+    /// Says that this authenticator's person signs in at the login page whose code holds this link. What follows is a
+    /// request like any other.
     pub async fn scan(&self, link: &str) -> anyhow::Result<()> {
         self.call(
             Method::POST,

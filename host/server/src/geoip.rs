@@ -1,5 +1,6 @@
-//! Where an address is, by a database that the operator gives: a file in the MaxMind DB format, such as GeoLite2 City or
-//! DB-IP City Lite. Such a database knows about places, and not for sure; it is there for a person to recognise their own.
+//! Where an address is, by a database that the operator gives: a file in the MaxMind DB format, such as GeoLite2 City
+//! or DB-IP City Lite. Such a database knows about places, and not for sure; it is there for a person to recognise
+//! their own.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -64,7 +65,10 @@ pub enum GeoIpError {
         reason: std::io::Error,
     },
     /// It is something else.
-    #[error("geoip.database_file: {} is no database of places in the MaxMind DB format (.mmdb): {reason}", file.display())]
+    #[error(
+        "geoip.database_file: {} is no database of places in the MaxMind DB format (.mmdb): {reason}",
+        file.display()
+    )]
     NoDatabase {
         /// The file.
         file: PathBuf,

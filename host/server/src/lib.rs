@@ -1,8 +1,9 @@
 //! Assent, a passwordless identity provider.
 //!
-//! The modules are layers: each uses only those below it (`tests/it/tidy.rs` checks that). From the top: `cli` and `app`
-//! (composition), `http` (the edge), `oidc` and `saml` (protocols), `domain` (use cases), the adapters `keys`, `config`, `geoip`
-//! and `audit_stream`. Below them are crates of their own: the store, the plugin host, the SAML core, and the model.
+//! The modules are layers: each uses only those below it (`tests/it/tidy.rs` checks that). From the top: `cli` and
+//! `app` (composition), `http` (the edge), `oidc` and `saml` (protocols), `domain` (use cases), the adapters `keys`,
+//! `config`, `geoip` and `audit_stream`. Below them are crates of their own: the store, the plugin host, the SAML core,
+//! and the model.
 
 pub mod app;
 pub mod audit_stream;

@@ -48,8 +48,8 @@ static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-/// The accounts with the people whose they are, who are not changed until the transaction ends: what they are called is what their
-/// accounts are found by. Fails where one of them is not as they were seen.
+/// The accounts with the people whose they are, who are not changed until the transaction ends: what they are called is
+/// what their accounts are found by. Fails where one of them is not as they were seen.
 async fn hold(
     db: &mut AnyConnection,
     accounts: &[Account],
@@ -258,8 +258,8 @@ impl Store {
         .await
     }
 
-    /// Deletes this version of an account, which ends what was begun with it. Its application is to be told. Whether there was
-    /// that.
+    /// Deletes this version of an account, which ends what was begun with it. Its application is to be told. Whether
+    /// there was that.
     ///
     /// # Errors
     /// [`StoreError::Stale`] if its person is not as they were seen.

@@ -1,4 +1,5 @@
-//! Approvals of protected actions. The request and the answer are those of an approval; the row here says for what it counts.
+//! Approvals of protected actions. The request and the answer are those of an approval; the row here says for what it
+//! counts.
 //!
 //! A row has the action and the digest of its summary only as long as the approval can be given or used.
 
@@ -142,8 +143,8 @@ pub(crate) async fn clear_ended(db: &mut AnyConnection, now: Timestamp) -> Resul
     Ok(())
 }
 
-/// Deletes the approvals that a user requested, those about the user, and those whose action contains a name of the user: another
-/// user could get the name. `names` are those with which the user signed in.
+/// Deletes the approvals that a user requested, those about the user, and those whose action contains a name of the
+/// user: another user could get the name. `names` are those with which the user signed in.
 pub(crate) async fn erase_user(
     db: &mut AnyConnection,
     user: UserId,
@@ -197,8 +198,8 @@ impl Store {
         self.write(move |db| Box::pin(clear_ended(db, now))).await
     }
 
-    /// Uses the approval of a protected action, once, if it is for this action and its device gave it within the last `fresh`. The row
-    /// loses the action. Returns the approval.
+    /// Uses the approval of a protected action, once, if it is for this action and its device gave it within the last
+    /// `fresh`. The row loses the action. Returns the approval.
     ///
     /// # Errors
     /// If the database fails.

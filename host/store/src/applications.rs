@@ -231,8 +231,8 @@ impl Store {
         rows.into_iter().map(Registered::try_from).collect()
     }
 
-    /// Up to `limit` applications whose id follows `after` and whose name begins with `prefix`, in upper or lower case; of a
-    /// protocol alone, where that is given. There are few enough to look at each name.
+    /// Up to `limit` applications whose id follows `after` and whose name begins with `prefix`, in upper or lower case;
+    /// of a protocol alone, where that is given. There are few enough to look at each name.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

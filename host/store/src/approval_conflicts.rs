@@ -1,13 +1,14 @@
 //! Conflicts between typed requests that a delegated channel without letters may carry.
 //!
-//! The user of such a channel compares nothing, so of two requests from two browsers the user could approve an attacker's. None
-//! of them may be approved then. An ended request counts until it expires. Otherwise an attacker who asks every few seconds
-//! would have every second request carried. Whether there is a conflict follows from typed names, browsers, applications and
-//! settings only, never from the user, so it does not reveal which names exist.
+//! The user of such a channel compares nothing, so of two requests from two browsers the user could approve an
+//! attacker's. None of them may be approved then. An ended request counts until it expires. Otherwise an attacker who
+//! asks every few seconds would have every second request carried. Whether there is a conflict follows from typed
+//! names, browsers, applications and settings only, never from the user, so it does not reveal which names exist.
 //!
-//! A refused request conflicts too, whichever limit refuses it. Its page waits for nothing, but its user has just typed the name,
-//! and could approve the prompt of a stranger's as their own. Else a stranger would use up a limit on purpose, so that the
-//! user's request does not end the stranger's. It has no row; the rows of the name and of the user hold what counts.
+//! A refused request conflicts too, whichever limit refuses it. Its page waits for nothing, but its user has just typed
+//! the name, and could approve the prompt of a stranger's as their own. Else a stranger would use up a limit on
+//! purpose, so that the user's request does not end the stranger's. It has no row; the rows of the name and of the user
+//! hold what counts.
 
 use sqlx::AnyConnection;
 
@@ -27,8 +28,8 @@ const HIDDEN: i64 = 2;
 pub(crate) struct Conflict {
     /// Requests with the same typed name. Their pages and that of the new one show the conflict.
     shown: Vec<String>,
-    /// Requests of the same user by another name. Their pages wait to their end, as does that of the new one: a notice would
-    /// reveal that both names belong to one user.
+    /// Requests of the same user by another name. Their pages wait to their end, as does that of the new one: a notice
+    /// would reveal that both names belong to one user.
     hidden: Vec<String>,
     /// Whether there is any, which may be a refused one without a row.
     is_found: bool,
@@ -97,8 +98,8 @@ pub(crate) fn is_typed(kind: &str) -> bool {
 fn others(unexpired: &[Unexpired], browser: &str, name: &str, without_binding: bool) -> Conflict {
     let mut conflict = Conflict::default();
     for other in unexpired {
-        // Whether one was withdrawn or reported must not be seen on another's page. Neither must a hidden conflict on one of the
-        // same name.
+        // Whether one was withdrawn or reported must not be seen on another's page. Neither must a hidden conflict on
+        // one of the same name.
         let is_same_name = other.name_digest == name;
         let ended = other.conflicted == SHOWN || (other.conflicted == HIDDEN && !is_same_name);
         let counts =
@@ -138,8 +139,8 @@ pub(crate) async fn refusals(
     Ok(rows)
 }
 
-/// Ends the requests that a channel without letters may carry and that conflict with a refused one, and has the refused one count
-/// from now on. The rows of the name and of the user are locked.
+/// Ends the requests that a channel without letters may carry and that conflict with a refused one, and has the refused
+/// one count from now on. The rows of the name and of the user are locked.
 pub(crate) async fn refuse(
     db: &mut AnyConnection,
     unexpired: &[Unexpired],

@@ -1,4 +1,5 @@
-//! Approval requests: which number a new one gets, which pending one it replaces, and whether it is sent to the user's devices.
+//! Approval requests: which number a new one gets, which pending one it replaces, and whether it is sent to the user's
+//! devices.
 //!
 //! All of it happens in one transaction that first locks the user and the typed name, on every instance. So no two
 //! unexpired requests of a user or name have the same number, and the limits below hold under concurrency.
@@ -30,18 +31,19 @@ const KNOWN_PER_USER: usize = 15;
 pub enum RequestOutcome {
     /// It is to be sent to the devices of this user.
     Person(UserId),
-    /// The login waits as for any other, but the request is not sent: no user who may sign in has the name, a cooldown runs,
-    /// or too many requests are pending.
+    /// The login waits as for any other, but the request is not sent: no user who may sign in has the name, a cooldown
+    /// runs, or too many requests are pending.
     Nobody,
-    /// Nothing was done: the login was answered, or waits for another; or the user whom the protected action concerns was changed, or
-    /// deleted, since its summary was rendered.
+    /// Nothing was done: the login was answered, or waits for another; or the user whom the protected action concerns
+    /// was changed, or deleted, since its summary was rendered.
     NotOpen,
     /// The name or user has too many unexpired requests, so this one was refused. See [`Store::refuse_request`].
     TooMany,
 }
 
 impl Store {
-    /// Adds an approval, for which its login then waits. It replaces the pending one of the same browser for the same name.
+    /// Adds an approval, for which its login then waits. It replaces the pending one of the same browser for the same
+    /// name.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -54,8 +56,8 @@ impl Store {
             .await
     }
 
-    /// Ends the requests that a channel without letters may carry and that a refused one conflicts with, and has it count as one
-    /// that began.
+    /// Ends the requests that a channel without letters may carry and that a refused one conflicts with, and has it
+    /// count as one that began.
     ///
     /// # Errors
     /// If the database fails.
@@ -73,7 +75,8 @@ impl Store {
     }
 }
 
-/// Locks a user or a typed name until the end of the transaction: requests, denials and reports of it come one after another.
+/// Locks a user or a typed name until the end of the transaction: requests, denials and reports of it come one after
+/// another.
 pub(crate) async fn hold_subject(
     db: &mut AnyConnection,
     subject: &str,
@@ -191,8 +194,8 @@ fn free_number(unexpired: &[Unexpired], request: &ApprovalRequest) -> Option<Mat
     if KNOWN.contains(&request.kind) && known().count() >= KNOWN_PER_USER {
         return None;
     }
-    // E-mail addresses and other names have different numbers, for every user. Otherwise an observer of two names with pages
-    // that never show the same number would conclude that they belong to one user.
+    // E-mail addresses and other names have different numbers, for every user. Otherwise an observer of two names with
+    // pages that never show the same number would conclude that they belong to one user.
     let is_address = request.approval.shown.account.contains('@');
     let is_free = |number: &MatchingNumber| {
         if request.kind == RequestKind::Typed && number.is_even() != is_address {
@@ -222,8 +225,8 @@ fn has_place(pending: &[&Unexpired], request: &ApprovalRequest) -> bool {
     }
 }
 
-/// Assigns the request to the login, which then waits for it. A QR sign-in may begin on the page of a login that waits for a
-/// typed request, and then replaces that request. `false` if the login was answered, or waits for another.
+/// Assigns the request to the login, which then waits for it. A QR sign-in may begin on the page of a login that waits
+/// for a typed request, and then replaces that request. `false` if the login was answered, or waits for another.
 async fn claim_login(
     db: &mut AnyConnection,
     login: LoginId,
@@ -267,8 +270,9 @@ async fn claim_login(
     Ok(true)
 }
 
-/// Replaces the pending request of the same browser: a typed one by a typed one for the same name, a QR sign-in and a protected
-/// action by one of their kind for the same user. No request replaces one of another browser. Returns the replaced ones.
+/// Replaces the pending request of the same browser: a typed one by a typed one for the same name, a QR sign-in and a
+/// protected action by one of their kind for the same user. No request replaces one of another browser. Returns the
+/// replaced ones.
 async fn replace(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Vec<String>> {
     let approval = &request.approval;
     let statement = match request.kind {
@@ -307,8 +311,8 @@ async fn replace(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Ve
     Ok(ids)
 }
 
-/// Adds the row. Returns the user who receives the request on the devices: `None` without a place, or during a cooldown,
-/// which holds requests with a typed name.
+/// Adds the row. Returns the user who receives the request on the devices: `None` without a place, or during a
+/// cooldown, which holds requests with a typed name.
 async fn insert(
     db: &mut AnyConnection,
     request: &ApprovalRequest,
@@ -322,8 +326,10 @@ async fn insert(
         ApprovalSubject::ProtectedAction { id, .. } => (None, Some(id.to_string())),
     };
     let (reached,): (Option<String>,) = sqlx::query_as(
-        "INSERT INTO approvals (id, login_id, action_approval_id, user_id, name_digest, number, prompt, requested_at, expires_at,
-                                attempts_left, state, application_id, scanned_by, kind, browser, named_user, without_binding)
+        "INSERT INTO approvals (id, login_id, action_approval_id, user_id, name_digest, number, prompt, requested_at,
+           expires_at,
+                                attempts_left, state, application_id, scanned_by, kind, browser, named_user,
+                                  without_binding)
          VALUES ($1, $2, $16,
                  CASE WHEN $11 IS NULL
                        AND EXISTS (SELECT 1 FROM approval_cooldowns AS pause

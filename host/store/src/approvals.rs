@@ -271,9 +271,9 @@ impl Store {
         row.map(Approval::try_from).transpose()
     }
 
-    /// Takes a device's verified answer. It counts only while the request is open, the device is not revoked and belongs to
-    /// the requested user, and that user may sign in there. The user can still report a replaced, cancelled, denied or failed
-    /// request until it expires.
+    /// Takes a device's verified answer. It counts only while the request is open, the device is not revoked and
+    /// belongs to the requested user, and that user may sign in there. The user can still report a replaced, cancelled,
+    /// denied or failed request until it expires.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -311,8 +311,9 @@ impl Store {
     }
 
     /// Takes what a vendor said of a request. It counts only for the approval that the request was begun for, while the
-    /// request is not done with, by the address that it still knows the person by, and where a device's answer would: once,
-    /// for the person's newest open request, while they may sign in. The request is done with then, whether it counted or not.
+    /// request is not done with, by the address that it still knows the person by, and where a device's answer would:
+    /// once, for the person's newest open request, while they may sign in. The request is done with then, whether it
+    /// counted or not.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -351,7 +352,8 @@ impl Store {
         .await
     }
 
-    /// Ends a pending request that can't be approved any more. It can still be reported. Nothing happens if it was decided before.
+    /// Ends a pending request that can't be approved any more. It can still be reported. Nothing happens if it was
+    /// decided before.
     ///
     /// # Errors
     /// If the database fails.
@@ -451,8 +453,8 @@ async fn hold_user_of(db: &mut AnyConnection, id: ApprovalId, now: Timestamp) ->
     }
 }
 
-/// Ends the other pending requests of a user who reported one. If the reported one came from a known browser, another person
-/// uses that browser, so none of the user's browsers stays known.
+/// Ends the other pending requests of a user who reported one. If the reported one came from a known browser, another
+/// person uses that browser, so none of the user's browsers stays known.
 async fn end_reported(
     db: &mut AnyConnection,
     user: &str,

@@ -9,8 +9,8 @@ const DIFFERENCE: Duration = Duration::from_secs(5);
 /// How much later than the newest timestamp of other runs it may be at the start.
 const MARGIN: Duration = Duration::from_secs(60 * 60);
 
-/// Keeps an instance whose clock is ahead from deleting what is still valid. What is deleted is lost, so in doubt rows stay
-/// longer than their retention.
+/// Keeps an instance whose clock is ahead from deleting what is still valid. What is deleted is lost, so in doubt rows
+/// stay longer than their retention.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ClockGuard {
     /// PostgreSQL has a clock of its own.
@@ -25,8 +25,8 @@ pub(crate) enum ClockGuard {
 }
 
 impl ClockGuard {
-    /// The moment by which retention may go, with the database's clock ahead by `difference` milliseconds, and this long
-    /// after the start; `None` if nothing may be deleted.
+    /// The moment by which retention may go, with the database's clock ahead by `difference` milliseconds, and this
+    /// long after the start; `None` if nothing may be deleted.
     pub(crate) fn limit(
         self,
         now: Timestamp,

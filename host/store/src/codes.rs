@@ -69,7 +69,8 @@ impl Row for CodeRow {
     }
 }
 
-/// Keeps a code. Its row lasts no longer than the code, unless that is exchanged: it holds what the plugins said of a person.
+/// Keeps a code. Its row lasts no longer than the code, unless that is exchanged: it holds what the plugins said of a
+/// person.
 pub(crate) async fn insert(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
     sqlx::query(
         "INSERT INTO codes (id, digest, application_id, redirect_uri, code_challenge, scopes, user_id, account_id,

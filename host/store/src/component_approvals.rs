@@ -22,7 +22,8 @@ impl Store {
             let (plugin, component) = (plugin.clone(), component.clone());
             Box::pin(async move {
                 sqlx::query(
-                    "INSERT INTO component_approvals (session_id, plugin, component, approved_at) VALUES ($1, $2, $3, $4)
+                    "INSERT INTO component_approvals (session_id, plugin, component, approved_at) VALUES ($1, $2, $3,
+                       $4)
                      ON CONFLICT (session_id, plugin, component) DO NOTHING",
                 )
                 .bind(session.to_string())

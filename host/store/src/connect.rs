@@ -12,7 +12,8 @@ use crate::connections::{Connections, Epoch, Readers};
 use crate::connector::{Connector, Kind};
 use crate::{Result, StoreError};
 
-/// A directive for the log: each start asks PostgreSQL for tables that are there, and its remarks on that are of no use.
+/// A directive for the log: each start asks PostgreSQL for tables that are there, and its remarks on that are of no
+/// use.
 pub const QUIET: &str = "sqlx::postgres::notice=warn";
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
@@ -36,7 +37,8 @@ pub struct Database {
 pub struct ConnectionCounts {
     /// Connections that read; by default twice the number of cores, at least 4.
     pub read: Option<NonZeroU32>,
-    /// Connections that write, on PostgreSQL; by default the number of cores, at least 2. SQLite lets no two write at once.
+    /// Connections that write, on PostgreSQL; by default the number of cores, at least 2. SQLite lets no two write at
+    /// once.
     pub write: Option<NonZeroU32>,
 }
 
@@ -148,8 +150,8 @@ async fn open(url: &str, counts: ConnectionCounts) -> Result<Database> {
     })
 }
 
-/// Row ids are texts whose order is the order of time, and rows are deleted by it. A database that sorts by the rules of
-/// a language may have another: in Danish, "aa" comes after "z".
+/// Row ids are texts whose order is the order of time, and rows are deleted by it. A database that sorts by the rules
+/// of a language may have another: in Danish, "aa" comes after "z".
 async fn check_order(connection: &mut AnyConnection) -> std::result::Result<(), String> {
     let question = "SELECT CASE WHEN '9' < 'a' AND 'aa' < 'ab' AND 'a9' < 'aa' AND 'ae' < 'af' THEN 1 ELSE 0 END";
     let (sorted,): (i64,) = sqlx::query_as(question)

@@ -1,10 +1,10 @@
 //! The connections to the database. They live long and are neither tested nor replaced while they work. A connection is
-//! closed when its use fails because of the connection, passes its time limit, or is cancelled: nobody knows what such a
-//! connection would answer next. The next use opens another.
+//! closed when its use fails because of the connection, passes its time limit, or is cancelled: nobody knows what such
+//! a connection would answer next. The next use opens another.
 //!
-//! sqlx's own pool is not used. It asks the server before and after each use whether the connection works, which costs two
-//! round trips and loses a place for ever if the server is silent (transact-rs/sqlx#4349), and the task that closes idle
-//! connections can spin (transact-rs/sqlx#3645).
+//! sqlx's own pool is not used. It asks the server before and after each use whether the connection works, which costs
+//! two round trips and loses a place for ever if the server is silent (transact-rs/sqlx#4349), and the task that closes
+//! idle connections can spin (transact-rs/sqlx#3645).
 
 use std::future::ready;
 use std::ops::{Deref, DerefMut};
@@ -30,8 +30,8 @@ const READ: Duration = Duration::from_secs(6);
 /// How long uses under way may take once the connections are closed, and how long closing one may take.
 const CLOSE: Duration = Duration::from_secs(10);
 
-/// Counts the times that a connection of this database was lost. What was opened before the last time is not used again:
-/// after a fail-over it may lead to the former primary.
+/// Counts the times that a connection of this database was lost. What was opened before the last time is not used
+/// again: after a fail-over it may lead to the former primary.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Epoch(Arc<AtomicU64>);
 
@@ -182,8 +182,8 @@ impl DerefMut for Lease {
     }
 }
 
-/// The connections that read. `&Readers` executes statements that only read: one whose connection was lost is executed a
-/// second time.
+/// The connections that read. `&Readers` executes statements that only read: one whose connection was lost is executed
+/// a second time.
 #[derive(Clone, Debug)]
 pub(crate) struct Readers(Connections);
 

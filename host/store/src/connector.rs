@@ -9,9 +9,9 @@ use sqlx::{AnyConnection, ConnectOptions};
 /// How long opening a connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// The settings of each session on PostgreSQL. A statement that takes too long, waits too long for a lock, or leaves its
-/// transaction idle (because its instance is frozen, or cut off) must not hold up other instances. The server notices
-/// by `tcp_*` that an instance is gone, and gives up its locks.
+/// The settings of each session on PostgreSQL. A statement that takes too long, waits too long for a lock, or leaves
+/// its transaction idle (because its instance is frozen, or cut off) must not hold up other instances. The server
+/// notices by `tcp_*` that an instance is gone, and gives up its locks.
 const SESSION: &str = "-c statement_timeout=5000 -c lock_timeout=4000 -c idle_in_transaction_session_timeout=2000 \
      -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10000";
 
@@ -19,8 +19,8 @@ const SESSION: &str = "-c statement_timeout=5000 -c lock_timeout=4000 -c idle_in
 const MIGRATION: &str = "-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=60000 \
      -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3";
 
-/// SQLite: writers do not block readers, and a commit is on the disk before it is acknowledged. Deleted and erased values
-/// are overwritten, not left in free space. The wait for another process is shorter than the limit of a batch.
+/// SQLite: writers do not block readers, and a commit is on the disk before it is acknowledged. Deleted and erased
+/// values are overwritten, not left in free space. The wait for another process is shorter than the limit of a batch.
 const PRAGMAS: [&str; 4] = [
     "PRAGMA busy_timeout = 8000",
     "PRAGMA journal_mode = WAL",

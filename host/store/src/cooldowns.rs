@@ -10,7 +10,8 @@ use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 
-/// Counts a denial or report of this user, and begins the cooldown that is due. `entry` is for the audit log and gets the end.
+/// Counts a denial or report of this user, and begins the cooldown that is due. `entry` is for the audit log and gets
+/// the end.
 pub(crate) async fn begin(
     db: &mut AnyConnection,
     user: &str,
@@ -51,8 +52,8 @@ pub(crate) async fn begin(
     audit::append(db, &[entry]).await
 }
 
-/// Forgets a user's denials, because the user approved. A running cooldown stays: the user may approve a QR sign-in or a
-/// protected action while an attacker still asks.
+/// Forgets a user's denials, because the user approved. A running cooldown stays: the user may approve a QR sign-in or
+/// a protected action while an attacker still asks.
 pub(crate) async fn forget(db: &mut AnyConnection, user: &str) -> Result<()> {
     sqlx::query("UPDATE approval_cooldowns SET denials = 0 WHERE user_id = $1")
         .bind(user.to_owned())

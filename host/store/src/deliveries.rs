@@ -1,5 +1,5 @@
-//! Approval requests on their way through channels. One host looks after each at a time: it has a lease, and if it stops
-//! in between, another takes over.
+//! Approval requests on their way through channels. One host looks after each at a time: it has a lease, and if it
+//! stops in between, another takes over.
 
 use std::time::Duration;
 
@@ -50,7 +50,8 @@ impl TryFrom<DeliveryRow> for LeasedDelivery {
     }
 }
 
-/// Has the deliveries of an approval looked after at once, since it was decided: what is still on its way is taken back.
+/// Has the deliveries of an approval looked after at once, since it was decided: what is still on its way is taken
+/// back.
 pub(crate) async fn wake(db: &mut AnyConnection, approval: &str) -> Result<()> {
     sqlx::query("UPDATE approval_deliveries SET due_at = 0 WHERE approval_id = $1")
         .bind(approval.to_owned())
@@ -206,8 +207,8 @@ impl Store {
             .await
     }
 
-    /// Has the deliveries of these approvals to the vendor of a channel looked after at `now`, since there may be news of
-    /// them. How many there are.
+    /// Has the deliveries of these approvals to the vendor of a channel looked after at `now`, since there may be news
+    /// of them. How many there are.
     ///
     /// # Errors
     /// If the database fails.

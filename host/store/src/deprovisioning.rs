@@ -1,5 +1,5 @@
-//! What ends with a change of a user's, an account's or a device's rights: in the transaction of the change, so that it takes
-//! effect at once and as a whole.
+//! What ends with a change of a user's, an account's or a device's rights: in the transaction of the change, so that it
+//! takes effect at once and as a whole.
 
 use std::time::Duration;
 
@@ -20,11 +20,12 @@ const UNUSED: &str = "UPDATE approvals SET state = 'withdrawn', decided_at = $2
      WHERE user_id = $1 AND state = 'approved'
        AND (EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)
             OR EXISTS (SELECT 1 FROM action_approvals
-                       WHERE action_approvals.id = approvals.action_approval_id AND action_approvals.claimed_at IS NULL))";
+                       WHERE action_approvals.id = approvals.action_approval_id
+                         AND action_approvals.claimed_at IS NULL))";
 
 /// Ends what was begun in a person's name: requests on the phone, approvals that were not used, sessions, and what was
-/// granted. It does so whatever the new state is: what a login under way left behind while the person was suspended does
-/// not come back with them.
+/// granted. It does so whatever the new state is: what a login under way left behind while the person was suspended
+/// does not come back with them.
 pub(crate) async fn of_user(
     db: &mut AnyConnection,
     user: UserId,
@@ -40,7 +41,8 @@ pub(crate) async fn of_user(
             UNUSED,
         ]
         .as_slice(),
-        // A grant of this very moment ends too. So do links and recovery codes: whoever has them may be why the person is suspended.
+        // A grant of this very moment ends too. So do links and recovery codes: whoever has them may be why the person
+        // is suspended.
         LifecycleState::Suspended | LifecycleState::Terminated => &[
             "UPDATE accounts SET grants_not_before = $2 + 1 WHERE user_id = $1",
             "DELETE FROM enrolments WHERE user_id = $1 AND created_at <= $2",
@@ -57,7 +59,8 @@ pub(crate) async fn of_user(
     sessions::log_out_everywhere(db, user, now).await
 }
 
-/// Ends a person's sessions and what would become one: whoever signs in from now on does so as who the person is by now.
+/// Ends a person's sessions and what would become one: whoever signs in from now on does so as who the person is by
+/// now.
 pub(crate) async fn of_sign_ins(
     db: &mut AnyConnection,
     user: UserId,
@@ -84,16 +87,19 @@ pub(crate) async fn of_account(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $3
          WHERE user_id = $1 AND application_id = $2 AND state = 'requested'",
         "UPDATE approval_deliveries SET due_at = 0
-         WHERE approval_id IN (SELECT id FROM approvals WHERE user_id = $1 AND application_id = $2 AND decided_at = $3)",
+         WHERE approval_id IN (SELECT id FROM approvals WHERE user_id = $1 AND application_id = $2
+           AND decided_at = $3)",
     ];
     statements.extend(if state.is_open() {
         [
-            "UPDATE accounts SET grants_not_before = $3 WHERE user_id = $1 AND application_id = $2 AND grants_not_before < $3",
+            "UPDATE accounts SET grants_not_before = $3 WHERE user_id = $1 AND application_id = $2 AND \
+             grants_not_before < $3",
             "UPDATE approvals SET state = 'withdrawn', decided_at = $3
              WHERE user_id = $1 AND application_id = $2 AND state = 'approved'
                AND (EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)
             OR EXISTS (SELECT 1 FROM action_approvals
-                       WHERE action_approvals.id = approvals.action_approval_id AND action_approvals.claimed_at IS NULL))",
+                       WHERE action_approvals.id = approvals.action_approval_id
+                         AND action_approvals.claimed_at IS NULL))",
         ]
         .as_slice()
     } else {
@@ -141,7 +147,8 @@ pub(crate) async fn of_device(
          WHERE device_id = $1 AND state = 'approved' AND user_id = (SELECT user_id FROM devices WHERE devices.id = $1)
            AND (EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)
             OR EXISTS (SELECT 1 FROM action_approvals
-                       WHERE action_approvals.id = approvals.action_approval_id AND action_approvals.claimed_at IS NULL))",
+                       WHERE action_approvals.id = approvals.action_approval_id
+                         AND action_approvals.claimed_at IS NULL))",
     )
     .bind(device.to_string())
     .bind(now.millis())
@@ -150,8 +157,8 @@ pub(crate) async fn of_device(
     passkeys::forget(db, device).await
 }
 
-/// Deletes what belongs to a person whose data is erased, and takes the names from the accounts. What is left of them are
-/// identifiers that say nothing.
+/// Deletes what belongs to a person whose data is erased, and takes the names from the accounts. What is left of them
+/// are identifiers that say nothing.
 pub(crate) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<()> {
     let names: Vec<(String,)> =
         sqlx::query_as("DELETE FROM login_names WHERE user_id = $1 RETURNING name")

@@ -53,9 +53,9 @@ pub(crate) async fn used(db: &mut sqlx::AnyConnection, id: DeviceId, now: Timest
 }
 
 impl Store {
-    /// Uses the right to enrol and adds the device. A user who was invited is active from then on, which `activated` is to
-    /// tell of, and their other links are over. Whether the right was still there to be used, by somebody who may sign in or is
-    /// invited to.
+    /// Uses the right to enrol and adds the device. A user who was invited is active from then on, which `activated` is
+    /// to tell of, and their other links are over. Whether the right was still there to be used, by somebody who may
+    /// sign in or is invited to.
     ///
     /// # Errors
     /// [`StoreError::Taken`] if another device has the key. Otherwise if the database fails.

@@ -1,6 +1,7 @@
 //! What can go wrong in the store.
 
-/// What is wrong with a stored value. The value itself may be personal data or a secret, so it is not part of the error.
+/// What is wrong with a stored value. The value itself may be personal data or a secret, so it is not part of the
+/// error.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ValueError {
     /// The text cannot be parsed.
@@ -80,9 +81,9 @@ pub(crate) fn taken(what: &'static str) -> impl FnOnce(sqlx::Error) -> StoreErro
 }
 
 impl StoreError {
-    /// Whether the database is the reason, not the request: it could not be reached, broke off, is read-only or full, has
-    /// too much to do, or did not answer in time. The same request may succeed a moment later. A write may have been
-    /// committed all the same, if the connection broke off at that moment.
+    /// Whether the database is the reason, not the request: it could not be reached, broke off, is read-only or full,
+    /// has too much to do, or did not answer in time. The same request may succeed a moment later. A write may have
+    /// been committed all the same, if the connection broke off at that moment.
     pub fn is_outage(&self) -> bool {
         match self {
             Self::Unavailable(_) | Self::Closed => true,
@@ -107,7 +108,8 @@ pub(crate) fn is_outage(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::PoolClosed | sqlx::Error::PoolTimedOut => true,
         sqlx::Error::Database(error) => match code_of(error.as_ref()) {
-            // Insufficient resources (the disk, the memory, the number of connections); a failure of the server's system.
+            // Insufficient resources (the disk, the memory, the number of connections); a failure of the server's
+            // system.
             Some(Code::Postgres(code)) => code.starts_with("53") || code.starts_with("58"),
             // BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN.
             Some(Code::Sqlite(code)) => matches!(code & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14),
@@ -117,8 +119,8 @@ pub(crate) fn is_outage(error: &sqlx::Error) -> bool {
     }
 }
 
-/// Whether the connection is of no use any more, or leads to a server that can't serve: what was opened at the same time
-/// probably isn't either.
+/// Whether the connection is of no use any more, or leads to a server that can't serve: what was opened at the same
+/// time probably isn't either.
 pub(crate) fn is_connection_lost(error: &sqlx::Error) -> bool {
     use sqlx::Error::{Database, Io, Protocol, Tls, WorkerCrashed};
     match error {

@@ -30,8 +30,8 @@ impl Store {
             .collect())
     }
 
-    /// Sets a person's identifier for a channel, by which they can approve: who was invited is active from then on, which
-    /// `activated` is to tell of. `false`, and nothing done, if there is no such person.
+    /// Sets a person's identifier for a channel, by which they can approve: who was invited is active from then on,
+    /// which `activated` is to tell of. `false`, and nothing done, if there is no such person.
     ///
     /// # Errors
     /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.

@@ -17,7 +17,8 @@ pub struct IdempotentRow {
 }
 
 impl Store {
-    /// Claims the key of a request until `until`, unless it is claimed at `now`. `None` if it was free; else what is there.
+    /// Claims the key of a request until `until`, unless it is claimed at `now`. `None` if it was free; else what is
+    /// there.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -61,8 +62,8 @@ impl Store {
         .await
     }
 
-    /// Keeps the answer of a request until then. `subjects` are the ids of users, accounts and others that the request or its answer
-    /// is about.
+    /// Keeps the answer of a request until then. `subjects` are the ids of users, accounts and others that the request
+    /// or its answer is about.
     ///
     /// # Errors
     /// If the database fails.

@@ -1,5 +1,5 @@
-//! The runs of server processes: whether the database takes writes, how far its clock differs, and what one of them does
-//! for all.
+//! The runs of server processes: whether the database takes writes, how far its clock differs, and what one of them
+//! does for all.
 
 use std::time::Duration;
 
@@ -23,9 +23,9 @@ const SEEN_SQLITE: &str = "INSERT INTO instances (id, started_at, seen_at) VALUE
      ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING seen_at";
 
 impl Store {
-    /// Writes a row on a connection of its own, within two seconds, and compares the clocks: by how many milliseconds the
-    /// database's clock is ahead of `clock` (negative: behind). SQLite has no clock of its own, so there it is 0. A result
-    /// is used for a second.
+    /// Writes a row on a connection of its own, within two seconds, and compares the clocks: by how many milliseconds
+    /// the database's clock is ahead of `clock` (negative: behind). SQLite has no clock of its own, so there it is 0. A
+    /// result is used for a second.
     ///
     /// # Errors
     /// If the database does not take the write in time.

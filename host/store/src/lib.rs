@@ -1,8 +1,8 @@
 //! The store: SQLite inside the process, or PostgreSQL for several hosts, with one SQL text for both.
 //!
-//! Reads share a few connections. Writes go to a writer that lets those that wait at the same moment share one commit; none is
-//! acknowledged before it is durable. What applications' requests read and write shares statements as well. Whatever may
-//! be used once is claimed by one `UPDATE ... RETURNING`.
+//! Reads share a few connections. Writes go to a writer that lets those that wait at the same moment share one commit;
+//! none is acknowledged before it is durable. What applications' requests read and write shares statements as well.
+//! Whatever may be used once is claimed by one `UPDATE ... RETURNING`.
 
 #![warn(clippy::missing_errors_doc)]
 

@@ -1,5 +1,5 @@
-//! Logout tokens that are to be delivered (OpenID Connect Back-Channel Logout 1.0). They wait here, so that they outlive the
-//! host, and each is claimed for an attempt by one host alone.
+//! Logout tokens that are to be delivered (OpenID Connect Back-Channel Logout 1.0). They wait here, so that they
+//! outlive the host, and each is claimed for an attempt by one host alone.
 
 use std::time::Duration;
 
@@ -89,8 +89,8 @@ impl TryFrom<DeliveryRow> for LogoutDelivery {
 }
 
 impl Store {
-    /// The applications that are to be told of a logout at `now`, the one that waits longest first. The index is asked for
-    /// one application after the other, so it makes no difference how many logouts any of them has waiting.
+    /// The applications that are to be told of a logout at `now`, the one that waits longest first. The index is asked
+    /// for one application after the other, so it makes no difference how many logouts any of them has waiting.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -116,9 +116,9 @@ impl Store {
             .collect()
     }
 
-    /// Claims the delivery of an application that waits longest, for one attempt. Until `lease` is over nobody else gets
-    /// it; if the host stops in between, the attempt is made again then. `None` if none is due, or another host took it
-    /// at this moment.
+    /// Claims the delivery of an application that waits longest, for one attempt. Until `lease` is over nobody else
+    /// gets it; if the host stops in between, the attempt is made again then. `None` if none is due, or another host
+    /// took it at this moment.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

@@ -1,7 +1,8 @@
-//! The bounds of open sign-ins without a typed name. Any client can begin one without authentication, so their number is bounded.
+//! The bounds of open sign-ins without a typed name. Any client can begin one without authentication, so their number
+//! is bounded.
 //!
-//! Over the bound the oldest are removed. A rejection of new ones would lock users out while an attacker keeps the bound used up.
-//! A sign-in with an approval request stays, because the limits of requests bound it.
+//! Over the bound the oldest are removed. A rejection of new ones would lock users out while an attacker keeps the
+//! bound used up. A sign-in with an approval request stays, because the limits of requests bound it.
 
 use sqlx::AnyConnection;
 
@@ -29,8 +30,8 @@ impl OpenSignIns {
     }
 }
 
-// The database checks the outer conditions again where another transaction changes the row concurrently. A sign-in that was
-// reset after a request keeps its requests, and so stays.
+// The database checks the outer conditions again where another transaction changes the row concurrently. A sign-in that
+// was reset after a request keeps its requests, and so stays.
 macro_rules! evict {
     ($condition:literal) => {
         concat!(

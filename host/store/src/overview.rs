@@ -133,8 +133,8 @@ impl Store {
                 )
             })
             .collect();
-        // Ids begin with the time, so the entries since then are a range of the table's own index. The index of the events
-        // begins with the first there ever was, so that no column of it is asked for or grouped by as such.
+        // Ids begin with the time, so the entries since then are a range of the table's own index. The index of the
+        // events begins with the first there ever was, so that no column of it is asked for or grouped by as such.
         let since = first_text_of(moment(first * HOUR));
         let rows: Vec<(String, i64, i64)> = sqlx::query_as(
             "SELECT COALESCE(event, ''), happened_at / 3600000, COUNT(*) FROM audit_entries WHERE id >= $1
@@ -183,7 +183,8 @@ impl Store {
                 for hour in hours {
                     let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
                     sqlx::query(
-                        "INSERT INTO sign_in_hours (hour, requested, approved, completed, denied, number_mismatches, approval_times)
+                        "INSERT INTO sign_in_hours (hour, requested, approved, completed, denied, number_mismatches,
+                           approval_times)
                          VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (hour) DO NOTHING",
                     )
                     .bind(hour.hour)

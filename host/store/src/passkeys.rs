@@ -77,7 +77,8 @@ impl Store {
                 sqlx::query(
                     "INSERT INTO passkey_ceremonies (device_id, purpose, state, expires_at) VALUES ($1, $2, $3, $4)
                      ON CONFLICT (device_id)
-                     DO UPDATE SET purpose = excluded.purpose, state = excluded.state, expires_at = excluded.expires_at",
+                     DO UPDATE SET purpose = excluded.purpose, state = excluded.state,
+                       expires_at = excluded.expires_at",
                 )
                 .bind(device.to_string())
                 .bind(purpose.to_text())
@@ -162,8 +163,8 @@ impl Store {
         .await
     }
 
-    /// Removes a device's passkey, by an assertion of it. Whether it was there and the assertion's counter goes on from its
-    /// last use.
+    /// Removes a device's passkey, by an assertion of it. Whether it was there and the assertion's counter goes on from
+    /// its last use.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

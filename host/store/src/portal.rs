@@ -93,8 +93,8 @@ impl Store {
             .collect()
     }
 
-    /// Ends one session of a person's, as signing out there would. `None`, and nothing done, if they have no such session
-    /// that is open. Its service providers can't be told from another browser.
+    /// Ends one session of a person's, as signing out there would. `None`, and nothing done, if they have no such
+    /// session that is open. Its service providers can't be told from another browser.
     ///
     /// # Errors
     /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
@@ -125,8 +125,8 @@ impl Store {
         .await
     }
 
-    /// Ends all sessions of a person's but that with this name, as signing out there would. `entry` tells how many, if there
-    /// were any.
+    /// Ends all sessions of a person's but that with this name, as signing out there would. `entry` tells how many, if
+    /// there were any.
     ///
     /// # Errors
     /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
@@ -143,7 +143,8 @@ impl Store {
             Box::pin(async move {
                 let user = whom.held(db).await?;
                 let open: Vec<(String,)> = sqlx::query_as(
-                    "SELECT DISTINCT sid FROM sessions WHERE user_id = $1 AND sid <> $2 AND ended_at IS NULL ORDER BY sid",
+                    "SELECT DISTINCT sid FROM sessions WHERE user_id = $1 AND sid <> $2 AND ended_at IS NULL ORDER BY \
+                     sid",
                 )
                 .bind(user.to_string())
                 .bind(keep)
@@ -205,9 +206,10 @@ impl Store {
         .await
     }
 
-    /// Revokes a device of a person's: it decides nothing any more, what it approved and no browser has used is over, the
-    /// person's open request ends, and so do the sessions that it approved, as signing out there would, the recovery codes that
-    /// it made unless they are kept, and the links that devices and codes made. `entry` tells how many sessions and codes these were. `None`, and nothing done, if they have no such device.
+    /// Revokes a device of a person's: it decides nothing any more, what it approved and no browser has used is over,
+    /// the person's open request ends, and so do the sessions that it approved, as signing out there would, the
+    /// recovery codes that it made unless they are kept, and the links that devices and codes made. `entry` tells how
+    /// many sessions and codes these were. `None`, and nothing done, if they have no such device.
     ///
     /// # Errors
     /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.

@@ -20,8 +20,8 @@ pub struct Recovery {
 }
 
 impl Store {
-    /// Gives the owner of a device these codes in place of those that they had, and ends the links that nobody used. `false`,
-    /// and nothing done, if the device was revoked or its owner may not sign in.
+    /// Gives the owner of a device these codes in place of those that they had, and ends the links that nobody used.
+    /// `false`, and nothing done, if the device was revoked or its owner may not sign in.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -45,7 +45,8 @@ impl Store {
                     .await?;
                 for (id, digest) in codes {
                     sqlx::query(
-                        "INSERT INTO recovery_codes (id, user_id, digest, created_at, created_by) VALUES ($1, $2, $3, $4, $5)",
+                        "INSERT INTO recovery_codes (id, user_id, digest, created_at, created_by) VALUES ($1, $2, $3, \
+                         $4, $5)",
                     )
                     .bind(id.to_string())
                     .bind(user.to_string())
@@ -95,8 +96,8 @@ impl Store {
         Ok(at.map(moment))
     }
 
-    /// Uses a code up, for the right to enrol a device. Whether it was one that its person had not used; the person may sign
-    /// in.
+    /// Uses a code up, for the right to enrol a device. Whether it was one that its person had not used; the person may
+    /// sign in.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

@@ -1,5 +1,6 @@
-//! Repeated requests for sign-ins. An attacker can type the name of a user, and each request is an entry of the audit log, which
-//! is kept for long. Beyond a bound the requests of a name and network are counted, and one entry with the count follows.
+//! Repeated requests for sign-ins. An attacker can type the name of a user, and each request is an entry of the audit
+//! log, which is kept for long. Beyond a bound the requests of a name and network are counted, and one entry with the
+//! count follows.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -80,7 +81,8 @@ struct RepeatedRow {
 }
 
 impl Store {
-    /// Forgets the counts that began at `before` or earlier and were single requests, and reads up to `limit` of the others.
+    /// Forgets the counts that began at `before` or earlier and were single requests, and reads up to `limit` of the
+    /// others.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

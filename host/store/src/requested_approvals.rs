@@ -1,5 +1,5 @@
-//! A request for an approval, a request that a limit rejected, and the rows of unexpired requests. Requests and their conflicts use
-//! these types.
+//! A request for an approval, a request that a limit rejected, and the rows of unexpired requests. Requests and their
+//! conflicts use these types.
 
 use crate::UserGuard;
 use assent_model::action_approval::ActionApproval;

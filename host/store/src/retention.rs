@@ -46,8 +46,9 @@ const LEASE: Duration = Duration::from_secs(20 * 60);
 /// How often a run that lasts extends the lease.
 const RENEWAL: Duration = Duration::from_secs(60);
 
-/// Deletes rows by their ids, which begin with the time: older than `$1`, and under this condition. It goes on after the
-/// slice before (`$4`) and not at the start of the index, where PostgreSQL keeps deleted rows while an old snapshot is open.
+/// Deletes rows by their ids, which begin with the time: older than `$1`, and under this condition. It goes on after
+/// the slice before (`$4`) and not at the start of the index, where PostgreSQL keeps deleted rows while an old snapshot
+/// is open.
 macro_rules! by_id {
     ($table:literal, $condition:literal) => {
         concat!(
@@ -120,9 +121,9 @@ impl Turn<'_> {
 const NAME: &str = "retention";
 
 impl Store {
-    /// Applies the retention if this instance has the lease and its clock is to be trusted: on PostgreSQL it differs by at
-    /// most 5 s from the database's, on SQLite it is at most one hour ahead of what other runs wrote. How many rows were
-    /// deleted; `None` if it is not this instance's turn.
+    /// Applies the retention if this instance has the lease and its clock is to be trusted: on PostgreSQL it differs by
+    /// at most 5 s from the database's, on SQLite it is at most one hour ahead of what other runs wrote. How many rows
+    /// were deleted; `None` if it is not this instance's turn.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -145,8 +146,8 @@ impl Store {
         self.delete_old(retention, limit, turn).await.map(Some)
     }
 
-    /// Deletes rows whose time is over and that were made longer ago than they are kept, whatever instance and clock. How many
-    /// there were.
+    /// Deletes rows whose time is over and that were made longer ago than they are kept, whatever instance and clock.
+    /// How many there were.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -300,8 +301,8 @@ impl Store {
         }
     }
 
-    /// Deletes sessions. With the last one of its name (`sid`) goes what was noted of its applications: of a session that ran
-    /// out by itself so long ago they are not told any more.
+    /// Deletes sessions. With the last one of its name (`sid`) goes what was noted of its applications: of a session
+    /// that ran out by itself so long ago they are not told any more.
     async fn delete_sessions(
         &self,
         before: Timestamp,
@@ -317,7 +318,8 @@ impl Store {
                     Box::pin(async move {
                         let slice: Vec<(String, String)> = sqlx::query_as(
                             "DELETE FROM sessions
-                             WHERE id IN (SELECT id FROM sessions WHERE id >= $4 AND id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)
+                             WHERE id IN (SELECT id FROM sessions WHERE id >= $4 AND id < $1 AND expires_at < $3
+                               ORDER BY id LIMIT $2)
                              RETURNING id, sid",
                         )
                         .bind(first_text_of(before))

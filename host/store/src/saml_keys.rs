@@ -72,7 +72,8 @@ impl Store {
         rows.into_iter().map(SamlKey::try_from).collect()
     }
 
-    /// The service providers of which a key ends before `end`, or was followed by one that signs since `taken_over` or longer.
+    /// The service providers of which a key ends before `end`, or was followed by one that signs since `taken_over` or
+    /// longer.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -82,7 +83,8 @@ impl Store {
              WHERE (k.expires_at < $1 AND NOT EXISTS (SELECT 1 FROM saml_keys n
                         WHERE n.application_id = k.application_id AND n.generation > k.generation))
                 OR EXISTS (SELECT 1 FROM saml_keys n
-                        WHERE n.application_id = k.application_id AND n.generation > k.generation AND n.signs_from <= $2)",
+                        WHERE n.application_id = k.application_id AND n.generation > k.generation
+                          AND n.signs_from <= $2)",
         )
         .bind(end.millis())
         .bind(taken_over.millis())
@@ -93,8 +95,8 @@ impl Store {
             .collect()
     }
 
-    /// Keeps a key, unless its service provider has one of this generation: of hosts that make the next key at once, one
-    /// does. Whether it was this one.
+    /// Keeps a key, unless its service provider has one of this generation: of hosts that make the next key at once,
+    /// one does. Whether it was this one.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

@@ -84,8 +84,8 @@ pub(crate) async fn replace(
     }
 }
 
-/// Ends what has this `sid`: the session, the tokens that came of it, and for each application the person's being there.
-/// The service providers, which only the browser can tell.
+/// Ends what has this `sid`: the session, the tokens that came of it, and for each application the person's being
+/// there. The service providers, which only the browser can tell.
 pub(crate) async fn log_out(
     db: &mut AnyConnection,
     sid: String,
@@ -120,7 +120,8 @@ pub(crate) async fn log_out(
     .await?;
     logout::queue(db, told, now).await?;
     let rows: Vec<ParticipantRow> = sqlx::query_as(
-        "DELETE FROM saml_participants WHERE sid = $1 RETURNING sid, application_id, user_id, name_format, name, session_index",
+        "DELETE FROM saml_participants WHERE sid = $1 RETURNING sid, application_id, user_id, name_format, name, \
+         session_index",
     )
     .bind(sid)
     .fetch_all(&mut *db)
@@ -203,8 +204,8 @@ pub(crate) async fn leave(
     logout::queue(db, told, now).await
 }
 
-/// Whether a session is open; if so, it is used at `now`. Until the commit nobody can end it: a logout that waits for this
-/// row finds what was noted of it.
+/// Whether a session is open; if so, it is used at `now`. Until the commit nobody can end it: a logout that waits for
+/// this row finds what was noted of it.
 pub(crate) async fn hold(db: &mut AnyConnection, id: SessionId, now: Timestamp) -> Result<bool> {
     let open = sqlx::query(
         "UPDATE sessions SET signed_out = 0, used_at = $2 WHERE id = $1 AND ended_at IS NULL",
@@ -292,8 +293,8 @@ impl Store {
     }
 
     /// Ends what has this `sid` because the person signed out: the session, and what its sign-ins gave but for
-    /// `offline_access`. Its clients are to be told behind the person's back, and these service providers by the browser.
-    /// `entry` tells of it, unless it had ended before.
+    /// `offline_access`. Its clients are to be told behind the person's back, and these service providers by the
+    /// browser. `entry` tells of it, unless it had ended before.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

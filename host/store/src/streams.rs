@@ -19,8 +19,8 @@ impl Store {
         Ok((seq, head))
     }
 
-    /// Lets a host carry a stream until then: the one that does already, or any where that one's time is over. The position
-    /// that it has come to; `None` if another carries it.
+    /// Lets a host carry a stream until then: the one that does already, or any where that one's time is over. The
+    /// position that it has come to; `None` if another carries it.
     ///
     /// # Errors
     /// If the database fails.

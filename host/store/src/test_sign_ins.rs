@@ -84,7 +84,8 @@ pub struct TestSignInResult {
 
 async fn keep_step(db: &mut AnyConnection, id: TestSignInId, step: &StepRecord) -> Result<()> {
     sqlx::query(
-        "INSERT INTO test_sign_in_steps (test_sign_in_id, name, at, step) SELECT id, $2, $3, $4 FROM test_sign_ins WHERE id = $1
+        "INSERT INTO test_sign_in_steps (test_sign_in_id, name, at, step) SELECT id, $2, $3,
+           $4 FROM test_sign_ins WHERE id = $1
          ON CONFLICT (test_sign_in_id, name) DO UPDATE SET at = excluded.at, step = excluded.step",
     )
     .bind(id.to_string())
@@ -111,7 +112,8 @@ impl Store {
             let (test_sign_in, step, entry) = (test_sign_in.clone(), step.clone(), entry.clone());
             Box::pin(async move {
                 sqlx::query(
-                    "INSERT INTO test_sign_ins (id, application_id, user_id, session_id, browser, created_at, expires_at)
+                    "INSERT INTO test_sign_ins (id, application_id, user_id, session_id, browser, created_at,
+                       expires_at)
                      VALUES ($1, $2, $3, $4, $5, $6, $7)",
                 )
                 .bind(test_sign_in.id.to_string())
@@ -136,7 +138,8 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn test_sign_in(&self, id: TestSignInId) -> Result<Option<TestSignIn>> {
         let row: Option<TestSignInRow> = sqlx::query_as(
-            "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, claimed_at, outcome
+            "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, claimed_at,
+               outcome
              FROM test_sign_ins WHERE id = $1",
         )
         .bind(id.to_string())
@@ -151,7 +154,8 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn open_test_sign_ins(&self, session: SessionId) -> Result<Vec<TestSignIn>> {
         let rows: Vec<TestSignInRow> = sqlx::query_as(
-            "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, claimed_at, outcome
+            "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, claimed_at,
+               outcome
              FROM test_sign_ins WHERE session_id = $1 AND claimed_at IS NULL AND finished_at IS NULL",
         )
         .bind(session.to_string())
@@ -212,7 +216,8 @@ impl Store {
         .await
     }
 
-    /// Lets this login answer a test sign-in, and none before it. Whether the test sign-in is open still, and of the browser with this digest.
+    /// Lets this login answer a test sign-in, and none before it. Whether the test sign-in is open still, and of the
+    /// browser with this digest.
     ///
     /// # Errors
     /// If the database fails.
@@ -284,8 +289,8 @@ impl Store {
         .await
     }
 
-    /// Ends a test sign-in: it has a result, and what it gave is over, the session too. `false`, and nothing done, if it had ended
-    /// before.
+    /// Ends a test sign-in: it has a result, and what it gave is over, the session too. `false`, and nothing done, if
+    /// it had ended before.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

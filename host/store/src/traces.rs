@@ -55,7 +55,8 @@ impl TryFrom<TraceRow> for ClaimTrace {
 }
 
 impl Store {
-    /// Adds traces. One whose user or application is gone meanwhile is left out, and of a terminated user, who may be erased by now.
+    /// Adds traces. One whose user or application is gone meanwhile is left out, and of a terminated user, who may be
+    /// erased by now.
     ///
     /// # Errors
     /// If the database fails.

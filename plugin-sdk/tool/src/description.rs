@@ -85,8 +85,8 @@ pub fn sink_name(sink: assent_plugin_host::Sink) -> String {
         .unwrap_or_default()
 }
 
-/// Brings the component and `plugin.toml` together: a project gets the file that its component describes; that of a packed
-/// plugin must agree with its component.
+/// Brings the component and `plugin.toml` together: a project gets the file that its component describes; that of a
+/// packed plugin must agree with its component.
 pub fn settle(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
     let file = plugin.folder.join(MANIFEST);
     if let Source::Packed(packed) = &plugin.source {

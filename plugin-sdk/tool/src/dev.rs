@@ -41,8 +41,8 @@ pub struct DevOptions {
     /// The scopes, with a space between them. The default is every scope that the application may request.
     #[arg(long)]
     scope: Option<String>,
-    /// The plugin in the instance's settings that the component replaces. The default is the one with the project's name; where
-    /// none has that name, the component runs after the others.
+    /// The plugin in the instance's settings that the component replaces. The default is the one with the project's
+    /// name; where none has that name, the component runs after the others.
     #[arg(long, value_name = "NAME")]
     replace: Option<String>,
     /// A TOML file with the plugin's settings. Without it, those of its first fixture.
@@ -119,8 +119,10 @@ fn must_be_a_mapper(role: Role) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "`dev` tries claim mappers only, and this is a plugin with the role {role}; run its fixtures with `assent-plugin test`, and \
-         try it against a stub of the vendor: see \"A channel against a stub on this machine\" in docs/plugin-channels.md"
+        "`dev` tries claim mappers only, and this is a plugin with the role {role}; run its fixtures with \
+         `assent-plugin test`, and \
+         try it against a stub of the vendor: see \"A channel against a stub on this machine\" in \
+              docs/plugin-channels.md"
     )
 }
 

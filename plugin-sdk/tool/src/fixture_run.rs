@@ -144,8 +144,8 @@ impl Ready {
     }
 }
 
-/// A component with the limits that it has where the operator's settings name none. It is compiled in this process: whoever
-/// runs this tool built it.
+/// A component with the limits that it has where the operator's settings name none. It is compiled in this process:
+/// whoever runs this tool built it.
 pub async fn open(component: &Path) -> Result<Workbench> {
     let limits = Limits {
         concurrency: 1,

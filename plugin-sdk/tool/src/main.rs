@@ -44,8 +44,8 @@ struct Arguments {
 enum Command {
     /// Create a project that builds and passes its tests.
     ///
-    /// The SDK is copied into its folder `vendor`, so the project needs the toolchain and the package registries, and no checkout
-    /// of Assent.
+    /// The SDK is copied into its folder `vendor`, so the project needs the toolchain and the package registries, and
+    /// no checkout of Assent.
     #[command(after_help = "Examples:
   assent-plugin new department
   assent-plugin new department --language typescript
@@ -102,9 +102,9 @@ enum Command {
     },
     /// Watch a claim mapper's sources; after each change, build it and try it in a running instance.
     ///
-    /// The instance compiles the component, computes the claims of one user with it and without it, and loads nothing: no sign-in
-    /// is affected. This shows the differences, and the plugin's log lines. The instance needs a token of `assent admin token`, in
-    /// the variable ASSENT_ADMIN_TOKEN or in --token-file.
+    /// The instance compiles the component, computes the claims of one user with it and without it, and loads nothing:
+    /// no sign-in is affected. This shows the differences, and the plugin's log lines. The instance needs a token of
+    /// `assent admin token`, in the variable ASSENT_ADMIN_TOKEN or in --token-file.
     #[command(after_help = "Examples:
   assent-plugin dev . --application Books --user ada                 # the instance of `make run`
   assent-plugin dev . --application Books --user ada --server https://id.example.org --token-file token

@@ -109,7 +109,8 @@ fn must_be_new(file: &Path, component: &Path) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "{} is another component of the same version; give the plugin a new version, or replace that one with `--force`",
+        "{} is another component of the same version; give the plugin a new version, or replace that one with \
+         `--force`",
         file.display()
     )
 }

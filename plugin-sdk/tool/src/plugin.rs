@@ -87,8 +87,8 @@ impl fmt::Display for Role {
     }
 }
 
-/// `plugin.toml`: the plugin's description, and its requests to the operator. The tool generates it from the component, so that the
-/// code is the only place where an author states any of it. `pack` adds the last four keys.
+/// `plugin.toml`: the plugin's description, and its requests to the operator. The tool generates it from the component,
+/// so that the code is the only place where an author states any of it. `pack` adds the last four keys.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -174,7 +174,8 @@ impl Plugin {
             (manifest, packed.name.clone(), Source::Packed(packed))
         } else {
             bail!(
-                "{} is no plugin: it has no Cargo.toml, no package.json and no plugin.toml; give the folder of a project, or \
+                "{} is no plugin: it has no Cargo.toml, no package.json and no plugin.toml; give the folder of a \
+                 project, or \
                  a packed one",
                 folder.display()
             );

@@ -1,8 +1,8 @@
-//! The SDK inside a project: `new` copies it into the folder `vendor`, so that the project builds with only the toolchain and
-//! the registries, without a checkout of Assent.
+//! The SDK inside a project: `new` copies it into the folder `vendor`, so that the project builds with only the
+//! toolchain and the registries, without a checkout of Assent.
 //!
-//! A crate is a folder, because cargo takes no packed crate from a path. An npm package is a tarball, which is packed the same
-//! byte for byte each time: its digest is in the project's lock file.
+//! A crate is a folder, because cargo takes no packed crate from a path. An npm package is a tarball, which is packed
+//! the same byte for byte each time: its digest is in the project's lock file.
 
 use std::io::Write;
 
@@ -183,8 +183,8 @@ fn standalone(manifest: &str, workspace: &str) -> Result<String> {
     toml::to_string(&manifest).context("the SDK's Cargo.toml can't be written")
 }
 
-/// Puts the workspace's value in the place of each `workspace = true`. A member may set more keys of a dependency. It gets
-/// the features of both.
+/// Puts the workspace's value in the place of each `workspace = true`. A member may set more keys of a dependency. It
+/// gets the features of both.
 fn inherit(own: &mut Table, shared: &Table) {
     for (name, value) in own.iter_mut() {
         let Value::Table(said) = value else { continue };

@@ -53,7 +53,8 @@ impl Subject {
                     ..
                 }),
             ) => bail!(
-                "{} is packed, and has no fixtures; name some with `--fixture`, or give the folder of the plugin's project",
+                "{} is packed, and has no fixtures; name some with `--fixture`, or give the folder of the plugin's \
+                 project",
                 folder.display()
             ),
             (None, Some(plugin)) => Ok(plugin.folder.join("fixtures")),

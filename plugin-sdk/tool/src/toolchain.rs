@@ -90,8 +90,8 @@ impl Toolchain {
         }
     }
 
-    /// Where this toolchain builds, given cargo's target folder. Two compilers in one folder would rebuild everything at
-    /// each change between them.
+    /// Where this toolchain builds, given cargo's target folder. Two compilers in one folder would rebuild everything
+    /// at each change between them.
     pub fn target_folder(&self, target: &Path) -> PathBuf {
         match self {
             Self::Active => target.to_owned(),

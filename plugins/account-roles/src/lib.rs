@@ -4,8 +4,8 @@
 //! {"name":"ada","roles":["admin"],"short_code":"7KQ2M9"}
 //! ```
 //!
-//! It goes into ID tokens and UserInfo answers, when the scope `profile` was granted or the claim was asked for by name. A SAML assertion carries attributes,
-//! which another plugin makes.
+//! It goes into ID tokens and UserInfo answers, when the scope `profile` was granted or the claim was asked for by
+//! name. A SAML assertion carries attributes, which another plugin makes.
 //!
 //! Settings, each optional:
 //! - `include`: the members of the account that the string holds beside `roles`. By default `["name", "short_code"]`; a

@@ -141,8 +141,8 @@ fn value(rule: &Rule, facts: &Facts<'_>) -> Result<Option<Value>, String> {
     }
 }
 
-/// An attribute for an assertion, with a value for each member of a list. An error is the end of a sentence about the rule,
-/// and does not say what is known of the person, since it is logged.
+/// An attribute for an assertion, with a value for each member of a list. An error is the end of a sentence about the
+/// rule, and does not say what is known of the person, since it is logged.
 pub(crate) fn attribute(
     name: &str,
     rule: &Rule,

@@ -23,7 +23,9 @@ pub(crate) const SCOPES: [&str; 6] = [
 pub(crate) fn errors(config: &Config) -> Vec<String> {
     if config.rules.is_empty() {
         return vec![
-            "there are no rules, so it would do nothing; write them as [[plugins.claim_mappers.config.rules]]".to_owned(),
+            "there are no rules, so it would do nothing; write them as \
+             [[plugins.claim_mappers.config.rules]]"
+                .to_owned(),
         ];
     }
     let mut errors = Vec::new();
@@ -297,7 +299,8 @@ fn told_with_a_scope(when: &Conditions) -> Option<String> {
         .next()?;
     let (claim, known) = found;
     Some(format!(
-        "`when.is` names the claim `{claim}`, which is known only with its scope, so that nobody without it is denied; use \
+        "`when.is` names the claim `{claim}`, which is known only with its scope, so that nobody without it is denied; \
+         use \
          `{known}`"
     ))
 }

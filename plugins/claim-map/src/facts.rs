@@ -127,8 +127,8 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// What is in a value at a path of names with dots between them. Where there is a list in the way, each of its members is
-/// looked into.
+/// What is in a value at a path of names with dots between them. Where there is a list in the way, each of its members
+/// is looked into.
 fn member(value: &Value, path: &str) -> Option<Value> {
     match value {
         Value::Object(members) => match (members.get(path), path.split_once('.')) {

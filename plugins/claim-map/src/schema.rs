@@ -69,7 +69,8 @@ pub(crate) fn of_settings() -> Value {
             "lookup": {
                 "type": "object",
                 "minProperties": 1,
-                "description": "Replaces what is a key by its value; `*` is for the others, which are dropped without it",
+                "description": "Replaces what is a key by its value; `*` is for the others, which are dropped without \
+                                it",
             },
             "keep_unknown": {
                 "type": "boolean",

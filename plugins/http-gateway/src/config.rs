@@ -310,7 +310,10 @@ impl Config {
 pub(crate) fn schema() -> Value {
     let text = |default: &str| json!({ "type": "string", "default": default });
     let words = |default: &str| json!({ "type": "array", "items": { "type": "string" }, "default": [default] });
-    let object = |properties: Value| json!({ "type": "object", "additionalProperties": false, "default": {}, "properties": properties });
+    let object = |properties: Value| {
+        json!({ "type": "object", "additionalProperties": false, "default": {},
+        "properties": properties })
+    };
     let question: Map<String, Value> = FIELDS
         .into_iter()
         .map(|name| (name.to_owned(), text(name)))

@@ -13,10 +13,10 @@
 //! ```
 //!
 //! An administrator says what the vendor knows each person by:
-//! `PUT /admin/api/v1/users/{id}/external-authenticators/vendor` with `{"address": "..."}`. Credentials (a signature by RFC 9421
-//! or a header) are added by the host when a request leaves, and are never in these settings. The signature is HMAC-SHA256 over
-//! `@method`, `@target-uri` and `content-digest`, with the label `assent`; its key is the text of the secret's file without the
-//! white space around it, not decoded.
+//! `PUT /admin/api/v1/users/{id}/external-authenticators/vendor` with `{"address": "..."}`. Credentials (a signature by
+//! RFC 9421 or a header) are added by the host when a request leaves, and are never in these settings. The signature is
+//! HMAC-SHA256 over `@method`, `@target-uri` and `content-digest`, with the label `assent`; its key is the text of the
+//! secret's file without the white space around it, not decoded.
 //!
 //! # What the vendor serves
 //!
@@ -24,33 +24,34 @@
 //!
 //! ```json
 //! {"request_id": "...", "user": "...", "application": "...", "account": "...", "place": "...", "browser": "...",
-//!  "binding_message": "KQRT", "expires_at": 1800000120, "callback_url": "https://id.example.org/approvals/callbacks/..."}
+//!  "binding_message": "KQRT", "expires_at": 1800000120,
+//!  "callback_url": "https://id.example.org/approvals/callbacks/..."}
 //! ```
 //!
-//! The person's browser shows the letters of `binding_message` as well. The vendor's app is to show them beside the question:
-//! then nobody approves a sign-in that somebody else has begun in their name.
+//! The person's browser shows the letters of `binding_message` as well. The vendor's app is to show them beside the
+//! question: then nobody approves a sign-in that somebody else has begun in their name.
 //!
-//! The header `Idempotency-Key` has the request id too: the same question may come twice and is to be put once. The answer
-//! is 200, 201 or 202 with `{"id": "...", "poll_after_ms": 2000}`, of which the second may be missing. 404 and 410 say that
-//! there is no such `user`, so that another channel is tried. So it is after 429 and 5xx.
+//! The header `Idempotency-Key` has the request id too: the same question may come twice and is to be put once. The
+//! answer is 200, 201 or 202 with `{"id": "...", "poll_after_ms": 2000}`, of which the second may be missing. 404 and
+//! 410 say that there is no such `user`, so that another channel is tried. So it is after 429 and 5xx.
 //!
-//! `GET {base_url}/approvals/{id}` says how the request stands: 200 with `{"request_id": "...", "status": "..."}` and, if it
-//! likes, `poll_after_ms`. The status is `pending`, `approved`, `denied` or `expired`. An answer that does not name the
-//! very request id is not believed. After 429 and 5xx it is asked again, when `Retry-After` says.
+//! `GET {base_url}/approvals/{id}` says how the request stands: 200 with `{"request_id": "...", "status": "..."}` and,
+//! if it likes, `poll_after_ms`. The status is `pending`, `approved`, `denied` or `expired`. An answer that does not
+//! name the very request id is not believed. After 429 and 5xx it is asked again, when `Retry-After` says.
 //!
-//! `POST {callback_url}` with `{"request_id": "..."}` by the vendor says that there is news; the host then asks at once. It
-//! needs no credential, since it decides nothing.
+//! `POST {callback_url}` with `{"request_id": "..."}` by the vendor says that there is news; the host then asks at
+//! once. It needs no credential, since it decides nothing.
 //!
 //! # Where a vendor has it otherwise
 //!
-//! - `begin_path`, `/approvals`; `status_path`, `/approvals/{id}`; `cancel_path`, none: where a request that is over is taken
-//!   back, with `cancel_method`, `delete` or `post`. `{id}` in a path is the vendor's id, `{request_id}` ours.
+//! - `begin_path`, `/approvals`; `status_path`, `/approvals/{id}`; `cancel_path`, none: where a request that is over is
+//!   taken back, with `cancel_method`, `delete` or `post`. `{id}` in a path is the vendor's id, `{request_id}` ours.
 //! - `poll_interval`, `2s`: how long to wait between two questions if the vendor does not say. Units: `ms`, `s`, `m`.
-//! - `[config.question]`: the names of the question's fields, such as `user = "username"`. A name that is empty leaves the
-//!   field out.
+//! - `[config.question]`: the names of the question's fields, such as `user = "username"`. A name that is empty leaves
+//!   the field out.
 //! - `[config.extra]`: fields that are added to each question as they are.
-//! - `[config.answer]`: the names of the fields of answers and callbacks: `id`, `request_id`, `status` and `poll_after_ms`.
-//!   `data.state` is the field `state` in the object `data`.
+//! - `[config.answer]`: the names of the fields of answers and callbacks: `id`, `request_id`, `status` and
+//!   `poll_after_ms`. `data.state` is the field `state` in the object `data`.
 //! - `[config.statuses]`: the vendor's words, each a list: `pending`, `approved`, `denied` and `expired`.
 
 mod config;

@@ -22,17 +22,19 @@
 //!
 //! Of each attribute:
 //! - `name`: its `Name`.
-//! - `values`: its values. `{email}` in one of them stands for the person's claim `email`, as every other claim does that
-//!   the host or an earlier plugin made: `{name}`, `{preferred_username}`, `{upn}` (the name of the account in the
+//! - `values`: its values. `{email}` in one of them stands for the person's claim `email`, as every other claim does
+//!   that the host or an earlier plugin made: `{name}`, `{preferred_username}`, `{upn}` (the name of the account in the
 //!   application) and so on, under the names of OpenID Connect. `{roles}` stands for the roles of the account. A value
 //!   with a list, such as `{roles}`, is repeated for each member. `{{` and `}}` are the braces themselves.
 //! - `friendly_name`, if it has one.
 //! - `name_format`: `basic`, the default, `uri`, `unspecified` or another URI.
-//! - `type`: what the values are: `string`, the default, `boolean`, `integer`, `date_time`, `any_uri` or `base64_binary`.
+//! - `type`: what the values are: `string`, the default, `boolean`, `integer`, `date_time`, `any_uri` or
+//!   `base64_binary`.
 //!
 //! A value that names something of which nothing is known is left out for that person, and so is an attribute without
-//! values. A value that is not of its type is a fault, since an application that gets the wrong type may grant the wrong
-//! thing. Attributes for some applications alone are those of another entry in `[[plugins.claim_mappers]]`, with `applications`.
+//! values. A value that is not of its type is a fault, since an application that gets the wrong type may grant the
+//! wrong thing. Attributes for some applications alone are those of another entry in `[[plugins.claim_mappers]]`, with
+//! `applications`.
 
 use assent_plugin_sdk::claims::{
     ClaimMapper, Edit, Failure, Input, SamlAttribute, Sink, ValueType,

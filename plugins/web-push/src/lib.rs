@@ -1,8 +1,9 @@
 //! Wakes the built-in authenticator through the push service of the phone's browser (RFC 8030).
 //!
-//! The notice's address is the subscription's endpoint, and its sealed bytes are the message, which the host has already
-//! encrypted for the device (RFC 8291). The host adds its VAPID credential (RFC 8292) when the request leaves, so this
-//! plugin holds no key. A push is a hint: the device pulls the request from the host, so there is nothing to poll for.
+//! The notice's address is the subscription's endpoint, and its sealed bytes are the message, which the host has
+//! already encrypted for the device (RFC 8291). The host adds its VAPID credential (RFC 8292) when the request leaves,
+//! so this plugin holds no key. A push is a hint: the device pulls the request from the host, so there is nothing to
+//! poll for.
 //!
 //! It takes no settings.
 

@@ -122,7 +122,8 @@ pub struct Drive<'a> {
 }
 
 impl Drive<'_> {
-    /// Lets each caller send on a connection of its own, for so long or until no request is left. The callers come back.
+    /// Lets each caller send on a connection of its own, for so long or until no request is left. The callers come
+    /// back.
     pub async fn run<C: Caller>(&self, callers: Vec<C>, length: Duration) -> (Load, Vec<C>) {
         let connections = join_all(callers.iter().map(|_| Connection::open(self.address))).await;
         let (start, cpu) = (Instant::now(), (self.cpu)());

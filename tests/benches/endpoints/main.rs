@@ -1,8 +1,9 @@
 //! How much the endpoints that applications call answer on one core, each answer durable before it is sent.
 //!
-//! `scripts/bench` runs it, `scripts/bench sqlite refresh` a part of it: the real `assent` on the first core, this program and PostgreSQL on the second. Beside each
-//! round it measures what bounds any such server on the same core: a bare RSA-2048 signature, and a form posted to axum
-//! that is read and answered with a word. The shares of those two are what to compare between machines.
+//! `scripts/bench` runs it, `scripts/bench sqlite refresh` a part of it: the real `assent` on the first core, this
+//! program and PostgreSQL on the second. Beside each round it measures what bounds any such server on the same core: a
+//! bare RSA-2048 signature, and a form posted to axum that is read and answered with a word. The shares of those two
+//! are what to compare between machines.
 
 mod bounds;
 mod load;

@@ -144,12 +144,14 @@ fn settings(base: &str, address: SocketAddr, database: &str) -> String {
     format!(
         "base_url = \"{base}\"\n[http]\nlisten = \"{address}\"\n[database]\nurl = \"{database}\"\n\
          [keys]\nmaster_key_file = \"master.key\"\n\
-         [rate_limits]\ntoken_requests_per_ip = {{ per_minute = 0, burst = 1 }}\nlogin_pages_per_ip = {{ per_minute = 0, burst = 1 }}\n\
+         [rate_limits]\ntoken_requests_per_ip = {{ per_minute = 0, burst = 1 }}\nlogin_pages_per_ip = {{ per_minute = \
+         0, burst = 1 }}\n\
          sign_ins_per_user_name = {{ per_minute = 0, burst = 1 }}\nsign_ins_per_ip = {{ per_minute = 0, burst = 1 }}\n\
          sign_ins_per_browser = {{ per_minute = 0, burst = 1 }}\nprompts_per_user = {{ per_minute = 0, burst = 1 }}\n\
          [plugins]\ncompiled_folder = \"compiled\"\n\
          [[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
-         [[plugins.approval_channels]]\nname = \"web-push\"\nfile = \"{}\"\nhttp_hosts = [\"fcm.googleapis.com\"]\ncredentials = [{{ kind = \"vapid\" }}]\n",
+         [[plugins.approval_channels]]\nname = \"web-push\"\nfile = \"{}\"\nhttp_hosts = \
+              [\"fcm.googleapis.com\"]\ncredentials = [{{ kind = \"vapid\" }}]\n",
         component("account-roles").display(),
         component("web-push").display(),
     )

@@ -295,8 +295,8 @@ fn account_made(host: &Arc<Host>, account: &Account, by: &AuditContext) -> Entry
         )
 }
 
-/// What a sign-in leaves: mostly that it was done, at times that it was not. One in ten thousand is the user's word that it was not
-/// theirs.
+/// What a sign-in leaves: mostly that it was done, at times that it was not. One in ten thousand is the user's word
+/// that it was not theirs.
 fn sign_in(
     host: &Arc<Host>,
     draw: &mut Draw,

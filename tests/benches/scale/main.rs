@@ -1,9 +1,9 @@
 //! How long an administrator waits where there are very many users, accounts and entries of the audit log.
 //!
 //! `scripts/bench-scale 1000000 sqlite` makes a million of each in SQLite, by the
-//! statements of an import, and proves that they are what the product writes: the whole log is verified, and some are read back. Then
-//! a hundred requests of each kind tell how long the answers take. It fails if one in a hundred of a kind takes 100 ms or longer.
-//! Without a number it is 20,000, and without a database both.
+//! statements of an import, and proves that they are what the product writes: the whole log is verified, and some are
+//! read back. Then a hundred requests of each kind tell how long the answers take. It fails if one in a hundred of a
+//! kind takes 100 ms or longer. Without a number it is 20,000, and without a database both.
 
 mod data_set;
 mod names;

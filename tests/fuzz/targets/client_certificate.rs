@@ -1,4 +1,5 @@
-//! The header by which a proxy hands on a client's certificate (RFC 9440). An input is its value, and the base64 of one.
+//! The header by which a proxy hands on a client's certificate (RFC 9440). An input is its value, and the base64 of
+//! one.
 
 #![no_main]
 

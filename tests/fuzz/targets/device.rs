@@ -1,4 +1,5 @@
-//! What a phone sends: the header of its calls, its key, its signatures. An input is a header, a JSON Web Key and a text.
+//! What a phone sends: the header of its calls, its key, its signatures. An input is a header, a JSON Web Key and a
+//! text.
 
 #![no_main]
 

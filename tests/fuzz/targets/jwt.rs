@@ -1,6 +1,6 @@
 //! Signed JWTs: our own that come back as `id_token_hint`, and those by which applications authenticate themselves. An
-//! input is a token as it came, and a header and a payload, which are signed here whatever they say. `KID` in the header
-//! stands for our key's.
+//! input is a token as it came, and a header and a payload, which are signed here whatever they say. `KID` in the
+//! header stands for our key's.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! What a browser carries: which parameters are seen, and that what is sent comes back. The key has signed two queries, and
-//! its private half is gone: whatever needs a signature and passes is one of them.
+//! What a browser carries: which parameters are seen, and that what is sent comes back. The key has signed two queries,
+//! and its private half is gone: whatever needs a signature and passes is one of them.
 
 #![no_main]
 

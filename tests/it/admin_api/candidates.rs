@@ -16,7 +16,8 @@ fn wasm(name: &str) -> Vec<u8> {
 }
 
 fn candidate(account: &Value, plugin: &str, bytes: Option<&[u8]>, config: Value) -> Value {
-    let mut body = json!({"account": id(account), "sinks": ["id-token"], "candidate": {"plugin": plugin, "config": config}});
+    let mut body = json!({"account": id(account), "sinks": ["id-token"], "candidate": {"plugin": plugin,
+        "config": config}});
     if let Some(bytes) = bytes {
         body["candidate"]["component"] = json!(STANDARD.encode(bytes));
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
 
 use super::protected_actions::{number, owner, refused, requested, waiting};
-use super::{Administrator, Caller};
+use super::{Administrator, Caller, person, service};
 use crate::harness::{Database, Device, TestHost, Text, id};
 use crate::lifecycle::erasure::database_dump;
 
@@ -52,8 +52,8 @@ async fn state(caller: &Caller, action: &Value) -> Value {
     caller.get(&path).await.success()["state"].clone()
 }
 
-/// Whoever is erased goes from what administrators were asked about them: pending, approved, denied, expired or used, and before they
-/// were there too.
+/// Whoever is erased goes from what administrators were asked about them: pending, approved, denied, expired or used,
+/// and before they were there too.
 #[both_databases]
 async fn stored_actions_do_not_name_erased_users(database: Database) {
     let host = start(database).await;
@@ -338,7 +338,8 @@ async fn a_tampered_stored_action_is_neither_shown_nor_approved(database: Databa
             assert!(refused(&late), "{database:?} {tamper}: {}", late.body);
         }
     }
-    // With the digest of its own summary it is shown as what it is, and permits nothing: the request was for another action.
+    // With the digest of its own summary it is shown as what it is, and permits nothing: the request was for another
+    // action.
     host.advance(10);
     let action = requested(&console, Method::DELETE, &path, &Value::Null).await;
     execute(&host, to_eve, &[id(&bob), id(&eve), id(&action)]).await;
@@ -412,4 +413,40 @@ async fn a_former_administrator_cannot_read_current_names(database: Database) {
     let hidden = json!({"kind": "delete-user", "target": null, "target_deleted": false});
     assert_eq!(past().await, hidden, "{database:?}");
     drop(other);
+}
+
+/// A protected action of an administrator can concern any application. Support reads the activity of the administrator,
+/// and may not read applications.
+#[both_databases]
+async fn support_learns_no_name_of_an_application_from_the_activity_of_an_administrator(
+    database: Database,
+) {
+    let host = start(database).await;
+    let (console, grace) = owner(&host).await;
+    let application = host.web_application().await;
+    let path = format!("/applications/{}", application.id);
+    asked(&console, Method::DELETE, &path, &Value::Null).await;
+    denied(&grace.phone).await;
+    let activity = format!("/users/{}/activity", id(&grace.user));
+    let seen = async |caller: &Caller| {
+        let found = caller.get(&activity).await.good();
+        let items = found["items"].as_array().expect("items").clone();
+        let entry = items
+            .into_iter()
+            .find(|entry| entry["detail"]["action"] == "delete-application")
+            .expect("an entry");
+        assert_eq!(
+            entry["detail"]["target_application"], application.id,
+            "{database:?}"
+        );
+        entry["target_application_name"].clone()
+    };
+    let named = seen(&Caller::machine(&host)).await;
+    assert!(named.is_string(), "{database:?}: {named}");
+    for caller in [
+        person(&host, "sam", "support").await,
+        service(&host, &["admin:users"]).await,
+    ] {
+        assert_eq!(seen(&caller).await, Value::Null, "{database:?}");
+    }
 }

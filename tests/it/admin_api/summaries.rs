@@ -165,7 +165,8 @@ async fn the_summary_shows_each_key_of_an_application() {
     )
     .await;
     let words = format!(
-        "Change the application “Wiki”: certificates. It authenticates with the certificate with the SHA-256 digest {digest}"
+        "Change the application “Wiki”: certificates. It authenticates with the certificate with the SHA-256 digest \
+         {digest}"
     );
     assert_eq!(action["summary"], words);
     let attributes = json!([{"name": "mail", "values": ["boss@example.org", "{email}"]}]);
@@ -181,7 +182,8 @@ async fn the_summary_shows_each_key_of_an_application() {
     for (change, words) in [
         (
             json!({"single_logout": {"url": "https://evil.example/slo", "binding": "redirect"}}),
-            "single_logout. It is notified of the end of sessions, with the name of the user, at https://evil.example/slo",
+            "single_logout. It is notified of the end of sessions, with the name of the user, at \
+             https://evil.example/slo",
         ),
         (
             json!({"default_relay_state": "https://evil.example/"}),
@@ -261,7 +263,8 @@ async fn the_summary_shows_external_authenticators() {
     let action = requested(&console, Method::PUT, &path, &of("eve@vendor")).await;
     assert_eq!(
         action["summary"],
-        "Let the holder of the identifier “eve@vendor” at the channel “vendor” approve as “bob”, a user since DATE, in place of “bob@vendor”".replace("DATE", created_date(&bob))
+        "Let the holder of the identifier “eve@vendor” at the channel “vendor” approve as “bob”, a user \
+         since DATE, in place of “bob@vendor”".replace("DATE", created_date(&bob))
     );
 }
 
@@ -314,7 +317,8 @@ async fn account_takeover_by_update_requires_approval() {
             Method::PATCH,
             user.clone(),
             json!({"console_role": "owner"}),
-            "Grant “bob”, a user since DATE, the role owner in the console; “bob” approves with 1 device",
+            "Grant “bob”, a user since DATE, the role owner in the console; “bob” approves with 1 \
+         device",
         ),
         (
             Method::PATCH,
@@ -399,7 +403,8 @@ async fn application_takeover_by_update_requires_approval() {
             Method::PATCH,
             of.clone(),
             json!({"slim_id_token": true, "public_key": key, "token_endpoint_auth_method": "private_key_jwt"}),
-            "public_key, token_endpoint_auth_method “private_key_jwt”. It authenticates with the key with the thumbprint ",
+            "public_key, token_endpoint_auth_method “private_key_jwt”. It authenticates with the key with the thumbprint \
+             ",
         ),
         (
             Method::PATCH,
@@ -478,7 +483,8 @@ async fn application_takeover_by_update_requires_approval() {
                 "grant_types": ["client_credentials"],
                 "admin_scopes": ["admin:read"],
             }),
-            "Create the application “Robot”. It has the admin scopes admin:read. It authenticates with the keys at https://robot.example/keys",
+            "Create the application “Robot”. It has the admin scopes admin:read. It authenticates with the keys at \
+             https://robot.example/keys",
         ),
     ];
     assert_summaries(&host, &console, &bob, &actions).await;
@@ -536,12 +542,14 @@ async fn harmless_updates_need_no_approval_except_for_service_applications() {
         .success();
 }
 
-/// Every member of an application is protected, but those that hand nothing to anybody. A member without a class does not compile.
+/// Every member of an application is protected, but those that hand nothing to anybody. A member without a class does
+/// not compile.
 #[test]
 fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
     let client = json!({
         "application_type": "web", "name": "x", "redirect_uris": [], "post_logout_redirect_uris": [], "scopes": [],
-        "grant_types": [], "token_endpoint_auth_method": "client_secret_basic", "jwks": {}, "jwks_uri": "x", "public_key": "x",
+        "grant_types": [], "token_endpoint_auth_method": "client_secret_basic", "jwks": {}, "jwks_uri": "x",
+            "public_key": "x",
         "certificate": "x", "id_token_signed_response_alg": "RS256", "slim_id_token": true, "subject_type": "public",
         "sector_identifier": "x", "consent": "ask", "backchannel_logout_uri": null,
         "backchannel_logout_session_required": true, "initiate_login_uri": null, "lenient_assertion_audience": true,
@@ -549,7 +557,8 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
     });
     let provider = json!({
         "name": "x", "entity_id": "x", "acs": [], "single_logout": null, "name_id_format": "transient",
-        "other_name_id_formats": [], "name_id_source": "account_name", "require_signed_requests": true, "certificates": [],
+        "other_name_id_formats": [], "name_id_source": "account_name", "require_signed_requests": true,
+            "certificates": [],
         "custom_attributes": [], "idp_initiated": true, "default_relay_state": null, "relay_states": [],
         "clock_skew_seconds": 1, "idp_entity_id": null, "metadata_url": null,
     });
@@ -598,7 +607,9 @@ async fn a_role_grant_binds_the_devices_in_its_summary() {
     let action = requested(&console, Method::PATCH, &path, &body).await;
     assert_eq!(
         action["summary"],
-        "Grant “bob”, a user since DATE, the role admin in the console; “bob” approves with 0 devices".replace("DATE", created_date(&bob))
+        "Grant “bob”, a user since DATE, the role admin in the console; “bob” approves with 0 \
+         devices"
+            .replace("DATE", created_date(&bob))
     );
     host.authenticator(&bob).await;
     assert_eq!(

@@ -1,6 +1,7 @@
 //! Import and export of users and accounts as tables.
 
 mod limits;
+mod targets;
 
 use assent_test_macros::both_databases;
 use std::fmt::Write;
@@ -117,7 +118,8 @@ async fn users_are_imported_from_spreadsheet_exports(database: Database) {
     );
     assert_eq!(
         known[0]["profile"],
-        json!({"name": "Lovelace; Ada", "phone_number": "+44 20 7946", "phone_number_verified": false, "email_verified": false})
+        json!({"name": "Lovelace; Ada", "phone_number": "+44 20 7946", "phone_number_verified": false,
+            "email_verified": false})
     );
     assert_eq!(
         (&known[1]["email"], &known[1]["state"]),
@@ -197,7 +199,8 @@ async fn postal_addresses_have_columns_of_their_own() {
     let mut known = users(&host).await;
     known.sort_by_key(|user| user["name"].as_str().map(str::to_owned));
     let ada = json!({
-        "street_address": "12 St James's Square\n2nd floor", "locality": "London", "postal_code": "SW1Y 4JH", "country": "UK",
+        "street_address": "12 St James's Square\n2nd floor", "locality": "London", "postal_code": "SW1Y 4JH",
+            "country": "UK",
     });
     assert_eq!(known[0]["profile"]["address"], ada);
     assert_eq!(
@@ -255,7 +258,8 @@ async fn with_spreadsheet_formulas(database: Database) -> (TestHost, Caller, Str
             json!({"name": name, "email": format!("{name}@example.org"), "profile": profile});
         let user = host.admin_ok(Method::POST, "/users", body).await;
         let roles = json!(["reader", "demo admin", "a;b"]);
-        let account = json!({"user_id": id(&user), "name": format!("={name}"), "roles": if name == "ada" { roles } else { json!(["x", "y"]) }});
+        let account = json!({"user_id": id(&user), "name": format!("={name}"), "roles": if name == "ada" {
+            roles } else { json!(["x", "y"]) }});
         host.admin_ok(
             Method::POST,
             &format!("/applications/{}/accounts", application.id),

@@ -96,22 +96,26 @@ async fn each_kind_of_tampering_is_detected(database: Database) {
             ("cut_off", &["DELETE FROM audit_entries"]),
             ("head_forged", &[
                 "DELETE FROM audit_entries WHERE seq > 5",
-                "UPDATE audit_chain SET seq = 5, digest = (SELECT digest FROM audit_entries WHERE seq = 5) WHERE name = 'head'",
+                "UPDATE audit_chain SET seq = 5, digest = (SELECT digest FROM audit_entries WHERE seq = 5) WHERE name \
+                 = 'head'",
             ]),
             ("head_forged", &["UPDATE audit_chain SET mac = '' WHERE name = 'head'"]),
             ("anchor_forged", &[
-                "UPDATE audit_chain SET seq = 2, digest = (SELECT digest FROM audit_entries WHERE seq = 2) WHERE name = 'anchor'",
+                "UPDATE audit_chain SET seq = 2, digest = (SELECT digest FROM audit_entries WHERE seq = 2) WHERE name \
+                 = 'anchor'",
                 "DELETE FROM audit_entries WHERE seq < 3",
             ]),
             // The code of the one end at the other.
             ("anchor_forged", &[
                 "UPDATE audit_chain SET seq = (SELECT seq FROM saved_chain WHERE name = 'head'),
                                         digest = (SELECT digest FROM saved_chain WHERE name = 'head'),
-                                        mac = (SELECT mac FROM saved_chain WHERE name = 'head') WHERE name = 'anchor'",
+                                        mac = (SELECT mac FROM saved_chain WHERE name = 'head')
+                 WHERE name = 'anchor'",
                 "DELETE FROM audit_entries",
             ]),
             ("inserted", &["UPDATE audit_entries SET seq = NULL WHERE seq = 1", "INSERT INTO audit_entries
-                (id, happened_at, event, actor_kind, detail, notifies) VALUES ('x', 0, 'user.created', 'server', '{}', 0)",
+                (id, happened_at, event, actor_kind, detail, notifies)
+                VALUES ('x', 0, 'user.created', 'server', '{}', 0)",
                 "UPDATE audit_entries SET seq = 1 WHERE seq IS NULL AND id <> 'x'"]),
             ("inserted", &["INSERT INTO audit_entries (id, seq, happened_at, event, actor_kind, detail, notifies)
                             VALUES ('x', 1000, 0, 'user.created', 'server', '{}', 0)"]),

@@ -140,7 +140,8 @@ async fn service_provider_and_certificate_changes_are_audited(database: Database
         Value::Null,
     )
     .await;
-    let metadata = "<md:EntityDescriptor xmlns:md=\"urn:oasis:names:tc:SAML:2.0:metadata\" entityID=\"https://wiki.example/saml\">\
+    let metadata = "<md:EntityDescriptor xmlns:md=\"urn:oasis:names:tc:SAML:2.0:metadata\" \
+         entityID=\"https://wiki.example/saml\">\
              <md:SPSSODescriptor protocolSupportEnumeration=\"urn:oasis:names:tc:SAML:2.0:protocol\">\
              <md:AssertionConsumerService Binding=\"urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST\" \
              Location=\"https://wiki.example/other\" index=\"0\"/></md:SPSSODescriptor></md:EntityDescriptor>";

@@ -222,7 +222,8 @@ async fn a_vendor_channel_without_delegated_trust_does_not_load() {
         .replace("trust = \"delegated\"\n", "");
     let file = folder.path().join("assent.toml");
     let text = format!(
-        "base_url = \"http://localhost:1\"\n[database]\nurl = \"sqlite://{0}/assent.db\"\n[keys]\nmaster_key_file = \"{0}/key\"\n{settings}",
+        "base_url = \"http://localhost:1\"\n[database]\nurl = \"sqlite://{0}/assent.db\"\n[keys]\nmaster_key_file = \
+         \"{0}/key\"\n{settings}",
         folder.path().display()
     );
     write_file(&file, text);

@@ -22,7 +22,8 @@ async fn host_with(vendor: &Vendor, more: &str, database: Database) -> (TestHost
     (host, ada)
 }
 
-const LIMITS: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 600, burst = 600 }\nprompts_per_user = { per_minute = 600, burst = 600 }\n";
+const LIMITS: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 600, burst = 600 }\nprompts_per_user = { \
+     per_minute = 600, burst = 600 }\n";
 
 /// The same request by another name, in a new browser: its waiting page.
 async fn request_as(host: &TestHost, ada: &TestUser, name: &str) -> Page {
@@ -154,7 +155,8 @@ async fn a_conflict_reveals_neither_users_nor_their_aliases() {
     assert!(!is_even(&later) && is_even(&by_mail));
 }
 
-/// The stranger uses up the limit of the name, so that the user's own request is refused and the stranger's prompt is the only one.
+/// The stranger uses up the limit of the name, so that the user's own request is refused and the stranger's prompt is
+/// the only one.
 #[both_databases]
 async fn a_rate_limited_request_ends_delegated_requests(database: Database) {
     let vendor = Vendor::start(500).await;

@@ -94,7 +94,8 @@ async fn requested() -> Fixture {
 fn proof(device: &Device, request: &Request, number: Option<&str>) -> Value {
     let signature = device.signature(&device.statement(request, number).text());
     let decision = if number.is_some() { "approve" } else { "deny" };
-    json!({"device": device.device(), "decision": decision, "number": number.unwrap_or_default(), "signature": signature})
+    json!({"device": device.device(), "decision": decision, "number": number.unwrap_or_default(),
+        "signature": signature})
 }
 
 fn evidence(request: &Request, proof: &Value) -> Value {

@@ -384,7 +384,9 @@ async fn service_providers_receive_the_unspecified_context_from_vendors() {
     };
     let context = |comparison: &str, class: &str| {
         format!(
-            "<samlp:RequestedAuthnContext Comparison=\"{comparison}\"><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:{class}</saml:AuthnContextClassRef></samlp:RequestedAuthnContext>"
+            "<samlp:RequestedAuthnContext Comparison=\"{comparison}\">\
+             <saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:{class}\
+             </saml:AuthnContextClassRef></samlp:RequestedAuthnContext>"
         )
     };
     for content in [

@@ -198,7 +198,8 @@ fn is_genuine(
         let rest = parameters.strip_prefix(fields)?;
         let known = rest.contains(";keyid=\"assent\"") && rest.contains(";alg=\"hmac-sha256\"");
         let signed = format!(
-            "\"@method\": {method}\n\"@target-uri\": http://localhost:{}{uri}\n\"content-digest\": {digest}\n\"@signature-params\": {parameters}",
+            "\"@method\": {method}\n\"@target-uri\": http://localhost:{}{uri}\n\"content-digest\": \
+             {digest}\n\"@signature-params\": {parameters}",
             shared.port
         );
         let key = openssl::pkey::PKey::hmac(KEY.as_bytes()).ok()?;
@@ -289,7 +290,8 @@ async fn status(
                 tokio::time::sleep(Duration::from_millis(300)).await;
             }
             let returned = if status == "slow" { "pending" } else { status };
-            let body = json!({"request_id": question["request_id"], "status": returned, "poll_after_ms": shared.poll_after_ms});
+            let body = json!({"request_id": question["request_id"], "status": returned,
+                "poll_after_ms": shared.poll_after_ms});
             axum::Json(body).into_response()
         }
     }

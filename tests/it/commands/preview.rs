@@ -33,7 +33,8 @@ fn part<'a>(shown: &'a str, head: &str) -> &'a str {
 async fn start(behaviour: &str) -> TestHost {
     let plugins = format!(
         "[[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
-         [[plugins.claim_mappers]]\nname = \"second\"\nfile = \"{}\"\nwrites = [\"note\", \"team\"]\nconfig = {behaviour}\n",
+         [[plugins.claim_mappers]]\nname = \"second\"\nfile = \"{}\"\nwrites = [\"note\", \"team\"]\nconfig = \
+              {behaviour}\n",
         component("account-roles").display(),
         component("hostile-mapper").display(),
     );
@@ -177,7 +178,8 @@ async fn a_comparison_is_a_table_of_differences() {
     let ada = host.ada().await;
     let compared = async |value: &str| -> (String, Value) {
         let config = json!({"behaviour": "set", "claim": "note", "value": value});
-        let body = json!({"account": id(&ada.account), "sinks": ["id-token"], "candidate": {"plugin": "second", "config": config}});
+        let body = json!({"account": id(&ada.account), "sinks": ["id-token"], "candidate": {"plugin": "second",
+            "config": config}});
         write_file(host.folder().join("candidate.json"), body.to_string());
         let compare = [
             "claims",

@@ -1,4 +1,5 @@
-//! Draining: after SIGTERM the instance is not ready but still serves, and no long poll waits until its end.
+//! Draining: after SIGTERM the instance is not ready but still serves, and no long poll waits until its
+//! end.
 
 use std::process::Stdio;
 use std::time::Duration;

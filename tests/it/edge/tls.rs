@@ -37,7 +37,8 @@ async fn an_instance_with_a_certificate_serves_only_https() {
     );
 }
 
-/// An address by http that leads to this instance by https: the authenticator of the tests trusts no self-signed certificate.
+/// An address by http that leads to this instance by https: the authenticator of the tests trusts no self-signed
+/// certificate.
 async fn plain_way_to(host: &TestHost) -> String {
     let forward = async |State((client, base)): State<(Client, String)>, request: Request| {
         let (head, body) = request.into_parts();
@@ -177,8 +178,8 @@ async fn the_mtls_listener_serves_only_application_endpoints() {
     );
 }
 
-/// A certificate is no secret. A header with it proves nothing where the client itself performs the handshake, behind any
-/// proxy.
+/// A certificate is no secret. A header with it proves nothing where the client itself performs the handshake, behind
+/// any proxy.
 #[tokio::test]
 async fn the_mtls_listener_ignores_the_certificate_header() {
     let folder = temp_folder();

@@ -50,7 +50,8 @@ impl Installation {
     /// An instance with these settings in `[keys]`.
     async fn host_with(&self, settings: &str) -> Arc<Host> {
         let text = format!(
-            "base_url = \"http://localhost:8080\"\n[database]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n{settings}\n",
+            "base_url = \"http://localhost:8080\"\n[database]\nurl = \"{}\"\n[keys]\nmaster_key_file = \
+             \"{}\"\n{settings}\n",
             self.url,
             self.folder.path().join("master.key").display(),
         );

@@ -173,7 +173,8 @@ async fn the_key_set_is_served_from_memory_during_an_outage() {
     assert_eq!(published(&host).await, set);
 }
 
-/// Any number of concurrent requests for the key set read the database twice: for the first, and once for all later ones.
+/// Any number of concurrent requests for the key set read the database twice: for the first, and once for all later
+/// ones.
 #[tokio::test]
 async fn requests_for_the_key_set_share_reads() {
     let host = Installation::new(Database::Sqlite).await.host().await;

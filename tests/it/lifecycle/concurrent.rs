@@ -1,5 +1,5 @@
-//! Concurrent approval requests: an attacker types a user's name while the user signs in. See "Concurrent sign-in requests:
-//! attack model" in the README.
+//! Concurrent approval requests: an attacker types a user's name while the user signs in. See "Concurrent sign-in
+//! requests: attack model" in the README.
 
 use assent_test_macros::both_databases;
 use std::collections::VecDeque;
@@ -14,8 +14,10 @@ use crate::harness::{
 use crate::qr_sign_in::code;
 
 /// No rate limits: the tested bounds must hold without them.
-const UNLIMITED: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\nprompts_per_user = { per_minute = 0 }\n\
-                         sign_ins_per_browser = { per_minute = 0 }\nlogin_pages_per_ip = { per_minute = 0 }\nsign_ins_per_ip = { per_minute = 0 }\n\
+const UNLIMITED: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\nprompts_per_user = { per_minute = \
+0 }\n\
+                         sign_ins_per_browser = { per_minute = 0 }\nlogin_pages_per_ip = { per_minute = 0 \
+                         }\nsign_ins_per_ip = { per_minute = 0 }\n\
                          actions_per_device = { per_minute = 0 }\n";
 
 /// Types a name in this browser. Returns the waiting page, or its replacement.
@@ -62,7 +64,8 @@ async fn approve_any(ada: &TestUser, number: &str) -> bool {
     false
 }
 
-/// The attacker: every few seconds a new browser, with the same browser string and from the same network, at either instance.
+/// The attacker: every few seconds a new browser, with the same browser string and from the same network, at either
+/// instance.
 struct Attacker<'a> {
     host: &'a TestHost,
     ada: &'a TestUser,
@@ -429,7 +432,8 @@ async fn requests_from_known_browsers_are_limited_per_user(database: Database) {
 
 #[tokio::test]
 async fn unknown_browsers_do_not_use_up_the_prompts_of_known_browsers() {
-    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { per_minute = 1, burst = 3 }\n";
+    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { \
+         per_minute = 1, burst = 3 }\n";
     let host = TestHost::start_with_settings(settings).await;
     let ada = host.ada().await;
     let known = Browser::new(&host.base);
@@ -515,7 +519,8 @@ async fn a_report_from_a_known_browser_revokes_all_known_browsers(database: Data
 /// The limit of unknown browsers is used up, so a browser that became an unknown one would be refused.
 #[both_databases]
 async fn a_report_is_invisible_in_the_reported_browser(database: Database) {
-    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { per_minute = 0 }\n";
+    let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { \
+         per_minute = 0 }\n";
     let host = TestHost::start_with(HostOptions {
         database,
         settings,

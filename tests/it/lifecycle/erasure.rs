@@ -222,8 +222,8 @@ async fn an_erased_user_cannot_be_restored_and_frees_the_name(database: Database
     );
 }
 
-/// What a row was too long for is in pages of its own, which are overwritten when it goes; who copies the file does not take them
-/// along.
+/// What a row was too long for is in pages of its own, which are overwritten when it goes; who copies the file does not
+/// take them along.
 #[tokio::test]
 async fn erasure_overwrites_the_pages_of_sqlite() {
     let mut host = TestHost::start().await;

@@ -29,8 +29,8 @@ const PRIVATE: &str =
 /// How long nothing may come: longer than the worker's look at the database.
 const QUIET: Duration = Duration::from_secs(4);
 
-/// An application's server. The path tells which statuses it answers, one after the other, the last for ever: `503-200`.
-/// `hang` is never answered.
+/// An application's server. The path tells which statuses it answers, one after the other, the last for ever:
+/// `503-200`. `hang` is never answered.
 struct Receiver {
     origin: String,
     arrived: mpsc::UnboundedReceiver<String>,

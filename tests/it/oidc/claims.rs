@@ -241,7 +241,8 @@ async fn scopes_withdrawn_after_the_grant_are_returned_neither_by_userinfo_nor_r
 
 fn hostile(config: &str) -> String {
     format!(
-        "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {{ {config} }}\n",
+        "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {{ \
+         {config} }}\n",
         component("hostile-mapper").display()
     )
 }
@@ -327,7 +328,8 @@ async fn users_without_an_account_learn_it_only_after_approval() {
     assert_eq!(back.parameter("error"), "access_denied");
 }
 
-/// One access token at full rate, while the plugin is slow: UserInfo returns that it is busy, and sign-ins of others succeed.
+/// One access token at full rate, while the plugin is slow: UserInfo returns that it is busy, and sign-ins of others
+/// succeed.
 #[tokio::test]
 async fn userinfo_at_full_load_starves_no_sign_in() {
     let plugins = format!(

@@ -151,7 +151,8 @@ async fn client_secret_post_and_no_other_method() {
     );
 }
 
-/// Asks an endpoint about a token by HTTP Basic as Spring Security does: both parts form-urlencoded. The status and the body.
+/// Asks an endpoint about a token by HTTP Basic as Spring Security does: both parts form-urlencoded. The status and the
+/// body.
 async fn by_basic(
     host: &TestHost,
     path: &str,

@@ -2,8 +2,8 @@
 //!
 //! `display_*`, `ui_locales`, `claims_*`, `login_hint`, `prompt_*`, `max_age_*`, `id_token_hint`, `acr_values`,
 //! `ensure_*`, `request_uri_unsigned`, `unsigned_request_object` and `response_type_missing` are in `parameters`, the
-//! form post plan in `form_post`, `userinfo_post_*` in `introspection`, `refresh_token` in `refresh`, the logout plans in
-//! `logout` and `backchannel`.
+//! form post plan in `form_post`, `userinfo_post_*` in `introspection`, `refresh_token` in `refresh`, the logout plans
+//! in `logout` and `backchannel`.
 
 use josekit::jwk::Jwk;
 use josekit::jws::{JwsVerifier, PS256, RS256};

@@ -459,7 +459,8 @@ async fn a_second_retry_revokes_the_family_although_the_first_disconnects(databa
 /// On PostgreSQL the first answer may be used by a transaction that ends between the look at it and its revocation.
 #[tokio::test]
 async fn using_a_response_during_its_retry_revokes_the_family() {
-    const BLOCKED: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    const BLOCKED: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND \
+         wait_event_type = 'Lock'";
     for use_it in [
         "UPDATE access_tokens SET used_at = 1 WHERE id IN (SELECT rotated_to_access FROM refresh_tokens)",
         "UPDATE refresh_tokens SET used_at = 1 WHERE id IN (SELECT rotated_to_refresh FROM refresh_tokens)",

@@ -11,7 +11,8 @@ use crate::harness::{
 use crate::javascript::run;
 
 /// A logo that would do harm if it could.
-const LOGO: &str = "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 2 1\" onload=\"document.title = 'harm'\">\
+const LOGO: &str = "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 2 1\" \
+onload=\"document.title = 'harm'\">\
     <script>document.title = 'harm'</script><rect width=\"2\" height=\"1\"/></svg>";
 
 fn of_page<'a>(page: &'a str, start: &str) -> &'a str {

@@ -1,4 +1,5 @@
-//! The message catalogue against the sources: no message is missing, unused, or used with other values, in any language.
+//! The message catalogue against the sources: no message is missing, unused, or used with other values, in any
+//! language.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

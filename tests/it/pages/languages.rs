@@ -201,7 +201,8 @@ async fn ui_locales_take_precedence_for_the_whole_sign_in() {
         Language::English,
         &["error-form"],
     );
-    // What is none of a login speaks as the browser does; so does a login whose application asks for what we do not speak.
+    // What is none of a login speaks as the browser does; so does a login whose application asks for what we do not
+    // speak.
     assert_language(
         &browser.get("/").await,
         Language::English,

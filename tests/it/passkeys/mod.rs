@@ -26,7 +26,8 @@ use software::Software;
 const DEVICE: &str = "/authenticator/api/device/passkey";
 const REMOVAL: &str = "/authenticator/api/device/passkey/removal";
 /// Many of these tests send invalid proofs.
-const SETTINGS: &str = "[rate_limits]\nunauthenticated_requests = { per_minute = 0 }\nsign_ins_per_user_name = { per_minute = 0 }\n";
+const SETTINGS: &str = "[rate_limits]\nunauthenticated_requests = { per_minute = 0 }\nsign_ins_per_user_name = { \
+     per_minute = 0 }\n";
 
 async fn call(device: &Device, method: Method, path: &str, body: &Value) -> Reply {
     device

@@ -157,14 +157,16 @@ async fn an_ungranted_attribute_is_a_fault() {
 #[tokio::test]
 async fn a_friendly_name_needs_a_grant_and_a_name_format() {
     for friendly in ["role", "note", "Department"] {
-        let config = json!({ "behaviour": "attribute", "claim": "department", "friendly_name": friendly, "value": "x" });
+        let config = json!({ "behaviour": "attribute", "claim": "department", "friendly_name": friendly,
+            "value": "x" });
         assert_eq!(
             run_hostile(&config).await,
             Fault::NotGranted(format!("attribute:{friendly}"))
         );
     }
     for granted in ["department", "team"] {
-        let config = json!({ "behaviour": "attribute", "friendly_name": granted, "name_format": "urn:x", "value": "x" });
+        let config = json!({ "behaviour": "attribute", "friendly_name": granted, "name_format": "urn:x",
+            "value": "x" });
         assert_eq!(
             department(config).await.friendly_name.as_deref(),
             Some(granted)

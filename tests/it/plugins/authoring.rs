@@ -1,5 +1,5 @@
-//! A newcomer's path, as docs/plugins.md describes it: a new project, a line changed, tested, packed, pasted into the settings of a
-//! instance that serves, and the claim is in a real ID token. In Rust and in TypeScript.
+//! A newcomer's path, as docs/plugins.md describes it: a new project, a line changed, tested, packed, pasted into the
+//! settings of a instance that serves, and the claim is in a real ID token. In Rust and in TypeScript.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -153,7 +153,10 @@ impl PluginAuthor {
         assert_eq!(failed.status.code(), Some(1), "{}", text(&failed.stdout));
         let message = text(&failed.stdout);
         assert!(
-            message.contains("by-role.json (the first role that has a department counts):\n    - set department = \"Press\"\n    + set department = \"PRESS\""),
+            message.contains(
+                "by-role.json (the first role that has a department counts):\n    - set department \
+                 = \"Press\"\n    + set department = \"PRESS\""
+            ),
             "{message}"
         );
         let error = text(&failed.stderr);

@@ -145,7 +145,8 @@ async fn rules_see_claims_of_earlier_plugins_and_later_plugins_see_claims_of_rul
     );
     let rules = "[[rules]]\nclaim = \"number\"\nvalue = \"no. {note}\"\n\
                  [[rules]]\nclaim = \"name\"\nfrom = \"name\"\nonly = \"Grace\"";
-    let later = json!({ "attributes": [{ "name": "number", "values": ["{number}"] }, { "name": "x", "values": ["{name}"] }] });
+    let later = json!({ "attributes": [{ "name": "number", "values": ["{number}"] }, { "name": "x",
+        "values": ["{name}"] }] });
     let plugins = load(vec![
         account_roles(&ours),
         earlier,
@@ -342,7 +343,8 @@ async fn a_long_list_of_rules_is_cheap() {
     let ours = application(1);
     let rule = |number: usize| {
         format!(
-            "[[rules]]\nclaim = \"groups{number}\"\nfrom = \"roles\"\nonly = \"department-*\"\nstrip_prefix = \"department-\"\n\
+            "[[rules]]\nclaim = \"groups{number}\"\nfrom = \"roles\"\nonly = \"department-*\"\nstrip_prefix = \
+            \"department-\"\n\
              add_prefix = \"d-\"\nwhen = {{ role = \"department-4*\" }}\n"
         )
     };

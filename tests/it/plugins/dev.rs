@@ -87,7 +87,8 @@ async fn a_change_is_tested_in_a_running_instance_without_loading_it() {
     newcomer.edit(
         "src/lib.rs",
         "Ok(vec![Edit::set(\"department\", json!(department))])",
-        "{\n                assent_plugin_sdk::log::write(assent_plugin_sdk::log::Level::Warn, \"in capitals\");\n                \
+        "{\n                assent_plugin_sdk::log::write(\
+         assent_plugin_sdk::log::Level::Warn, \"in capitals\");\n                \
          Ok(vec![Edit::set(\"department\", json!(department.to_uppercase()))])\n            }",
     );
     let message = wait_until(&mut lines, "Watching .").await;

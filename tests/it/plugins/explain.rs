@@ -17,7 +17,8 @@ use tokio::io::AsyncWriteExt;
 fn plugins(behaviour: &str) -> String {
     format!(
         "[[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
-         [[plugins.claim_mappers]]\nname = \"second\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {behaviour}\n",
+         [[plugins.claim_mappers]]\nname = \"second\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = \
+              {behaviour}\n",
         component("account-roles").display(),
         component("hostile-mapper").display(),
     )

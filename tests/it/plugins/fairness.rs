@@ -235,7 +235,8 @@ async fn a_looping_plugin_at_full_rate_hardly_delays_other_applications() {
     panic!("the loop delays the other application: {measured:?}");
 }
 
-/// How long UserInfo takes while 24 calls of a looping plugin for another application follow each other without a pause.
+/// How long UserInfo takes while 24 calls of a looping plugin for another application follow each other without a
+/// pause.
 async fn user_info_beside_loops(host: &TestHost, token: &str, looping: &Did) -> Duration {
     let faults = Arc::new(AtomicUsize::new(0));
     let calls: Vec<_> = (0..24)

@@ -1,5 +1,5 @@
-//! What a preview tells beside the claims of the user: what the token says of itself, what a service provider calls the user,
-//! and what would stop a sign-in before any plugin is asked.
+//! What a preview tells beside the claims of the user: what the token says of itself, what a service provider calls
+//! the user, and what would stop a sign-in before any plugin is asked.
 
 use std::collections::BTreeSet;
 

@@ -170,7 +170,8 @@ async fn a_failed_reload_keeps_the_previous_plugins() {
     let hostile = |behaviour: &str| {
         let file = component("hostile-mapper");
         format!(
-            "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {behaviour}\n",
+            "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = \
+             {behaviour}\n",
             file.display()
         )
     };
@@ -240,7 +241,8 @@ async fn a_denying_or_failing_plugin_can_be_loaded() {
         set_plugins(
             &host,
             &format!(
-                "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {{ behaviour = \"{behaviour}\" }}\n",
+                "[[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = \
+                 {{ behaviour = \"{behaviour}\" }}\n",
                 component("hostile-mapper").display()
             ),
         );

@@ -21,8 +21,10 @@ async fn every_saml_setting_is_stored_and_shown() {
         let settings = json!({
             "name": "Engines",
             "entity_id": ENTITY_ID,
-            "acs": [{"url": ACS, "index": 4, "default": false}, {"url": "https://sp.example/b", "index": 9, "default": true}],
-            "single_logout": {"url": "https://sp.example/slo", "response_url": "https://sp.example/slo/r", "binding": "post"},
+            "acs": [{"url": ACS, "index": 4, "default": false}, {"url": "https://sp.example/b", "index": 9,
+                "default": true}],
+            "single_logout": {"url": "https://sp.example/slo", "response_url": "https://sp.example/slo/r",
+                "binding": "post"},
             "name_id_format": "persistent",
             "other_name_id_formats": ["emailAddress", "transient"],
             "name_id_source": "account_name",

@@ -194,7 +194,8 @@ async fn a_custom_attribute_is_validated_on_save() {
     let service_provider = TestServiceProvider::register(&host, json!({})).await;
     let path = format!("/applications/{}", service_provider.id);
     let save = async |value: &str| {
-        let change = json!({"custom_attributes": [{"name": "first", "values": []}, {"name": "mail", "values": ["x", value]}]});
+        let change = json!({"custom_attributes": [{"name": "first", "values": []}, {"name": "mail", "values": ["x",
+            value]}]});
         host.admin(Method::PATCH, &path, change).await
     };
     for value in [

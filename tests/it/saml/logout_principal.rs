@@ -195,7 +195,8 @@ async fn a_live_session_index_ends_the_session_of_its_own_name() {
     }
 }
 
-/// A user knows the SessionIndex of their own session. With that and an unsigned request they must not learn who has an account.
+/// A user knows the SessionIndex of their own session. With that and an unsigned request they must not learn who has an
+/// account.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unsigned_request_with_a_live_index_does_not_reveal_names() {
     let journey = Journey::new(json!({"certificates": [], "entity_id": UNSIGNED})).await;

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Checks a message, an assertion or metadata against the schemas of SAML 2.0, signatures and known extensions included.
-/// Nothing is fetched. The error is libxml2's own.
+/// Checks a message, an assertion or metadata against the schemas of SAML 2.0, signatures and known extensions
+/// included. Nothing is fetched. The error is libxml2's own.
 pub fn validate(xml: &str) -> Result<(), String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("it/saml/schema");
     let mut process = Command::new("xmllint")

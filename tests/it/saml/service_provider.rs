@@ -241,7 +241,8 @@ impl Request {
         )
     }
 
-    /// The same with a signature in it, as the POST binding has it. It says no more than the issuer and what stands here.
+    /// The same with a signature in it, as the POST binding has it. It says no more than the issuer and what stands
+    /// here.
     pub fn signed(&self, service_provider: &TestServiceProvider) -> String {
         let mut writer = Writer::new();
         let start = writer

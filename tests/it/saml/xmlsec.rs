@@ -251,7 +251,8 @@ fn template(method: &str, digest: &str, parameter: &str) -> String {
 fn message(signature: &str, content: &str) -> String {
     let uri = SAMLP.uri;
     format!(
-        "<?xml version='1.0'?>\r\n<p:Response xmlns:p='{uri}' xmlns:xs='urn:xs' xmlns='urn:d' ID='_r'>{signature}\r\n{content}</p:Response>\n"
+        "<?xml version='1.0'?>\r\n<p:Response xmlns:p='{uri}' xmlns:xs='urn:xs' xmlns='urn:d' \
+         ID='_r'>{signature}\r\n{content}</p:Response>\n"
     )
 }
 
@@ -297,7 +298,8 @@ fn assent_accepts_signatures_of_xmlsec1() {
 #[test]
 fn random_documents_signed_by_xmlsec1_are_read_identically() {
     let key_holder = KeyHolder::rsa();
-    let list = "<ec:InclusiveNamespaces xmlns:ec='http://www.w3.org/2001/10/xml-exc-c14n#' PrefixList='xs #default\n a'/>";
+    let list = "<ec:InclusiveNamespaces xmlns:ec='http://www.w3.org/2001/10/xml-exc-c14n#' PrefixList='xs #default\n \
+         a'/>";
     let method = SignatureAlgorithm::RsaSha256.uri();
     for seed in 0..40 {
         let content = element(&mut Dice::new(seed));

@@ -1,8 +1,8 @@
 //! The imports between the files of a crate, as the compiler resolves them, and their cycles.
 //!
-//! An import is a path that ends in another file: in a `use` declaration, or in code. A path through a re-export is an import of
-//! the file that defines the item. So a `mod.rs` that only declares and re-exports its children imports none of them. Code under
-//! `#[cfg(test)]` does not count.
+//! An import is a path that ends in another file: in a `use` declaration, or in code. A path through a re-export is an
+//! import of the file that defines the item. So a `mod.rs` that only declares and re-exports its children imports none
+//! of them. Code under `#[cfg(test)]` does not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -469,7 +469,8 @@ mod tests {
 
     #[test]
     fn tests_comments_and_strings_import_nothing() {
-        let a = "pub struct A;\n// crate::b::g()\nconst T: &str = \"crate::b::g()\";\nfn f<'a>(c: char) -> bool { c == '\"' }\n\
+        let a = "pub struct A;\n// crate::b::g()\nconst T: &str = \"crate::b::g()\";\nfn f<'a>(c: char) -> bool { c == \
+        '\"' }\n\
                  #[cfg(test)]\nmod tests {\n    use crate::b::g;\n}\n";
         let files = [
             ("lib.rs", "mod a;\nmod b;\n"),

@@ -10,7 +10,8 @@ pub fn both_databases(arguments: TokenStream, test: TokenStream) -> TokenStream 
         let attribute = format!("#[::tokio::test({arguments})]");
         let test = |module: &str, database: &str| {
             format!(
-                "{attribute} async fn {module}() {{ super::{name}(::assent_tests::harness::Database::{database}).await }}"
+                "{attribute} async fn {module}() {{ super::{name}(::assent_tests::harness::Database::{database}).await \
+                 }}"
             )
         };
         let (sqlite, postgres) = (test("sqlite", "Sqlite"), test("postgres", "Postgres"));

@@ -37,7 +37,8 @@ macro_rules! permissions {
             fn schema() -> RefOr<Schema> {
                 let names = [$($text,)*];
                 let object = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names));
-                object.description(Some("A permission of the admin API. Each operation lists the one that it needs.")).into()
+                object.description(Some("A permission of the admin API. Each operation lists the one that it \
+                     needs.")).into()
             }
         }
 
@@ -116,8 +117,8 @@ impl ConsoleRole {
         }
     }
 
-    /// Whether who has this role may act upon somebody with that one, or with none. Else a phone that support enrols for an
-    /// owner would make an owner of support.
+    /// Whether who has this role may act upon somebody with that one, or with none. Else a phone that support enrols
+    /// for an owner would make an owner of support.
     pub const fn may_act_upon(self, other: Option<Self>) -> bool {
         match (self, other) {
             (Self::Owner, _) | (Self::Support, None) => true,

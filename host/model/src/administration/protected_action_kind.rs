@@ -12,18 +12,20 @@ pub enum ProtectedActionKind {
     DeleteUser,
     /// Erases the personal data of a user.
     EraseUser,
-    /// Creates a user with a console role; or changes a user's name, e-mail address or console role, or terminates the user. Whoever
-    /// has the address or the name can pass for the user in an application that knows users by it.
+    /// Creates a user with a console role; or changes a user's name, e-mail address or console role, or terminates the
+    /// user. Whoever has the address or the name can pass for the user in an application that knows users by it.
     UpdateUser,
     /// Creates and updates the users or accounts of a table. A dry run is not protected.
     ImportTable,
-    /// Creates a link that enrols another device of a user, who can approve already: its holder can sign in as the user.
+    /// Creates a link that enrols another device of a user, who can approve already: its holder can sign in as the
+    /// user.
     EnrolDevice,
     /// Lets an identifier at a vendor approve as a user, who can approve already: its holder can sign in as the user.
     SetExternalAuthenticator,
     /// Creates an account with another name than the user's.
     CreateAccount,
-    /// Changes the name of an account, or terminates it. An application that knows users by their names takes one for another.
+    /// Changes the name of an account, or terminates it. An application that knows users by their names takes one for
+    /// another.
     UpdateAccount,
     /// Deletes an account, whose name another user can get then.
     DeleteAccount,
@@ -33,8 +35,8 @@ pub enum ProtectedActionKind {
     DeleteApplication,
     /// Creates an application with admin scopes.
     GrantAdminScopes,
-    /// Changes how an application authenticates, where it receives answers, or what it receives; and everything of a service
-    /// account.
+    /// Changes how an application authenticates, where it receives answers, or what it receives; and everything of a
+    /// service account.
     UpdateApplication,
     /// Changes a service provider to what its metadata says.
     ApplyMetadata,

@@ -1,5 +1,5 @@
-//! An entry as one line of JSON: in an export, and in a stream. Its values stand there letter by letter as they were chained,
-//! so a file of such lines is verified by itself.
+//! An entry as one line of JSON: in an export, and in a stream. Its values stand there letter by letter as they were
+//! chained, so a file of such lines is verified by itself.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -74,8 +74,8 @@ pub fn write(record: &Record) -> Result<String, serde_json::Error> {
     serde_json::to_string(&line)
 }
 
-/// The text as it is. What is no JSON on one line was not written by a host; it becomes a string, so that the rest can be
-/// told, and verifying finds it.
+/// The text as it is. What is no JSON on one line was not written by a host; it becomes a string, so that the rest can
+/// be told, and verifying finds it.
 fn raw(text: &str) -> Result<Box<RawValue>, serde_json::Error> {
     let one_line = !text.contains(['\n', '\r']);
     match RawValue::from_string(text.to_owned()) {
@@ -250,7 +250,8 @@ mod tests {
         }
     }
 
-    /// The encoding is what others verify by: a change of it is a new version. The digests were made by another program.
+    /// The encoding is what others verify by: a change of it is a new version. The digests were made by another
+    /// program.
     #[test]
     fn the_encoding_stays_as_it_is() {
         let mut record = read(concat!(

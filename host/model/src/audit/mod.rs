@@ -1,7 +1,7 @@
 //! The audit log: what was done, by whom, about whom, and when.
 //!
-//! What says who somebody is stands apart from the rest, so that it can be erased while the entry stays. No secret, token,
-//! code or matching number is ever in an entry.
+//! What says who somebody is stands apart from the rest, so that it can be erased while the entry stays. No secret,
+//! token, code or matching number is ever in an entry.
 
 pub mod chain;
 pub mod jsonl;
@@ -66,8 +66,8 @@ impl Entry {
         entry
     }
 
-    /// The actor's address and browser, where a user acts upon another user's object, and the other personal data. The first is
-    /// data of the actor, the second of the user in the entry.
+    /// The actor's address and browser, where a user acts upon another user's object, and the other personal data. The
+    /// first is data of the actor, the second of the user in the entry.
     pub fn origin_apart(&self) -> (Map<String, Value>, Map<String, Value>) {
         let is_own = match self.actor {
             Actor::User(actor) => self.user == Some(actor),
@@ -241,7 +241,8 @@ macro_rules! events {
 }
 
 events! {
-    /// A browser asked for a sign-in by a person's name. `prompted` in the detail says whether a device received the request.
+    /// A browser asked for a sign-in by a person's name. `prompted` in the detail says whether a device received the
+    /// request.
     SignInRequested = "sign-in.requested",
     /// The person approved it.
     SignInApproved = "sign-in.approved",

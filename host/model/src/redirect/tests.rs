@@ -97,7 +97,9 @@ fn parameters_join_the_query_that_is_there() {
 
 proptest! {
     #[test]
-    fn nothing_but_the_port_may_differ(asked in "http://(127\\.0\\.0\\.1|\\[::1\\]|localhost)(:[0-9]{0,6})?(/cb|/|@evil/cb)?.{0,3}") {
+    fn nothing_but_the_port_may_differ(
+        asked in "http://(127\\.0\\.0\\.1|\\[::1\\]|localhost)(:[0-9]{0,6})?(/cb|/|@evil/cb)?.{0,3}",
+    ) {
         let uris = registered("http://127.0.0.1/cb", ApplicationType::Native);
         if CheckedRedirect::find(&uris, &asked).is_some() {
             let url = Url::parse(&asked).expect("an admitted URI parses");

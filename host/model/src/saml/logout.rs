@@ -22,7 +22,8 @@ pub struct Participation {
     pub user_id: UserId,
     /// What it calls the person.
     pub name_id: NameId,
-    /// The digest of its `SessionIndex`: the index itself proves to an unsigned LogoutRequest that its sender knows the session.
+    /// The digest of its `SessionIndex`: the index itself proves to an unsigned LogoutRequest that its sender knows the
+    /// session.
     pub session_index: Digest,
 }
 

@@ -148,7 +148,8 @@ impl Binding {
     }
 }
 
-/// A certificate that a service provider signs with. Only its key counts: who gave it to the administrator vouches for it.
+/// A certificate that a service provider signs with. Only its key counts: who gave it to the administrator vouches for
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartnerCertificate {
     /// The certificate in PEM form.

@@ -45,8 +45,8 @@ pub struct Profile {
     pub email_verified: bool,
 }
 
-/// The postal address: the `address` claim (OpenID Connect Core 1.0 section 5.1.1). `formatted` and `street_address` may have several
-/// lines.
+/// The postal address: the `address` claim (OpenID Connect Core 1.0 section 5.1.1). `formatted` and `street_address`
+/// may have several lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]

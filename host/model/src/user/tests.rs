@@ -89,7 +89,8 @@ fn an_address_has_several_lines_where_it_may() {
         }
     }
     let whole = serde_json::json!({"address": {
-        "street_address": "12 St James's Square\n2nd floor", "locality": "London", "postal_code": "SW1Y 4JH", "country": "UK",
+        "street_address": "12 St James's Square\n2nd floor", "locality": "London", "postal_code": "SW1Y 4JH",
+            "country": "UK",
     }});
     let whole: Profile = serde_json::from_value(whole).unwrap_or_default();
     let lines = ["12 St James's Square", "2nd floor", "SW1Y 4JH London", "UK"];

@@ -1,12 +1,12 @@
 //! One call of a plugin, and the walls around it.
 //!
-//! Its code runs on a fiber, so a wait for the host holds no thread. A thread of the engine ticks every ten milliseconds; at
-//! each tick running code yields to the other tasks of its thread, and it ends once it used more processor time than its
-//! deadline. Only the time of the plugin's own code is counted, so neither the host's waits nor a busy machine are held
-//! against it.
+//! Its code runs on a fiber, so a wait for the host holds no thread. A thread of the engine ticks every ten
+//! milliseconds; at each tick running code yields to the other tasks of its thread, and it ends once it used more
+//! processor time than its deadline. Only the time of the plugin's own code is counted, so neither the host's waits nor
+//! a busy machine are held against it.
 //!
-//! While its own code runs, a call holds one of the few turns that all plugins share (see `turns`). Each application has its
-//! share of them and of the plugin's places, and a breaker of its own.
+//! While its own code runs, a call holds one of the few turns that all plugins share (see `turns`). Each application
+//! has its share of them and of the plugin's places, and a breaker of its own.
 
 mod host_functions;
 mod limiter;
@@ -54,8 +54,8 @@ pub(crate) enum Asker<'a> {
     Stranger,
 }
 
-/// Calls a function of a component in a fresh instance of it: `fresh!(runner, component, interface.function, arguments...)`,
-/// with `runner for asker` for others than the plugin itself.
+/// Calls a function of a component in a fresh instance of it: `fresh!(runner, component, interface.function,
+/// arguments...)`, with `runner for asker` for others than the plugin itself.
 macro_rules! fresh {
     ($runner:expr, $($rest:tt)*) => {
         $crate::call::fresh_for!($runner, $crate::call::Asker::Itself, $($rest)*)
@@ -301,8 +301,8 @@ impl Runner {
     }
 }
 
-/// How many calls of a plugin have an instance or wait for one. Claim mappers are called for applications, of which none has
-/// more than half of the places, and each a queue of its own; calls of a channel are for all of them.
+/// How many calls of a plugin have an instance or wait for one. Claim mappers are called for applications, of which
+/// none has more than half of the places, and each a queue of its own; calls of a channel are for all of them.
 fn bounds(limits: &Limits, outside: &Outside) -> Bounds {
     let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
     let (all, each_waiting) = (count(limits.concurrency), count(limits.queue_length));

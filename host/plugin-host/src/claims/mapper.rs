@@ -239,8 +239,8 @@ impl ClaimMapper {
                 if !self.grants.attribute(&name) {
                     return Err(Fault::NotGranted(one_line(&format!("attribute:{name}"))));
                 }
-                // Service providers may go by the friendly name, so it is granted like a name. The name format needs no grant of
-                // its own: the granted name stays the same in each.
+                // Service providers may go by the friendly name, so it is granted like a name. The name format needs no
+                // grant of its own: the granted name stays the same in each.
                 if let Some(friendly) = friendly_name
                     .as_ref()
                     .filter(|friendly| !self.grants.attribute(friendly))

@@ -1,7 +1,7 @@
 //! The way out: HTTP to addresses that others named, such as an application's `jwks_uri`.
 //!
-//! Whoever names a URL that this host calls could have it call what only this host reaches. So each name is resolved here
-//! and each address is judged before a connection is made to it; redirects are not followed and no proxy is asked.
+//! Whoever names a URL that this host calls could have it call what only this host reaches. So each name is resolved
+//! here and each address is judged before a connection is made to it; redirects are not followed and no proxy is asked.
 
 mod address;
 
@@ -63,8 +63,8 @@ pub enum Failure {
 }
 
 impl Egress {
-    /// A way out to the public internet by https; with `allow_private`, by http and to this machine and private networks
-    /// too.
+    /// A way out to the public internet by https; with `allow_private`, by http and to this machine and private
+    /// networks too.
     pub fn new(allow_private: bool) -> Self {
         Self {
             client: Client::new(allow_private, TIMEOUT),
@@ -122,8 +122,8 @@ impl Egress {
         })
     }
 
-    /// What can be judged before a name is resolved: [`Failure::Refused`] where no call is ever made. An address in place
-    /// of a name is never resolved, so it is judged here.
+    /// What can be judged before a name is resolved: [`Failure::Refused`] where no call is ever made. An address in
+    /// place of a name is never resolved, so it is judged here.
     pub fn judge(&self, url: &Url) -> Result<(), Failure> {
         let plain = url.scheme() == "http" && self.allow_private;
         if url.scheme() != "https" && !plain {
@@ -151,9 +151,9 @@ impl Egress {
     }
 }
 
-/// An HTTP client that connects to public addresses alone, or with `allow_private` to private ones too and by plain http;
-/// that follows no redirect and asks no proxy. An address in place of a name is not judged by it, since there is nothing
-/// to resolve: that is the caller's part.
+/// An HTTP client that connects to public addresses alone, or with `allow_private` to private ones too and by plain
+/// http; that follows no redirect and asks no proxy. An address in place of a name is not judged by it, since there is
+/// nothing to resolve: that is the caller's part.
 ///
 /// It is made at its first use: it reads this machine's certificate authorities, which would be a third of the host's
 /// start.
@@ -225,8 +225,8 @@ impl From<reqwest::Error> for Failure {
 /// Resolves names, and leaves out the addresses that may not be reached.
 struct Resolver {
     allow_private: bool,
-    /// Each look-up holds a thread, and those are for signatures too: however many requests wait for a slow name server,
-    /// no more of them look at once.
+    /// Each look-up holds a thread, and those are for signatures too: however many requests wait for a slow name
+    /// server, no more of them look at once.
     turns: Arc<Semaphore>,
 }
 

@@ -67,8 +67,8 @@ impl Keychain {
         })
     }
 
-    /// Adds what belongs to a request to this URL, in place of what the plugin gave. `elsewhere` says that it was redirected
-    /// to another origin: then only what is meant for this very host. The error says why there is none.
+    /// Adds what belongs to a request to this URL, in place of what the plugin gave. `elsewhere` says that it was
+    /// redirected to another origin: then only what is meant for this very host. The error says why there is none.
     pub(super) fn add(
         &self,
         headers: &mut HeaderMap,
@@ -99,8 +99,8 @@ impl Keychain {
         Ok(())
     }
 
-    /// Whether a text from outside holds one of the secrets, as it is or in a usual form of writing it. A service that wants
-    /// to pass a secret on finds another form: this is against those that repeat a request without thinking.
+    /// Whether a text from outside holds one of the secrets, as it is or in a usual form of writing it. A service that
+    /// wants to pass a secret on finds another form: this is against those that repeat a request without thinking.
     pub(super) fn is_repeated_in(&self, text: &[u8]) -> bool {
         let holds = |form: &Zeroizing<Vec<u8>>| {
             text.windows(form.len())
@@ -211,8 +211,8 @@ fn sensitive(value: &str) -> Result<HeaderValue, String> {
     Ok(value)
 }
 
-/// The headers of a signed request: `Content-Digest` (RFC 9530) and a signature (RFC 9421) of method, URL and digest, made
-/// at `created`, in seconds since the epoch.
+/// The headers of a signed request: `Content-Digest` (RFC 9530) and a signature (RFC 9421) of method, URL and digest,
+/// made at `created`, in seconds since the epoch.
 fn signature(
     method: &reqwest::Method,
     url: &Url,
@@ -227,7 +227,8 @@ fn signature(
     );
     // RFC 9421, section 2.5.
     let base = format!(
-        "\"@method\": {method}\n\"@target-uri\": {url}\n\"content-digest\": {digest}\n\"@signature-params\": {parameters}"
+        "\"@method\": {method}\n\"@target-uri\": {url}\n\"content-digest\": {digest}\n\"@signature-params\": \
+         {parameters}"
     );
     let sign = || Signer::new(MessageDigest::sha256(), key)?.sign_oneshot_to_vec(base.as_bytes());
     let signed = sign().map_err(|error| format!("the request can't be signed: {error}"))?;
@@ -337,10 +338,12 @@ mod tests {
             headers[CONTENT_DIGEST],
             "sha-256=:RBNvo1WzZ4oRRq0W9+hknpT7T8If536DEMBg9hyq/4o=:"
         );
-        let parameters = "(\"@method\" \"@target-uri\" \"content-digest\");created=1618884473;keyid=\"k1\";alg=\"hmac-sha256\"";
+        let parameters = "(\"@method\" \"@target-uri\" \
+             \"content-digest\");created=1618884473;keyid=\"k1\";alg=\"hmac-sha256\"";
         assert_eq!(headers[SIGNATURE_INPUT], format!("assent={parameters}"));
         let base = format!(
-            "\"@method\": POST\n\"@target-uri\": https://api.example/requests?a=b\n\"content-digest\": {}\n\"@signature-params\": {parameters}",
+            "\"@method\": POST\n\"@target-uri\": https://api.example/requests?a=b\n\"content-digest\": \
+             {}\n\"@signature-params\": {parameters}",
             headers[CONTENT_DIGEST].to_str().expect("text")
         );
         let key = PKey::hmac(b"0123456789abcdef").expect("a key");

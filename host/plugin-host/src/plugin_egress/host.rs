@@ -35,7 +35,8 @@ impl HostPattern {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "the host `{text}` can't be granted; give a host name, no address, such as `push.example.com`, `*.example.com` or `push.example.com:8443`"
+                "the host `{text}` can't be granted; give a host name, no address, such as `push.example.com`, \
+                 `*.example.com` or `push.example.com:8443`"
             )
         };
         let (host, port) = match text.split_once(':') {

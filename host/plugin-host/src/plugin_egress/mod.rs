@@ -1,8 +1,8 @@
 //! Outgoing HTTP for plugins: only to granted hosts, never to an address inside.
 //!
 //! The client of `egress` judges each address before a connection is made to it, so a granted name that points inside
-//! is refused too. Credentials are added here, after the plugin has had its say, and an answer that repeats one does not
-//! reach the plugin.
+//! is refused too. Credentials are added here, after the plugin has had its say, and an answer that repeats one does
+//! not reach the plugin.
 
 mod credentials;
 mod host;
@@ -172,7 +172,8 @@ impl PluginEgress {
         let plain = url.scheme() == "http" && self.allow_private;
         if url.scheme() != "https" && !plain {
             return Err(Error::Refused(format!(
-                "the scheme `{}` is not allowed, only `https` (`allow_private_addresses` of the plugin allows `http`, for tests)",
+                "the scheme `{}` is not allowed, only `https` (`allow_private_addresses` of the plugin allows `http`, \
+                 for tests)",
                 url.scheme()
             )));
         }

@@ -1,5 +1,5 @@
-//! The compression of the redirect binding: DEFLATE alone, without a header or checksum (RFC 1951, SAML bindings section
-//! 3.4.4.1).
+//! The compression of the redirect binding: DEFLATE alone, without a header or checksum (RFC 1951, SAML bindings
+//! section 3.4.4.1).
 
 use std::io::Write;
 
@@ -8,7 +8,8 @@ use flate2::{Compression, Decompress, FlushDecompress, Status};
 
 use super::BindingError;
 
-/// Decompresses a whole stream to at most so many bytes. No more than these are ever made, whatever a stream would become.
+/// Decompresses a whole stream to at most so many bytes. No more than these are ever made, whatever a stream would
+/// become.
 ///
 /// # Errors
 /// [`BindingError::TooLong`], [`BindingError::Deflate`] for what is malformed or cut off, [`BindingError::Trailing`].

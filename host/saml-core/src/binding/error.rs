@@ -5,8 +5,8 @@ use openssl::error::ErrorStack;
 use super::relay_state::RELAY_STATE_BYTES;
 use crate::xml::{Limits, XmlError};
 
-/// A query or a form that brings no message. It is not known who sent it, so there is nobody to answer but the person. The
-/// texts hold nothing of what was sent.
+/// A query or a form that brings no message. It is not known who sent it, so there is nobody to answer but the person.
+/// The texts hold nothing of what was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BindingError {
     /// There is no message.

@@ -115,7 +115,8 @@ impl<'q> Parameters<'q> {
     /// The relay state.
     ///
     /// # Errors
-    /// [`BindingError::RelayStateTooLong`] or [`BindingError::RelayStateEncoding`]: changed it is of no use to its sender.
+    /// [`BindingError::RelayStateTooLong`] or [`BindingError::RelayStateEncoding`]: changed it is of no use to its
+    /// sender.
     pub(super) fn relay_state(&self) -> Result<Option<String>, BindingError> {
         let Some(bytes) = self.decoded(RELAY_STATE)? else {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! The HTTP Redirect binding (SAML bindings section 3.4). Its signature is over the octets of the query, so these are kept
-//! as they came: two encoders seldom make the same of a text.
+//! The HTTP Redirect binding (SAML bindings section 3.4). Its signature is over the octets of the query, so these are
+//! kept as they came: two encoders seldom make the same of a text.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -49,8 +49,8 @@ impl Incoming {
     }
 }
 
-/// The address that a browser is sent to with a message: `url`, which has no fragment, with the message added to its query.
-/// With a signer the query is signed, and then the message has no signature in it.
+/// The address that a browser is sent to with a message: `url`, which has no fragment, with the message added to its
+/// query. With a signer the query is signed, and then the message has no signature in it.
 ///
 /// # Errors
 /// [`SendError`]

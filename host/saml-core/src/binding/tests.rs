@@ -565,10 +565,14 @@ fn without_keys_nothing_is_signed() {
 
 proptest! {
     #[test]
-    fn what_is_sent_comes_back(text in "[^\\x00-\\x08\\x0b\\x0c\\x0d-\\x1f<&>\\u{fffe}\\u{ffff}]{0,200}", state in any::<Option<String>>()) {
+    fn what_is_sent_comes_back(
+        text in "[^\\x00-\\x08\\x0b\\x0c\\x0d-\\x1f<&>\\u{fffe}\\u{ffff}]{0,200}",
+        state in any::<Option<String>>(),
+    ) {
         prop_assume!(state.as_ref().is_none_or(|state| state.len() <= RELAY_STATE_BYTES));
         let xml = format!("<r>{text}</r>");
-        let location = redirect_location("https://sp.example.org/", Kind::Response, &xml, state.as_deref(), None).unwrap();
+        let location = redirect_location("https://sp.example.org/", Kind::Response, &xml, state.as_deref(), None);
+        let location = location.unwrap();
         prop_assert!(location.bytes().all(|byte| byte.is_ascii_graphic()));
         let incoming = redirect(location.split_once('?').unwrap().1);
         prop_assert_eq!(incoming.relay_state(), state.as_deref());
@@ -582,7 +586,10 @@ proptest! {
     #[test]
     fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), value in "[A-Za-z0-9+/%=& ]{0,60}") {
         let _ = (Incoming::read_redirect(&bytes).is_ok(), Incoming::read_post(&bytes).is_ok());
-        for query in [format!("SAMLRequest={value}&RelayState={value}"), format!("SAMLResponse={value}&SigAlg={value}&Signature={value}")] {
+        for query in [
+            format!("SAMLRequest={value}&RelayState={value}"),
+            format!("SAMLResponse={value}&SigAlg={value}&Signature={value}"),
+        ] {
             let _ = (Incoming::read_redirect(query.as_bytes()).is_ok(), Incoming::read_post(query.as_bytes()).is_ok());
         }
     }

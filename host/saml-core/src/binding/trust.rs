@@ -70,11 +70,11 @@ pub enum Untrusted {
 impl Incoming {
     /// Gives the message's content if its signature is good, or there need be none and is none.
     ///
-    /// Where no keys are registered and a signature is optional, the message counts as unsigned even if it is signed: many
-    /// service providers sign what nobody asked them to. [`Trusted::is_signed`] is false then.
+    /// Where no keys are registered and a signature is optional, the message counts as unsigned even if it is signed:
+    /// many service providers sign what nobody asked them to. [`Trusted::is_signed`] is false then.
     ///
-    /// The signature of a redirect is in the query (SAML bindings section 3.4.4.1), where it covers the relay state too. One
-    /// in the message does not stand in for it where a signature is required, but must be good as well.
+    /// The signature of a redirect is in the query (SAML bindings section 3.4.4.1), where it covers the relay state
+    /// too. One in the message does not stand in for it where a signature is required, but must be good as well.
     ///
     /// # Errors
     /// [`Untrusted`]

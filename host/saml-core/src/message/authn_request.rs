@@ -77,8 +77,8 @@ pub struct Subject {
 }
 
 impl AuthnRequest {
-    /// Writes a request that has the person sign in whatever session there is, and the response go to `acs`, by a form. It is
-    /// not signed.
+    /// Writes a request that has the person sign in whatever session there is, and the response go to `acs`, by a form.
+    /// It is not signed.
     ///
     /// # Errors
     /// [`WriteError`]
@@ -97,8 +97,8 @@ impl AuthnRequest {
     /// Reads a request.
     ///
     /// # Errors
-    /// [`MessageError::Malformed`] for what breaks the schema or SAML core, and [`MessageError::Unsupported`] for another
-    /// version, and for a subject that is not named by a `NameID`.
+    /// [`MessageError::Malformed`] for what breaks the schema or SAML core, and [`MessageError::Unsupported`] for
+    /// another version, and for a subject that is not named by a `NameID`.
     pub fn read(root: Element<'_>) -> Result<Self, MessageError> {
         let header = Header::read(root, AUTHN_REQUEST)?;
         let protocol_binding = read::uri(root, "ProtocolBinding")?;

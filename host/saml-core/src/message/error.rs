@@ -46,7 +46,8 @@ pub enum Unsupported {
     UnnamedSubject,
     /// How the person is to be confirmed.
     #[error(
-        "a SubjectConfirmation in the request is not supported: every assertion is confirmed by its bearer; leave it out"
+        "a SubjectConfirmation in the request is not supported: every assertion is confirmed by its bearer; leave it \
+         out"
     )]
     SubjectConfirmation,
 }

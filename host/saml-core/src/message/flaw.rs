@@ -21,7 +21,8 @@ pub enum Flaw {
     },
     /// An ACS is named in two ways (SAML core section 3.4.1).
     #[error(
-        "AssertionConsumerServiceIndex excludes AssertionConsumerServiceURL and ProtocolBinding; only one way to name the ACS can be used"
+        "AssertionConsumerServiceIndex excludes AssertionConsumerServiceURL and ProtocolBinding; only one way to name \
+         the ACS can be used"
     )]
     TwoEndpoints,
     /// An element is missing, repeated, or has the wrong content.

@@ -1,5 +1,5 @@
-//! Moments as SAML writes them: `xs:dateTime` in UTC (SAML core section 1.3.3). Some programs write another offset, which names a
-//! moment as well, and is read.
+//! Moments as SAML writes them: `xs:dateTime` in UTC (SAML core section 1.3.3). Some programs write another offset,
+//! which names a moment as well, and is read.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -42,8 +42,8 @@ pub fn instant(text: &str) -> Option<Timestamp> {
     ))
 }
 
-/// The local time, and its offset from UTC in milliseconds: `+hh:mm` or `-hh:mm`, 14 hours at most (XML Schema part 2 section
-/// 3.2.7.3).
+/// The local time, and its offset from UTC in milliseconds: `+hh:mm` or `-hh:mm`, 14 hours at most (XML Schema part 2
+/// section 3.2.7.3).
 fn split_offset(text: &str) -> Option<(&str, i64)> {
     let (local, offset) = text.split_at_checked(text.len().checked_sub(6)?)?;
     let (sign, offset) = offset.split_at_checked(1)?;
@@ -161,7 +161,10 @@ mod tests {
         }
 
         #[test]
-        fn no_text_panics(text in any::<String>(), near in "[0-9]{1,5}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{0,12})?(Z|\\+00:00)?") {
+        fn no_text_panics(
+            text in any::<String>(),
+            near in "[0-9]{1,5}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{0,12})?(Z|\\+00:00)?",
+        ) {
             for text in [text, near] {
                 if let Some(at) = instant(&text) {
                     prop_assert_eq!(instant(&instant_text(at)), Some(at));

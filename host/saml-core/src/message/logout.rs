@@ -35,8 +35,8 @@ impl LogoutRequest {
     /// Reads a request.
     ///
     /// # Errors
-    /// [`MessageError::Malformed`] for what breaks the schema or SAML core, and [`MessageError::Unsupported`] for another
-    /// version, and for a person who is not named by a `NameID`.
+    /// [`MessageError::Malformed`] for what breaks the schema or SAML core, and [`MessageError::Unsupported`] for
+    /// another version, and for a person who is not named by a `NameID`.
     pub fn read(root: Element<'_>) -> Result<Self, MessageError> {
         let header = Header::read(root, LOGOUT_REQUEST)?;
         let indexes = root.children().filter(|child| child.is(SESSION_INDEX));
@@ -52,8 +52,8 @@ impl LogoutRequest {
         })
     }
 
-    /// Writes the request. With a signer it is signed itself, as the POST binding needs it; in a redirect the query is signed
-    /// instead.
+    /// Writes the request. With a signer it is signed itself, as the POST binding needs it; in a redirect the query is
+    /// signed instead.
     ///
     /// # Errors
     /// [`WriteError`]
@@ -77,8 +77,8 @@ impl LogoutResponse {
     /// Reads a response.
     ///
     /// # Errors
-    /// [`MessageError::Malformed`] for what breaks the schema or SAML core, and [`MessageError::Unsupported`] for another
-    /// version.
+    /// [`MessageError::Malformed`] for what breaks the schema or SAML core, and [`MessageError::Unsupported`] for
+    /// another version.
     pub fn read(root: Element<'_>) -> Result<Self, MessageError> {
         Ok(Self {
             header: Header::read(root, LOGOUT_RESPONSE)?,

@@ -1,7 +1,7 @@
 //! The protocol's messages as types: read from an element that may be trusted as far as signatures go, and written.
 //!
-//! A reader checks the form alone. Whether the issuer is known, the destination is here and the time is now is for those to
-//! check who know.
+//! A reader checks the form alone. Whether the issuer is known, the destination is here and the time is now is for
+//! those to check who know.
 
 mod authn_request;
 mod error;

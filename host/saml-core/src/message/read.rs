@@ -109,8 +109,8 @@ pub fn index(element: Element<'_>, name: &'static str) -> Result<Option<u16>, Fl
     })
 }
 
-/// Who sent a message: an entity, which needs no format (SAML core section 3.2.1). White space around its URI is dropped, as
-/// every other reader does.
+/// Who sent a message: an entity, which needs no format (SAML core section 3.2.1). White space around its URI is
+/// dropped, as every other reader does.
 pub(super) fn issuer(root: Element<'_>) -> Result<Option<String>, Flaw> {
     let Some(issuer) = root.optional_child(ISSUER)? else {
         return Ok(None);

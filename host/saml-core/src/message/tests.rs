@@ -487,7 +487,8 @@ fn a_person_is_named_by_a_name_id() {
 #[test]
 fn a_logout_request_names_sessions() {
     let content = format!(
-        "{ISSUER}{NAME_ID}<samlp:SessionIndex>a</samlp:SessionIndex><x:SessionIndex xmlns:x='urn:x'/><samlp:SessionIndex> b</samlp:SessionIndex>"
+        "{ISSUER}{NAME_ID}<samlp:SessionIndex>a</samlp:SessionIndex><x:SessionIndex \
+         xmlns:x='urn:x'/><samlp:SessionIndex> b</samlp:SessionIndex>"
     );
     let request = logout(
         "NotOnOrAfter='2026-11-21T08:00:00.5Z' Reason='why'",
@@ -639,7 +640,8 @@ proptest! {
     #[test]
     fn what_is_written_is_read(
         id in "[A-Za-z_][A-Za-z0-9._-]{0,40}",
-        names in proptest::collection::vec("[^\\x00-\\x1f\\x7f\\u{fffe}\\u{ffff} ][^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\u{fffe}\\u{ffff}]{0,20}", 1..4),
+        names in proptest::collection::vec("[^\\x00-\\x1f\\x7f\\u{fffe}\\u{ffff} \
+             ][^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\u{fffe}\\u{ffff}]{0,20}", 1..4),
         uri in proptest::option::of("[a-z]{1,5}:[!-~]{1,30}"),
         millis in proptest::option::of(0i64..253_402_200_000_000),
     ) {
@@ -647,7 +649,12 @@ proptest! {
         let request = LogoutRequest {
             header: header.clone(),
             not_on_or_after: millis.map(Timestamp::from_millis),
-            name_id: NameId { value: names[0].clone(), format: uri.clone(), name_qualifier: Some(names[0].clone()), sp_name_qualifier: uri.clone() },
+            name_id: NameId {
+                value: names[0].clone(),
+                format: uri.clone(),
+                name_qualifier: Some(names[0].clone()),
+                sp_name_qualifier: uri.clone(),
+            },
             session_indexes: names[1..].to_vec(),
             reason: uri.clone(),
         };

@@ -45,7 +45,8 @@ pub enum AlgorithmError {
     Sha1,
     /// Any other.
     #[error(
-        "the signature's algorithm is refused; set the service provider to http://www.w3.org/2001/04/xmldsig-more#rsa-sha256 with http://www.w3.org/2001/04/xmlenc#sha256"
+        "the signature's algorithm is refused; set the service provider to \
+         http://www.w3.org/2001/04/xmldsig-more#rsa-sha256 with http://www.w3.org/2001/04/xmlenc#sha256"
     )]
     Unknown,
 }
@@ -182,8 +183,8 @@ impl TrustedKey {
         }
     }
 
-    /// Trusts the key of a certificate. What else the certificate says, its issuer and its dates, is not asked: the one who
-    /// named it vouches for it (SAML V2.0 Metadata Interoperability Profile section 2.5).
+    /// Trusts the key of a certificate. What else the certificate says, its issuer and its dates, is not asked: the one
+    /// who named it vouches for it (SAML V2.0 Metadata Interoperability Profile section 2.5).
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -191,8 +192,8 @@ impl TrustedKey {
         Self::new(certificate.public_key()?)
     }
 
-    /// Whether this key made the signature over the message. An ECDSA signature is `r` and `s`, each as long as the field
-    /// (RFC 9231 section 2.3.6).
+    /// Whether this key made the signature over the message. An ECDSA signature is `r` and `s`, each as long as the
+    /// field (RFC 9231 section 2.3.6).
     pub fn verifies(
         &self,
         algorithm: SignatureAlgorithm,

@@ -11,8 +11,8 @@ use super::tree::{Attribute, Content, Element};
 /// they are declared. `without` is an element that is left out, as the transform for enveloped signatures does.
 ///
 /// # Errors
-/// [`XmlProblem::TooLong`] if it would be longer than a document may be. A namespace is written again for each element that
-/// uses it, so the form of a short document can be long.
+/// [`XmlProblem::TooLong`] if it would be longer than a document may be. A namespace is written again for each element
+/// that uses it, so the form of a short document can be long.
 pub fn canonical(
     element: Element<'_>,
     inclusive: &[&str],
@@ -84,8 +84,8 @@ impl<'d> Canonical<'d, '_> {
         self.out.push_str(local);
     }
 
-    /// Appends the declarations of the namespaces that the element makes visible use of, or that are inclusive, as far as
-    /// no element around it has them already.
+    /// Appends the declarations of the namespaces that the element makes visible use of, or that are inclusive, as far
+    /// as no element around it has them already.
     fn namespaces(&mut self, element: Element<'d>, is_apex: bool) {
         let mut wanted = vec![("", "")];
         if let Some(own) = &element.node.namespace {

@@ -1,9 +1,9 @@
 //! XML as SAML needs it: one strict reader, exclusive canonicalization, signatures, and a writer whose output is
 //! canonical as written.
 //!
-//! What a stranger sent is a [`Document`]. Its content is had in two ways: [`Document::verify`] gives what a trusted key
-//! signed, and nothing else; [`Document::unverified`] says in its name what it gives. What is sent is made by [`Writer`],
-//! which knows no raw text: names are constants, values are escaped, and what XML can't hold is an error.
+//! What a stranger sent is a [`Document`]. Its content is had in two ways: [`Document::verify`] gives what a trusted
+//! key signed, and nothing else; [`Document::unverified`] says in its name what it gives. What is sent is made by
+//! [`Writer`], which knows no raw text: names are constants, values are escaped, and what XML can't hold is an error.
 //!
 //! The module uses nothing else of the host, so that it can be read, fuzzed and judged alone.
 

@@ -21,8 +21,8 @@ impl Document {
     /// Reads a document.
     ///
     /// # Errors
-    /// [`XmlError`] for what is not well-formed with its namespaces, for what is over the limits, and for what SAML messages
-    /// never have: a document type, processing instructions, entities, comments inside text.
+    /// [`XmlError`] for what is not well-formed with its namespaces, for what is over the limits, and for what SAML
+    /// messages never have: a document type, processing instructions, entities, comments inside text.
     pub fn read(bytes: &[u8], limits: Limits) -> Result<Self, XmlError> {
         let text = decode(bytes, limits).map_err(|problem| XmlError { problem, line: 1 })?;
         let mut reader = Reader::new(&text, limits);

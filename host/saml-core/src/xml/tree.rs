@@ -6,7 +6,8 @@ use super::error::ShapeError;
 use super::limits::Limits;
 use super::names::{Name, SIGNATURE};
 
-/// A document that was read whole and is well-formed. Its content is what a stranger claims, until a signature is checked.
+/// A document that was read whole and is well-formed. Its content is what a stranger claims, until a signature is
+/// checked.
 ///
 /// Comments are not in it. It has no processing instructions and no document type, since such documents are refused.
 #[derive(Clone, Debug)]
@@ -63,8 +64,8 @@ impl Attribute {
 }
 
 impl Document {
-    /// The root element, **as anybody could have written it**. For messages that need no signature; what is signed comes
-    /// from [`Self::verify`].
+    /// The root element, **as anybody could have written it**. For messages that need no signature; what is signed
+    /// comes from [`Self::verify`].
     pub fn unverified(&self) -> Element<'_> {
         self.root()
     }

@@ -1,9 +1,10 @@
 //! Checks a signature, and hands out what it covers.
 //!
-//! Of XML Signature this takes what SAML allows (SAML core section 5.4), and there only one way to say it: one signature in
-//! the document, directly in the root; one reference, to the root; enveloped signature and exclusive canonicalization. So
-//! there is no choice about what is signed. What is signed is then read anew from the very bytes whose digest was
-//! compared, and nothing else of the document is handed out ("see what is signed", XML-DSig core section 8.1).
+//! Of XML Signature this takes what SAML allows (SAML core section 5.4), and there only one way to say it: one
+//! signature in the document, directly in the root; one reference, to the root; enveloped signature and exclusive
+//! canonicalization. So there is no choice about what is signed. What is signed is then read anew from the very bytes
+//! whose digest was compared, and nothing else of the document is handed out ("see what is signed", XML-DSig core
+//! section 8.1).
 
 use std::collections::HashSet;
 
@@ -98,11 +99,12 @@ impl From<XmlError> for SignatureError {
 }
 
 impl Document {
-    /// Checks the document's signature with the keys that are trusted, and gives what it covers. `KeyInfo` is not looked at.
+    /// Checks the document's signature with the keys that are trusted, and gives what it covers. `KeyInfo` is not
+    /// looked at.
     ///
     /// # Errors
-    /// [`SignatureError`] unless there is exactly one signature, in the form that SAML demands, by one of the keys, over
-    /// this root element.
+    /// [`SignatureError`] unless there is exactly one signature, in the form that SAML demands, by one of the keys,
+    /// over this root element.
     pub fn verify(&self, keys: &[TrustedKey]) -> Result<Verified, SignatureError> {
         let root = self.root();
         let signature = only_signature(root)?;
@@ -296,8 +298,8 @@ fn algorithm_of_leaf(method: Element<'_>) -> Result<&str, SignatureError> {
     algorithm_of(method)
 }
 
-/// The prefixes that an exclusive canonicalization takes as inclusive. Every other method is refused, the one that keeps
-/// comments too.
+/// The prefixes that an exclusive canonicalization takes as inclusive. Every other method is refused, the one that
+/// keeps comments too.
 fn exclusive_form(method: Element<'_>) -> Result<Vec<&str>, SignatureError> {
     if algorithm_of(method)? != EXC_C14N.uri {
         return Err(SignatureError::Transforms);

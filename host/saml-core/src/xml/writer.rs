@@ -205,8 +205,8 @@ impl<'w, 'v> Start<'w, 'v> {
         self
     }
 
-    /// Declares a namespace that only values use, as `xs:string` does in `xsi:type`. The signatures around the element name
-    /// its prefix in `InclusiveNamespaces`, so that it is signed.
+    /// Declares a namespace that only values use, as `xs:string` does in `xsi:type`. The signatures around the element
+    /// name its prefix in `InclusiveNamespaces`, so that it is signed.
     pub fn declare(mut self, namespace: Namespace) -> Self {
         self.declared.push(namespace);
         self

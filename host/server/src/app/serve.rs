@@ -33,7 +33,8 @@ pub struct Running {
     pub address: SocketAddr,
     stop: tokio::sync::watch::Sender<bool>,
     servers: JoinSet<()>,
-    /// What goes on in the background: deleting, looking after keys, telling applications, carrying approvals, keeping traces.
+    /// What goes on in the background: deleting, looking after keys, telling applications, carrying approvals, keeping
+    /// traces.
     background: JoinSet<()>,
 }
 
@@ -131,8 +132,8 @@ async fn told(mut stopped: tokio::sync::watch::Receiver<bool>) {
 }
 
 impl Running {
-    /// Serves until a signal comes or the server fails, then lets requests under way end. A second signal ends the draining that
-    /// the first one began.
+    /// Serves until a signal comes or the server fails, then lets requests under way end. A second signal ends the
+    /// draining that the first one began.
     pub async fn until(mut self, mut signals: mpsc::Receiver<Shutdown>) {
         let shutdown = tokio::select! {
             signal = signals.recv() => signal.unwrap_or(Shutdown::Now),

@@ -69,7 +69,8 @@ fn append(path: &Path, lines: &[u8]) -> Result<(), StreamError> {
     Ok(written?)
 }
 
-/// How long the file is, after half a line at its end was cut off: what was being written when the machine stopped comes again.
+/// How long the file is, after half a line at its end was cut off: what was being written when the machine stopped
+/// comes again.
 fn end_of_lines(file: &mut File) -> Result<u64, StreamError> {
     let length = file.metadata()?.len();
     let from = length.saturating_sub(LONGEST_LINE);

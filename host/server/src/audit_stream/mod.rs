@@ -1,5 +1,5 @@
-//! The targets of the audit stream: a file, and syslog. An adapter: it delivers entries, and does not know when and from where they
-//! come.
+//! The targets of the audit stream: a file, and syslog. An adapter: it delivers entries, and does not know when and
+//! from where they come.
 
 mod error;
 mod file;

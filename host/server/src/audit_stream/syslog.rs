@@ -1,8 +1,8 @@
-//! Syslog: by UDP (RFC 5426), by TCP with the length before each message (RFC 6587 section 3.4.1), or by a socket of this
-//! machine.
+//! Syslog: by UDP (RFC 5426), by TCP with the length before each message (RFC 6587 section 3.4.1), or by a socket of
+//! this machine.
 //!
-//! Syslog has no receipts. What was handed over last is therefore sent again where the connection turns out to have been
-//! closed since.
+//! Syslog has no receipts. What was handed over last is therefore sent again where the connection turns out to have
+//! been closed since.
 
 use std::io::{Error, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};

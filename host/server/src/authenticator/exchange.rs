@@ -96,7 +96,8 @@ impl Authenticator {
         signature(&key, text)
     }
 
-    /// Any call of the interface, by its path below `/authenticator/api`, with a JSON body. The answer, if the host agreed.
+    /// Any call of the interface, by its path below `/authenticator/api`, with a JSON body. The answer, if the host
+    /// agreed.
     pub async fn ask(
         &self,
         method: Method,
@@ -204,8 +205,8 @@ impl Default for CallError {
     }
 }
 
-/// The client of all authenticators of this process: to make one takes longer than most calls, since it reads this machine's
-/// certificate authorities. It keeps no connection, which might be one of a runtime that is gone.
+/// The client of all authenticators of this process: to make one takes longer than most calls, since it reads this
+/// machine's certificate authorities. It keeps no connection, which might be one of a runtime that is gone.
 pub(super) async fn client() -> anyhow::Result<&'static Client> {
     static CLIENT: OnceCell<Client> = OnceCell::const_new();
     let make = async || {

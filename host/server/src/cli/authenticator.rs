@@ -12,7 +12,8 @@ use assent_model::id::ApprovalId;
 #[derive(Debug, Subcommand)]
 pub(super) enum AuthenticatorCommand {
     /// Enrol a device with a link: creates a key and stores it in the file. It has no passkey, which needs a browser and a
-    /// screen lock.
+    /// screen
+    /// lock.
     Enrol {
         /// The link, as `POST /admin/api/v1/users/{id}/enrolments` or the bootstrap returns it.
         url: String,

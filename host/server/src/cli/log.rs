@@ -1,7 +1,7 @@
 //! The log of the server: lines on standard error, written by a thread of their own.
 //!
-//! Whoever reads standard error may stop to read it. The pipe is then full, and a request that wrote to it would wait for the
-//! reader. So lines wait in memory, and when there are too many, further ones are dropped and counted.
+//! Whoever reads standard error may stop to read it. The pipe is then full, and a request that wrote to it would wait
+//! for the reader. So lines wait in memory, and when there are too many, further ones are dropped and counted.
 
 use std::io::{IsTerminal, Write, stderr};
 

@@ -119,8 +119,8 @@ fn command_line(api: &api::Commands) -> clap::Command {
     api.add_to(Arguments::command())
 }
 
-/// Runs the command that the arguments name. 0: done; 1: it failed; 2: the arguments are wrong; 3: there is no such thing;
-/// 4: it is not allowed; 5: no host answers. `audit verify` has a code of its own for what it could not look at.
+/// Runs the command that the arguments name. 0: done; 1: it failed; 2: the arguments are wrong; 3: there is no such
+/// thing; 4: it is not allowed; 5: no host answers. `audit verify` has a code of its own for what it could not look at.
 pub fn run() -> ExitCode {
     let done = commands().and_then(|api| {
         let matches = command_line(&api).get_matches();
@@ -238,7 +238,8 @@ async fn check(file: &Path) -> anyhow::Result<()> {
         .with_context(|| format!("{}: plugins", file.display()))?;
     if !loaded.may_write_attributes() {
         eprintln!(
-            "{}: warning: no claim mapper writes attributes, so assertions have none and `custom_attributes` of SAML applications \
+            "{}: warning: no claim mapper writes attributes, so assertions have none and `custom_attributes` of SAML \
+             applications \
              have no effect (the plugin saml-attributes, with writes = [\"attribute:*\"])",
             file.display()
         );

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::HumanDuration;
 
-/// Cooldowns after denials and reports: for a while requests with the typed name are not sent to the user's devices. The browser
-/// gets the same page as always. QR sign-ins and protected actions are always sent.
+/// Cooldowns after denials and reports: for a while requests with the typed name are not sent to the user's devices.
+/// The browser gets the same page as always. QR sign-ins and protected actions are always sent.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Approvals {
-    /// The lengths of the first cooldown, the second, and so on; the last applies to all further ones. The first begins at the
-    /// second denial within `denial_window`. A vendor's denial counts as well. `[]`: no cooldown after denials.
+    /// The lengths of the first cooldown, the second, and so on; the last applies to all further ones. The first begins
+    /// at the second denial within `denial_window`. A vendor's denial counts as well. `[]`: no cooldown after denials.
     pub denial_cooldowns: Vec<HumanDuration>,
     /// Two denials within this time begin the first cooldown.
     pub denial_window: HumanDuration,

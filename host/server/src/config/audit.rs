@@ -19,8 +19,9 @@ pub struct Audit {
     pub stream: AuditStream,
 }
 
-/// The streams of the audit log. Entries include personal data: names, IP addresses, browsers. An erasure does not reach the
-/// copies. Each entry is delivered at least once and in order; one instance at a time delivers.
+/// The streams of the audit log. Entries include personal data: names, IP addresses, browsers. An erasure does not
+/// reach the copies. Each entry is delivered at least once and in order; one instance at a time
+/// delivers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AuditStream {

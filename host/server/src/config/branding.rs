@@ -54,7 +54,8 @@ pub(super) fn check(branding: &Branding, expect: &mut impl FnMut(bool, &str, &st
         let Some(accent) = accent else { continue };
         let (contrast, ground) = Palette::of(accent, theme).least_contrast(theme);
         let expected = format!(
-            "{accent} has a contrast of {contrast:.1} to 1 where {ground} is beside it, and text needs {LEAST_CONTRAST} \
+            "{accent} has a contrast of {contrast:.1} to 1 where {ground} is beside it, and text needs \
+             {LEAST_CONTRAST} \
              (WCAG AA); expected a {} colour, such as {}",
             if theme == Theme::Light {
                 "darker"

@@ -8,7 +8,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What the settings accept: the units of [`UNITS`] only. `humantime` knows more, of which `M` for months is easily mistaken.
+/// What the settings accept: the units of [`UNITS`] only. `humantime` knows more, of which `M` for months is easily
+/// mistaken.
 const PATTERN: &str = "^[0-9]+(ms|s|m|h|d|w)( ?[0-9]+(ms|s|m|h|d|w))*$";
 /// The units, and their lengths in milliseconds.
 const UNITS: [(&str, u128); 6] = [
@@ -68,8 +69,8 @@ impl HumanDuration {
         self.0.is_zero()
     }
 
-    /// Reports a setting that is not within `least` and `most`. A setting whose least value is in whole seconds accepts whole
-    /// seconds only.
+    /// Reports a setting that is not within `least` and `most`. A setting whose least value is in whole seconds accepts
+    /// whole seconds only.
     pub(super) fn check(
         self,
         key: &str,

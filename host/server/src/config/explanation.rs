@@ -57,8 +57,8 @@ pub(super) fn explain(error: &figment::Error, file: &Path) -> String {
     format!("{}: {key}: {what}", source_of(&key, file))
 }
 
-/// Where a key of this name belongs that is not known where it is, as "into [table]"; `None` if nowhere, or if there are
-/// too many places to be of help.
+/// Where a key of this name belongs that is not known where it is, as "into [table]"; `None` if nowhere, or if there
+/// are too many places to be of help.
 fn belongs(name: &str) -> Option<String> {
     let schema = serde_json::to_value(schemars::schema_for!(Settings)).ok()?;
     let mut tables = Vec::new();

@@ -102,7 +102,8 @@ impl Default for Http {
 pub(super) fn notes(http: &Http) -> Vec<String> {
     let both = http.client_cert_header && http.mtls.is_some();
     both.then(|| {
-        "http.client_cert_header: does not apply to the listener of http.mtls, where only the certificate of the connection counts"
+        "http.client_cert_header: does not apply to the listener of http.mtls, where only the certificate of the \
+         connection counts"
             .to_owned()
     })
     .into_iter()

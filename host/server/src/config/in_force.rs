@@ -34,8 +34,8 @@ pub struct Setting {
     pub source: Source,
 }
 
-/// The settings in force in the order of their keys. `file` is read anew, so that what was changed in it since the start is
-/// told as coming from there, with the value that still counts.
+/// The settings in force in the order of their keys. `file` is read anew, so that what was changed in it since the
+/// start is told as coming from there, with the value that still counts.
 pub fn in_force(settings: &Settings, file: Option<&Path>) -> Vec<Setting> {
     let text = file
         .and_then(|file| std::fs::read_to_string(file).ok())
@@ -113,7 +113,8 @@ mod tests {
         let file = folder.path().join("assent.toml");
         let text = "base_url = \"http://localhost:1\"\n[database]\nurl = \"postgres://assent:hunter2@db/assent\"\n\
                     [keys]\nmaster_key = \"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"\n\
-                    [[plugins.claim_mappers]]\nname = \"a\"\nfile = \"a.wasm\"\nwrites = [\"account\"]\nconfig = { password = \"hunter2\" }\n";
+                    [[plugins.claim_mappers]]\nname = \"a\"\nfile = \"a.wasm\"\nwrites = [\"account\"]\nconfig = { \
+                         password = \"hunter2\" }\n";
         std::fs::write(&file, text).unwrap();
         let settings = super::super::load(&file).unwrap();
         let told = in_force(&settings, Some(&file));

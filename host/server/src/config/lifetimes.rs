@@ -93,8 +93,8 @@ pub struct Lifetimes {
 pub struct Session {
     /// A session ends this long after the sign-in at the latest: `1s` to `30d`.
     pub absolute_timeout: HumanDuration,
-    /// A session also ends when it is not used for this long: `1s` to `absolute_timeout`. Without this key only the absolute
-    /// timeout applies.
+    /// A session also ends when it is not used for this long: `1s` to `absolute_timeout`. Without this key only the
+    /// absolute timeout applies.
     pub idle_timeout: Option<HumanDuration>,
 }
 

@@ -88,13 +88,16 @@ mod tests {
             error_of("base_url = \"https://id.example\"\n[http]\nlissten = \"127.0.0.1:80\"\n");
         assert_eq!(
             error,
-            "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies, connections_per_network, first_request_timeout, head_timeout, write_timeout, drain_time, tls, mtls, mtls_url, client_cert_header, metrics_secret_file"
+            "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies, connections_per_network, \
+             first_request_timeout, head_timeout, write_timeout, drain_time, tls, mtls, mtls_url, client_cert_header, \
+             metrics_secret_file"
         );
         let error =
             error_of("base_url = \"https://id.example\"\n[session]\nabsolute_timeout = \"long\"\n");
         assert_eq!(
             error,
-            "FILE: session.absolute_timeout: found string \"long\", expected a duration such as \"90s\", \"10m\" or \"7d\""
+            "FILE: session.absolute_timeout: found string \"long\", expected a duration such as \"90s\", \"10m\" or \
+             \"7d\""
         );
         let error = error_of("base_url = \"http://id.example\"");
         assert_eq!(
@@ -127,7 +130,8 @@ mod tests {
             ),
             (
                 "[rate_limits]\nlogin_pages_per_ip = { per_minute = 10, burst = 0 }",
-                "rate_limits.login_pages_per_ip: expected per_minute up to 1000000 (0 disables the limit) and a burst of 1 to 100000",
+                "rate_limits.login_pages_per_ip: expected per_minute up to 1000000 (0 disables the limit) and a burst \
+                 of 1 to 100000",
             ),
             (
                 "[keys]\nrotation_interval = 90",
@@ -143,7 +147,8 @@ mod tests {
             ),
             (
                 "[approvals]\ndenial_cooldowns = [\"30s\", \"2 minutes\"]",
-                "approvals.denial_cooldowns.1: found string \"2 minutes\", expected a duration such as \"90s\", \"10m\" or \"7d\"",
+                "approvals.denial_cooldowns.1: found string \"2 minutes\", expected a duration such as \"90s\", \
+                 \"10m\" or \"7d\"",
             ),
             (
                 "[session]\nidle_timeout = \"2h\"",

@@ -301,7 +301,8 @@ pub(super) fn check(plugins: &Plugins, expect: &mut impl FnMut(bool, &str, &str)
         expect(
             !plugin.shows_letters || plugin.trust == Trust::Delegated,
             "plugins.approval_channels.shows_letters",
-            "expected it only with `trust = \"delegated\"`: an enrolled device shows no letters, its user types the number",
+            "expected it only with `trust = \"delegated\"`: an enrolled device shows no letters, its user types the \
+             number",
         );
     }
 }

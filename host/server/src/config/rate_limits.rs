@@ -22,8 +22,8 @@ pub struct RateLimits {
     pub sign_ins_per_ip: Rate,
     /// Sign-ins in one browser.
     pub sign_ins_per_browser: Rate,
-    /// Approval requests that reach the devices of one user, by user name and e-mail address together. Above the limit the
-    /// browser receives the same page as for an unknown name, and no device receives the request.
+    /// Approval requests that reach the devices of one user, by user name and e-mail address together. Above the limit
+    /// the browser receives the same page as for an unknown name, and no device receives the request.
     pub prompts_per_user: Rate,
     /// Actions that one device begins: QR sign-ins, which do not count towards the limits above; enrolment links; recovery
     /// codes.
@@ -33,8 +33,8 @@ pub struct RateLimits {
     pub token_requests_per_ip: Rate,
     /// Failed client authentications of one confidential application from one IP address. Successful ones do not count.
     pub client_auth_failures: Rate,
-    /// Requests of one IP address with an invalid credential: to the admin API, to the authenticator API, and with recovery
-    /// codes, each counted separately. Authenticated requests do not count.
+    /// Requests of one IP address with an invalid credential: to the admin API, to the authenticator API, and with
+    /// recovery codes, each counted separately. Authenticated requests do not count.
     pub unauthenticated_requests: Rate,
     /// Callbacks that one IP address sends to one approval channel.
     pub callbacks_per_ip: Rate,

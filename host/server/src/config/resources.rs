@@ -21,8 +21,8 @@ pub struct GeoIp {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Egress {
-    /// Allows plain http and private addresses. Set it only where all applications are yours: a registered application could
-    /// make this server call services that only this server can reach (server-side request forgery).
+    /// Allows plain http and private addresses. Set it only where all applications are yours: a registered application
+    /// could make this server call services that only this server can reach (server-side request forgery).
     pub allow_private_addresses: bool,
 }
 

@@ -55,19 +55,19 @@ pub(super) fn check(saml: &Saml, expect: &mut impl FnMut(bool, &str, &str)) {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Saml {
-    /// How long a new signing certificate is valid: `30d` to `10000d`. In many service providers an administrator installs it
-    /// by hand, so it should not expire often.
+    /// How long a new signing certificate is valid: `30d` to `10000d`. In many service providers an administrator
+    /// installs it by hand, so it should not expire often.
     pub certificate_validity: HumanDuration,
     /// How long a certificate is published in the metadata before it signs. The successor of an expiring certificate is
     /// published twice that time before the expiry.
     pub certificate_publish_ahead: HumanDuration,
-    /// How long metadata is valid, as its `validUntil` states: `1d` to `3650d`. Service providers that hold a copy reject it
-    /// after that time, and sign-ins there fail.
+    /// How long metadata is valid, as its `validUntil` states: `1d` to `3650d`. Service providers that hold a copy
+    /// reject it after that time, and sign-ins there fail.
     pub metadata_validity: HumanDuration,
     /// How long a sign-out waits for the response of each service provider.
     pub logout_timeout: HumanDuration,
-    /// How long an assertion is valid: `30s` to `1h`. The service provider must receive it in that time; its own session may
-    /// last longer.
+    /// How long an assertion is valid: `30s` to `1h`. The service provider must receive it in that time; its own
+    /// session may last longer.
     pub assertion_validity: HumanDuration,
 }
 

@@ -32,8 +32,8 @@ pub struct Settings {
     /// The language of the pages, and the operator's logo and colours.
     #[serde(default)]
     pub branding: Branding,
-    /// Allows `http://localhost` redirect URIs for web applications and SPAs. Only for development: never set it where real
-    /// users sign in.
+    /// Allows `http://localhost` redirect URIs for web applications and SPAs. Only for development: never set it where
+    /// real users sign in.
     #[serde(default)]
     pub allow_insecure_redirect_uris: bool,
     /// The listeners.
@@ -161,7 +161,8 @@ mod tests {
             || alternatives.into_iter().any(accepts_number)
     }
 
-    /// Collects the properties anywhere in a schema that are numbers without being known counts, or whose names hold a unit.
+    /// Collects the properties anywhere in a schema that are numbers without being known counts, or whose names hold a
+    /// unit.
     fn collect_bare_quantities(part: &Value, found: &mut Vec<String>) {
         for (name, property) in part
             .get("properties")

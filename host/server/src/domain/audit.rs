@@ -34,8 +34,8 @@ pub(crate) fn kept(host: &Host) -> Duration {
     host.settings.audit.retention.get()
 }
 
-/// Writes the entries about requests for sign-ins that repeated: a name that is typed often in one network has one entry with the
-/// count of those beyond the first.
+/// Writes the entries about requests for sign-ins that repeated: a name that is typed often in one network has one
+/// entry with the count of those beyond the first.
 ///
 /// # Errors
 /// If the database fails.

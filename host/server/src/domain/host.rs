@@ -49,8 +49,8 @@ pub struct Host {
     pub saml_keys: OpenKeys,
     /// Key sets of applications that were fetched lately.
     pub fetched_keys: FetchedKeys,
-    /// Asks devices' passkeys and checks what they answer. `None` where the base URL names an address: a passkey belongs to
-    /// a domain.
+    /// Asks devices' passkeys and checks what they answer. `None` where the base URL names an address: a passkey
+    /// belongs to a domain.
     pub passkeys: Option<RelyingParty>,
     /// The plugins.
     pub plugins: Plugins,

@@ -1,8 +1,9 @@
 //! The stylesheet, scripts and icons, compiled into the binary.
 //!
-//! Each file has a plain address, revalidated by its `ETag`, and an address with its content's hash in it (see [`url`]),
-//! which a browser may keep for good. The modules of the authenticator import each other by their plain addresses. What
-//! the authenticator says is in the language of whoever asks: its module of messages, its manifest and its service worker.
+//! Each file has a plain address, revalidated by its `ETag`, and an address with its content's hash in it (see
+//! [`url`]), which a browser may keep for good. The modules of the authenticator import each other by their plain
+//! addresses. What the authenticator says is in the language of whoever asks: its module of messages, its manifest and
+//! its service worker.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -221,8 +222,8 @@ impl Spoken {
     }
 }
 
-/// The service worker with its version and the list of files that it keeps. A new version of any file, and of what it says,
-/// makes a new text, which is how a browser notices that there is one.
+/// The service worker with its version and the list of files that it keeps. A new version of any file, and of what it
+/// says, makes a new text, which is how a browser notices that there is one.
 fn worker(spoken: &[&str]) -> String {
     let mut contents: Vec<u8> = spoken
         .iter()
@@ -249,8 +250,8 @@ fn worker(spoken: &[&str]) -> String {
         .replace("{shell}", &shell.join(" "))
 }
 
-/// The file served at `path` (a URL's path, as in `/assets/assent.css`) to whoever reads this language, or `None` where there
-/// is none.
+/// The file served at `path` (a URL's path, as in `/assets/assent.css`) to whoever reads this language, or `None` where
+/// there is none.
 pub fn find(path: &str, language: Language) -> Option<Asset> {
     let spoken = match language {
         Language::English => &*ENGLISH,

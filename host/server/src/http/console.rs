@@ -1,5 +1,5 @@
-//! The console at `/admin`: one page for every address below it, whose script is a client of the admin API. What anybody may do
-//! there is the API's to say; the page itself holds nothing that is secret.
+//! The console at `/admin`: one page for every address below it, whose script is a client of the admin API. What
+//! anybody may do there is the API's to say; the page itself holds nothing that is secret.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ use crate::http::operations::rate_limits;
 use assent_model::language::Language;
 use assent_model::login::{LocalPage, LoginRequest};
 
-/// `GET /admin`: leads to the sign-in whoever is not signed in well enough. That writes into the database, so it counts as a page
-/// of a sign-in; the console itself does not.
+/// `GET /admin`: leads to the sign-in whoever is not signed in well enough. That writes into the database, so it counts
+/// as a page of a sign-in; the console itself does not.
 pub(super) async fn front(
     State(host): State<Arc<Host>>,
     from: Network,
@@ -69,8 +69,8 @@ pub(super) async fn front(
         .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
 }
 
-/// `GET /admin/{page}`: a page further in. Whoever is not signed in gets the frame alone; its script remembers the address and
-/// goes to the front, so that they come back to it.
+/// `GET /admin/{page}`: a page further in. Whoever is not signed in gets the frame alone; its script remembers the
+/// address and goes to the front, so that they come back to it.
 pub(super) async fn inside(State(host): State<Arc<Host>>, browser: Browser) -> Response {
     let reply = async {
         match administrator(&host, &browser).await? {

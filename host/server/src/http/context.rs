@@ -55,7 +55,8 @@ impl Browser {
         self.secret.digest()
     }
 
-    /// The digests of the cookies by which a browser may be known again: its own, and its session's, be that open or not.
+    /// The digests of the cookies by which a browser may be known again: its own, and its session's, be that open or
+    /// not.
     pub(crate) fn digests(&self) -> Vec<Digest> {
         let session = self
             .session
@@ -197,8 +198,8 @@ pub(crate) fn origin_of(host: &Host, extensions: &Extensions, headers: &HeaderMa
     }
 }
 
-/// Where a browser seems to be, in words that a person understands. Only where this host itself is for one machine alone
-/// may a loopback address be called that machine: elsewhere it is a proxy's.
+/// Where a browser seems to be, in words that a person understands. Only where this host itself is for one machine
+/// alone may a loopback address be called that machine: elsewhere it is a proxy's.
 pub(crate) fn place(
     address: Option<IpAddr>,
     host_is_local: bool,

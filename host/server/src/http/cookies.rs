@@ -1,5 +1,5 @@
-//! Cookies: one identifies the browser, one holds the session, one remembers a name, and one lists the users who signed in in
-//! the browser before.
+//! Cookies: one identifies the browser, one holds the session, one remembers a name, and one lists the users who signed
+//! in in the browser before.
 //!
 //! All are `HttpOnly` and `SameSite=Lax`. By https they are `Secure` and have the prefix `__Host-`, so that no other
 //! host can set them; by http, which is for localhost alone, plain names let every client follow.
@@ -65,7 +65,8 @@ impl Cookie {
     /// The `Set-Cookie` header that sets it.
     pub(super) fn set(self, host: &Host, value: &str) -> String {
         let lifetime = match self {
-            // The first identifies no user, and lets a user continue after closing the window. The other is bound to it.
+            // The first identifies no user, and lets a user continue after closing the window. The other is bound to
+            // it.
             Self::Browser | Self::Known => known_browsers::LIFE,
             // With an idle timeout the cookie may outlive its session, and is useless then.
             Self::Session => host.settings.session.absolute_timeout.whole_seconds(),

@@ -1,8 +1,8 @@
 //! Fetch metadata (<https://www.w3.org/TR/fetch-metadata/>): a browser's headers about the page that caused a request.
 //!
-//! CORS keeps other sites' pages from reading answers, not from sending requests. Such a page would use up the rate limits of its
-//! visitor's network, so the server rejects its requests before it counts them. A request without these headers comes from
-//! another program or an old browser, and passes.
+//! CORS keeps other sites' pages from reading answers, not from sending requests. Such a page would use up the rate
+//! limits of its visitor's network, so the server rejects its requests before it counts them. A request without these
+//! headers comes from another program or an old browser, and passes.
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, Method, StatusCode, header};
@@ -35,9 +35,9 @@ pub(super) enum Cause {
 impl Cause {
     /// The cause of this request.
     ///
-    /// Two kinds of requests of frames are legitimate. A single-page application renews its tokens in a hidden frame with
-    /// `prompt=none`: an application of the same site finds the session there, any other gets `login_required`. Service
-    /// providers ask with `IsPassive`, and answer a logout, in frames. Every other page forbids to be framed.
+    /// Two kinds of requests of frames are legitimate. A single-page application renews its tokens in a hidden frame
+    /// with `prompt=none`: an application of the same site finds the session there, any other gets `login_required`.
+    /// Service providers ask with `IsPassive`, and answer a logout, in frames. Every other page forbids to be framed.
     pub(super) fn of(request: &Request) -> Self {
         let headers = request.headers();
         let path = request.uri().path();

@@ -1,6 +1,7 @@
 //! The pages: one struct a page, filled by a handler and rendered by its template in `templates/`.
 //!
-//! But for those that post a SAML message the pages hold no inline script, and none an inline style, and ask nothing of another host. The header they are made for:
+//! But for those that post a SAML message the pages hold no inline script, and none an inline style, and ask nothing of
+//! another host. The header they are made for:
 //!
 //! ```text
 //! Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;
@@ -8,8 +9,8 @@
 //!     frame-ancestors 'none'; base-uri 'none'
 //! ```
 //!
-//! `form-action` is `'self'` and, where a form's answer redirects to an application, that application's scheme too; on the
-//! page whose form goes to an application, it is that scheme alone. Browsers hold redirects against it as well.
+//! `form-action` is `'self'` and, where a form's answer redirects to an application, that application's scheme too; on
+//! the page whose form goes to an application, it is that scheme alone. Browsers hold redirects against it as well.
 //! `data:` images are the enrolment's QR code. A page says nothing about whether an account exists.
 
 mod link;

@@ -46,7 +46,8 @@ macro_rules! kinds {
             fn schema() -> RefOr<Schema> {
                 let names = [$($text,)*];
                 let object = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names));
-                object.description(Some("The type of the problem. The names are stable: programs rely on them.")).into()
+                object.description(Some("The type of the problem. The names are stable: programs rely on \
+                     them.")).into()
             }
         }
 
@@ -63,8 +64,9 @@ kinds! {
     Forbidden = "urn:assent:problem:forbidden", FORBIDDEN, "Not allowed";
     /// A browser's request does not show that it comes from the console's page.
     CrossSite = "urn:assent:problem:cross-site", FORBIDDEN, "Cross-site request";
-    /// The action is protected, and the administrator's device has a request to approve it. `action_approval` has the number to
-    /// type there. After the approval, the same request with the header `X-Assent-Action-Approval` runs the action.
+    /// The action is protected, and the administrator's device has a request to approve it. `action_approval` has the
+    /// number to type there. After the approval, the same request with the header `X-Assent-Action-Approval` runs the
+    /// action.
     ApprovalRequired = "urn:assent:problem:approval-required", FORBIDDEN, "Approval required";
     /// There is no such thing.
     NotFound = "urn:assent:problem:not-found", NOT_FOUND, "Not found";
@@ -88,7 +90,8 @@ kinds! {
     TooMany = "urn:assent:problem:too-many-requests", TOO_MANY_REQUESTS, "Too many requests";
     /// The server failed; its log says why.
     Internal = "urn:assent:problem:internal", INTERNAL_SERVER_ERROR, "The server failed";
-    /// The answer took too long, or the database can't be reached at the moment. `Retry-After` may say when to try again.
+    /// The answer took too long, or the database can't be reached at the moment. `Retry-After` may say when to try
+    /// again.
     Unavailable = "urn:assent:problem:unavailable", SERVICE_UNAVAILABLE, "Unavailable";
 }
 

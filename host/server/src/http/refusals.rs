@@ -1,5 +1,5 @@
-//! Rejections without a handler: a body or a head that is too large, NUL in a parameter, another method, an answer that took too
-//! long. A user sees a page; programs get the plain text, or JSON from an API that returns it itself.
+//! Rejections without a handler: a body or a head that is too large, NUL in a parameter, another method, an answer that
+//! took too long. A user sees a page; programs get the plain text, or JSON from an API that returns it itself.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ use crate::domain::Host;
 
 /// The longest path with its query, in bytes.
 const LONGEST_ADDRESS: usize = 16 * 1024;
-/// How much all headers of a request may have together, in bytes. The connection takes twice that, so that the answer is ours.
+/// How much all headers of a request may have together, in bytes. The connection takes twice that, so that the answer
+/// is ours.
 const LONGEST_HEAD: usize = 32 * 1024;
 /// Paths that only programs request. Scripts of our own pages call them too, and read no page.
 const OF_PROGRAMS: [&str; 8] = [

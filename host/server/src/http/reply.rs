@@ -92,7 +92,8 @@ pub(super) fn page_with_frames(host: &Host, template: &impl Page) -> Response {
         " http:"
     };
     let policy = format!(
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; frame-src 'self' https:{plain}; form-action 'none'; \
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; frame-src 'self' https:{plain}; \
+         form-action 'none'; \
          frame-ancestors 'none'; base-uri 'none'",
     );
     with_policy(template, &policy)
@@ -199,20 +200,23 @@ fn reference(host: &Host) -> String {
     hex::encode(host.entropy.bytes::<4>()).to_uppercase()
 }
 
-/// The error text for an application after a fault of this host, with a reference number that finds the log line: `what` failed.
+/// The error text for an application after a fault of this host, with a reference number that finds the log line:
+/// `what` failed.
 pub(super) fn fault_in_words(host: &Host, what: &'static str, cause: &InternalError) -> String {
     let reference = reference(host);
     tracing::error!(reference, operation = what, %cause, "request failed");
     match cause {
         _ if cause.is_outage() => {
             format!(
-                "the database cannot be reached at the moment; try again after the time in Retry-After (reference {reference})"
+                "the database cannot be reached at the moment; try again after the time in Retry-After (reference \
+                 {reference})"
             )
         }
         // It fails the next time too.
         InternalError::Plugin(_) => {
             format!(
-                "a plugin of the identity provider failed; its operator finds the cause in the log by the reference {reference}"
+                "a plugin of the identity provider failed; its operator finds the cause in the log by the reference \
+                 {reference}"
             )
         }
         _ => format!(

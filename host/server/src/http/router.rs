@@ -169,8 +169,8 @@ fn called(
         .layer(from_fn_with_state(state, rate_limits::token))
 }
 
-/// Routes whose GET does something, such as to answer a login. Who asks with HEAD wants to know of the answer and to have
-/// nothing done (RFC 9110 section 9.3.2), so it is refused; `allow` is what they take.
+/// Routes whose GET does something, such as to answer a login. Who asks with HEAD wants to know of the answer and to
+/// have nothing done (RFC 9110 section 9.3.2), so it is refused; `allow` is what they take.
 fn never_by_head(allow: &'static str, routes: Router<Arc<Host>>) -> Router<Arc<Host>> {
     routes.layer(from_fn(move |request: Request, next: Next| async move {
         if request.method() == Method::HEAD {

@@ -1,7 +1,7 @@
 //! The catalogue's messages as scripts take them: JSON, whose values a script fills in by a few lines of its own.
 //!
-//! A message is a list of parts: a text, `{"value": name}`, or `{"plural": name, category: parts, ...}` with a list for each
-//! plural category of the language (`Intl.PluralRules`), of which `other` is always there.
+//! A message is a list of parts: a text, `{"value": name}`, or `{"plural": name, category: parts, ...}` with a list for
+//! each plural category of the language (`Intl.PluralRules`), of which `other` is always there.
 
 use std::sync::LazyLock;
 

@@ -28,8 +28,8 @@ use crate::http::oidc::client_certificate::ClientCertificate;
 
 /// How long requests under way may take once the host is told to stop.
 const GOODBYE: Duration = Duration::from_secs(5);
-/// How much of a connection is held in memory in each direction, in bytes. A head of a request that is longer is answered with a
-/// bare 431; half of that is the most that the router takes, which answers with a page.
+/// How much of a connection is held in memory in each direction, in bytes. A head of a request that is longer is
+/// answered with a bare 431; half of that is the most that the router takes, which answers with a page.
 const BUFFER: usize = 64 * 1024;
 
 /// A listener, and how it treats connections.
@@ -41,8 +41,8 @@ pub struct Listener {
     pub tls: Option<Arc<Identity>>,
     /// How many connections there may be; a further one waits until another ends.
     pub most_connections: usize,
-    /// How many connections one network may have, and how long a new one may take for its handshake and for the head of its first
-    /// request.
+    /// How many connections one network may have, and how long a new one may take for its handshake and for the head of
+    /// its first request.
     pub newcomers: Newcomers,
     /// How long a connection may take for a request's head, and wait for its next request.
     pub head_timeout: Duration,
@@ -53,8 +53,8 @@ pub struct Listener {
 /// Bounds of connections that hold before there is a request, so that no single client uses all connections up.
 #[derive(Debug)]
 pub struct Newcomers {
-    /// How many connections there may be from one IPv4 address, or from the first 64 bits of an IPv6 address. A further one is
-    /// closed at once.
+    /// How many connections there may be from one IPv4 address, or from the first 64 bits of an IPv6 address. A further
+    /// one is closed at once.
     pub most_of_network: usize,
     /// How long the handshake may take, and then the head of the first request.
     pub patience: Duration,

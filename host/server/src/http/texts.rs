@@ -1,9 +1,9 @@
 //! What the pages say: messages of the catalogue in `messages/`, one file a language, made into text or HTML.
 //!
 //! The catalogue is [Fluent](https://projectfluent.org)'s. A message is named in the source by [`Message::of`], in a
-//! template by `layout.say`; `tests/it/pages/catalogue.rs` holds that each exists in each language with the same values.
-//! Values that come from people are isolated in their direction, so that a name can't turn round what stands beside it:
-//! by `<bdi>` in HTML. What they hold of such marks themselves is dropped.
+//! template by `layout.say`; `tests/it/pages/catalogue.rs` holds that each exists in each language with the same
+//! values. Values that come from people are isolated in their direction, so that a name can't turn round what stands
+//! beside it: by `<bdi>` in HTML. What they hold of such marks themselves is dropped.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -168,7 +168,12 @@ const CLOSE: char = '\u{2069}';
 
 /// A text between marks that isolate it, without any of its own.
 fn isolated(text: &str) -> String {
-    let is_mark = |c: char| matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_mark = |c: char| {
+        matches!(
+            c,
+            '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+    };
     format!("{OPEN}{}{CLOSE}", text.replace(is_mark, ""))
 }
 

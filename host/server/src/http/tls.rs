@@ -36,10 +36,14 @@ pub enum TlsError {
         file: PathBuf,
         reason: io::Error,
     },
-    #[error("{table}.certificate_file: there is no certificate in {}; expected PEM (-----BEGIN CERTIFICATE-----)", file.display())]
+    #[error(
+        "{table}.certificate_file: there is no certificate in {}; expected PEM (-----BEGIN CERTIFICATE-----)",
+        file.display()
+    )]
     NoCertificate { table: &'static str, file: PathBuf },
     #[error(
-        "{table}.key_file: there is no private key in {}; expected PEM without a passphrase (-----BEGIN PRIVATE KEY-----)", file.display()
+        "{table}.key_file: there is no private key in {}; expected PEM without a passphrase (-----BEGIN PRIVATE \
+         KEY-----)", file.display()
     )]
     NoKey { table: &'static str, file: PathBuf },
     #[error(

@@ -18,7 +18,8 @@ use assent_model::secret::Digest;
 
 /// The algorithms of `private_key_jwt`.
 pub const ASYMMETRIC: [&str; 6] = ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"];
-/// The algorithm of `client_secret_jwt`: a secret has 43 characters, too few for the longer ones (RFC 7518 section 3.2).
+/// The algorithm of `client_secret_jwt`: a secret has 43 characters, too few for the longer ones (RFC 7518 section
+/// 3.2).
 pub const SYMMETRIC: [&str; 1] = ["HS256"];
 
 /// The shortest RSA key that is accepted, in bits (RFC 7518 section 3.3).
@@ -151,8 +152,8 @@ pub fn usable_keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, Signat
         .collect())
 }
 
-/// What a key is known by among people (RFC 7638 section 3): the digest of the members that make it the key that it is. Empty for a
-/// kind that is not used here.
+/// What a key is known by among people (RFC 7638 section 3): the digest of the members that make it the key that it is.
+/// Empty for a kind that is not used here.
 pub fn thumbprint(key: &Map<String, Value>) -> String {
     let members: &[&str] = match key.get("kty").and_then(Value::as_str) {
         Some("RSA") => &["e", "kty", "n"],
@@ -246,8 +247,8 @@ fn jwk(key: &PKey<Public>) -> Result<Map<String, Value>, SignatureKeyError> {
     fit(value.as_object().ok_or(SignatureKeyError::Kind)?)
 }
 
-/// The claims of a JWT that one of these keys signed. `jku`, `x5u`, `x5c` and `jwk` in its header are not looked at, and a
-/// `crit` that is not understood fails (RFC 7515 section 4.1.11).
+/// The claims of a JWT that one of these keys signed. `jku`, `x5u`, `x5c` and `jwk` in its header are not looked at,
+/// and a `crit` that is not understood fails (RFC 7515 section 4.1.11).
 pub fn verify(token: &str, keys: &[Map<String, Value>]) -> Result<Map<String, Value>, BadJwt> {
     let (algorithm, kid) = header(token, &ASYMMETRIC)?;
     let named = |key: &&Map<String, Value>| match (&kid, key.get("kid").and_then(Value::as_str)) {
@@ -326,10 +327,10 @@ mod tests {
     fn a_key_is_known_by_what_makes_it_the_key_that_it_is() {
         let key = json!({
             "kty": "RSA",
-            "n": "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknj\
-                  hMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQ\
-                  vRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKn\
-                  qDKgw",
+            "n": "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJE\
+                  CPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2Q\
+                  vzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6\
+                  WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw",
             "e": "AQAB",
             "alg": "RS256",
             "kid": "2011-04-29",

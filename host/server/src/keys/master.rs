@@ -31,13 +31,20 @@ pub enum MasterKeyError {
         reason: std::io::Error,
     },
     /// The database has keys that were sealed with a master key, and the file is not there.
-    #[error("{}: the master key is missing, and the keys in the database can't be opened without it; put it back from its backup", file.display())]
+    #[error(
+        "{}: the master key is missing, and the keys in the database can't be opened without it; put it back from its \
+         backup",
+        file.display()
+    )]
     Lost {
         /// The file.
         file: PathBuf,
     },
     /// Others could read the file.
-    #[error("{}: the master key may be read by others (mode {mode:o}); run: chmod 600 {}", file.display(), file.display())]
+    #[error(
+        "{}: the master key may be read by others (mode {mode:o}); run: chmod 600 {}",
+        file.display(), file.display()
+    )]
     Exposed {
         /// The file.
         file: PathBuf,

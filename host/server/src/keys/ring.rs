@@ -127,8 +127,8 @@ impl KeyRing {
         Ok(())
     }
 
-    /// Whether the store may be asked at `now` for a key that is not at hand. It is allowed once a second, so that made-up
-    /// tokens do not become work for the database.
+    /// Whether the store may be asked at `now` for a key that is not at hand. It is allowed once a second, so that
+    /// made-up tokens do not become work for the database.
     pub fn may_look_up(&self, now: Timestamp) -> bool {
         let free = |last: i64| {
             let last = Timestamp::from_millis(last);
@@ -140,8 +140,9 @@ impl KeyRing {
             .is_ok()
     }
 
-    /// Returns after the end of a reading that began after this call. One reading serves all waiting requests. The next begins
-    /// no sooner than [`BETWEEN_READINGS`] after it, so the load of the database does not grow with the requests.
+    /// Returns after the end of a reading that began after this call. One reading serves all waiting requests. The next
+    /// begins no sooner than [`BETWEEN_READINGS`] after it, so the load of the database does not grow with the
+    /// requests.
     pub async fn read_since_now(&self, read: impl AsyncFnOnce()) {
         let asked = 1 + self.asked.fetch_add(1, Ordering::SeqCst);
         let mut answered = self.answered.lock().await;

@@ -77,8 +77,8 @@ impl IdTokenKey {
         &self.key_id
     }
 
-    /// Signs claims as a JWT (RFC 7519, in the compact form of RFC 7515 section 7.1). It takes a quarter of a millisecond
-    /// to one: less than a way to another thread and back is worth, where every thread signs.
+    /// Signs claims as a JWT (RFC 7519, in the compact form of RFC 7515 section 7.1). It takes a quarter of a
+    /// millisecond to one: less than a way to another thread and back is worth, where every thread signs.
     pub fn sign(
         &self,
         claims: Map<String, Value>,

@@ -54,8 +54,8 @@ struct Work {
     under_way: JoinSet<Did>,
     /// How many of them each application has.
     busy: HashMap<Did, usize>,
-    /// Whose turn it is. Each application that waits has one turn before any has another, so those that are slow, or have
-    /// many logouts waiting, keep nobody waiting for more than a round.
+    /// Whose turn it is. Each application that waits has one turn before any has another, so those that are slow, or
+    /// have many logouts waiting, keep nobody waiting for more than a round.
     turns: VecDeque<Did>,
 }
 

@@ -1,8 +1,8 @@
 //! The end session endpoint (OpenID Connect RP-Initiated Logout 1.0): validation of requests.
 //!
 //! Any site can send a browser here. So only an ID token of ours (`id_token_hint`) proves that an application asks, and
-//! without one the user must confirm the sign-out. A browser is sent only to an address that is registered for the application
-//! that the token or `client_id` names.
+//! without one the user must confirm the sign-out. A browser is sent only to an address that is registered for the
+//! application that the token or `client_id` names.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,8 +71,8 @@ pub enum Rejected {
     Internal(#[from] InternalError),
 }
 
-/// Checks a request (section 2 of the specification). An ID token is a hint even when it has expired. `logout_hint` is taken
-/// and not used; `ui_locales` is for whoever makes the page.
+/// Checks a request (section 2 of the specification). An ID token is a hint even when it has expired. `logout_hint` is
+/// taken and not used; `ui_locales` is for whoever makes the page.
 pub async fn check(host: &Host, parameters: &Parameters) -> Result<EndSession, Rejected> {
     parameters.refuse_repeated()?;
     let client_id = parameters.get("client_id");
@@ -119,8 +119,8 @@ fn redirect(
     asked.map(find).transpose()
 }
 
-/// What a request came to, as the browser carries it from page to page: all that was read from the ID token, without the
-/// token, which has no business in addresses, histories and logs.
+/// What a request came to, as the browser carries it from page to page: all that was read from the ID token, without
+/// the token, which has no business in addresses, histories and logs.
 #[derive(Serialize, Deserialize)]
 struct Sealed {
     application: Did,

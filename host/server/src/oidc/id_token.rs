@@ -15,8 +15,8 @@ use assent_model::id::TokenId;
 use assent_model::session::Authentication;
 use assent_plugin_host::Sink;
 
-/// Adds what an ID token says of the sign-in, and the name that it is known by (`jti`, RFC 7519 section 4.1.7), under which
-/// is kept what the plugins did for it.
+/// Adds what an ID token says of the sign-in, and the name that it is known by (`jti`, RFC 7519 section 4.1.7), under
+/// which is kept what the plugins did for it.
 pub fn with_sign_in(
     host: &Host,
     made: Made,

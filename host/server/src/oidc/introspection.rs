@@ -50,7 +50,8 @@ pub struct Active {
     /// The certificate that its bearer must show (RFC 8705 section 3.2).
     #[serde(skip_serializing_if = "Option::is_none")]
     cnf: Option<Value>,
-    /// What plugins have to say to resource servers. None of them has the name of one of the above: those are protected.
+    /// What plugins have to say to resource servers. None of them has the name of one of the above: those are
+    /// protected.
     #[serde(flatten)]
     more: Map<String, Value>,
 }
@@ -85,8 +86,8 @@ pub async fn introspect(
     let is_own = |owner: &Did| *owner == client.application.id;
     let known = match access_token(host, text).await? {
         Some(known) if is_own(&known.application) => Some(known),
-        // A resource server asks about tokens that it was shown; a public client proves nothing, and sees its own alone. One
-        // for the admin API is good nowhere else, so nobody else shall take it for good.
+        // A resource server asks about tokens that it was shown; a public client proves nothing, and sees its own
+        // alone. One for the admin API is good nowhere else, so nobody else shall take it for good.
         Some(known) if known.scopes.oidc().is_some() => Some(known).filter(|_| {
             client
                 .application
@@ -181,7 +182,8 @@ async fn more(
     match standard_claims::map(host, subject, Sink::Introspection).await {
         Ok(made) => Ok(Some(made.claims)),
         Err(failure) => {
-            tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "introspection failed in a plugin");
+            tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "introspection failed in a \
+                 plugin");
             match failure.kind {
                 MapFailureKind::Fault(Fault::Busy) => Err(TokenError::Busy),
                 MapFailureKind::Deny(_) => Ok(None),

@@ -10,7 +10,8 @@ use assent_model::secret::Token;
 use assent_model::token::prefix;
 
 /// Serves a revocation request of an authenticated client. A refresh token takes its family along; an access token goes
-/// alone. A token that is unknown or over is as good as revoked. `token_type_hint` is not needed: a token tells its kind.
+/// alone. A token that is unknown or over is as good as revoked. `token_type_hint` is not needed: a token tells its
+/// kind.
 pub async fn revoke(
     host: &Host,
     client: &Client,

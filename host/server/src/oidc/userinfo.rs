@@ -58,7 +58,10 @@ pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
         match failure.kind {
             MapFailureKind::Fault(Fault::Busy) => BearerError::Busy,
             MapFailureKind::Deny(_) => BearerError::InvalidToken,
-            MapFailureKind::Fault(detail) => BearerError::Internal(InternalError::Plugin(format!("`{}` {detail}", failure.plugin))),
+            MapFailureKind::Fault(detail) => {
+                let detail = format!("`{}` {detail}", failure.plugin);
+                BearerError::Internal(InternalError::Plugin(detail))
+            }
         }
     })?;
     // Here, the sign-in is told only to whom asks for it.

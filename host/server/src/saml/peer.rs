@@ -64,8 +64,8 @@ pub async fn signer(host: &Host, provider: &ServiceProvider) -> Result<Signer, I
         .map_err(|error| InternalError::Saml(error.to_string()))
 }
 
-/// The keys that a service provider signs with. Nothing that a message brings along is ever one of them. One that can't be
-/// used is an error: without it a message might count as one that nobody has to sign.
+/// The keys that a service provider signs with. Nothing that a message brings along is ever one of them. One that can't
+/// be used is an error: without it a message might count as one that nobody has to sign.
 pub fn trusted_keys(provider: &ServiceProvider) -> Result<Vec<TrustedKey>, InternalError> {
     let key = |pem: &str| {
         let certificate = X509::from_pem(pem.as_bytes()).map_err(|error| error.to_string())?;
@@ -84,8 +84,8 @@ pub fn trusted_keys(provider: &ServiceProvider) -> Result<Vec<TrustedKey>, Inter
     })
 }
 
-/// What a service provider calls a session: its `SessionIndex`. It is another for each, since one that several have in common
-/// would tell them that two people are one (SAML core section 2.7.2), and lets nobody else speak of the session.
+/// What a service provider calls a session: its `SessionIndex`. It is another for each, since one that several have in
+/// common would tell them that two people are one (SAML core section 2.7.2), and lets nobody else speak of the session.
 pub fn session_index(host: &Host, provider: &Did, sid: &str) -> Result<String, InternalError> {
     let code = host
         .master_key

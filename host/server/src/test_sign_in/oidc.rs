@@ -1,5 +1,5 @@
-//! A test sign-in of an OpenID Connect application: its authorization request, and its answer as the application would take it up. The
-//! host stands in for the client's authentication; all else is the code that serves applications.
+//! A test sign-in of an OpenID Connect application: its authorization request, and its answer as the application would
+//! take it up. The host stands in for the client's authentication; all else is the code that serves applications.
 
 use serde_json::{Map, Value, json};
 
@@ -242,7 +242,8 @@ async fn exchange(
     let nonce = test_sign_in::derived(host, test_sign_in.id, Derived::Nonce)?;
     let has_nonce = claims.get("nonce") == Some(&json!(nonce));
     let detail = format!(
-        "the server stands in for the application's authentication ({method}), which was not tried; the code, the redirect URI and PKCE were"
+        "the server stands in for the application's authentication ({method}), which was not tried; the code, the \
+         redirect URI and PKCE were"
     );
     let note = StepNote {
         succeeded: has_nonce,

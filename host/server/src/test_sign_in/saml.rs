@@ -1,5 +1,5 @@
-//! A test sign-in of a SAML application: its AuthnRequest, which the host makes in its place, and the response as the service provider
-//! would read it.
+//! A test sign-in of a SAML application: its AuthnRequest, which the host makes in its place, and the response as the
+//! service provider would read it.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -105,7 +105,8 @@ pub async fn take_up(
             let succeeded = status == SUCCESS;
             let detail = match succeeded {
                 true => {
-                    "a signed response with a signed assertion; its Recipient is this test sign-in, so the application itself would reject it"
+                    "a signed response with a signed assertion; its Recipient is this test sign-in, so the application \
+                     itself would reject it"
                 }
                 false => {
                     "a signed response without an assertion: the application would have received a failure"
@@ -148,8 +149,8 @@ pub async fn take_up(
     Ok(outcome)
 }
 
-/// A response of this host without the values of its signatures: a service provider that does not look at the recipient could
-/// take it for one of its own. What is in the text of a value is escaped, so that each such element is one.
+/// A response of this host without the values of its signatures: a service provider that does not look at the recipient
+/// could take it for one of its own. What is in the text of a value is escaped, so that each such element is one.
 fn without_signatures(xml: &str) -> String {
     let end = format!("</{SIGNATURE_VALUE}>");
     let mut kept = String::with_capacity(xml.len());

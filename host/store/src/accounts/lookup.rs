@@ -37,8 +37,8 @@ impl Store {
         .await
     }
 
-    /// Up to `limit` accounts of an application after `after`, in the order in which they were made; of a state alone, where
-    /// that is given.
+    /// Up to `limit` accounts of an application after `after`, in the order in which they were made; of a state alone,
+    /// where that is given.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

@@ -1,9 +1,9 @@
 //! The chain of the audit log: appending to it, reading it to verify it, and letting its beginning move on.
 //!
-//! What a transaction adds to the log is chained as its last step, just before the commit: the head's row is the one that
-//! all writers of all hosts wait for each other at, so whoever holds it must wait for nothing more. A host authenticates an
-//! end of the chain only where it goes on from one that was authentic; else nobody's sign-in fails, but every verification
-//! from then on.
+//! What a transaction adds to the log is chained as its last step, just before the commit: the head's row is the one
+//! that all writers of all hosts wait for each other at, so whoever holds it must wait for nothing more. A host
+//! authenticates an end of the chain only where it goes on from one that was authentic; else nobody's sign-in fails,
+//! but every verification from then on.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -115,7 +115,8 @@ pub(crate) fn add(entry: &Entry, wanted: bool) -> Result<()> {
 
 const OUTSIDE: &str = "an entry was added outside of a transaction of the writer's";
 
-/// Erases the personal data in the entries about this user that wait in this transaction, and the origin in those of the user's actions.
+/// Erases the personal data in the entries about this user that wait in this transaction, and the origin in those of
+/// the user's actions.
 pub(crate) fn erase_pending(user: &str) {
     // Outside of a transaction nothing waits.
     let _ = PENDING.try_with(|all| {
@@ -196,11 +197,14 @@ pub(crate) async fn append(
 
 static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "INSERT INTO audit_entries (seq, previous, digest, id, happened_at, event, actor_kind, actor, user_id, application_id,
+        "INSERT INTO audit_entries (seq, previous, digest, id, happened_at, event, actor_kind, actor, user_id,
+           application_id,
                                     approval_id, detail, personal, personal_salt, personal_digest, notifies, origin,
                                     origin_salt, origin_digest)
-         SELECT v.column1, v.column2, v.column3, v.column4, v.column5, v.column6, v.column7, v.column8, v.column9, v.column10,
-                v.column11, v.column12, v.column13, v.column14, v.column15, v.column16, v.column17, v.column18, v.column19
+         SELECT v.column1, v.column2, v.column3, v.column4, v.column5, v.column6, v.column7, v.column8, v.column9,
+           v.column10,
+                v.column11, v.column12, v.column13, v.column14, v.column15, v.column16, v.column17, v.column18,
+                v.column19
          FROM (VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $)}) AS v
          WHERE v.column20 = 1 ON CONFLICT (id) DO NOTHING",
         0,
@@ -316,8 +320,9 @@ pub(super) async fn set(
     Ok(())
 }
 
-/// Creates the ends of the chain where they are missing: both at the start of a new database. If entries exist without an end, somebody
-/// deleted the end. Then the chain continues, but its ends stay unauthenticated, so verification fails.
+/// Creates the ends of the chain where they are missing: both at the start of a new database. If entries exist without
+/// an end, somebody deleted the end. Then the chain continues, but its ends stay unauthenticated, so verification
+/// fails.
 pub(crate) async fn ensure_ends(
     connections: &Connections,
     begin: &'static str,
@@ -327,7 +332,8 @@ pub(crate) async fn ensure_ends(
     let mut transaction = lease.begin_with(begin.into_sql_str()).await?;
     for statement in [
         "INSERT INTO audit_chain (name, seq, digest, mac)
-         SELECT 'anchor', seq - 1, COALESCE(previous, ''), '' FROM audit_entries WHERE seq IS NOT NULL ORDER BY seq LIMIT 1
+         SELECT 'anchor', seq - 1, COALESCE(previous, ''), '' FROM audit_entries WHERE seq IS NOT NULL
+           ORDER BY seq LIMIT 1
          ON CONFLICT (name) DO NOTHING",
         "INSERT INTO audit_chain (name, seq, digest, mac)
          SELECT 'head', seq, COALESCE(digest, ''), '' FROM audit_entries WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1

@@ -116,8 +116,8 @@ pub struct AuditFilter {
     pub until: Option<Timestamp>,
 }
 
-/// Adds entries to the log. The one place that does, with the change that they tell of: they are chained and kept as the last
-/// step of the transaction that this connection is in.
+/// Adds entries to the log. The one place that does, with the change that they tell of: they are chained and kept as
+/// the last step of the transaction that this connection is in.
 pub(crate) async fn append(_transaction: &mut AnyConnection, entries: &[Entry]) -> Result<()> {
     entries.iter().try_for_each(|entry| chain::add(entry, true))
 }
@@ -134,8 +134,8 @@ pub(crate) async fn append_if(
     Ok(done)
 }
 
-/// Does the same work, but adds the entry only if it is about somebody. Anybody may type names that nobody has, so those
-/// leave nothing, and the time of the call reveals nothing either. An entry that is not `wanted` is not added.
+/// Does the same work, but adds the entry only if it is about somebody. Anybody may type names that nobody has, so
+/// those leave nothing, and the time of the call reveals nothing either. An entry that is not `wanted` is not added.
 pub(crate) async fn append_if_about_somebody(
     _transaction: &mut AnyConnection,
     entry: &Entry,
@@ -144,9 +144,9 @@ pub(crate) async fn append_if_about_somebody(
     chain::add(entry, wanted && entry.user.is_some())
 }
 
-/// Erases the personal data in the entries about a user, and the address and browser in entries of the user's actions. Erases their
-/// salts too: with a salt an attacker could guess the data from its digest. The hash chain covers the user and the actor of an entry,
-/// so the entry about the erasure explains what is gone.
+/// Erases the personal data in the entries about a user, and the address and browser in entries of the user's actions.
+/// Erases their salts too: with a salt an attacker could guess the data from its digest. The hash chain covers the user
+/// and the actor of an entry, so the entry about the erasure explains what is gone.
 pub(crate) async fn erase(db: &mut AnyConnection, user: UserId) -> Result<()> {
     let user = user.to_string();
     chain::erase_pending(&user);
@@ -168,18 +168,20 @@ pub(crate) async fn erase(db: &mut AnyConnection, user: UserId) -> Result<()> {
     Ok(())
 }
 
-/// How far the order of moments and that of the chain may differ: hosts whose clocks differ by more are not set up rightly.
+/// How far the order of moments and that of the chain may differ: hosts whose clocks differ by more are not set up
+/// rightly.
 pub(crate) const SKEW: Duration = Duration::from_secs(600);
 
 /// How many entries that fit one condition are looked at for one page, to see whether they fit the others.
 const LOOKED_AT: i64 = 10_000;
 
-/// Reads entries: the columns, the conditions that all lists have in common, the place in an index that a list begins at, and its
-/// order.
+/// Reads entries: the columns, the conditions that all lists have in common, the place in an index that a list begins
+/// at, and its order.
 macro_rules! entries_where {
     ($stretch:expr, $order:expr) => {
         concat!(
-            "SELECT seq, digest, id, happened_at, event, actor_kind, actor, user_id, application_id, approval_id, detail, personal, origin
+            "SELECT seq, digest, id, happened_at, event, actor_kind, actor, user_id, application_id, approval_id,
+               detail, personal, origin
              FROM audit_entries WHERE ",
             $stretch,
             " AND ($1 = '' OR user_id = $1) AND ($2 = '' OR application_id = $2) AND ($3 = '' OR event = $3)
@@ -203,10 +205,10 @@ struct Indexed {
     reach: &'static str,
 }
 
-// The index of the column and the position is compared and ordered by as a whole. Were the column said to be equal and the position
-// alone ordered by, the index of the positions would do as well for PostgreSQL, which takes entries that fit to be spread evenly and
-// would go through a million where they are not. The statements are planned for their values, each time, since a plan for any values
-// sorts whatever fits.
+// The index of the column and the position is compared and ordered by as a whole. Were the column said to be equal and
+// the position alone ordered by, the index of the positions would do as well for PostgreSQL, which takes entries that
+// fit to be spread evenly and would go through a million where they are not. The statements are planned for their
+// values, each time, since a plan for any values sorts whatever fits.
 macro_rules! stretch {
     ($column:literal, $value:literal, $first:literal, $end:literal) => {
         concat!(
@@ -274,8 +276,8 @@ impl AuditFilter {
 pub struct AuditPage {
     /// The entries, the latest first.
     pub entries: Vec<StoredEntry>,
-    /// The position before which the next page begins; `None` where there is no more. A page that has one may be short, and even
-    /// empty: so much was looked at that did not fit.
+    /// The position before which the next page begins; `None` where there is no more. A page that has one may be short,
+    /// and even empty: so much was looked at that did not fit.
     pub next: Option<i64>,
 }
 
@@ -292,8 +294,8 @@ impl Store {
         .await
     }
 
-    /// Up to `limit` of a user's account notifications, the oldest first: those after `since` that a device has not shown, but for what it did
-    /// itself.
+    /// Up to `limit` of a user's account notifications, the oldest first: those after `since` that a device has not
+    /// shown, but for what it did itself.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -305,7 +307,8 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<Entry>> {
         let rows: Vec<EntryRow> = sqlx::query_as(
-            "SELECT seq, digest, id, happened_at, event, actor_kind, actor, user_id, application_id, approval_id, detail, personal, origin
+            "SELECT seq, digest, id, happened_at, event, actor_kind, actor, user_id, application_id, approval_id,
+               detail, personal, origin
              FROM audit_entries
              WHERE user_id = $1 AND notifies = 1 AND happened_at >= $3 AND (actor IS NULL OR actor <> $2)
                AND seq > COALESCE((SELECT seen.seq FROM audit_entries AS seen
@@ -363,8 +366,8 @@ impl Store {
             .await
     }
 
-    /// A page of up to `limit` entries before the position `before`, where that is given. However much there is, and however rarely
-    /// what fits one condition fits another, no more is looked at than a page may cost.
+    /// A page of up to `limit` entries before the position `before`, where that is given. However much there is, and
+    /// however rarely what fits one condition fits another, no more is looked at than a page may cost.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -414,8 +417,8 @@ impl Store {
         })
     }
 
-    /// The positions between which what fits has to be: from the first on, before the second. The ends of a stretch of time are
-    /// found by the ids, which begin with the moment.
+    /// The positions between which what fits has to be: from the first on, before the second. The ends of a stretch of
+    /// time are found by the ids, which begin with the moment.
     async fn stretch(&self, filter: &AuditFilter, before: Option<i64>) -> Result<(i64, i64)> {
         let mut stretch = (0, before.unwrap_or(i64::MAX));
         let position = async |statement: &'static str, id: String| -> Result<Option<i64>> {

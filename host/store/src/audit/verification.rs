@@ -62,7 +62,8 @@ macro_rules! records_where {
     ($condition:literal) => {
         concat!(
             "SELECT seq, COALESCE(previous, '') AS previous, COALESCE(digest, '') AS digest, id, happened_at, event,
-                    actor_kind, actor, user_id, application_id, approval_id, detail, personal, personal_salt, personal_digest,
+                    actor_kind, actor, user_id, application_id, approval_id, detail, personal, personal_salt,
+                      personal_digest,
                     origin, origin_salt, origin_digest
              FROM audit_entries WHERE ",
             $condition
@@ -113,7 +114,8 @@ impl Store {
         let row: Option<(String,)> = sqlx::query_as(
             "SELECT id FROM (SELECT id FROM audit_entries WHERE seq IS NULL LIMIT 1) AS without
              UNION ALL
-             SELECT id FROM (SELECT id, seq FROM audit_entries WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1) AS latest
+             SELECT id FROM (SELECT id, seq FROM audit_entries WHERE seq IS NOT NULL
+               ORDER BY seq DESC LIMIT 1) AS latest
              WHERE seq > (SELECT seq FROM audit_chain WHERE name = 'head')
              UNION ALL
              SELECT id FROM (SELECT id, seq FROM audit_entries WHERE seq IS NOT NULL ORDER BY seq LIMIT 1) AS earliest
@@ -140,8 +142,8 @@ impl Store {
         Ok(row.map(|(seq,)| seq))
     }
 
-    /// Takes away a slice of the oldest entries, those made before `before`, and moves the anchor; none beyond `streamed`. How
-    /// many there were.
+    /// Takes away a slice of the oldest entries, those made before `before`, and moves the anchor; none beyond
+    /// `streamed`. How many there were.
     pub(crate) async fn delete_old_audit_entries(
         &self,
         before: Timestamp,

@@ -1,8 +1,8 @@
 //! Gathering: what is asked for at the same moment is done at once.
 //!
-//! Every statement costs a change of threads (SQLite) or a round trip (PostgreSQL), which is more than most of them cost
-//! themselves. While one batch is under way the next one gathers, so a quiet host answers as fast as ever and a busy one
-//! does little more for many requests than for one. Nothing is remembered from one batch to the next.
+//! Every statement costs a change of threads (SQLite) or a round trip (PostgreSQL), which is more than most of them
+//! cost themselves. While one batch is under way the next one gathers, so a quiet host answers as fast as ever and a
+//! busy one does little more for many requests than for one. Nothing is remembered from one batch to the next.
 
 use std::sync::Arc;
 use std::time::Duration;

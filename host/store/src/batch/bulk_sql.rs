@@ -16,8 +16,8 @@ pub(crate) struct BulkSql {
 }
 
 impl BulkSql {
-    /// The statement of this text. In it, `{$}` stands for the places of all ids, `$1, $2, ...`, and `{($, $)}` for those
-    /// of all rows of so many columns. They begin after the `before` places that the text itself has.
+    /// The statement of this text. In it, `{$}` stands for the places of all ids, `$1, $2, ...`, and `{($, $)}` for
+    /// those of all rows of so many columns. They begin after the `before` places that the text itself has.
     pub(crate) fn new(text: &str, before: usize) -> Self {
         let (head, rest) = text.split_once('{').unwrap_or((text, ""));
         let (row, tail) = rest.split_once('}').unwrap_or(("", rest));

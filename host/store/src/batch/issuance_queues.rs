@@ -21,7 +21,8 @@ pub enum Redemption {
 pub enum Rotation {
     /// It gave the new tokens.
     Rotated,
-    /// It was used a short while ago, and this is the first repeat: see [`Store::repeat_rotation`](crate::Store::repeat_rotation).
+    /// It was used a short while ago, and this is the first repeat: see
+    /// [`Store::repeat_rotation`](crate::Store::repeat_rotation).
     Repeated,
     /// It was used before, is revoked or over. Its family is revoked.
     Refused,

@@ -1,5 +1,5 @@
-//! Issuing tokens: claiming the code or the refresh token that they are for, and keeping them, for all requests that wait
-//! at the same moment at once. Each is claimed by one conditional `UPDATE`, whichever others it shares it with.
+//! Issuing tokens: claiming the code or the refresh token that they are for, and keeping them, for all requests that
+//! wait at the same moment at once. Each is claimed by one conditional `UPDATE`, whichever others it shares it with.
 
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
@@ -21,8 +21,8 @@ use crate::writer::Writer;
 use crate::{Result, Store, audit, codes, tokens};
 
 impl TokenIssuance {
-    /// Begins to issue, with one transaction of a kind at a time: of two at once that claim the same rows in another order,
-    /// each would wait for the other.
+    /// Begins to issue, with one transaction of a kind at a time: of two at once that claim the same rows in another
+    /// order, each would wait for the other.
     pub(crate) fn start(writer: &Writer) -> Self {
         Self {
             redemptions: together(writer, |db, asked| Box::pin(redeem(db, asked))),
@@ -57,9 +57,9 @@ where
 
 impl Store {
     /// Exchanges a code for tokens. However many try at once, one succeeds; a second use revokes what the first one
-    /// gave (RFC 6749 section 4.1.2). From then on the row is that of the tokens' family, and is kept until `retain_until`:
-    /// as long as any of them, or a second use of the code, may come. A code is worth nothing if what was granted with its
-    /// account has ended since.
+    /// gave (RFC 6749 section 4.1.2). From then on the row is that of the tokens' family, and is kept until
+    /// `retain_until`: as long as any of them, or a second use of the code, may come. A code is worth nothing if what
+    /// was granted with its account has ended since.
     ///
     /// # Errors
     /// If the database fails.
@@ -82,8 +82,8 @@ impl Store {
     }
 
     /// Uses a refresh token: it gives `pair`, once. A further use revokes the family, but for the first repeat of a use
-    /// that was after `repeatable_since`, which may be answered by [`Store::repeat_rotation`]. `reuse` tells the audit log of
-    /// such a further use.
+    /// that was after `repeatable_since`, which may be answered by [`Store::repeat_rotation`]. `reuse` tells the audit
+    /// log of such a further use.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -243,8 +243,8 @@ async fn insert_client_tokens(db: &mut AnyConnection, asked: &[ClientToken]) -> 
     Ok(asked.iter().map(|asked| is_current(&asked)).collect())
 }
 
-/// Of several who bring the same at once, the first has it: it alone may be among those that claim. In the order of what
-/// they bring, so that hosts which claim the same rows at once begin with the same.
+/// Of several who bring the same at once, the first has it: it alone may be among those that claim. In the order of
+/// what they bring, so that hosts which claim the same rows at once begin with the same.
 fn first_of_each<T, K: Ord>(asked: &[T], what: impl Fn(&T) -> K) -> Vec<&T> {
     let mut first: Vec<&T> = asked.iter().collect();
     first.sort_by_key(|one| what(one));

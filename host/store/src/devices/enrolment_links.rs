@@ -27,7 +27,8 @@ pub(crate) async fn insert_enrolment(
         LinkMaker::Code => BY_CODE.to_owned(),
     });
     sqlx::query(
-        "INSERT INTO enrolments (id, user_id, digest, created_at, expires_at, created_by) VALUES ($1, $2, $3, $4, $5, $6)",
+        "INSERT INTO enrolments (id, user_id, digest, created_at, expires_at, created_by) VALUES ($1, $2, $3, $4, $5, \
+         $6)",
     )
     .bind(enrolment.id.to_string())
     .bind(enrolment.user_id.to_string())
@@ -76,8 +77,8 @@ async fn end_links_of_invited(db: &mut sqlx::AnyConnection, user: UserId) -> Res
 }
 
 impl Store {
-    /// Adds the right to enrol a device, which is this person's. Somebody who is invited has one such right at a time: nobody's
-    /// phone was asked about it, so an earlier one ends.
+    /// Adds the right to enrol a device, which is this person's. Somebody who is invited has one such right at a time:
+    /// nobody's phone was asked about it, so an earlier one ends.
     ///
     /// # Errors
     /// [`StoreError::Stale`] if they are not as they were seen.
@@ -101,8 +102,8 @@ impl Store {
         .await
     }
 
-    /// Adds the right to enrol a device that another made. `false`, and nothing done, if that was revoked or its owner may not
-    /// sign in.
+    /// Adds the right to enrol a device that another made. `false`, and nothing done, if that was revoked or its owner
+    /// may not sign in.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -137,7 +138,8 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<Enrolment>> {
         let row: Option<EnrolmentRow> = sqlx::query_as(
-            "SELECT id, user_id, digest, expires_at, created_by FROM enrolments WHERE id = $1 AND used_at IS NULL AND expires_at > $2",
+            "SELECT id, user_id, digest, expires_at, created_by FROM enrolments WHERE id = $1 AND used_at IS NULL AND \
+             expires_at > $2",
         )
         .bind(id.to_string())
         .bind(now.millis())

@@ -3,8 +3,8 @@
 use crate::Result;
 use assent_model::id::{DeviceId, LoginId, UserId};
 
-/// Holds a person and one of their devices until the transaction ends: whoever suspends the one or revokes the other waits, or
-/// was before. Whether the person may sign in and the device is theirs and not revoked.
+/// Holds a person and one of their devices until the transaction ends: whoever suspends the one or revokes the other
+/// waits, or was before. Whether the person may sign in and the device is theirs and not revoked.
 pub(crate) async fn hold_with_owner(
     db: &mut sqlx::AnyConnection,
     user: UserId,
@@ -25,8 +25,8 @@ pub(crate) async fn hold_with_owner(
     Ok(open.rows_affected() > 0 && own.rows_affected() > 0)
 }
 
-/// Holds a device until the transaction ends, so that whoever revokes it waits, or was before. What is about a device and an
-/// approval touches them in this order.
+/// Holds a device until the transaction ends, so that whoever revokes it waits, or was before. What is about a device
+/// and an approval touches them in this order.
 pub(crate) async fn hold(db: &mut sqlx::AnyConnection, id: DeviceId) -> Result<()> {
     sqlx::query("UPDATE devices SET name = name WHERE id = $1")
         .bind(id.to_string())

@@ -64,7 +64,8 @@ pub struct SignInRecord {
 pub enum IssuedGrant {
     /// An authorization code.
     Code(Box<CodeGrant>),
-    /// A SAML assertion, which makes it take part in the person's session, the one with this id; except for a test sign-in.
+    /// A SAML assertion, which makes it take part in the person's session, the one with this id; except for a test
+    /// sign-in.
     Assertion(SessionId, Option<Participation>),
 }
 
@@ -79,9 +80,9 @@ impl IssuedGrant {
 }
 
 impl Store {
-    /// Ends a login, once. Returns `false`, and changes nothing, if it was answered before, expired, or does not permit this
-    /// completion: a new session needs an approval of this login with the state `approved`; the use of a session needs a session that
-    /// is still open.
+    /// Ends a login, once. Returns `false`, and changes nothing, if it was answered before, expired, or does not permit
+    /// this completion: a new session needs an approval of this login with the state `approved`; the use of a session
+    /// needs a session that is still open.
     ///
     /// # Errors
     /// If the database fails.

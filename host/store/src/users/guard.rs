@@ -6,9 +6,9 @@ use crate::{Result, StoreError};
 use assent_model::id::UserId;
 use assent_model::user::User;
 
-/// To whom something is done: to a person, whoever they are by now, or only as they were seen. What was checked of a person holds
-/// for that version alone, so nothing is done to somebody who was given a role in the console meanwhile by whoever may not act
-/// upon those who have one.
+/// To whom something is done: to a person, whoever they are by now, or only as they were seen. What was checked of a
+/// person holds for that version alone, so nothing is done to somebody who was given a role in the console meanwhile by
+/// whoever may not act upon those who have one.
 #[derive(Clone, Copy, Debug)]
 pub struct UserGuard {
     id: UserId,
@@ -33,7 +33,8 @@ impl From<&User> for UserGuard {
 }
 
 impl UserGuard {
-    /// Holds a person who is to be as they were seen until the transaction ends: whoever changes them waits, or was before.
+    /// Holds a person who is to be as they were seen until the transaction ends: whoever changes them waits, or was
+    /// before.
     ///
     /// # Errors
     /// [`StoreError::Stale`] if they are not as they were seen.

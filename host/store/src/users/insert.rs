@@ -25,7 +25,8 @@ pub(crate) fn all_of(rows: usize, kept: u64, what: &'static str) -> Result<()> {
 
 static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "INSERT INTO users (id, did, subject, name, email, profile, console_role, state, version, created_at, updated_at)
+        "INSERT INTO users (id, did, subject, name, email, profile, console_role, state, version, created_at,
+           updated_at)
          VALUES {($, $, $, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
         0,
     )
@@ -37,7 +38,8 @@ static INSERT_LOGIN_NAMES: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-/// Keeps what people sign in with who have no such names: the name, and the e-mail address. Neither may be anything of another's.
+/// Keeps what people sign in with who have no such names: the name, and the e-mail address. Neither may be anything of
+/// another's.
 pub(super) async fn add_login_names(db: &mut AnyConnection, users: &[User]) -> Result<()> {
     let names = |user: &'_ User| {
         let email = user.email.iter().filter(|email| **email != user.name);

@@ -1,5 +1,5 @@
-//! Lists of users and accounts, filtered and searched. Each statement has an index whose order is the list's, so that a page costs
-//! the same however many there are.
+//! Lists of users and accounts, filtered and searched. Each statement has an index whose order is the list's, so that a
+//! page costs the same however many there are.
 
 use crate::accounts::AccountRow;
 use crate::rows::cell;
@@ -81,8 +81,8 @@ fn place(term: Vec<u8>, id: &str) -> Result<Cursor> {
 }
 
 impl Store {
-    /// Up to `limit` users after `after`, in the order in which they were made; of a state or with a role alone, where these
-    /// are given.
+    /// Up to `limit` users after `after`, in the order in which they were made; of a state or with a role alone, where
+    /// these are given.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -111,7 +111,8 @@ impl Store {
         rows.into_iter().map(User::try_from).collect()
     }
 
-    /// Up to `limit` users that are found by a term which begins so, each once, in the order of the terms, after `after`.
+    /// Up to `limit` users that are found by a term which begins so, each once, in the order of the terms, after
+    /// `after`.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -164,8 +165,8 @@ impl Store {
         Ok(merged(found, limit))
     }
 
-    /// Up to `limit` accounts of an application that are found by a term which begins so, each once, in the order of the terms,
-    /// after `after`.
+    /// Up to `limit` accounts of an application that are found by a term which begins so, each once, in the order of
+    /// the terms, after `after`.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -189,7 +190,8 @@ impl Store {
                       WHERE terms.application_id = $6 AND terms.state = $7
                         AND (terms.term, terms.account_id) > ($1, $2) AND terms.term < $3
                         AND terms.term = (SELECT other.term FROM account_search AS other
-                                          WHERE other.account_id = terms.account_id AND other.term >= $4 AND other.term < $3
+                                          WHERE other.account_id = terms.account_id AND other.term >= $4
+                                            AND other.term < $3
                                           ORDER BY other.term LIMIT 1)
                       ORDER BY terms.term, terms.account_id LIMIT $5) AS found
                  JOIN accounts ON accounts.id = found.account_id ORDER BY found.term, found.account_id",

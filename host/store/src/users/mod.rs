@@ -35,8 +35,8 @@ pub(crate) async fn hold(db: &mut AnyConnection, id: UserId) -> Result<()> {
     Ok(())
 }
 
-/// Notes that a person has something to approve with: who was invited is active from then on, which `entry` tells of. Links that
-/// are left over end, since they were made without a phone being asked.
+/// Notes that a person has something to approve with: who was invited is active from then on, which `entry` tells of.
+/// Links that are left over end, since they were made without a phone being asked.
 pub(crate) async fn activate(
     db: &mut AnyConnection,
     id: UserId,
@@ -75,8 +75,8 @@ impl Store {
         .await
     }
 
-    /// Deletes this version of a user with everything that belongs to it. The applications of its sessions are to be told. Of
-    /// the audit log what is personal goes, and the entries stay.
+    /// Deletes this version of a user with everything that belongs to it. The applications of its sessions are to be
+    /// told. Of the audit log what is personal goes, and the entries stay.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -117,9 +117,9 @@ impl Store {
         .await
     }
 
-    /// Erases the personal data of this version of a terminated user. The row stays, so that no other user ever has its identifiers;
-    /// its name becomes `name`, with which nobody can sign in. `false`, and nothing done, if the user is another version or is not
-    /// terminated.
+    /// Erases the personal data of this version of a terminated user. The row stays, so that no other user ever has its
+    /// identifiers; its name becomes `name`, with which nobody can sign in. `false`, and nothing done, if the user is
+    /// another version or is not terminated.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

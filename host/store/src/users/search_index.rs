@@ -1,5 +1,5 @@
-//! What users and accounts are found by. A term is kept together with what a search may filter by, so that each search reads one
-//! stretch of one index, however many people there are.
+//! What users and accounts are found by. A term is kept together with what a search may filter by, so that each search
+//! reads one stretch of one index, however many people there are.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,8 @@ static OF_USER: LazyLock<BulkSql> = LazyLock::new(|| {
 });
 static OF_ACCOUNT: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "INSERT INTO account_search (application_id, state, term, account_id) VALUES {($, $, $, $)} ON CONFLICT DO NOTHING",
+        "INSERT INTO account_search (application_id, state, term, account_id) VALUES {($, $, $, $)} ON CONFLICT DO \
+         NOTHING",
         0,
     )
 });

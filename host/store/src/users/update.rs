@@ -33,8 +33,8 @@ pub struct UserWrite {
     pub entries: Vec<Entry>,
 }
 
-/// Whether a user is an owner who may sign in, and no other one is there. Only one transaction at a time may ask, so that of
-/// the last two owners not each goes because the other is there.
+/// Whether a user is an owner who may sign in, and no other one is there. Only one transaction at a time may ask, so
+/// that of the last two owners not each goes because the other is there.
 pub(super) async fn is_last_owner(
     db: &mut AnyConnection,
     id: UserId,
@@ -123,9 +123,9 @@ async fn update(
 
 impl Store {
     /// Replaces what may change of a user, all but the ids. `false`, and nothing done, if the user was changed since it
-    /// was read: nobody's change undoes another's unseen. Where the state is another than `before`, what was begun in the
-    /// person's name is over. Where a console role is given, so are links that enrol a phone, and with a greater one than
-    /// before the person's sessions: who made them, or a way to sign in, may do less.
+    /// was read: nobody's change undoes another's unseen. Where the state is another than `before`, what was begun in
+    /// the person's name is over. Where a console role is given, so are links that enrol a phone, and with a greater
+    /// one than before the person's sessions: who made them, or a way to sign in, may do less.
     ///
     /// # Errors
     /// [`StoreError::Taken`] if another user has the name or the e-mail address. Otherwise if the database fails.

@@ -30,7 +30,8 @@ pub fn build(folders: &[PathBuf], choice: Choice) -> Result<Vec<Plugin>> {
     Ok(plugins)
 }
 
-/// Builds the plugins in these folders, writes their `plugin.toml`, and lists the components: path, a tab, size in bytes.
+/// Builds the plugins in these folders, writes their `plugin.toml`, and lists the components: path, a tab, size in
+/// bytes.
 #[allow(
     clippy::print_stdout,
     clippy::print_stderr,

@@ -45,8 +45,8 @@ pub fn build(plugins: &[Plugin], choice: Choice) -> Result<()> {
 /// Plugins that one cargo command can build.
 type Group<'a> = Vec<(&'a Plugin, &'a Crate)>;
 
-/// The plugins in groups: those of one workspace and one role, since the role is a feature of the SDK and cargo gives a crate
-/// all features that anything in the command asks for.
+/// The plugins in groups: those of one workspace and one role, since the role is a feature of the SDK and cargo gives a
+/// crate all features that anything in the command asks for.
 fn groups(plugins: &[Plugin]) -> Vec<Group<'_>> {
     let mut groups: Vec<((&Path, Option<Role>), Group<'_>)> = Vec::new();
     for plugin in plugins {

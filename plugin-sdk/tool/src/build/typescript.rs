@@ -1,8 +1,8 @@
-//! TypeScript: the compiler checks the types, esbuild makes one module of everything, and componentize-qjs puts that into a
-//! component together with a JavaScript engine.
+//! TypeScript: the compiler checks the types, esbuild makes one module of everything, and componentize-qjs puts that
+//! into a component together with a JavaScript engine.
 //!
-//! All three are npm packages of the project's own lock file. The snapshot that componentize-qjs takes of the engine has a
-//! random seed in it, so no two are equal: a component whose sources are as they were is left as it is.
+//! All three are npm packages of the project's own lock file. The snapshot that componentize-qjs takes of the engine
+//! has a random seed in it, so no two are equal: a component whose sources are as they were is left as it is.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -229,14 +229,17 @@ mod tests {
 
     #[test]
     fn the_compilers_advice_is_replaced_where_it_misleads() {
-        let line = "src/plugin.ts(4,3): error TS2584: Cannot find name 'console'. Do you need to change your target library? Try \
+        let line = "src/plugin.ts(4,3): error TS2584: Cannot find name 'console'. Do you need to change your target \
+             library? Try \
                     changing the 'lib' compiler option to include 'dom'.";
         assert_eq!(
             advised(line),
-            "src/plugin.ts(4,3): error TS2584: Cannot find name 'console': a plugin has no console; write to the operator's \
+            "src/plugin.ts(4,3): error TS2584: Cannot find name 'console': a plugin has no console; write to the \
+             operator's \
              log: import log from \"assent:host/log@1.0.0\""
         );
-        let line = "src/plugin.ts(5,1): error TS2580: Cannot find name 'process'. Do you need to install type definitions for \
+        let line = "src/plugin.ts(5,1): error TS2580: Cannot find name 'process'. Do you need to install type \
+             definitions for \
                     node? Try `npm i --save-dev @types/node`.";
         assert!(
             advised(line).ends_with("it has the language only") && !advised(line).contains("npm i")

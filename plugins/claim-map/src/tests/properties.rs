@@ -11,7 +11,8 @@ use super::*;
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => proptest::sample::select(vec![
-            "", "*", "a", "b", "a*", "roles", "scopes", "user.a", "account.a.b", "{a}", "{roles}-{b}", "{{", "}", "{user.a.b}",
+            "", "*", "a", "b", "a*", "roles", "scopes", "user.a", "account.a.b", "{a}", "{roles}-{b}", "{{", "}",
+                "{user.a.b}",
             "profile", "email", "openid", "sub", "1", "true", "a,b", ",", "uri",
         ])
         .prop_map(str::to_owned),
@@ -182,7 +183,8 @@ proptest! {
                 let count = claims.len();
                 claims.dedup();
                 prop_assert_eq!(claims.len(), count, "each claim is edited once");
-                prop_assert!(input.sink == Sink::SamlAssertion || count == edits.len(), "attributes are for assertions");
+                prop_assert!(input.sink == Sink::SamlAssertion || count == edits.len(), "attributes are for \
+                     assertions");
             }
             Err(Failure::Deny(reason)) => prop_assert!(rules.iter().any(|rule| rule["deny"] == *reason)),
             Err(Failure::Fault(reason)) => prop_assert!(reason.starts_with("rule "), "{}", reason),

@@ -215,7 +215,8 @@ fn a_rule_that_never_applies_is_an_error() {
         ),
         (
             format!("{attribute}when = {{ scope = \"email\" }}"),
-            "it never applies: attributes are for `saml-assertion` alone, and an assertion has no scopes and no requested claims"
+            "it never applies: attributes are for `saml-assertion` alone, and an assertion has no scopes and no \
+             requested claims"
                 .to_owned(),
         ),
         (

@@ -196,7 +196,8 @@ async fn a_saml_test_sign_in_without_a_name_id_explains_the_remedy() {
 #[tokio::test]
 async fn a_test_sign_in_names_the_plugin_that_ended_it() {
     let plugins = format!(
-        "[[plugins.claim_mappers]]\nname = \"broken\"\nfile = \"{}\"\nwrites = []\nconfig = {{ behaviour = \"panic\" }}\n",
+        "[[plugins.claim_mappers]]\nname = \"broken\"\nfile = \"{}\"\nwrites = []\nconfig = {{ behaviour = \"panic\" \
+         }}\n",
         component("hostile-mapper").display()
     );
     let host = TestHost::start_with_plugins(&plugins).await;

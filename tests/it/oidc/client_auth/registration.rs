@@ -192,7 +192,8 @@ async fn registered_keys_and_certificates_are_validated() {
             "allow_private_addresses = true",
         ),
         (
-            json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key), "jwks_uri": "https://a.example"}),
+            json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key),
+                "jwks_uri": "https://a.example"}),
             "one of",
         ),
         (

@@ -87,7 +87,8 @@ impl Journey {
         self.arrives(self.browser.get(address).await).await
     }
 
-    /// She signs in with a request of this shape; what the service provider then knows, and how often the phone was asked.
+    /// She signs in with a request of this shape; what the service provider then knows, and how often the phone was
+    /// asked.
     pub(super) async fn signs_in(&self, parameters: &[(&str, &str)]) -> (Value, usize) {
         let Arrival { page, requested } = self.visits(&self.provider.login(parameters)).await;
         (self.is_known(&page).await, requested)

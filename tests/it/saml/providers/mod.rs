@@ -1,6 +1,6 @@
-//! Real service providers, configured from our metadata alone: Debian's `mod_auth_mellon` in a real Apache, SimpleSAMLphp
-//! in PHP's own web server, Python's `pysaml2` and npm's `node-saml`. Each signs in, learns about the user, and signs
-//! out from either side.
+//! Real service providers, configured from our metadata alone: Debian's `mod_auth_mellon` in a real Apache,
+//! SimpleSAMLphp in PHP's own web server, Python's `pysaml2` and npm's `node-saml`. Each signs in, learns about the
+//! user, and signs out from either side.
 
 mod html;
 mod journey;

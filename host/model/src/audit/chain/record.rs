@@ -114,8 +114,8 @@ pub struct Record {
     pub salt: Option<String>,
     /// There where something personal was, erased or not.
     pub personal_digest: Option<String>,
-    /// The exact JSON text: the address and browser of a user who acted upon another user's object. `None` where there is
-    /// none, or that user was erased.
+    /// The exact JSON text: the address and browser of a user who acted upon another user's object. `None` where there
+    /// is none, or that user was erased.
     pub origin: Option<String>,
     /// Present and absent with `origin`.
     pub origin_salt: Option<String>,

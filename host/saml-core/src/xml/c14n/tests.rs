@@ -28,14 +28,21 @@ fn w3c_an_envelope_does_not_change_what_is_in_it() {
 /// Exclusive XML Canonicalization 1.0, section 2.2.
 #[test]
 fn w3c_two_envelopes_of_one_element() {
-    let element = "<n1:elem2 xmlns:n1=\"http://example.net\"\n         xml:lang=\"en\">\n  <n3:stuff xmlns:n3=\"ftp://example.org\"/>\n</n1:elem2>";
+    let element = concat!(
+        "<n1:elem2 xmlns:n1=\"http://example.net\"\n         xml:lang=\"en\">\n",
+        "  <n3:stuff xmlns:n3=\"ftp://example.org\"/>\n</n1:elem2>",
+    );
     let first = format!(
         "<n0:local xmlns:n0=\"http://something.example\"\n    xmlns:n3=\"ftp://example.org\">\n{element}</n0:local>"
     );
     let second = format!(
-        "<n2:pdu xmlns:n1=\"http://example.com\"\n  xmlns:n2=\"http://foo.example\"\n  xml:lang=\"fr\" xml:space=\"retain\">\n{element}</n2:pdu>"
+        "<n2:pdu xmlns:n1=\"http://example.com\"\n  xmlns:n2=\"http://foo.example\"\n  \
+         xml:lang=\"fr\" xml:space=\"retain\">\n{element}</n2:pdu>"
     );
-    let expected = "<n1:elem2 xmlns:n1=\"http://example.net\" xml:lang=\"en\">\n  <n3:stuff xmlns:n3=\"ftp://example.org\"></n3:stuff>\n</n1:elem2>";
+    let expected = concat!(
+        "<n1:elem2 xmlns:n1=\"http://example.net\" xml:lang=\"en\">\n",
+        "  <n3:stuff xmlns:n3=\"ftp://example.org\"></n3:stuff>\n</n1:elem2>",
+    );
     assert_eq!(form_of(&first, "elem2", &[]), expected);
     assert_eq!(form_of(&second, "elem2", &[]), expected);
 }
@@ -43,7 +50,11 @@ fn w3c_two_envelopes_of_one_element() {
 /// Canonical XML 1.0, section 3.2.
 #[test]
 fn w3c_white_space_in_content_stays() {
-    let text = "<doc>\n   <clean>   </clean>\n   <dirty>   A   B   </dirty>\n   <mixed>\n      A\n      <clean>   </clean>\n      B\n      <dirty>   A   B   </dirty>\n      C\n   </mixed>\n</doc>";
+    let text = concat!(
+        "<doc>\n   <clean>   </clean>\n   <dirty>   A   B   </dirty>\n   <mixed>\n      A\n",
+        "      <clean>   </clean>\n      B\n      <dirty>   A   B   </dirty>\n      C\n   </mixed>\n",
+        "</doc>",
+    );
     assert_eq!(form(text), text);
 }
 
@@ -88,8 +99,19 @@ fn w3c_start_and_end_tags() {
 /// Canonical XML 1.0, section 3.4, without the document type.
 #[test]
 fn w3c_character_modifications_and_references() {
-    let text = "<doc>\r\n   <text>First line&#x0d;&#10;Second line</text>\r\n   <value>&#x32;</value>\r\n   <compute><![CDATA[value>\"0\" && value<\"10\" ?\"valid\":\"error\"]]></compute>\r\n   <compute expr='value>\"0\" &amp;&amp; value&lt;\"10\" ?\"valid\":\"error\"'>valid</compute>\r\n   <norm attr=' &apos;   &#x20;&#13;&#xa;&#9;   &apos; '/>\r\n</doc>";
-    let expected = "<doc>\n   <text>First line&#xD;\nSecond line</text>\n   <value>2</value>\n   <compute>value&gt;\"0\" &amp;&amp; value&lt;\"10\" ?\"valid\":\"error\"</compute>\n   <compute expr=\"value>&quot;0&quot; &amp;&amp; value&lt;&quot;10&quot; ?&quot;valid&quot;:&quot;error&quot;\">valid</compute>\n   <norm attr=\" '    &#xD;&#xA;&#x9;   ' \"></norm>\n</doc>";
+    let text = concat!(
+        "<doc>\r\n   <text>First line&#x0d;&#10;Second line</text>\r\n   <value>&#x32;</value>\r\n",
+        "   <compute><![CDATA[value>\"0\" && value<\"10\" ?\"valid\":\"error\"]]></compute>\r\n",
+        "   <compute expr='value>\"0\" &amp;&amp; value&lt;\"10\" ?\"valid\":\"error\"'>valid</compute>\r\n",
+        "   <norm attr=' &apos;   &#x20;&#13;&#xa;&#9;   &apos; '/>\r\n</doc>",
+    );
+    let expected = concat!(
+        "<doc>\n   <text>First line&#xD;\nSecond line</text>\n   <value>2</value>\n",
+        "   <compute>value&gt;\"0\" &amp;&amp; value&lt;\"10\" ?\"valid\":\"error\"</compute>\n",
+        "   <compute expr=\"value>&quot;0&quot; &amp;&amp; value&lt;&quot;10&quot;",
+        " ?&quot;valid&quot;:&quot;error&quot;\">valid</compute>\n",
+        "   <norm attr=\" '    &#xD;&#xA;&#x9;   ' \"></norm>\n</doc>",
+    );
     assert_eq!(form(text), expected);
 }
 

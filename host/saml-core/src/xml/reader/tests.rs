@@ -19,7 +19,8 @@ fn refused(text: impl AsRef<[u8]>) -> XmlProblem {
 fn a_document_is_read_as_a_tree() {
     let document = read(
         "\u{feff}<?xml version='1.0' encoding=\"utf-8\" standalone='no' ?>\r\n<!-- before -->\n\
-         <a:r xmlns:a = 'urn:a' xmlns=\"urn:d\" x='1' a:x=\"2\">\r\n <one/><a:two>t&#x20;&lt;<![CDATA[<&]]>\r\n</a:two ><one></one></a:r>\n<!-- after -->",
+         <a:r xmlns:a = 'urn:a' xmlns=\"urn:d\" x='1' a:x=\"2\">\r\n <one/><a:two>t&#x20;&lt;<![CDATA[<&]]>\r\n</a:two \
+              ><one></one></a:r>\n<!-- after -->",
     );
     let root = document.unverified();
     assert!(root.is(A.name("r")) && !root.is(Namespace::new("", "urn:d").name("r")));
@@ -287,9 +288,9 @@ fn ordinary(length: usize) -> String {
     )
 }
 
-/// Rejects the text at once: it costs at most eight times as much as an ordinary document of its length. On a busy machine the
-/// measured ratio varies between one and four. A cost that grows with the square of the length is hundreds of times that. In release each takes less than 10 ms: the benchmark `saml_xml`
-/// asserts it.
+/// Rejects the text at once: it costs at most eight times as much as an ordinary document of its length. On a busy
+/// machine the measured ratio varies between one and four. A cost that grows with the square of the length is hundreds
+/// of times that. In release each takes less than 10 ms: the benchmark `saml_xml` asserts it.
 fn refused_at_once(text: &str) -> XmlProblem {
     let problem = match Document::read(text.as_bytes(), Limits::METADATA) {
         Ok(_) => panic!("it was read"),
@@ -368,7 +369,8 @@ proptest! {
     #[test]
     fn no_markup_panics(parts in proptest::collection::vec(
         proptest::sample::select(vec![
-            "<r>", "</r>", "<r", "/>", ">", " a='1'", " xmlns='urn:a'", " xmlns:p=\"urn:p\"", "p:", "<!--", "-->", "<![CDATA[",
+            "<r>", "</r>", "<r", "/>", ">", " a='1'", " xmlns='urn:a'", " xmlns:p=\"urn:p\"", "p:", "<!--", "-->",
+                "<![CDATA[",
             "]]>", "<?xml", "?>", "&lt;", "&#1", ";", "&", "=", "'", "x", "\r\n", "<!DOCTYPE", "]", "\u{feff}", "é",
         ]),
         0..30,

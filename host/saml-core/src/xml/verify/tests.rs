@@ -1,5 +1,5 @@
-//! The attacks. What an attacker would sign with the partner's own key is signed so here, where the rule is meant to hold
-//! even then: a broken digest is not what refuses it.
+//! The attacks. What an attacker would sign with the partner's own key is signed so here, where the rule is meant to
+//! hold even then: a broken digest is not what refuses it.
 
 mod forms;
 mod wrapping;
@@ -75,11 +75,14 @@ impl Forged {
         let covered = [&self.start, &self.content, END].concat();
         let digest = STANDARD.encode(algorithm.digest(covered.as_bytes()).unwrap());
         let reference = format!(
-            "<ds:Reference {}><ds:Transforms>{}</ds:Transforms><ds:DigestMethod Algorithm=\"{}\"></ds:DigestMethod><ds:DigestValue>{digest}</ds:DigestValue></ds:Reference>",
+            "<ds:Reference {}><ds:Transforms>{}</ds:Transforms><ds:DigestMethod \
+             Algorithm=\"{}\"></ds:DigestMethod><ds:DigestValue>{digest}</ds:DigestValue></ds:Reference>",
             self.uri, self.transforms, self.digest_method
         );
         let signed_info = format!(
-            "<ds:SignedInfo xmlns:ds=\"{}\"><ds:CanonicalizationMethod Algorithm=\"{}\"></ds:CanonicalizationMethod><ds:SignatureMethod Algorithm=\"{}\"></ds:SignatureMethod>{}</ds:SignedInfo>",
+            "<ds:SignedInfo xmlns:ds=\"{}\"><ds:CanonicalizationMethod \
+             Algorithm=\"{}\"></ds:CanonicalizationMethod><ds:SignatureMethod \
+             Algorithm=\"{}\"></ds:SignatureMethod>{}</ds:SignedInfo>",
             DSIG.uri,
             self.form,
             self.method,
@@ -87,7 +90,8 @@ impl Forged {
         );
         let value = STANDARD.encode(sign(signed_info.as_bytes()));
         format!(
-            "<ds:Signature xmlns:ds=\"{}\">{signed_info}<ds:SignatureValue>{value}</ds:SignatureValue>{}</ds:Signature>",
+            "<ds:Signature \
+             xmlns:ds=\"{}\">{signed_info}<ds:SignatureValue>{value}</ds:SignatureValue>{}</ds:Signature>",
             DSIG.uri, self.key_info
         )
     }

@@ -66,8 +66,8 @@ impl<'w, 'v> Start<'w, 'v> {
 }
 
 impl Signer {
-    /// The `ds:Signature` over an element in canonical form that has this ID. `inclusive` are the prefixes that are written
-    /// where they are declared.
+    /// The `ds:Signature` over an element in canonical form that has this ID. `inclusive` are the prefixes that are
+    /// written where they are declared.
     fn signature(&self, covered: &str, id: &str, inclusive: &str) -> Result<String, WriteError> {
         let digest = STANDARD.encode(Self::DIGEST.digest(covered.as_bytes())?);
         // Alone, SignedInfo is just as its own canonical form: the namespace that its parent declares is declared here.

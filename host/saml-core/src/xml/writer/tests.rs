@@ -55,7 +55,8 @@ fn a_namespace_is_declared_where_it_is_used_first() {
         text,
         "<samlp:AuthnRequest xmlns:samlp=\"urn:oasis:names:tc:SAML:2.0:protocol\" a=\"1\" b=\"2\">\
          <saml:Issuer xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\">x</saml:Issuer>\
-         <saml:Issuer xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" z=\"\" xsi:type=\"y\"></saml:Issuer>\
+         <saml:Issuer xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\" \
+              xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" z=\"\" xsi:type=\"y\"></saml:Issuer>\
          <samlp:NameIDPolicy></samlp:NameIDPolicy></samlp:AuthnRequest>"
     );
 }

@@ -79,7 +79,8 @@ impl Call<'_> {
         .await
     }
 
-    /// Reads what is to be changed or deleted, and asks where somebody is to be asked: that version alone is then changed.
+    /// Reads what is to be changed or deleted, and asks where somebody is to be asked: that version alone is then
+    /// changed.
     pub(super) async fn look_first(&self) -> anyhow::Result<Option<HeaderValue>> {
         let (found, version) = match self.operation.is_versioned {
             true => self.api.read(&self.parts(), &[]).await?,
@@ -141,8 +142,8 @@ pub(super) async fn save(call: &Call<'_>, mut answer: Response) -> anyhow::Resul
     out.map_or(Ok(()), Out::finish)
 }
 
-/// A file for what may be personal data, its owner's alone: a new one beside its place, which takes that when it is whole. What
-/// was there before is not written to, whoever may read it, and no link is followed.
+/// A file for what may be personal data, its owner's alone: a new one beside its place, which takes that when it is
+/// whole. What was there before is not written to, whoever may read it, and no link is followed.
 pub(super) struct Out {
     pub(super) file: File,
     /// Where it is until it is whole; none for what is no file, such as a terminal.

@@ -8,8 +8,8 @@ use crate::cli::api::document::{Member, Shape};
 use assent_admin_client::terminal;
 use assent_admin_client::terminal::{Table, harmless};
 
-/// The columns of lists whose items have more than a line holds: members, with a head of their own after `=`. A list without
-/// an entry has one column for each member that is a single value.
+/// The columns of lists whose items have more than a line holds: members, with a head of their own after `=`. A list
+/// without an entry has one column for each member that is a single value.
 pub(super) const COLUMNS: [(&str, &[&str]); 10] = [
     (
         "User",

@@ -43,7 +43,8 @@ impl Connection {
     }
 }
 
-/// The way to the listener of this machine, whatever stands before it, with a token of its database where none was given.
+/// The way to the listener of this machine, whatever stands before it, with a token of its database where none was
+/// given.
 async fn here(
     client: ClientBuilder,
     file: &Path,

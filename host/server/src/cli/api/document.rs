@@ -1,4 +1,5 @@
-//! What the commands are made from: the operations and nouns of the OpenAPI document, as far as a command needs to know them.
+//! What the commands are made from: the operations and nouns of the OpenAPI document, as far as a command needs to know
+//! them.
 
 pub(super) mod reader;
 

@@ -1,5 +1,5 @@
-//! A command for everything that the admin API does, made from its OpenAPI document: a new route is a new command, whose name
-//! is the operationId. They are clients like any other, so checks, roles and the audit log are the same.
+//! A command for everything that the admin API does, made from its OpenAPI document: a new route is a new command,
+//! whose name is the operationId. They are clients like any other, so checks, roles and the audit log are the same.
 
 mod arguments;
 mod call;
@@ -43,8 +43,8 @@ impl Commands {
         operations.fold(root, |root, operation| self.with(root, 0, operation))
     }
 
-    /// Adds an operation to the group whose name are the first `depth` bytes of the operation's: below it are groups for the
-    /// nouns that follow, and the command for the verb.
+    /// Adds an operation to the group whose name are the first `depth` bytes of the operation's: below it are groups
+    /// for the nouns that follow, and the command for the verb.
     fn with(&self, group: clap::Command, depth: usize, operation: &Operation) -> clap::Command {
         let name = operation.name.as_str();
         let rest = name.get(depth..).unwrap_or_default();
@@ -140,7 +140,8 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
     rows_were_taken(&bytes)
 }
 
-/// Of a table of which rows are rejected the answer says so, and is a good one; whoever runs this in a script has to notice.
+/// Of a table of which rows are rejected the answer says so, and is a good one; whoever runs this in a script has to
+/// notice.
 fn rows_were_taken(answer: &[u8]) -> anyhow::Result<()> {
     #[derive(Deserialize)]
     struct Table {
@@ -201,7 +202,8 @@ mod tests {
         }
     }
 
-    /// The description of a member says whether null takes it away; the host would take another null for nothing at all.
+    /// The description of a member says whether null takes it away; the host would take another null for nothing at
+    /// all.
     #[test]
     fn what_can_be_taken_away_is_what_the_api_takes_a_null_for() {
         let commands = commands().add_to(crate::cli::Arguments::command());

@@ -63,14 +63,16 @@ fn shown(account: &Account) -> Map<String, Value> {
     ])
 }
 
-/// Gives a person an account in an application. It is active at once, unless it is made to be invited until the person
-/// first signs in.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct CreateAccount {
-    /// The application.
-    pub application: Did,
-    /// The account.
-    pub account: NewAccount,
+assent_model::admin_command! {
+    /// Gives a person an account in an application. It is active at once, unless it is made to be invited until the
+    /// person first signs in.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct CreateAccount {
+        /// The application.
+        target application: Did,
+        /// The account.
+        classified account: NewAccount,
+    }
 }
 
 impl AdminCommand for CreateAccount {
@@ -132,7 +134,8 @@ impl AdminCommand for CreateAccount {
         let Execution::Done(()) = Execution::of(inserted)? else {
             return Ok(Execution::Overtaken);
         };
-        tracing::info!(account = %account.id, user = %user.id, application = %account.application_id, "account created");
+        let application = &account.application_id;
+        tracing::info!(account = %account.id, user = %user.id, %application, "account created");
         Ok(Execution::Done(account))
     }
 }
@@ -239,13 +242,15 @@ pub async fn accounts_of_user(
     Ok(host.store.accounts_of_user(id, after, limit).await?)
 }
 
-/// Updates an account. Where its state changes, what was begun with it is over.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct UpdateAccount {
-    /// The account.
-    pub account: AccountId,
-    /// What changes.
-    pub change: AccountChange,
+assent_model::admin_command! {
+    /// Updates an account. Where its state changes, what was begun with it is over.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct UpdateAccount {
+        /// The account.
+        target account: AccountId,
+        /// What changes.
+        classified change: AccountChange,
+    }
 }
 
 /// An account before and after an update, and whose it is.
@@ -347,7 +352,8 @@ pub(super) fn differences(
 }
 
 pub(super) fn apply_to_account(account: &mut Account, change: AccountChange) -> Result<()> {
-    if let Some(name) = change.name {
+    let AccountChange { name, roles, state } = change;
+    if let Some(name) = name {
         account.name = display_text(&name, 128).ok_or_else(|| {
             invalid(
                 "name",
@@ -355,7 +361,7 @@ pub(super) fn apply_to_account(account: &mut Account, change: AccountChange) -> 
             )
         })?;
     }
-    if let Some(roles) = change.roles {
+    if let Some(roles) = roles {
         if roles.len() > 500
             || roles
                 .iter()
@@ -368,7 +374,7 @@ pub(super) fn apply_to_account(account: &mut Account, change: AccountChange) -> 
         }
         account.roles = roles;
     }
-    if let Some(state) = change.state {
+    if let Some(state) = state {
         account.state = account
             .state
             .to(state)
@@ -377,9 +383,11 @@ pub(super) fn apply_to_account(account: &mut Account, change: AccountChange) -> 
     Ok(())
 }
 
-/// Deletes an account.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
-pub struct DeleteAccount(pub AccountId);
+assent_model::admin_command! {
+    /// Deletes an account.
+    #[derive(Clone, Copy, Debug, Serialize)]
+    pub struct DeleteAccount(target AccountId);
+}
 
 impl AdminCommand for DeleteAccount {
     type Plan = Person;

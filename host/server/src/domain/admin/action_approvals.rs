@@ -60,9 +60,9 @@ pub enum ActionState {
     Ended,
 }
 
-/// Requests the approval of an action from the administrator's devices. `digest` is that of the action in its command. `None` if no
-/// device can be asked: the one that approved the session was revoked, or received too many requests in the last minute; or the user
-/// whom the action concerns was changed at this moment.
+/// Requests the approval of an action from the administrator's devices. `digest` is that of the action in its command.
+/// `None` if no device can be asked: the one that approved the session was revoked, or received too many requests in
+/// the last minute; or the user whom the action concerns was changed at this moment.
 ///
 /// # Errors
 /// If the store fails.
@@ -196,8 +196,8 @@ pub async fn decided(host: &Host, console: &Console, id: ActionApprovalId) -> Re
     Ok(())
 }
 
-/// Uses the approval of an action. `None` if this console has no such approval, if it is for another action or showed another
-/// summary, or if it was used, is too old, or was not given.
+/// Uses the approval of an action. `None` if this console has no such approval, if it is for another action or showed
+/// another summary, or if it was used, is too old, or was not given.
 ///
 /// # Errors
 /// If the store fails.

@@ -18,13 +18,15 @@ pub async fn sessions(host: &Host, id: UserId) -> Result<Vec<OpenSession>> {
     Ok(portal::sessions(host, &user(host, id).await?).await?)
 }
 
-/// Ends a session of a person's, as signing out there would.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
-pub struct EndSession {
-    /// The user.
-    pub user: UserId,
-    /// The session.
-    pub session: SessionId,
+assent_model::admin_command! {
+    /// Ends a session of a person's, as signing out there would.
+    #[derive(Clone, Copy, Debug, serde::Serialize)]
+    pub struct EndSession {
+        /// The user.
+        target user: UserId,
+        /// The session.
+        target session: SessionId,
+    }
 }
 
 impl AdminCommand for EndSession {
@@ -61,9 +63,11 @@ impl AdminCommand for EndSession {
     }
 }
 
-/// Ends all sessions of a person's.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
-pub struct EndSessions(pub UserId);
+assent_model::admin_command! {
+    /// Ends all sessions of a person's.
+    #[derive(Clone, Copy, Debug, serde::Serialize)]
+    pub struct EndSessions(target UserId);
+}
 
 impl AdminCommand for EndSessions {
     type Plan = User;
@@ -104,13 +108,15 @@ pub async fn consents(host: &Host, id: UserId) -> Result<Vec<Consent>> {
     Ok(consent::consents_of(host, &user(host, id).await?).await?)
 }
 
-/// Withdraws a person's consent: the application's tokens end, and it has to ask again.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct WithdrawConsent {
-    /// The user.
-    pub user: UserId,
-    /// The application.
-    pub application: Did,
+assent_model::admin_command! {
+    /// Withdraws a person's consent: the application's tokens end, and it has to ask again.
+    #[derive(Clone, Debug, serde::Serialize)]
+    pub struct WithdrawConsent {
+        /// The user.
+        target user: UserId,
+        /// The application.
+        target application: Did,
+    }
 }
 
 impl AdminCommand for WithdrawConsent {

@@ -51,8 +51,8 @@ impl Settings {
     }
 }
 
-/// No key is told, private or not, and no digest of one: of how an application authenticates itself the method, and where its
-/// keys are fetched from; of certificates how many there are.
+/// No key is told, private or not, and no digest of one: of how an application authenticates itself the method, and
+/// where its keys are fetched from; of certificates how many there are.
 fn without_keys(mut members: Map<String, Value>) -> Value {
     if let Some(Value::Object(authentication)) = members.get_mut("authentication") {
         authentication.retain(|name, _| ["method", "jwks_uri"].contains(&name.as_str()));

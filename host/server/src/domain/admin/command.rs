@@ -1,5 +1,5 @@
-//! Commands: what administrators ask for. A request is parsed once into a command; the command is planned, approved where it is
-//! protected, and executed as planned.
+//! Commands: what administrators ask for. A request is parsed once into a command; the command is planned, approved
+//! where it is protected, and executed as planned.
 
 use std::sync::Arc;
 
@@ -12,20 +12,21 @@ use crate::domain::{Host, InternalError};
 use assent_model::audit::AuditContext;
 use assent_model::caller::Caller;
 use assent_model::caller::Principal;
-use assent_model::command::Member;
+use assent_model::command::{Classified, Member};
 use assent_model::id::{ActionApprovalId, ApprovalId};
 use assent_model::secret::Digest;
 use assent_store::{ClaimedAction, StoreError};
 
-/// What an administrator asks for. An approval is for its serialized form, so that must contain each value of the request.
-pub trait AdminCommand: Serialize + Sync {
+/// What an administrator asks for. Each of its fields has a class. An approval is for its serialized form, so that must
+/// contain each value of the request, or the digest of a large one.
+pub trait AdminCommand: Classified + Serialize + Sync {
     /// What is to be done, and under which versions.
     type Plan: Send;
     /// The result.
     type Outcome: Send;
 
-    /// Authorizes the caller, reads the current state, and refuses whatever the execution would refuse, so that nobody approves in
-    /// vain. It changes nothing.
+    /// Authorizes the caller, reads the current state, and refuses whatever the execution would refuse, so that nobody
+    /// approves in vain. It changes nothing.
     ///
     /// # Errors
     /// [`AdminError`], as the execution would be.
@@ -34,7 +35,8 @@ pub trait AdminCommand: Serialize + Sync {
         context: &AdminContext,
     ) -> impl Future<Output = Result<Planned<Self::Plan>>> + Send;
 
-    /// Does what was planned, as long as the versions that the plan read are current. Only [`AdminContext::run`] has an approved plan.
+    /// Does what was planned, as long as the versions that the plan read are current. Only [`AdminContext::run`] has an
+    /// approved plan.
     ///
     /// # Errors
     /// [`AdminError`].
@@ -43,6 +45,14 @@ pub trait AdminCommand: Serialize + Sync {
         approved: Approved<Self::Plan>,
         by: &AuditContext,
     ) -> impl Future<Output = Result<Execution<Self::Outcome>>> + Send;
+
+    /// The digest of all that the command says.
+    ///
+    /// # Errors
+    /// If the command cannot be serialized.
+    fn digest(&self) -> serde_json::Result<Digest> {
+        Ok(Digest::of(&serde_json::to_vec(self)?))
+    }
 }
 
 /// A plan, and the protected action that it is, if it is one.
@@ -56,6 +66,12 @@ impl<P> Approved<P> {
     /// The plan.
     pub fn into_plan(self) -> P {
         self.0
+    }
+
+    /// A part of the plan, which is approved as the whole is, and the rest.
+    pub fn split<Q, R>(self, split: impl FnOnce(P) -> (Q, R)) -> (Approved<Q>, R) {
+        let (part, rest) = split(self.0);
+        (Approved(part), rest)
     }
 }
 
@@ -168,9 +184,9 @@ impl AdminContext {
         self.console.as_ref().map(|(console, _)| console)
     }
 
-    /// Plans a command and executes it. In the console, a protected action needs the approval that the request names; without one,
-    /// the administrator's device is asked. If the state changes between plan and execution, the command is planned again, and an
-    /// approval holds only if the action and its summary are the same.
+    /// Plans a command and executes it. In the console, a protected action needs the approval that the request names;
+    /// without one, the administrator's device is asked. If the state changes between plan and execution, the command
+    /// is planned again, and an approval holds only if the action and its summary are the same.
     ///
     /// # Errors
     /// [`AdminError`]; [`AdminError::ApprovalRequired`] if the device was asked.
@@ -193,8 +209,9 @@ impl AdminContext {
             let mut by = self.caller.by.clone();
             if let (Some(action), Some((console, named))) = (action, &self.console) {
                 // The approval is for all that the command says, what is harmless of it too.
-                let digest = serde_json::to_string(command)
-                    .and_then(|command| action.digest_in(&command))
+                let digest = command
+                    .digest()
+                    .and_then(|command| action.digest_in(command))
                     .map_err(InternalError::from)?;
                 let approval = self
                     .approved(console, *named, (&action, digest), used.take())
@@ -209,7 +226,8 @@ impl AdminContext {
         }
     }
 
-    /// The approval for an action: the one that this request used before, if it is for the same, or the one that it names.
+    /// The approval for an action: the one that this request used before, if it is for the same, or the one that it
+    /// names.
     async fn approved(
         &self,
         console: &Console,

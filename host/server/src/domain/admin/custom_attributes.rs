@@ -1,5 +1,5 @@
-//! The custom attributes of service providers, which a claim mapper adds to assertions: checked when they are saved, because a
-//! mistake would otherwise show only at a sign-in.
+//! The custom attributes of service providers, which a claim mapper adds to assertions: checked when they are saved,
+//! because a mistake would otherwise show only at a sign-in.
 
 use std::collections::BTreeSet;
 
@@ -102,7 +102,8 @@ fn check_placeholders(
             || host.plugins.writes_claim_for(&provider.id, claim);
         if !is_known {
             return Err(said(format!(
-                "the placeholder {{{claim}}} at character {} names nothing that is known of a user: expected {{roles}}, a \
+                "the placeholder {{{claim}}} at character {} names nothing that is known of a user: expected \
+                 {{roles}}, a \
                  claim of OpenID Connect such as {{email}}, or a claim that a plugin of the application writes",
                 placeholder.at
             )));
@@ -127,7 +128,8 @@ pub fn notes_of(host: &Host, provider: &ServiceProvider) -> Vec<String> {
         && formats.any(|one| one == NameIdFormat::EmailAddress)
     {
         notes.push(
-            "With the name_id_source account_name the format emailAddress holds the name of the account, which need not be \
+            "With the name_id_source account_name the format emailAddress holds the name of the account, which need \
+             not be \
              an e-mail address. Use the format unspecified, unless the account names are addresses."
                 .to_owned(),
         );

@@ -26,15 +26,17 @@ pub async fn external_authenticators(
     Ok(host.store.external_authenticators(id).await?)
 }
 
-/// Sets by what the vendor of a delegated channel knows a person. Who was invited can sign in from then on.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct SetExternalAuthenticator {
-    /// The user.
-    pub user: UserId,
-    /// The channel.
-    pub channel: String,
-    /// The person's identifier at the vendor.
-    pub identifier: String,
+assent_model::admin_command! {
+    /// Sets by what the vendor of a delegated channel knows a person. Who was invited can sign in from then on.
+    #[derive(Clone, Debug, serde::Serialize)]
+    pub struct SetExternalAuthenticator {
+        /// The user.
+        target user: UserId,
+        /// The channel.
+        protected channel: String,
+        /// The person's identifier at the vendor.
+        protected identifier: String,
+    }
 }
 
 impl AdminCommand for SetExternalAuthenticator {
@@ -124,13 +126,15 @@ fn address_there(host: &Host, channel: &str, identifier: &str) -> Result<Externa
     })
 }
 
-/// Removes a person's identifier for a channel, be the channel configured or not.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct RemoveExternalAuthenticator {
-    /// The user.
-    pub user: UserId,
-    /// The channel.
-    pub channel: String,
+assent_model::admin_command! {
+    /// Removes a person's identifier for a channel, be the channel configured or not.
+    #[derive(Clone, Debug, serde::Serialize)]
+    pub struct RemoveExternalAuthenticator {
+        /// The user.
+        target user: UserId,
+        /// The channel.
+        target channel: String,
+    }
 }
 
 impl AdminCommand for RemoveExternalAuthenticator {

@@ -1,10 +1,11 @@
-//! What imports of users and of accounts have in common. A file is checked as a whole before anything is done: where one row is
-//! wrong, nothing is. What is right is done in batches, so that whoever signs in meanwhile does not wait for all of it. A row that
-//! somebody overtakes between the check and its turn is refused alone, and the report says so.
+//! What imports of users and of accounts have in common. A file is checked as a whole before anything is done: where
+//! one row is wrong, nothing is. What is right is done in batches, so that whoever signs in meanwhile does not wait for
+//! all of it. A row that somebody overtakes between the check and its turn is refused alone, and the report says so.
 
 use std::sync::Arc;
 
 use super::AdminError;
+use assent_model::id::{AccountId, UserId};
 use assent_model::secret::Digest;
 use assent_store::StoreError;
 
@@ -14,7 +15,7 @@ pub(super) const BATCH: usize = 200;
 const MOST_ERRORS: usize = 100;
 
 /// A row of a file.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug)]
 pub struct ImportRow {
     /// The line on which it begins, from 1.
     pub line: u64,
@@ -60,6 +61,17 @@ impl ImportRow {
     pub(super) fn filled(&self, column: &str) -> Option<&str> {
         self.cell(column).filter(|text| !text.is_empty())
     }
+}
+
+/// The user or account that a row creates or changes.
+#[derive(Clone, Debug, serde::Serialize)]
+pub(super) struct RowTarget {
+    /// The line on which the row begins, from 1.
+    pub(super) line: u64,
+    /// The user; `None` if the row creates one.
+    pub(super) user: Option<UserId>,
+    /// The account; `None` in a table of users, or if the row creates one.
+    pub(super) account: Option<AccountId>,
 }
 
 /// The error of a rejected row.

@@ -1,10 +1,10 @@
-//! Importing an application's accounts: each row is a person there, and may say no more than whoever imports it may say of one
-//! alone.
+//! Importing an application's accounts: each row is a person there, and may say no more than whoever imports it may say
+//! of one alone.
 
 use std::collections::HashMap;
 
 use super::accounts::{apply_to_account, creation, differences, new_account};
-use super::import::{BATCH, ImportReport, ImportRow, RowProblem, overtaken};
+use super::import::{BATCH, ImportReport, ImportRow, RowProblem, RowTarget, overtaken};
 use super::{AccountChange, AdminError, Result, registered};
 use crate::domain::Host;
 use crate::domain::operations::wakeups::Wakeup;
@@ -69,7 +69,8 @@ struct Planned {
     whom: UserGuard,
     before: Option<Account>,
     account: Account,
-    /// Whether the application calls the person something else than before; something else than their name, if they are new there.
+    /// Whether the application calls the person something else than before; something else than their name, if they are
+    /// new there.
     is_renamed: bool,
 }
 
@@ -128,6 +129,18 @@ pub struct PlannedAccounts {
     /// What is to be done.
     pub report: ImportReport,
     rows: Vec<Planned>,
+}
+
+impl PlannedAccounts {
+    /// The accounts that are created and changed, with their users.
+    pub(super) fn targets(&self) -> Vec<RowTarget> {
+        let target = |row: &Planned| RowTarget {
+            line: row.line,
+            user: Some(row.account.user_id),
+            account: row.before.as_ref().map(|before| before.id),
+        };
+        self.rows.iter().map(target).collect()
+    }
 }
 
 /// Checks a table of an application's accounts. If a row is wrong, nothing is to be saved.

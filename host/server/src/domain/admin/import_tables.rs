@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::Serializer;
+
 use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
 use super::{
     ImportReport, ImportRow, PlannedAccounts, PlannedUsers, Result, plan_accounts, plan_users,
@@ -12,16 +14,28 @@ use crate::domain::protected_actions::{ImportedTable, ProtectedAction};
 use assent_model::administration::Permission;
 use assent_model::audit::AuditContext;
 use assent_model::id::Did;
+use assent_model::secret::Digest;
 
-/// Imports a table of users, or of the accounts of an application.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct ImportTable {
-    /// The application; users without one.
-    pub application: Option<Did>,
-    /// The rows.
-    pub rows: Arc<[ImportRow]>,
-    /// Whether the table is only checked.
-    pub dry_run: bool,
+assent_model::admin_command! {
+    /// Imports a table of users, or of the accounts of an application.
+    #[derive(Clone, Debug, serde::Serialize)]
+    pub struct ImportTable {
+        /// The application; users without one.
+        target application: Option<Did>,
+        /// The rows. The serialized form identifies them by their digest, because there may be many.
+        #[serde(serialize_with = "serialize_digest")]
+        protected rows: Arc<[ImportRow]>,
+        /// Whether the table is only checked.
+        protected dry_run: bool,
+    }
+}
+
+fn serialize_digest<S: Serializer>(
+    rows: &[ImportRow],
+    serializer: S,
+) -> std::result::Result<S::Ok, S::Error> {
+    let digest = ImportRow::digest(rows).map_err(serde::ser::Error::custom)?;
+    serializer.serialize_str(&digest)
 }
 
 /// What is to be done with a table.
@@ -35,6 +49,16 @@ pub enum TablePlan {
 }
 
 impl TablePlan {
+    /// The digest of the users or accounts that are created and changed.
+    fn targets(&self) -> serde_json::Result<String> {
+        let targets = match self {
+            Self::Report(_) => Vec::new(),
+            Self::Users(users) => users.targets(),
+            Self::Accounts(accounts) => accounts.targets(),
+        };
+        Ok(Digest::of(&serde_json::to_vec(&targets)?).to_text())
+    }
+
     const fn report(&self) -> &ImportReport {
         match self {
             Self::Report(report) => report,
@@ -75,6 +99,7 @@ impl AdminCommand for ImportTable {
         }
         let table = ImportedTable {
             digest: ImportRow::digest(&self.rows).map_err(InternalError::from)?,
+            targets: plan.targets().map_err(InternalError::from)?,
             rows: report.rows,
             created: report.created,
             changed: report.updated,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::import::{BATCH, ImportReport, ImportRow, RowProblem, overtaken};
+use super::import::{BATCH, ImportReport, ImportRow, RowProblem, RowTarget, overtaken};
 use super::users::{Forbidden, VOUCHING, apply_to_user, creation, differences, user_with};
 use super::{AdminError, Result, UserChange, fresh_did};
 use crate::domain::Host;
@@ -78,6 +78,18 @@ pub struct PlannedUsers {
     /// What is to be done.
     pub report: ImportReport,
     rows: Vec<Planned>,
+}
+
+impl PlannedUsers {
+    /// The users that are created and changed.
+    pub(super) fn targets(&self) -> Vec<RowTarget> {
+        let target = |row: &Planned| RowTarget {
+            line: row.line,
+            user: row.before.as_ref().map(|before| before.id),
+            account: None,
+        };
+        self.rows.iter().map(target).collect()
+    }
 }
 
 /// Checks a table of users. If a row is wrong, nothing is to be saved.
@@ -184,7 +196,8 @@ impl InFile {
     }
 }
 
-/// What stands for the identifier of a new user until it is kept: to make one takes a key, and most that is checked is never done.
+/// What stands for the identifier of a new user until it is kept: to make one takes a key, and most that is checked is
+/// never done.
 fn no_did() -> Did {
     Did::from_ed25519(&[0; 32])
 }

@@ -12,13 +12,15 @@ use assent_model::key::{KeyStage, SigningAlgorithm};
 /// Why a caller may not change keys.
 const FORBIDDEN: &str = "you may not change keys";
 
-/// Publishes the next signing keys.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
-pub struct RotateSigningKeys {
-    /// The algorithm; all of them without one.
-    pub algorithm: Option<SigningAlgorithm>,
-    /// Whether they sign at once.
-    pub now: bool,
+assent_model::admin_command! {
+    /// Publishes the next signing keys.
+    #[derive(Clone, Copy, Debug, serde::Serialize)]
+    pub struct RotateSigningKeys {
+        /// The algorithm; all of them without one.
+        protected algorithm: Option<SigningAlgorithm>,
+        /// Whether they sign at once.
+        protected now: bool,
+    }
 }
 
 impl AdminCommand for RotateSigningKeys {
@@ -52,11 +54,13 @@ impl AdminCommand for RotateSigningKeys {
     }
 }
 
-/// Takes a signing key out of the key set and out of use.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct RevokeSigningKey {
-    /// The key's identifier.
-    pub kid: String,
+assent_model::admin_command! {
+    /// Takes a signing key out of the key set and out of use.
+    #[derive(Clone, Debug, serde::Serialize)]
+    pub struct RevokeSigningKey {
+        /// The key's identifier.
+        target kid: String,
+    }
 }
 
 const UNKNOWN: AdminError = AdminError::NotFound("key");

@@ -18,13 +18,15 @@ pub async fn logo(host: &Host, application: &Did) -> Result<ApplicationLogo> {
         .ok_or(AdminError::NotFound("picture"))
 }
 
-/// Sets the picture of an application, in place of the one that it had.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct SetLogo {
-    /// The application.
-    pub application: Did,
-    /// The image.
-    pub image: Vec<u8>,
+assent_model::admin_command! {
+    /// Sets the picture of an application, in place of the one that it had.
+    #[derive(Clone, Debug, serde::Serialize)]
+    pub struct SetLogo {
+        /// The application.
+        target application: Did,
+        /// The image.
+        harmless image: Vec<u8>,
+    }
 }
 
 impl AdminCommand for SetLogo {
@@ -62,9 +64,11 @@ impl AdminCommand for SetLogo {
     }
 }
 
-/// Removes the picture of an application. It is no error if there is none.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct RemoveLogo(pub Did);
+assent_model::admin_command! {
+    /// Removes the picture of an application. It is no error if there is none.
+    #[derive(Clone, Debug, serde::Serialize)]
+    pub struct RemoveLogo(target Did);
+}
 
 impl AdminCommand for RemoveLogo {
     type Plan = Did;

@@ -65,8 +65,9 @@ pub use overview::{Overview, Range, SignIns, count_sign_ins, overview};
 pub use plugins::{ReloadPlugins, RollBackPlugins};
 pub use service_providers::{
     AcsChange, ActivateCertificate, CertificateOf, CreateServiceProvider, IssueCertificate,
-    ServiceProviderChange, SingleLogoutChange, UpdateServiceProvider, WithdrawCertificate,
-    changed_service_provider, replace_service_provider, saml_certificates, service_provider,
+    ServiceProviderChange, ServiceProviderUpdate, SingleLogoutChange, UpdateServiceProvider,
+    WithdrawCertificate, changed_service_provider, replace_service_provider, saml_certificates,
+    service_provider,
 };
 pub use user_table::{USER_COLUMNS, user_cells};
 

@@ -1,5 +1,5 @@
-//! How the host fares, in numbers. Sign-ins are counted from the audit log, each hour once: what was counted of hours that are
-//! over is kept, so that an overview costs the same whatever the log holds.
+//! How the host fares, in numbers. Sign-ins are counted from the audit log, each hour once: what was counted of hours
+//! that are over is kept, so that an overview costs the same whatever the log holds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -50,8 +50,8 @@ pub struct SignIns {
     pub completed: u64,
     /// The number of denied and reported requests.
     pub denied: u64,
-    /// How many requests nobody decided: their time ran out, the person gave up in the browser, or a newer request took their
-    /// place. Those that still wait are among them.
+    /// How many requests nobody decided: their time ran out, the person gave up in the browser, or a newer request took
+    /// their place. Those that still wait are among them.
     pub expired: u64,
     /// The number of wrong numbers.
     pub number_mismatches: u64,

@@ -15,13 +15,16 @@ use assent_model::audit::AuditContext;
 /// Why a caller may not change plugins.
 const FORBIDDEN: &str = "you may not reload plugins";
 
-/// Replaces the plugins by those that the settings name now.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
-pub struct ReloadPlugins;
+assent_model::admin_command! {
+    /// Replaces the plugins by those that the settings name now.
+    #[derive(Clone, Copy, Debug, serde::Serialize)]
+    pub struct ReloadPlugins;
+}
 
 impl AdminCommand for ReloadPlugins {
     type Plan = ();
-    /// The exchange. It continues if nobody waits for it: half an exchange would leave compiled files behind and no result.
+    /// The exchange. It continues if nobody waits for it: half an exchange would leave compiled files behind and no
+    /// result.
     type Outcome = JoinHandle<std::result::Result<Reload, ReloadError>>;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<()>> {
@@ -47,11 +50,13 @@ impl AdminCommand for ReloadPlugins {
     }
 }
 
-/// Restores the plugins that were there before the last exchange.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct RollBackPlugins {
-    /// The digest of the plugins to restore. The console has to name it.
-    pub previous: Option<String>,
+assent_model::admin_command! {
+    /// Restores the plugins that were there before the last exchange.
+    #[derive(Clone, Debug, serde::Serialize)]
+    pub struct RollBackPlugins {
+        /// The digest of the plugins to restore. The console has to name it.
+        target previous: Option<String>,
+    }
 }
 
 impl AdminCommand for RollBackPlugins {

@@ -15,9 +15,10 @@ use assent_plugin_host::{ChannelInfo, Notice, Opening, Trust};
 /// How long a push message about an account notification is worth delivering.
 const NOTIFICATION_FRESH: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Wakes the person's devices for account notifications, except the device that caused them. The channels are tried in the
-/// operator's order; each device that one does not reach goes to the next. A channel that is restricted to applications
-/// never learns of them: they belong to no application. The devices pull the notifications themselves from this server.
+/// Wakes the person's devices for account notifications, except the device that caused them. The channels are tried in
+/// the operator's order; each device that one does not reach goes to the next. A channel that is restricted to
+/// applications never learns of them: they belong to no application. The devices pull the notifications themselves from
+/// this server.
 pub(crate) async fn send_account_notifications(
     host: Arc<Host>,
     user: UserId,

@@ -40,10 +40,11 @@ use assent_store::{
 
 /// Requests an approval for a typed name.
 ///
-/// An unknown name, and a user who may not sign in or has a cooldown, get the same page, the same queries and the same two
-/// minutes; only the request is not sent. So the answer does not reveal which names exist. `standing` says whether the user of
-/// the name signed in in this browser before. The limits count a request from a stale browser as one from a known browser, so the
-/// answer does not reveal the report either. It reaches the devices only within the places of unknown browsers.
+/// An unknown name, and a user who may not sign in or has a cooldown, get the same page, the same queries and the same
+/// two minutes; only the request is not sent. So the answer does not reveal which names exist. `standing` says whether
+/// the user of the name signed in in this browser before. The limits count a request from a stale browser as one from a
+/// known browser, so the answer does not reveal the report either. It reaches the devices only within the places of
+/// unknown browsers.
 ///
 /// # Errors
 /// If the store fails.
@@ -77,12 +78,12 @@ pub async fn ask(
     put(host, question, from).await
 }
 
-/// Notes that a limit refused a typed name. The refused page waits for nothing, but its user expects a prompt now. A stranger who
-/// used up the limit on purpose must not have the user approve the stranger's: so it counts as a second request does, where
-/// a channel without letters could carry the other one.
+/// Notes that a limit refused a typed name. The refused page waits for nothing, but its user expects a prompt now. A
+/// stranger who used up the limit on purpose must not have the user approve the stranger's: so it counts as a second
+/// request does, where a channel without letters could carry the other one.
 ///
-/// It writes even though a limit was reached, which the limit of pages for each network bounds. The queries are the same for any
-/// name.
+/// It writes even though a limit was reached, which the limit of pages for each network bounds. The queries are the
+/// same for any name.
 ///
 /// # Errors
 /// If the store fails.
@@ -102,8 +103,8 @@ pub async fn refuse(host: &Host, login: &Login, name: &LoginName) -> Result<(), 
     Ok(host.store.refuse_request(refused).await?)
 }
 
-/// Asks the phones of a person one of whose devices, the one that says so, scanned the code of a login's page. What others
-/// who type the person's name do to it does not hold it up: no pause, and no limit of theirs.
+/// Asks the phones of a person one of whose devices, the one that says so, scanned the code of a login's page. What
+/// others who type the person's name do to it does not hold it up: no pause, and no limit of theirs.
 pub(crate) async fn ask_by_scan(
     host: &Arc<Host>,
     login: &Login,
@@ -132,8 +133,8 @@ pub(crate) struct RequestedAction {
     pub(crate) target: Option<UserGuard>,
 }
 
-/// Requests the approval of a protected action from the devices of the administrator. `device` approved the console session, so, as
-/// with a QR sign-in, the limits of typed names do not apply.
+/// Requests the approval of a protected action from the devices of the administrator. `device` approved the console
+/// session, so, as with a QR sign-in, the limits of typed names do not apply.
 ///
 /// # Errors
 /// If the store fails.
@@ -417,7 +418,8 @@ pub(crate) fn noted(
 struct Named {
     /// Who has it.
     known: Option<UserId>,
-    /// The same, if they may sign in to the application, are not asked too often, and did not revoke the trust in the browser.
+    /// The same, if they may sign in to the application, are not asked too often, and did not revoke the trust in the
+    /// browser.
     asked: Option<UserId>,
     /// Whether they may sign in to the application.
     is_open: bool,
@@ -498,9 +500,11 @@ pub enum Outcome {
     },
     /// The signature is not this device's over what it was shown.
     BadProof,
-    /// The device has a passkey, which must be shown as well: these are the options for the browser. Nothing is decided.
+    /// The device has a passkey, which must be shown as well: these are the options for the browser. Nothing is
+    /// decided.
     PasskeyRequired(Box<RequestChallengeResponse>),
-    /// What was shown is not the passkey's answer to the question that was put for this very approval. Nothing is decided.
+    /// What was shown is not the passkey's answer to the question that was put for this very approval. Nothing is
+    /// decided.
     PasskeyRefused,
     /// The request was decided before.
     AlreadyDecided,

@@ -138,7 +138,8 @@ async fn wake(
         .await
     {
         Ok(begun) => {
-            tracing::info!(approval = %approval.id, channel = channel.name, device = %device.id, "device notified");
+            tracing::info!(approval = %approval.id, channel = channel.name, device = %device.id, "device \
+                 notified");
             keep(host, approval, channel, Recipient::Device(device.id), begun).await?;
             Ok(Began::Carried)
         }
@@ -207,8 +208,8 @@ fn not_begun(approval: &Approval, failure: &ChannelFailure) -> Began {
     Began::Failed(failure.to_string())
 }
 
-/// Keeps what the channel needs to be asked how the request stands, where it wants to be asked. A request whose approval was
-/// decided while it began is taken back.
+/// Keeps what the channel needs to be asked how the request stands, where it wants to be asked. A request whose
+/// approval was decided while it began is taken back.
 async fn keep(
     host: &Host,
     approval: &Approval,

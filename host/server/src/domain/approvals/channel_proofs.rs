@@ -1,5 +1,5 @@
-//! Channel proofs: the answers of devices that approval channels return (`Evidence` in the plugin contract). They are untrusted
-//! bytes until the signature by the device's key is verified.
+//! Channel proofs: the answers of devices that approval channels return (`Evidence` in the plugin contract). They are
+//! untrusted bytes until the signature by the device's key is verified.
 
 use serde::Deserialize;
 
@@ -29,8 +29,8 @@ pub async fn take(host: &Host, channel: &str, evidence: &Evidence) -> Result<boo
     verified(host, channel, evidence, None).await
 }
 
-/// Takes what a channel brought when it was asked for this device's answer to this request: no other will do. Whether it
-/// decided the request.
+/// Takes what a channel brought when it was asked for this device's answer to this request: no other will do. Whether
+/// it decided the request.
 ///
 /// # Errors
 /// If the database fails, or the question to a passkey cannot be made.
@@ -44,7 +44,8 @@ pub async fn take_answer(
     verified(host, channel, evidence, Some((request, device))).await
 }
 
-/// Verifies the proof as if the device had brought it. What does not verify is the channel's fault, and changes nothing.
+/// Verifies the proof as if the device had brought it. What does not verify is the channel's fault, and changes
+/// nothing.
 async fn verified(
     host: &Host,
     channel: &str,

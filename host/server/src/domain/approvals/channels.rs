@@ -1,8 +1,8 @@
 //! Approval channels: carrying a request to where the person is, and taking what is called back.
 //!
-//! A channel carries to a device of this host, whose proof is verified, or puts the question to a vendor, whose word the
-//! operator trusts. The first that serves the application is tried first, the next where one fails to begin. Nothing of
-//! it delays the browser's page, and a device finds the request by asking, whatever becomes of the channels.
+//! A channel carries to a device of this host, whose proof is verified, or puts the question to a vendor, whose word
+//! the operator trusts. The first that serves the application is tried first, the next where one fails to begin.
+//! Nothing of it delays the browser's page, and a device finds the request by asking, whatever becomes of the channels.
 
 use crate::domain::{Host, InternalError};
 use assent_model::id::{ApprovalId, Did};
@@ -15,8 +15,8 @@ const BINDING_LETTERS: &str = "BCDFGHJKLMNPQRSTVWXZ";
 /// How many of them bind a request to its browser: one guess in 160,000 is right.
 const BINDING_LENGTH: usize = 4;
 
-/// Whether an authentication is good enough for an application, or without one for the host's own pages: a vendor's word
-/// counts only where the operator lets that very vendor's channel serve, now.
+/// Whether an authentication is good enough for an application, or without one for the host's own pages: a vendor's
+/// word counts only where the operator lets that very vendor's channel serve, now.
 pub fn is_enough(host: &Host, application: Option<&Did>, authentication: &Authentication) -> bool {
     let serves = |name: &String| {
         let serving = host.plugins.channels_for(application);
@@ -90,9 +90,9 @@ pub fn trusted(request: &LoginRequest) -> &'static [Trust] {
     }
 }
 
-/// A few letters that the waiting page and the vendor's app both show, so that the person approves what their own browser asks
-/// for (`binding_message`, OpenID Connect CIBA Core section 7.1). They follow from the request, for each host alike, and
-/// can't be guessed from its id.
+/// A few letters that the waiting page and the vendor's app both show, so that the person approves what their own
+/// browser asks for (`binding_message`, OpenID Connect CIBA Core section 7.1). They follow from the request, for each
+/// host alike, and can't be guessed from its id.
 ///
 /// # Errors
 /// If the cryptographic library fails.

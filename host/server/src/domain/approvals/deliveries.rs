@@ -1,7 +1,7 @@
 //! Looking after requests that channels have begun: asking how they stand, and taking back those that are over.
 //!
-//! What is to be done waits in the database, so it outlives the host, and several hosts share it; each request is one host's
-//! at a time, by a lease. A request that waits holds no thread and no instance of the plugin, only its row.
+//! What is to be done waits in the database, so it outlives the host, and several hosts share it; each request is one
+//! host's at a time, by a lease. A request that waits holds no thread and no instance of the plugin, only its row.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ use assent_model::delivery::{Delivery, LeasedDelivery, Recipient, Ruling};
 use assent_model::id::DeliveryId;
 use assent_plugin_host::{ChannelFailureKind, ChannelState, Trust};
 
-/// How often the database is looked at without a signal: another host may have stopped, or an approval was decided there.
+/// How often the database is looked at without a signal: another host may have stopped, or an approval was decided
+/// there.
 const LOOK: Duration = Duration::from_secs(1);
 /// How many requests of one channel are looked after at once: as many as a channel's calls run at once.
 const AT_ONCE: usize = 512;
@@ -133,7 +134,8 @@ async fn look_after(host: Arc<Host>, leased: LeasedDelivery) -> String {
         Ok::<_, InternalError>(())
     };
     if let Err(error) = done.await {
-        tracing::warn!(delivery = %id, %approval, channel, %error, "delivery not processed, retrying later");
+        tracing::warn!(delivery = %id, %approval, channel, %error, "delivery not processed, retrying \
+             later");
     }
     channel
 }
@@ -207,8 +209,8 @@ async fn heard(
             host.store.end_delivery(delivery.id).await?;
             return Ok(None);
         }
-        // Without the device's proof this is the channel's own affair: it carries the request no longer. The page waits on,
-        // for another answer or to its end: as it would for a name that nobody has.
+        // Without the device's proof this is the channel's own affair: it carries the request no longer. The page waits
+        // on, for another answer or to its end: as it would for a name that nobody has.
         (ChannelState::Denied, Recipient::Device(_)) | (ChannelState::Expired, _) => {
             tracing::info!(approval = %approval.id, channel = delivery.channel, "approval channel gave up the request");
             host.store.end_delivery(delivery.id).await?;

@@ -1,7 +1,8 @@
 //! Prompts: approval requests as devices show them.
 //!
-//! The store has no summary of a protected action. It is rendered for each prompt, and must have the digest that was stored with the
-//! request. Otherwise a name changed, the subject of the action is gone, or somebody changed the stored action: then the request ends.
+//! The store has no summary of a protected action. It is rendered for each prompt, and must have the digest that was
+//! stored with the request. Otherwise a name changed, the subject of the action is gone, or somebody changed the stored
+//! action: then the request ends.
 
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{ProtectedAction, SummaryError, summarize};
@@ -19,8 +20,8 @@ pub struct Prompt {
     pub summary: Option<String>,
 }
 
-/// The prompt of a request. `None` if the request is about a protected action whose summary is not the requested one any more: a
-/// pending request ends then.
+/// The prompt of a request. `None` if the request is about a protected action whose summary is not the requested one
+/// any more: a pending request ends then.
 ///
 /// # Errors
 /// If the store fails.

@@ -1,7 +1,7 @@
 //! The streams of the audit log: each entry goes to a file or to syslog, at least once and in order.
 //!
-//! How far a stream has come stands in the database, so it goes on after a restart and on another host. One host carries it at a
-//! time, by a lease. A receiver that is down holds up nobody but its own stream.
+//! How far a stream has come stands in the database, so it goes on after a restart and on another host. One host
+//! carries it at a time, by a lease. A receiver that is down holds up nobody but its own stream.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,7 +82,8 @@ async fn carry(host: &Host, name: &'static str, mut target: StreamTarget) {
                 host.audit_streams
                     .note(name, |faring| faring.up = Some(false));
                 if pause.is_zero() {
-                    tracing::error!(stream = name, %error, "audit stream failed, retrying later");
+                    tracing::error!(stream = name, %error, "audit stream failed, retrying \
+                         later");
                 }
                 pause = (pause * 2).clamp(LOOK, LONGEST_PAUSE);
                 tokio::time::sleep(pause).await;
@@ -149,8 +150,8 @@ fn tell_of_gap(name: &str, come_to: i64, records: &[Record]) {
     }
 }
 
-/// Whether the streams that the settings name could be carried, as far as can be seen without doing it. The message says which
-/// setting is wrong.
+/// Whether the streams that the settings name could be carried, as far as can be seen without doing it. The message
+/// says which setting is wrong.
 ///
 /// # Errors
 /// The setting that is wrong, and why.

@@ -47,8 +47,8 @@ pub enum Unreadable {
     Empty,
 }
 
-/// Verifies the log of a database: all of it, or about the last `most` entries. It takes constant memory, and others may
-/// write meanwhile.
+/// Verifies the log of a database: all of it, or about the last `most` entries. It takes constant memory, and others
+/// may write meanwhile.
 ///
 /// # Errors
 /// If the database fails.

@@ -276,8 +276,8 @@ fn standard(subject: &Subject<'_>, scopes: &Scopes) -> Map<String, Value> {
     claims
 }
 
-/// Whether an assertion's claim mappers may receive a claim of this name from the host: each [`known`] claim, and the members
-/// of the address, such as `address.locality`.
+/// Whether an assertion's claim mappers may receive a claim of this name from the host: each [`known`] claim, and the
+/// members of the address, such as `address.locality`.
 pub fn is_known_in_assertions(name: &str) -> bool {
     let is_member = |member: &str| {
         Address::default()

@@ -1,4 +1,5 @@
-//! The claims of an ID token that tell of the token and the sign-in rather than of the person (OpenID Connect Core 1.0 section 2).
+//! The claims of an ID token that tell of the token and the sign-in rather than of the person (OpenID Connect Core 1.0
+//! section 2).
 //!
 //! Whatever makes ID tokens takes their names and values from here, so that a preview can say what else will be in one.
 

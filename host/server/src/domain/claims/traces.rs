@@ -1,7 +1,7 @@
 //! Why an application was told what it was told: what each plugin did for a token or an assertion.
 //!
-//! Traces are for explaining, so nobody waits for them: they are written in the background, and where more come than can be
-//! written, some are lost and the log says so.
+//! Traces are for explaining, so nobody waits for them: they are written in the background, and where more come than
+//! can be written, some are lost and the log says so.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -234,7 +234,8 @@ pub fn explain_attribute(attribute: &SamlAttribute) -> ExplainedAttribute {
     }
 }
 
-/// What an ID token or an assertion is known by: `text` itself, or the `jti` of a token, which need not be good any more.
+/// What an ID token or an assertion is known by: `text` itself, or the `jti` of a token, which need not be good any
+/// more.
 pub fn reference_of(text: &str) -> String {
     use base64::Engine;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,8 +1,8 @@
-//! Account notifications (NIST SP 800-63B-4 section 4.6): a user's other devices show each change of devices, keys and recovery
-//! codes, so that nobody gains access unseen.
+//! Account notifications (NIST SP 800-63B-4 section 4.6): a user's other devices show each change of devices, keys and
+//! recovery codes, so that nobody gains access unseen.
 //!
-//! They are entries of the audit log. Each device shows them until its owner has read them there. A push message only says that
-//! there are some.
+//! They are entries of the audit log. Each device shows them until its owner has read them there. A push message only
+//! says that there are some.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,8 +19,8 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// The number of notifications in one response, the oldest first.
 const MOST: u32 = 20;
 
-/// The notifications that the owner has not read on this device, the oldest first. Changes made with this device itself are
-/// left out.
+/// The notifications that the owner has not read on this device, the oldest first. Changes made with this device itself
+/// are left out.
 ///
 /// # Errors
 /// If the database fails.

@@ -84,8 +84,9 @@ pub struct Waiting {
     pub cooldown_until: Option<Timestamp>,
 }
 
-/// The pending requests of a device's owner, and the notifications. While the pending requests are those that the device shows,
-/// `seen`, and there are no notifications after `known`, it waits up to `patience` seconds. `None` if the device was revoked meanwhile.
+/// The pending requests of a device's owner, and the notifications. While the pending requests are those that the
+/// device shows, `seen`, and there are no notifications after `known`, it waits up to `patience` seconds. `None` if the
+/// device was revoked meanwhile.
 ///
 /// # Errors
 /// If the database fails.

@@ -1,5 +1,5 @@
-//! Device activity: the outcomes of a user's last approval requests, as the authenticator shows them. They come from the audit
-//! log, so its retention applies, and an erasure removes the personal data.
+//! Device activity: the outcomes of a user's last approval requests, as the authenticator shows them. They come from
+//! the audit log, so its retention applies, and an erasure removes the personal data.
 
 use std::collections::{HashMap, HashSet};
 

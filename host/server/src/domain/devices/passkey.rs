@@ -1,8 +1,9 @@
 //! Passkeys: adding one to a device, asking it before an approval counts, removing it (W3C Web Authentication Level 3,
 //! sections 7.1 and 7.2).
 //!
-//! Each ceremony's challenge is of this host's making, is kept for one device and one purpose, and is good once. An approval's
-//! purpose is the very text that the device signed. Whether a device needs its passkey is read from this host's own row.
+//! Each ceremony's challenge is of this host's making, is kept for one device and one purpose, and is good once. An
+//! approval's purpose is the very text that the device signed. Whether a device needs its passkey is read from this
+//! host's own row.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,7 +62,8 @@ pub enum Offer {
 
 /// Begins to add a passkey to a device.
 ///
-/// Its user handle is the device's id: two devices of a person in one phone would overwrite each other's passkey otherwise.
+/// Its user handle is the device's id: two devices of a person in one phone would overwrite each other's passkey
+/// otherwise.
 ///
 /// # Errors
 /// If the database fails, or the question to a passkey cannot be made.
@@ -199,8 +201,8 @@ pub enum Confirmed {
     Refused,
 }
 
-/// Has a device's passkey confirm a call, where the device has one. Whoever could make another device's link without would be
-/// rid of it.
+/// Has a device's passkey confirm a call, where the device has one. Whoever could make another device's link without
+/// would be rid of it.
 ///
 /// # Errors
 /// If the database fails, or the question to a passkey cannot be made.

@@ -15,7 +15,8 @@ use assent_store::Recovery;
 /// How long the link is good that a code gives, at most: whoever has it goes on at once.
 const LINK: Duration = Duration::from_secs(15 * 60);
 
-/// Gives the owner of a device new codes, in place of those they had. They are shown once. `None` if the owner may not sign in.
+/// Gives the owner of a device new codes, in place of those they had. They are shown once. `None` if the owner may not
+/// sign in.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -59,8 +60,8 @@ pub async fn left(host: &Host, user: UserId) -> Result<u32, InternalError> {
     Ok(host.store.recovery_codes_left(user).await?)
 }
 
-/// Uses up a code of whoever has this name: the path of the link that enrols another authenticator. `None` if it is none of
-/// theirs, was used, or they may not sign in; what is done is the same for a name that nobody has.
+/// Uses up a code of whoever has this name: the path of the link that enrols another authenticator. `None` if it is
+/// none of theirs, was used, or they may not sign in; what is done is the same for a name that nobody has.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.

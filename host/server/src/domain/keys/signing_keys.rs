@@ -1,4 +1,5 @@
-//! The life of the keys that tokens are signed with: publish, wait, sign, retire, forget; and what an operator does to it.
+//! The life of the keys that tokens are signed with: publish, wait, sign, retire, forget; and what an operator does to
+//! it.
 
 use std::time::Duration;
 
@@ -101,8 +102,8 @@ pub async fn maintain(host: &Host) -> Result<(), InternalError> {
 }
 
 /// The key set, as the database holds it: a client may verify a token that another instance signed with a key
-/// that this one has not read. Concurrent requests share readings, so many cost no more than few. Without the database it is
-/// the key set in memory.
+/// that this one has not read. Concurrent requests share readings, so many cost no more than few. Without the database
+/// it is the key set in memory.
 pub async fn key_set(host: &Host) -> Value {
     host.key_ring
         .read_since_now(async || reload_in_time(host).await)

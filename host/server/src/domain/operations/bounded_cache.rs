@@ -1,12 +1,12 @@
-//! A cache in bounded memory. Unlike the crate `lru` it allocates nothing for keys that never come: there are about fifteen rate
-//! limits with room for 50,000 keys each.
+//! A cache in bounded memory. Unlike the crate `lru` it allocates nothing for keys that never come: there are about
+//! fifteen rate limits with room for 50,000 keys each.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::mem;
 
-/// A map that evicts the keys whose last write is the oldest. It keeps at least the last `keeps` written keys and at most twice
-/// as many. It evicts a whole generation at a time, so that a write takes constant time on average.
+/// A map that evicts the keys whose last write is the oldest. It keeps at least the last `keeps` written keys and at
+/// most twice as many. It evicts a whole generation at a time, so that a write takes constant time on average.
 #[derive(Debug)]
 pub struct BoundedCache<K, V> {
     young: HashMap<K, V>,

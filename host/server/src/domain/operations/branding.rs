@@ -42,7 +42,10 @@ pub enum LogoError {
         reason: std::io::Error,
     },
     /// It is too large.
-    #[error("branding.logo_file: {}: is larger than 64 KiB; every sign-in page would load it, so take a smaller one", .0.display())]
+    #[error(
+        "branding.logo_file: {}: is larger than 64 KiB; every sign-in page would load it, so take a smaller one",
+        .0.display()
+    )]
     TooLarge(PathBuf),
     /// It is no picture that browsers show everywhere.
     #[error("branding.logo_file: {}: expected an SVG (without a DOCTYPE) or a PNG", .0.display())]

@@ -1,12 +1,12 @@
-//! Draining: the time between the operator's request to stop and the end of the listeners. The instance reports that it is not
-//! ready but still serves, so that a load balancer moves its clients elsewhere first.
+//! Draining: the time between the operator's request to stop and the end of the listeners. The instance reports that it
+//! is not ready but still serves, so that a load balancer moves its clients elsewhere first.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// How long a request may wait for news that comes during draining. Answered at once, clients that ask again at once would
-/// repeat without a pause.
+/// How long a request may wait for news that comes during draining. Answered at once, clients that ask again at once
+/// would repeat without a pause.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// Whether this instance drains.
@@ -24,8 +24,8 @@ impl Draining {
         *self.0.borrow()
     }
 
-    /// Returns when a request that waits for news should be answered without any: as soon as draining begins. If it has begun
-    /// already, after a second.
+    /// Returns when a request that waits for news should be answered without any: as soon as draining begins. If it has
+    /// begun already, after a second.
     pub async fn interrupts(&self) {
         let mut begun = self.0.subscribe();
         if *begun.borrow_and_update() {

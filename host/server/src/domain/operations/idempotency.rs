@@ -1,4 +1,5 @@
-//! Requests that are done once, however often they are sent: who asks gives them a key, and is answered as the first time.
+//! Requests that are done once, however often they are sent: who asks gives them a key, and is answered as the first
+//! time.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -74,8 +75,8 @@ pub async fn claim(host: &Host, request: &Request) -> Result<Claim, InternalErro
     Ok(Claim::Answered(opened.to_vec()))
 }
 
-/// Keeps the answer of a request that was done, sealed: it may hold a secret. `subjects` are the ids that the request or its answer is
-/// about: erasing a user deletes the answers about them.
+/// Keeps the answer of a request that was done, sealed: it may hold a secret. `subjects` are the ids that the request
+/// or its answer is about: erasing a user deletes the answers about them.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.

@@ -1,5 +1,5 @@
-//! How long this host takes to answer, counted since it started: the share of a sign-in's time that is its own, and not the
-//! person's.
+//! How long this host takes to answer, counted since it started: the share of a sign-in's time that is its own, and not
+//! the person's.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -80,7 +80,8 @@ impl LatencyHistograms {
     pub fn count(&self, endpoint: Endpoint, took: Duration, failed: bool) {
         let mut all = self.all();
         if let std::collections::btree_map::Entry::Vacant(vacant) = all.entry(endpoint) {
-            // Two digits are enough to compare by, and keep a histogram at a few kilobytes. It can't fail with these bounds.
+            // Two digits are enough to compare by, and keep a histogram at a few kilobytes. It can't fail with these
+            // bounds.
             let Ok(micros) = Histogram::new_with_bounds(1, LONGEST, 2) else {
                 return;
             };

@@ -30,9 +30,9 @@ pub fn previous_known_by(host: &Host, digest: Option<&str>) -> Result<Previous, 
     Ok(previous)
 }
 
-/// Puts the plugins back that were there before the last exchange, compiled and set up as they were; those of now are the
-/// previous ones then. With a digest, those that are known by it or none. The files and settings on disk stay as they are, and count again at the
-/// next exchange and the next start.
+/// Puts the plugins back that were there before the last exchange, compiled and set up as they were; those of now are
+/// the previous ones then. With a digest, those that are known by it or none. The files and settings on disk stay as
+/// they are, and count again at the next exchange and the next start.
 ///
 /// # Errors
 /// [`AdminError::Conflict`] as [`previous_known_by`].
@@ -69,8 +69,8 @@ pub async fn roll_back(
     Ok(())
 }
 
-/// Whether an exchange would bring other plugins, or other settings of them: the files and the settings on disk are not those
-/// that are loaded.
+/// Whether an exchange would bring other plugins, or other settings of them: the files and the settings on disk are not
+/// those that are loaded.
 pub async fn changed_on_disk(host: &Host) -> bool {
     let known = host
         .reloads
@@ -88,8 +88,8 @@ pub async fn changed_on_disk(host: &Host) -> bool {
     looked.await.unwrap_or(true)
 }
 
-/// Reads the plugins' settings anew, loads the plugins, has each check its settings and tries it out; then all of them take
-/// the place of those that were there, at once. Where anything is wrong, those that were there go on.
+/// Reads the plugins' settings anew, loads the plugins, has each check its settings and tries it out; then all of them
+/// take the place of those that were there, at once. Where anything is wrong, those that were there go on.
 ///
 /// # Errors
 /// What is wrong, for the operator, who finds it in the log and with [`last_reload`] too.

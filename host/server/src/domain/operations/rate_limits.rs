@@ -91,7 +91,8 @@ pub struct Limits {
     pub import: Arc<Held<()>>,
     /// The test sign-in that a session of the console begins at this moment.
     pub test_sign_in: Arc<Held<SessionId>>,
-    /// Calls of a session of the console that wait for news of a test sign-in. Each looks into the database whenever there may be some.
+    /// Calls of a session of the console that wait for news of a test sign-in. Each looks into the database whenever
+    /// there may be some.
     pub test_sign_in_waits: Arc<Held<SessionId>>,
 }
 

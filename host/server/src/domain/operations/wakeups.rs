@@ -1,7 +1,7 @@
 //! Wake-ups of the requests that wait inside this process.
 //!
-//! A wake-up is a hint. A waiting request reads the database when one comes, and every second without one, because another
-//! instance may have made the change.
+//! A wake-up is a hint. A waiting request reads the database when one comes, and every second without one, because
+//! another instance may have made the change.
 
 use std::time::Duration;
 

@@ -65,8 +65,8 @@ pub async fn applications(host: &Host, user: &User) -> Result<Vec<Usable>, Inter
     Ok(usable.collect())
 }
 
-/// Where a person's browser is sent to have an application begin a sign-in with this host (OpenID Connect Core section 4).
-/// `None` if they may not use it, or it has no such address.
+/// Where a person's browser is sent to have an application begin a sign-in with this host (OpenID Connect Core section
+/// 4). `None` if they may not use it, or it has no such address.
 ///
 /// # Errors
 /// If the database fails.

@@ -1,5 +1,5 @@
-//! The portal: what a person sees and undoes of their own. Everything here is about whoever is signed in, and their id is
-//! part of each question that the store is asked.
+//! The portal: what a person sees and undoes of their own. Everything here is about whoever is signed in, and their id
+//! is part of each question that the store is asked.
 
 mod applications;
 mod devices;

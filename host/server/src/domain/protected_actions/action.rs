@@ -1,10 +1,10 @@
 //! What is to be done, in types.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use assent_model::administration::ProtectedActionKind;
 use assent_model::application::{Application, OidcSettings};
+use assent_model::command::MemberValue;
 use assent_model::id::{AccountId, DeviceId, Did, UserId};
 use assent_model::key::SigningAlgorithm;
 use assent_model::name::LoginName;
@@ -81,6 +81,8 @@ pub enum ProtectedAction {
         after: ClientState,
         /// The members of the request.
         members: Vec<ChangedMember>,
+        /// Whether the request sets the admin scopes.
+        sets_admin_scopes: bool,
     },
     /// Updates a service provider.
     UpdateServiceProvider {
@@ -166,6 +168,9 @@ pub enum ProtectedAction {
 pub struct ImportedTable {
     /// The digest of its rows.
     pub digest: String,
+    /// The digest of the users or accounts that the rows create and change. A row can name a user by a name that
+    /// another user has later.
+    pub targets: String,
     /// How many rows it has.
     pub rows: u64,
     /// How many of them are new.
@@ -222,7 +227,7 @@ pub struct ChangedMember {
     /// Its name in the admin API.
     pub name: String,
     /// Its value.
-    pub value: Value,
+    pub value: MemberValue,
 }
 
 /// A change of a user that needs an approval.
@@ -372,11 +377,11 @@ impl ProtectedAction {
         }
     }
 
-    /// The digest of the action in this command: two actions with the same digest do the same.
+    /// The digest of the action in the command with this digest: two actions with the same digest do the same.
     ///
     /// # Errors
     /// If the action cannot be serialized.
-    pub fn digest_in(&self, command: &str) -> Result<Digest, serde_json::Error> {
-        Ok(Digest::of(&serde_json::to_vec(&(self, command))?))
+    pub fn digest_in(&self, command: Digest) -> Result<Digest, serde_json::Error> {
+        Ok(Digest::of(&serde_json::to_vec(&(self, command.to_text()))?))
     }
 }

@@ -1,36 +1,17 @@
-//! What a change of an application would do, in words for the person to approve: of what it would be, as it would be kept.
+//! What a change of an application would do, in words for the person to approve: of what it would be, as it would be
+//! kept.
 
 use std::collections::BTreeSet;
-
-use serde_json::Value;
 
 use super::action::{ChangedMember, ClientState, ServiceProviderState};
 use super::escape::{address, addresses, listed, quoted};
 use crate::keys::client;
 use assent_model::application::OidcSettings;
 use assent_model::client_auth::{ClientAuthentication, ClientKeys};
+use assent_model::command::MemberValue;
 use assent_model::id::Did;
 use assent_model::redirect::RedirectUri;
 use assent_model::saml::SingleLogout;
-
-/// Members that a sentence of their own tells of, or whose value is no word.
-const TOLD: [&str; 15] = [
-    "name",
-    "initiate_login_uri",
-    "backchannel_logout_uri",
-    "post_logout_redirect_uris",
-    "single_logout",
-    "entity_id",
-    "redirect_uris",
-    "acs",
-    "jwks",
-    "jwks_uri",
-    "public_key",
-    "certificate",
-    "certificates",
-    "metadata_url",
-    "admin_scopes",
-];
 
 /// The summary of an update of a service provider. `name` is its current name, in quotes, here and below.
 pub(super) fn updated_service_provider(
@@ -43,23 +24,18 @@ pub(super) fn updated_service_provider(
     joined([change].into_iter().chain(changed_provider(before, after)))
 }
 
-/// Members with what they would be, where that is a word or a few, or addresses, and no sentence of its own says it.
+/// Members, each with its value if the summary lists it.
 fn with_values(members: &[ChangedMember]) -> String {
-    let with_value = |ChangedMember { name, value }: &ChangedMember| {
-        if TOLD.contains(&name.as_str()) {
-            return name.clone();
+    let with_value = |ChangedMember { name, value }: &ChangedMember| match value {
+        MemberValue::Unlisted => name.clone(),
+        MemberValue::Removed => format!("no {name}"),
+        MemberValue::Text(text) => format!("{name} {}", quoted(&address(text))),
+        MemberValue::Texts(texts) => {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            format!("{name} ({})", addresses(&texts))
         }
-        match value {
-            Value::String(text) => format!("{name} {}", quoted(&address(text))),
-            Value::Array(all) if all.iter().all(Value::is_string) => {
-                let texts: Vec<&str> = all.iter().filter_map(Value::as_str).collect();
-                format!("{name} ({})", addresses(&texts))
-            }
-            value @ (Value::Bool(_) | Value::Number(_)) => format!("{name} {value}"),
-            // Only what null takes away is sent as null.
-            Value::Null => format!("no {name}"),
-            _ => name.clone(),
-        }
+        MemberValue::Flag(flag) => format!("{name} {flag}"),
+        MemberValue::Number(number) => format!("{name} {number}"),
     };
     members
         .iter()
@@ -102,7 +78,7 @@ pub(super) fn updated_client(
     (id, name): (&Did, &str),
     before: &ClientState,
     after: &ClientState,
-    members: &[ChangedMember],
+    (members, sets_admin_scopes): (&[ChangedMember], bool),
 ) -> String {
     let mut sentences = vec![format!(
         "Change the application {name}: {}",
@@ -111,8 +87,7 @@ pub(super) fn updated_client(
     if before.name != after.name {
         sentences.push(format!("Its name is {}", quoted(&after.name)));
     }
-    let is_given = members.iter().any(|member| member.name == "admin_scopes");
-    if is_given {
+    if sets_admin_scopes {
         sentences.push(administers(after));
         // Others may be called the same.
         sentences.push(format!("Its Client ID is {id}"));
@@ -123,7 +98,7 @@ pub(super) fn updated_client(
     );
     if was != is {
         sentences.extend(proof(is, Some(was)));
-    } else if is_given {
+    } else if sets_admin_scopes {
         sentences.extend(proof(is, None));
     }
     let addresses_of = |client: &ClientState| -> Vec<String> {
@@ -300,8 +275,8 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
 /// What stands before the digest of a certificate.
 const CERTIFICATE: &str = "the certificate with the SHA-256 digest";
 
-/// With what a client proves who it is, as people can compare it: thumbprints of keys (RFC 7638), digests of certificates as OpenSSL
-/// shows them. All of them: whoever has the key of one that is not seen could be the client.
+/// With what a client proves who it is, as people can compare it: thumbprints of keys (RFC 7638), digests of
+/// certificates as OpenSSL shows them. All of them: whoever has the key of one that is not seen could be the client.
 fn proof(is: &ClientAuthentication, was: Option<&ClientAuthentication>) -> Option<String> {
     let thumbprints = |authentication: Option<&ClientAuthentication>| match authentication {
         Some(ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(keys))) => {

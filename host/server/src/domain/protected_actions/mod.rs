@@ -1,8 +1,9 @@
-//! Protected actions: what an administrator does in the console only with a fresh approval on their own device, for that very action.
+//! Protected actions: what an administrator does in the console only with a fresh approval on their own device, for
+//! that very action.
 //!
-//! [`ProtectedAction`] says what is to be done, in types. [`summarize`] renders it with the current names; the administrator's device
-//! shows and signs the text. The store keeps the action and the digest of its summary, and no text. An approval holds for the same
-//! action with the same summary, and for nothing else.
+//! [`ProtectedAction`] says what is to be done, in types. [`summarize`] renders it with the current names; the
+//! administrator's device shows and signs the text. The store keeps the action and the digest of its summary, and no
+//! text. An approval holds for the same action with the same summary, and for nothing else.
 
 mod action;
 mod application_summary;

@@ -1,4 +1,5 @@
-//! Past actions: what the audit log has of protected actions, with the current names. The log has the kind and ids, and no text.
+//! Past actions: what the audit log has of protected actions, with the current names. The log has the kind and ids, and
+//! no text.
 
 use std::collections::HashMap;
 

@@ -66,7 +66,8 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
         Subject::Device(device) => {
             let found = store.device(device).await?;
             let device = found.ok_or(SummaryError::Gone("device"))?;
-            // Its holder can change the name, and would end the request to revoke it. The id and the date stay as they are.
+            // Its holder can change the name, and would end the request to revoke it. The id and the date stay as they
+            // are.
             names.device = format!(
                 "enrolled on {}, with an id that ends in {}",
                 date(device.created_at),
@@ -107,7 +108,8 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
 #[derive(Default)]
 struct Names {
     user: String,
-    /// The date of the user's creation (UTC), which the user does not choose. It tells a known user from one with a similar name.
+    /// The date of the user's creation (UTC), which the user does not choose. It tells a known user from one with a
+    /// similar name.
     since: String,
     email: Option<String>,
     device: String,
@@ -162,7 +164,13 @@ fn text(action: &ProtectedAction, names: &Names) -> String {
             before,
             after,
             members,
-        } => application_summary::updated_client((id, application), before, after, members),
+            sets_admin_scopes,
+        } => application_summary::updated_client(
+            (id, application),
+            before,
+            after,
+            (members, *sets_admin_scopes),
+        ),
         A::UpdateServiceProvider {
             before,
             after,
@@ -186,11 +194,7 @@ fn text(action: &ProtectedAction, names: &Names) -> String {
         A::WithdrawCertificate { sha256, .. } => {
             format!("Withdraw the certificate with the SHA-256 digest {sha256} of {application}")
         }
-        A::RotateSigningKeys { algorithm, now } => {
-            let algorithm = algorithm.map_or("each algorithm", SigningAlgorithm::as_str);
-            let moment = if *now { ", from this moment" } else { "" };
-            format!("Let a new key of {algorithm} sign ID tokens{moment}")
-        }
+        A::RotateSigningKeys { algorithm, now } => new_keys(*algorithm, *now),
         A::RevokeSigningKey { kid } => format!("Revoke the signing key {}", shortened(kid)),
         A::ReloadPlugins => "Reload the plugins".to_owned(),
         A::RollBackPlugins { plugins, .. } => {
@@ -240,6 +244,12 @@ fn new_user(name: &LoginName, email: Option<&LoginName>, role: ConsoleRole) -> S
         quoted(name.as_str()),
         role.as_str()
     )
+}
+
+fn new_keys(algorithm: Option<SigningAlgorithm>, now: bool) -> String {
+    let algorithm = algorithm.map_or("each algorithm", SigningAlgorithm::as_str);
+    let moment = if now { ", from this moment" } else { "" };
+    format!("Let a new key of {algorithm} sign ID tokens{moment}")
 }
 
 fn joined(sentences: impl Iterator<Item = String>) -> String {

@@ -126,8 +126,8 @@ pub async fn end_named(
     Ok(ended)
 }
 
-/// Ends what a session gave that has run out by itself. One that is still open somewhere stays: who only holds an ID token
-/// signs nobody out of another browser.
+/// Ends what a session gave that has run out by itself. One that is still open somewhere stays: who only holds an ID
+/// token signs nobody out of another browser.
 ///
 /// # Errors
 /// If the database fails.

@@ -18,7 +18,8 @@ pub enum Access {
     Closed,
 }
 
-/// What keeps a person out of an application, whatever the plugins say. It is told to administrators alone, with what they can do.
+/// What keeps a person out of an application, whatever the plugins say. It is told to administrators alone, with what
+/// they can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
     /// The user was invited, and never had a device.

@@ -106,8 +106,8 @@ pub enum SignInAnswer<A, C = Infallible> {
     AnsweredBefore,
 }
 
-/// Answers a login, if its observer admits the user, and reports the outcome to the observer. `agreement` is `None` if the
-/// protocol has no consent.
+/// Answers a login, if its observer admits the user, and reports the outcome to the observer. `agreement` is `None` if
+/// the protocol has no consent.
 ///
 /// # Errors
 /// The errors of the answer and of the observer.

@@ -1,12 +1,12 @@
 //! Known browsers: those in which a user signed in before.
 //!
-//! A cookie says so, sealed with the master key and bound to the cookie that identifies the browser. A request that is typed in
-//! a known browser has places and limits of its own, so an attacker who types the user's name elsewhere does not lock the
-//! user out. A browser without the cookie sees no difference.
+//! A cookie says so, sealed with the master key and bound to the cookie that identifies the browser. A request that is
+//! typed in a known browser has places and limits of its own, so an attacker who types the user's name elsewhere does
+//! not lock the user out. A browser without the cookie sees no difference.
 //!
-//! A report of a request from a known browser revokes the trust in all known browsers of the user. An attacker who uses such
-//! a browser must not notice the report. So the limits that refuse a request still count it as one from a known browser, but it
-//! is sent to a device only within the places of unknown browsers.
+//! A report of a request from a known browser revokes the trust in all known browsers of the user. An attacker who uses
+//! such a browser must not notice the report. So the limits that refuse a request still count it as one from a known
+//! browser, but it is sent to a device only within the places of unknown browsers.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,8 +34,9 @@ struct Known {
 pub enum Standing {
     /// The user signed in there, and reported no request from a known browser since.
     Known,
-    /// The user signed in there before such a report. The limits that refuse a request count it as one from a known browser, but
-    /// it is sent to a device only within the places of unknown browsers. The browser is known again after a sign-in.
+    /// The user signed in there before such a report. The limits that refuse a request count it as one from a known
+    /// browser, but it is sent to a device only within the places of unknown browsers. The browser is known again after
+    /// a sign-in.
     Stale,
     /// The user never signed in there, as far as its cookies show.
     Unknown,

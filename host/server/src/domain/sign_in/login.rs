@@ -163,7 +163,8 @@ pub async fn answer(
     Ok(answered)
 }
 
-/// What the audit log is told of an outcome; and what it is told where the account was invited, and is active from now on.
+/// What the audit log is told of an outcome; and what it is told where the account was invited, and is active from now
+/// on.
 fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
     let Outcome {
         person,

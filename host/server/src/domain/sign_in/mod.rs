@@ -1,4 +1,5 @@
-//! From the first request of a browser to its answer: who signs in, whether the application admits the user, what the user agrees to.
+//! From the first request of a browser to its answer: who signs in, whether the application admits the user, what the
+//! user agrees to.
 //!
 //! - A page behaves the same for a user name that does not exist and for one that exists.
 //! - The user is checked again when the sign-in ends, not only when a device approves it.

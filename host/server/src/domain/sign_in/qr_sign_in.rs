@@ -1,7 +1,8 @@
-//! Signing in without typing: the login page shows a code, and whoever scans it with their authenticator says who signs in.
+//! Signing in without typing: the login page shows a code, and whoever scans it with their authenticator says who signs
+//! in.
 //!
-//! The code says nothing of the person, and the approval that follows is like any other: the browser shows a number, and
-//! the phone what that browser told about itself when its login began, whoever shows the code.
+//! The code says nothing of the person, and the approval that follows is like any other: the browser shows a number,
+//! and the phone what that browser told about itself when its login began, whoever shows the code.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,11 +27,12 @@ use assent_store::RequestOutcome;
 const ID: usize = 16;
 const PROOF: usize = 16;
 
-/// How long a page is told of a scan at once. It asks again by itself, so that whoever leaves holds no connection for long.
+/// How long a page is told of a scan at once. It asks again by itself, so that whoever leaves holds no connection for
+/// long.
 const TELLING: Duration = Duration::from_secs(60);
 
-/// The path of the link that the code of a login's page is made of. The token is in the fragment, which browsers do not send
-/// and nobody logs.
+/// The path of the link that the code of a login's page is made of. The token is in the fragment, which browsers do not
+/// send and nobody logs.
 ///
 /// # Errors
 /// If the cryptographic library fails.
@@ -60,7 +62,8 @@ pub struct Look {
     pub context: BrowserContext,
 }
 
-/// What the login is that a code is of. `None` if it is none of ours, its login is over, or somebody said already who signs in.
+/// What the login is that a code is of. `None` if it is none of ours, its login is over, or somebody said already who
+/// signs in.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -88,8 +91,8 @@ pub enum Scanned {
     TooMany(Exhausted),
 }
 
-/// Takes what a device scanned. A limit of its own holds it, and nothing that others do with the person's name: not the limits
-/// of those who type it, nor a pause, which is of requests that the person did not begin.
+/// Takes what a device scanned. A limit of its own holds it, and nothing that others do with the person's name: not the
+/// limits of those who type it, nor a pause, which is of requests that the person did not begin.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -139,7 +142,8 @@ pub async fn scan(
     )
 }
 
-/// The login that a token belongs to, if its user is still undecided: no name was typed, or the typed request is pending.
+/// The login that a token belongs to, if its user is still undecided: no name was typed, or the typed request is
+/// pending.
 async fn find(host: &Host, token: &str) -> Result<Option<Login>, InternalError> {
     let bytes = URL_SAFE_NO_PAD.decode(token).unwrap_or_default();
     let Some((id, shown)) = bytes
@@ -177,8 +181,8 @@ async fn find(host: &Host, token: &str) -> Result<Option<Login>, InternalError> 
     Ok(genuine.then_some(login))
 }
 
-/// Returns when the page of this login has something new to show, since its code was scanned or its time is over: `true`; or
-/// when it should ask again: `false`.
+/// Returns when the page of this login has something new to show, since its code was scanned or its time is over:
+/// `true`; or when it should ask again: `false`.
 ///
 /// # Errors
 /// If the database fails.

@@ -25,9 +25,9 @@ use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::id::Did;
 use assent_model::user::LifecycleState;
 
-/// The name of an account asks the phone, since applications know people by it: to give another, and to make one free by deleting or
-/// closing the account that has it. Its roles do not: to give and take them is everyday work, which an application may need many
-/// times a day. A whole table of them asks.
+/// The name of an account asks the phone, since applications know people by it: to give another, and to make one free
+/// by deleting or closing the account that has it. Its roles do not: to give and take them is everyday work, which an
+/// application may need many times a day. A whole table of them asks.
 pub(super) fn routes() -> Area {
     Area::new()
         .noun(
@@ -102,22 +102,39 @@ async fn names<'a>(
 }
 
 fn shown(account: Account, names: &Names) -> AccountView {
+    // The compiler asks for each value, so the view lacks none.
+    let Account {
+        id,
+        user_id,
+        application_id,
+        name,
+        roles,
+        short_code,
+        state,
+        version: _,
+        created_at,
+    } = account;
     AccountView {
-        user_name: names.user(account.user_id),
-        application_name: names.application(&account.application_id),
-        id: account.id.to_string(),
-        user_id: account.user_id.to_string(),
-        application_id: account.application_id.to_string(),
-        name: account.name,
-        roles: account.roles,
-        short_code: account.short_code,
-        state: account.state,
-        created_at: moment(account.created_at),
+        user_name: names.user(user_id),
+        application_name: names.application(&application_id),
+        id: id.to_string(),
+        user_id: user_id.to_string(),
+        application_id: application_id.to_string(),
+        name,
+        roles,
+        short_code,
+        state,
+        created_at: moment(created_at),
     }
 }
 
 /// Create an account for a user in an application.
-#[utoipa::path(post, path = "/applications/{id}/accounts", request_body = NewAccount, responses((status = 201, description = "The account.", body = AccountView)))]
+#[utoipa::path(
+    post,
+    path = "/applications/{id}/accounts",
+    request_body = NewAccount,
+    responses((status = 201, description = "The account.", body = AccountView))
+)]
 async fn create(
     State(host): State<Arc<Host>>,
     context: Context,
@@ -157,7 +174,12 @@ struct AccountsQuery {
 /// List and search an application's accounts.
 ///
 /// In the order of creation; with `q`, in the order of the matching terms.
-#[utoipa::path(get, path = "/applications/{id}/accounts", params(AccountsQuery), responses((status = 200, description = "A page of accounts.", body = List<AccountView>)))]
+#[utoipa::path(
+    get,
+    path = "/applications/{id}/accounts",
+    params(AccountsQuery),
+    responses((status = 200, description = "A page of accounts.", body = List<AccountView>))
+)]
 async fn list(
     State(host): State<Arc<Host>>,
     Path(application): Path<String>,
@@ -217,7 +239,18 @@ pub(super) async fn page(
 }
 
 /// List a user's accounts.
-#[utoipa::path(get, path = "/users/{id}/accounts", params(Page), responses((status = 200, description = "A page of accounts, in the order of creation.", body = List<AccountView>)))]
+#[utoipa::path(
+    get,
+    path = "/users/{id}/accounts",
+    params(Page),
+    responses(
+        (
+            status = 200,
+            description = "A page of accounts, in the order of creation.",
+            body = List<AccountView>,
+        ),
+    )
+)]
 async fn of_user(
     State(host): State<Arc<Host>>,
     Path(user): Path<String>,
@@ -240,7 +273,11 @@ async fn of_user(
 }
 
 /// Read an account.
-#[utoipa::path(get, path = "/accounts/{id}", responses((status = 200, description = "The account.", body = AccountView)))]
+#[utoipa::path(
+    get,
+    path = "/accounts/{id}",
+    responses((status = 200, description = "The account.", body = AccountView))
+)]
 async fn read(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -252,7 +289,12 @@ async fn read(
 ///
 /// A new state that permits no sign-in ends the account's tokens and pending sign-ins. Members other than `state` need the
 /// permission `accounts:write`.
-#[utoipa::path(patch, path = "/accounts/{id}", request_body = AccountChange, responses((status = 200, description = "The updated account.", body = AccountView)))]
+#[utoipa::path(
+    patch,
+    path = "/accounts/{id}",
+    request_body = AccountChange,
+    responses((status = 200, description = "The updated account.", body = AccountView))
+)]
 async fn update(
     State(host): State<Arc<Host>>,
     context: Context,

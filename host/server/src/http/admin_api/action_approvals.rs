@@ -1,5 +1,5 @@
-//! Action approvals: a console session needs the approval of its administrator's device for each protected action. Operator tokens
-//! and service accounts have no device and need no approval.
+//! Action approvals: a console session needs the approval of its administrator's device for each protected action.
+//! Operator tokens and service accounts have no device and need no approval.
 
 use std::sync::Arc;
 
@@ -68,7 +68,12 @@ struct Wait {
 }
 
 /// Read the state of an action approval of this console session.
-#[utoipa::path(get, path = "/action-approvals/{id}", params(Wait), responses((status = 200, description = "The state.", body = Standing)))]
+#[utoipa::path(
+    get,
+    path = "/action-approvals/{id}",
+    params(Wait),
+    responses((status = 200, description = "The state.", body = Standing))
+)]
 async fn read(
     State(host): State<Arc<Host>>,
     session: Option<Extension<ConsoleSession>>,
@@ -103,7 +108,11 @@ async fn read(
 /// Cancel an action approval of this console session.
 ///
 /// The device no longer shows the request.
-#[utoipa::path(delete, path = "/action-approvals/{id}", responses((status = 204, description = "The action approval is cancelled, unless it was decided before.")))]
+#[utoipa::path(
+    delete,
+    path = "/action-approvals/{id}",
+    responses((status = 204, description = "The action approval is cancelled, unless it was decided before."))
+)]
 async fn cancel(
     State(host): State<Arc<Host>>,
     session: Option<Extension<ConsoleSession>>,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
@@ -14,7 +14,7 @@ use super::context::Context;
 use super::input::{List, Page, Query};
 use super::routes::Area;
 use crate::domain::Host;
-use crate::domain::admin::{self, EndSession, EndSessions, WithdrawConsent};
+use crate::domain::admin::{self, Caller, EndSession, EndSessions, WithdrawConsent};
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
@@ -85,7 +85,11 @@ fn session(open: OpenSession) -> SessionView {
 }
 
 /// List a user's sessions.
-#[utoipa::path(get, path = "/users/{id}/sessions", responses((status = 200, description = "The open sessions, the latest first; 200 at most.", body = List<SessionView>)))]
+#[utoipa::path(
+    get,
+    path = "/users/{id}/sessions",
+    responses((status = 200, description = "The open sessions, the latest first; 200 at most.", body = List<SessionView>))
+)]
 async fn sessions(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -143,7 +147,11 @@ fn consent(consent: Consent) -> ConsentView {
 }
 
 /// List a user's consents.
-#[utoipa::path(get, path = "/users/{id}/consents", responses((status = 200, description = "The valid consents.", body = List<ConsentView>)))]
+#[utoipa::path(
+    get,
+    path = "/users/{id}/consents",
+    responses((status = 200, description = "The valid consents.", body = List<ConsentView>))
+)]
 async fn consents(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -155,7 +163,11 @@ async fn consents(
 /// Withdraw a user's consent.
 ///
 /// Revokes the application's tokens for the user, and the application must ask the user again.
-#[utoipa::path(delete, path = "/users/{id}/consents/{application}", responses((status = 204, description = "Withdrawn.")))]
+#[utoipa::path(
+    delete,
+    path = "/users/{id}/consents/{application}",
+    responses((status = 204, description = "Withdrawn."))
+)]
 async fn withdraw(
     context: Context,
     Path((id, application)): Path<(String, String)>,
@@ -169,9 +181,15 @@ async fn withdraw(
 }
 
 /// List the activity of a user, the latest first.
-#[utoipa::path(get, path = "/users/{id}/activity", params(Page), responses((status = 200, description = "A page of entries of the audit log.", body = List<EntryView>)))]
+#[utoipa::path(
+    get,
+    path = "/users/{id}/activity",
+    params(Page),
+    responses((status = 200, description = "A page of entries of the audit log.", body = List<EntryView>))
+)]
 async fn happened(
     State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Query(page): Query<Page>,
 ) -> Result<Json<List<EntryView>>, Problem> {
@@ -185,7 +203,7 @@ async fn happened(
         |entry| entry,
     );
     Ok(Json(List {
-        items: audit::views(&host, items).await?,
+        items: audit::views(&host, &caller, items).await?,
         next,
     }))
 }

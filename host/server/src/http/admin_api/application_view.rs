@@ -12,7 +12,7 @@ use crate::http::admin_api::service_provider_view::ServiceProviderView;
 use crate::http::admin_api::values::moment;
 use assent_model::administration::{AdminScope, AdminScopes};
 use assent_model::application::{
-    Application, ApplicationType, ConsentPolicy, GrantType, Registered, SubjectType,
+    Application, ApplicationType, ConsentPolicy, GrantType, OidcSettings, Registered, SubjectType,
 };
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use assent_model::key::SigningAlgorithm;
@@ -68,9 +68,10 @@ pub(super) struct ApplicationView {
 }
 
 /// The protocol of an OpenID Connect client.
-#[derive(Clone, Copy, Serialize, ToSchema)]
+#[derive(Clone, Copy, Default, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum OpenIdConnect {
+    #[default]
     OpenidConnect,
 }
 
@@ -91,43 +92,66 @@ pub(super) struct Keys {
 }
 
 pub(super) fn view(application: Application) -> ApplicationView {
-    let settings = application.settings;
-    let token_endpoint_auth_method = settings.auth_method();
-    let (subject_type, sector_identifier) = match settings.subject_type {
+    let token_endpoint_auth_method = application.settings.auth_method();
+    // The compiler asks for each setting, so the view lacks none.
+    let Application {
+        id,
+        name,
+        settings,
+        secret,
+        sealed_secret: _,
+        version: _,
+        created_at,
+        updated_at,
+    } = application;
+    let OidcSettings {
+        application_type,
+        redirect_uris,
+        post_logout_redirect_uris,
+        scopes,
+        grant_types,
+        authentication,
+        id_token_algorithm,
+        slim_id_token,
+        subject_type,
+        consent,
+        backchannel_logout,
+        initiate_login_uri,
+        lenient_assertion_audience,
+        admin_scopes,
+    } = settings;
+    let (subject_type, sector_identifier) = match subject_type {
         SubjectType::Public => (SubjectKind::Public, None),
         SubjectType::Pairwise { sector } => (SubjectKind::Pairwise, Some(sector)),
     };
-    let (uri, session_required) = settings
-        .backchannel_logout
+    let (uri, session_required) = backchannel_logout
         .map(|logout| (logout.uri.to_string(), logout.session_required))
         .unzip();
     ApplicationView {
-        id: application.id.to_string(),
-        name: application.name,
+        id: id.to_string(),
+        name,
         protocol: OpenIdConnect::OpenidConnect,
-        application_type: settings.application_type,
-        redirect_uris: settings.redirect_uris,
-        post_logout_redirect_uris: settings.post_logout_redirect_uris,
-        scopes: settings.scopes,
-        grant_types: settings.grant_types.into_iter().collect(),
+        application_type,
+        redirect_uris,
+        post_logout_redirect_uris,
+        scopes,
+        grant_types: grant_types.into_iter().collect(),
         token_endpoint_auth_method,
-        has_secret: application.secret.is_some(),
+        has_secret: secret.is_some(),
         client_secret: None,
-        keys: keys(settings.authentication),
-        id_token_signed_response_alg: settings.id_token_algorithm,
-        slim_id_token: settings.slim_id_token,
+        keys: keys(authentication),
+        id_token_signed_response_alg: id_token_algorithm,
+        slim_id_token,
         subject_type,
         sector_identifier,
-        consent: settings.consent,
+        consent,
         backchannel_logout_uri: uri,
         backchannel_logout_session_required: session_required.unwrap_or(false),
-        initiate_login_uri: settings
-            .initiate_login_uri
-            .map(|uri| uri.as_str().to_owned()),
-        lenient_assertion_audience: settings.lenient_assertion_audience,
-        admin_scopes: settings.admin_scopes,
-        created_at: moment(application.created_at),
-        updated_at: moment(application.updated_at),
+        initiate_login_uri: initiate_login_uri.map(|uri| uri.as_str().to_owned()),
+        lenient_assertion_audience,
+        admin_scopes,
+        created_at: moment(created_at),
+        updated_at: moment(updated_at),
     }
 }
 

@@ -26,7 +26,7 @@ use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use crate::saml::metadata::Given;
 use assent_model::administration::{Permission, ProtectedActionKind};
-use assent_model::application::{ApplicationType, Protocol, Registered};
+use assent_model::application::{ApplicationType, Protocol};
 use assent_model::redirect::RedirectUri;
 use assent_model::saml::ServiceProvider;
 
@@ -85,34 +85,24 @@ pub(super) fn routes() -> Area {
         )
 }
 
-/// What a body says before its protocol is known.
+/// A body that has a protocol.
 #[derive(Deserialize)]
-struct Spoken {
+struct WithProtocol {
     #[serde(default)]
     protocol: Protocol,
 }
 
-/// The body without `protocol`, whose other members depend on it.
-fn unspoken(body: &Bytes) -> Result<(Protocol, Bytes), Problem> {
-    let Spoken { protocol } = parse(body)?;
-    let mut members: Map<String, Value> = parse(body)?;
-    members.remove("protocol");
-    Ok((protocol, Value::Object(members).to_string().into()))
-}
-
 /// A new application: `protocol` determines the further members.
-#[derive(ToSchema)]
+#[derive(Serialize, ToSchema)]
 #[schema(as = NewApplication)]
 #[serde(untagged)]
-#[allow(dead_code, reason = "it describes what is read in two steps")]
 enum New {
     Client(NewClient),
     ServiceProvider(NewServiceProvider),
 }
 
 /// An OpenID Connect client.
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "it describes what is read in two steps")]
+#[derive(Serialize, ToSchema)]
 struct NewClient {
     #[schema(inline, required = false)]
     protocol: OpenIdConnect,
@@ -121,8 +111,7 @@ struct NewClient {
 }
 
 /// A SAML service provider. Members override the values of `metadata` or `metadata_url`.
-#[derive(ToSchema)]
-#[allow(dead_code, reason = "it describes what is read in two steps")]
+#[derive(Serialize, ToSchema)]
 struct NewServiceProvider {
     #[schema(inline)]
     protocol: service_provider_view::Saml,
@@ -132,47 +121,97 @@ struct NewServiceProvider {
     change: ServiceProviderChange,
 }
 
+impl New {
+    /// Reads a body. The other members depend on the protocol.
+    fn read(body: &Bytes) -> Result<Self, Problem> {
+        let WithProtocol { protocol } = parse(body)?;
+        let mut members: Map<String, Value> = parse(body)?;
+        members.remove("protocol");
+        if protocol == Protocol::Saml {
+            return Ok(Self::ServiceProvider(NewServiceProvider::read(members)?));
+        }
+        parse_strictly(&written(&members))
+            .map(|change| {
+                Self::Client(NewClient {
+                    protocol: OpenIdConnect::default(),
+                    change,
+                })
+            })
+            .map_err(|problem| without_protocol(members).unwrap_or(problem))
+    }
+}
+
+/// The problem of a body that is one of a service provider, but for the protocol.
+fn without_protocol(members: Map<String, Value>) -> Option<Problem> {
+    NewServiceProvider::read(members).ok()?;
+    Some(Problem::field(
+        "protocol",
+        "a SAML application needs \"protocol\": \"saml\"",
+    ))
+}
+
+impl NewServiceProvider {
+    /// Reads the members of a body but for the protocol.
+    fn read(mut members: Map<String, Value>) -> Result<Self, Problem> {
+        let given = parse(&written(&members))?;
+        members.remove("metadata");
+        members.remove("metadata_certificate");
+        Ok(Self {
+            protocol: service_provider_view::Saml::Saml,
+            given,
+            change: parse_strictly(&written(&members))?,
+        })
+    }
+}
+
+fn written(members: &Map<String, Value>) -> Vec<u8> {
+    serde_json::to_vec(members).unwrap_or_default()
+}
+
 /// An update of an application: the members of its protocol.
 #[derive(ToSchema)]
 #[schema(as = ApplicationChange)]
 #[serde(untagged)]
-#[allow(
-    dead_code,
-    reason = "it describes what is read once the protocol is known"
-)]
 enum AnyChange {
     Client(ClientChange),
     ServiceProvider(ServiceProviderChange),
 }
 
+impl AnyChange {
+    /// Reads a body for an application of this protocol.
+    fn read(protocol: Protocol, body: &Bytes) -> Result<Self, Problem> {
+        match protocol {
+            Protocol::OpenidConnect => parse_strictly(body).map(Self::Client),
+            Protocol::Saml => parse_strictly(body).map(Self::ServiceProvider),
+        }
+    }
+}
+
 /// Create an application.
-#[utoipa::path(post, path = "/applications", request_body = New, responses((status = 201, description = "The application.", body = View)))]
+#[utoipa::path(
+    post,
+    path = "/applications",
+    request_body = New,
+    responses((status = 201, description = "The application.", body = View))
+)]
 async fn create(
     context: Context,
     Text(body): Text,
 ) -> Result<(StatusCode, Versioned<View>), Problem> {
-    let (protocol, body) = unspoken(&body)?;
-    if protocol == Protocol::Saml {
-        let (change, notes) = saml_metadata::described(&context, &body).await?;
-        let provider = context.run(CreateServiceProvider(change)).await?;
-        let view = saved(&context.0.host, provider, notes);
-        return Ok((StatusCode::CREATED, view));
+    match New::read(&body)? {
+        New::Client(NewClient { change, .. }) => {
+            let application = context.run(CreateClient(change)).await?;
+            let version = application.version;
+            let view = View::Client(Box::new(view(application)));
+            Ok((StatusCode::CREATED, Versioned(version, view)))
+        }
+        New::ServiceProvider(NewServiceProvider { given, change, .. }) => {
+            let (change, notes) = saml_metadata::described(&context, &given, change).await?;
+            let provider = context.run(CreateServiceProvider(change)).await?;
+            let view = saved(&context.0.host, provider, notes);
+            Ok((StatusCode::CREATED, view))
+        }
     }
-    // Who forgets the protocol would be told the members of the other one.
-    let members: Map<String, Value> = parse(&body)?;
-    if let Some(member) = ["entity_id", "acs", "metadata", "metadata_url"]
-        .iter()
-        .find(|name| members.contains_key(**name))
-    {
-        return Err(Problem::field(
-            member,
-            "a SAML application needs \"protocol\": \"saml\" beside it",
-        ));
-    }
-    let application = context.run(CreateClient(parse_strictly(&body)?)).await?;
-    let version = application.version;
-    let view = View::Client(Box::new(view(application)));
-    Ok((StatusCode::CREATED, Versioned(version, view)))
 }
 
 /// A service provider that was just saved, with the notes of its import and those of its settings.
@@ -208,7 +247,12 @@ struct ApplicationsQuery {
 }
 
 /// List and search applications.
-#[utoipa::path(get, path = "/applications", params(ApplicationsQuery), responses((status = 200, description = "A page of applications, in the order of their ids.", body = List<View>)))]
+#[utoipa::path(
+    get,
+    path = "/applications",
+    params(ApplicationsQuery),
+    responses((status = 200, description = "A page of applications, in the order of their ids.", body = List<View>))
+)]
 async fn list(
     State(host): State<Arc<Host>>,
     Query(query): Query<ApplicationsQuery>,
@@ -234,7 +278,11 @@ async fn list(
 }
 
 /// Read an application.
-#[utoipa::path(get, path = "/applications/{id}", responses((status = 200, description = "The application.", body = View)))]
+#[utoipa::path(
+    get,
+    path = "/applications/{id}",
+    responses((status = 200, description = "The application.", body = View))
+)]
 async fn read(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -246,7 +294,12 @@ async fn read(
 /// Update an application.
 ///
 /// A change to `client_secret_jwt` creates a new client secret; only this response contains it.
-#[utoipa::path(patch, path = "/applications/{id}", request_body = AnyChange, responses((status = 200, description = "The updated application.", body = View)))]
+#[utoipa::path(
+    patch,
+    path = "/applications/{id}",
+    request_body = AnyChange,
+    responses((status = 200, description = "The updated application.", body = View))
+)]
 async fn update(
     context: Context,
     Path(id): Path<String>,
@@ -254,15 +307,17 @@ async fn update(
 ) -> Result<Versioned<View>, Problem> {
     let host = &context.0.host;
     let application = id_of(&id, "application")?;
-    if let Registered::ServiceProvider(_) = admin::registered(host, &application).await? {
-        let change = parse_strictly(&body)?;
-        let command = UpdateServiceProvider {
-            application,
-            change,
-        };
-        return Ok(saved(host, context.run(command).await?, Vec::new()));
-    }
-    let change = parse_strictly(&body)?;
+    let protocol = admin::registered(host, &application).await?.protocol();
+    let change = match AnyChange::read(protocol, &body)? {
+        AnyChange::Client(change) => change,
+        AnyChange::ServiceProvider(change) => {
+            let command = UpdateServiceProvider {
+                application,
+                change,
+            };
+            return Ok(saved(host, context.run(command).await?, Vec::new()));
+        }
+    };
     let command = UpdateClient {
         application,
         change,
@@ -301,7 +356,11 @@ struct SecretView {
 /// Rotate the client secret.
 ///
 /// The old secret is invalid at once.
-#[utoipa::path(post, path = "/applications/{id}/secret/rotate", responses((status = 201, description = "The new secret. Only this response contains it.", body = SecretView)))]
+#[utoipa::path(
+    post,
+    path = "/applications/{id}/secret/rotate",
+    responses((status = 201, description = "The new secret. Only this response contains it.", body = SecretView))
+)]
 async fn rotate_secret(
     context: Context,
     Path(id): Path<String>,
@@ -340,7 +399,12 @@ struct RedirectUriValidation {
 /// Validate a redirect URI before an application registers it.
 ///
 /// The server stores nothing.
-#[utoipa::path(get, path = "/redirect-uri-validations", params(RedirectUriQuery), responses((status = 200, description = "The result.", body = RedirectUriValidation)))]
+#[utoipa::path(
+    get,
+    path = "/redirect-uri-validations",
+    params(RedirectUriQuery),
+    responses((status = 200, description = "The result.", body = RedirectUriValidation))
+)]
 async fn validate_redirect_uri(
     State(host): State<Arc<Host>>,
     Query(query): Query<RedirectUriQuery>,

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 
 use super::input::List;
 use super::routes::Area;
-use crate::domain::admin::Names;
+use crate::domain::admin::{Caller, Names};
 use crate::domain::protected_actions::outline_of;
 use crate::domain::{Host, InternalError, audit};
 use crate::http::admin_api::values::{id_of, moment};
@@ -84,8 +84,18 @@ struct ActorView {
     name: Option<String>,
 }
 
-/// The entries as they are shown, with what those in them are called now.
-pub(super) async fn views(host: &Host, found: Vec<StoredEntry>) -> Result<Vec<EntryView>, Problem> {
+/// The entries as they are shown, with the current names of users and applications in them.
+///
+/// A protected action of an administrator can concern an application that the user has nothing to do with. So whoever
+/// reads the activity of a user sees the application's name only with a permission to read applications or the audit
+/// log.
+pub(super) async fn views(
+    host: &Host,
+    caller: &Caller,
+    found: Vec<StoredEntry>,
+) -> Result<Vec<EntryView>, Problem> {
+    let sees_targets =
+        caller.may(Permission::ApplicationsRead) || caller.may(Permission::AuditRead);
     let people = found.iter().flat_map(|kept| {
         let actor = if let Actor::User(id) = kept.entry.actor {
             Some(id)
@@ -106,10 +116,17 @@ pub(super) async fn views(host: &Host, found: Vec<StoredEntry>) -> Result<Vec<En
         own.chain(target)
     });
     let names = Names::of(host, people.collect(), applications.collect()).await?;
-    Ok(found.into_iter().map(|entry| view(entry, &names)).collect())
+    let shown = found
+        .into_iter()
+        .map(|entry| view(entry, &names, sees_targets));
+    Ok(shown.collect())
 }
 
-fn view(StoredEntry { seq, digest, entry }: StoredEntry, names: &Names) -> EntryView {
+fn view(
+    StoredEntry { seq, digest, entry }: StoredEntry,
+    names: &Names,
+    sees_targets: bool,
+) -> EntryView {
     let actor = match &entry.actor {
         Actor::User(id) => names.user(*id),
         Actor::Application(id) => names.application(id),
@@ -140,6 +157,7 @@ fn view(StoredEntry { seq, digest, entry }: StoredEntry, names: &Names) -> Entry
             .and_then(|id| names.user(id)),
         target_application_name: outline
             .and_then(|outline| outline.target_application.as_ref())
+            .filter(|_| sees_targets)
             .and_then(|id| names.application(id)),
         detail: entry.detail,
         personal: entry.personal,
@@ -173,6 +191,7 @@ pub(super) struct AuditQuery {
 #[utoipa::path(get, path = "/audit", params(AuditQuery), responses((status = 200, description = "A page of entries.", body = List<EntryView>)))]
 async fn list(
     State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     query: Result<Query<AuditQuery>, QueryRejection>,
 ) -> Result<Json<List<EntryView>>, Problem> {
     let Query(query) = query.map_err(|_| {
@@ -223,7 +242,7 @@ async fn list(
         until: at("until", query.until.as_deref())?,
     };
     let page = audit::list(&host, &filter, before, limit).await?;
-    let items = views(&host, page.entries).await?;
+    let items = views(&host, &caller, page.entries).await?;
     Ok(Json(List {
         items,
         next: page.next.map(|seq| seq.to_string()),
@@ -231,7 +250,11 @@ async fn list(
 }
 
 /// List the names of the events.
-#[utoipa::path(get, path = "/audit/events", responses((status = 200, description = "All of them.", body = List<String>)))]
+#[utoipa::path(
+    get,
+    path = "/audit/events",
+    responses((status = 200, description = "All of them.", body = List<String>))
+)]
 async fn events() -> Json<List<String>> {
     let mut names: Vec<String> = Event::ALL
         .iter()
@@ -277,7 +300,11 @@ struct BreakView {
 }
 
 /// Verify the hash chain of the last 10,000 entries of the audit log.
-#[utoipa::path(get, path = "/audit/verification", responses((status = 200, description = "The result.", body = VerificationView)))]
+#[utoipa::path(
+    get,
+    path = "/audit/verification",
+    responses((status = 200, description = "The result.", body = VerificationView))
+)]
 async fn verification(State(host): State<Arc<Host>>) -> Result<Json<VerificationView>, Problem> {
     let verdict = audit::verify(&host.store, Some(VERIFIED))
         .await

@@ -192,7 +192,8 @@ async fn by_session(
         &parts.method,
         &parts.headers,
     )? {
-        let detail = "a browser's request must come from the console's own page, and change something only with the header \
+        let detail = "a browser's request must come from the console's own page, and change something only with the \
+             header \
                       X-Assent-CSRF, whose value GET /me tells";
         return Err(Problem::of(ProblemKind::CrossSite, detail));
     }

@@ -48,10 +48,6 @@ pub(super) fn routes() -> Area {
 /// What is to be previewed.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[allow(
-    dead_code,
-    reason = "it describes the query, which is read by hand: `sink` may come several times"
-)]
 struct PreviewQuery {
     /// The account.
     account: String,
@@ -63,7 +59,7 @@ struct PreviewQuery {
 }
 
 /// Reads the query. What is unknown or repeated is an error, but for `sink`.
-fn read_query(query: &str) -> Result<PreviewRequest, Problem> {
+fn read_query(query: &str) -> Result<PreviewQuery, Problem> {
     let malformed = |detail: String| Problem::of(ProblemKind::Malformed, detail);
     let (mut account, mut scope, mut sinks) = (None, None, Vec::new());
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -94,24 +90,38 @@ fn read_query(query: &str) -> Result<PreviewRequest, Problem> {
     }
     let account =
         account.ok_or_else(|| malformed("the parameter account is missing".to_owned()))?;
-    Ok(PreviewRequest {
-        account: id_of(&account, "account")?,
+    Ok(PreviewQuery {
+        account,
         scope,
-        sinks,
+        sink: (!sinks.is_empty()).then_some(sinks),
     })
 }
 
 /// Preview the claims that an application would receive about a user.
 ///
 /// The preview runs the code of a sign-in, without a sign-in.
-#[utoipa::path(get, path = "/applications/{id}/claims-preview", params(PreviewQuery), responses((status = 200, description = "The claims, by sink.", body = PreviewView)))]
+#[utoipa::path(
+    get,
+    path = "/applications/{id}/claims-preview",
+    params(PreviewQuery),
+    responses((status = 200, description = "The claims, by sink.", body = PreviewView))
+)]
 async fn preview(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<PreviewView>, Problem> {
-    let request = read_query(&query.unwrap_or_default())?;
+    let PreviewQuery {
+        account,
+        scope,
+        sink,
+    } = read_query(&query.unwrap_or_default())?;
+    let request = PreviewRequest {
+        account: id_of(&account, "account")?,
+        scope,
+        sinks: sink.unwrap_or_default(),
+    };
     let application: Did = id_of(&id, "application")?;
     let held = host
         .rate_limits
@@ -145,7 +155,12 @@ struct TracesQuery {
 }
 
 /// List the claim traces of a user, the latest first.
-#[utoipa::path(get, path = "/claim-traces", params(TracesQuery), responses((status = 200, description = "A page of traces.", body = List<ShownTrace>)))]
+#[utoipa::path(
+    get,
+    path = "/claim-traces",
+    params(TracesQuery),
+    responses((status = 200, description = "A page of traces.", body = List<ShownTrace>))
+)]
 async fn list(
     State(host): State<Arc<Host>>,
     Query(query): Query<TracesQuery>,
@@ -171,7 +186,11 @@ async fn list(
 }
 
 /// Read the claim trace of a token or an assertion.
-#[utoipa::path(get, path = "/claim-traces/{token}", responses((status = 200, description = "The trace.", body = ShownTrace)))]
+#[utoipa::path(
+    get,
+    path = "/claim-traces/{token}",
+    responses((status = 200, description = "The trace.", body = ShownTrace))
+)]
 async fn read(
     State(host): State<Arc<Host>>,
     Path(token): Path<String>,

@@ -1,4 +1,5 @@
-//! Conditional requests (RFC 9110 section 13): `ETag`, `If-Match` and `If-None-Match`. A tag is the version of what is shown.
+//! Conditional requests (RFC 9110 section 13): `ETag`, `If-Match` and `If-None-Match`. A tag is the version of what is
+//! shown.
 
 use std::convert::Infallible;
 

@@ -164,7 +164,12 @@ pub(super) async fn export_users(
 /// Export an application's accounts as CSV.
 ///
 /// In the format of the export of users. `user` is the user's name.
-#[utoipa::path(get, path = "/applications/{id}/accounts/export", params(AccountsQuery), responses((status = 200, description = "The CSV file.", body = String, content_type = "text/csv")))]
+#[utoipa::path(
+    get,
+    path = "/applications/{id}/accounts/export",
+    params(AccountsQuery),
+    responses((status = 200, description = "The CSV file.", body = String, content_type = "text/csv"))
+)]
 pub(super) async fn export_accounts(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,

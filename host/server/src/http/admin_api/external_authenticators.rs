@@ -74,7 +74,11 @@ struct Change {
 }
 
 /// List a user's external authenticators.
-#[utoipa::path(get, path = "/users/{id}/external-authenticators", responses((status = 200, description = "All of them.", body = List<ExternalAuthenticatorView>)))]
+#[utoipa::path(
+    get,
+    path = "/users/{id}/external-authenticators",
+    responses((status = 200, description = "All of them.", body = List<ExternalAuthenticatorView>))
+)]
 async fn list(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -86,7 +90,12 @@ async fn list(
 /// Set the identifier by which a vendor knows a user.
 ///
 /// The settings of the channel must have `trust = "delegated"`. An invited user becomes active.
-#[utoipa::path(put, path = "/users/{id}/external-authenticators/{channel}", request_body = Change, responses((status = 200, description = "The external authenticator.", body = ExternalAuthenticatorView)))]
+#[utoipa::path(
+    put,
+    path = "/users/{id}/external-authenticators/{channel}",
+    request_body = Change,
+    responses((status = 200, description = "The external authenticator.", body = ExternalAuthenticatorView))
+)]
 async fn set(
     context: Context,
     Path((id, channel)): Path<(String, String)>,
@@ -101,7 +110,11 @@ async fn set(
 }
 
 /// Delete a user's external authenticator.
-#[utoipa::path(delete, path = "/users/{id}/external-authenticators/{channel}", responses((status = 204, description = "Deleted.")))]
+#[utoipa::path(
+    delete,
+    path = "/users/{id}/external-authenticators/{channel}",
+    responses((status = 204, description = "Deleted."))
+)]
 async fn remove(
     context: Context,
     Path((id, channel)): Path<(String, String)>,

@@ -122,8 +122,8 @@ async fn claim(
     }
 }
 
-/// Does what is asked, and keeps the answer. It goes on by itself if nobody waits for it any more, so that who asks again
-/// is told how it ended.
+/// Does what is asked, and keeps the answer. It goes on by itself if nobody waits for it any more, so that who asks
+/// again is told how it ended.
 async fn run(host: Arc<Host>, asked: Asked, request: Request, next: Next) -> Response {
     let running = tokio::spawn(async move {
         let path = request.uri().path().to_owned();

@@ -17,7 +17,8 @@ use crate::http::problem::{Problem, ProblemKind};
 /// The claim of the one import that a host does at a time.
 pub(super) type Alone = Arc<Holding<()>>;
 
-/// Lets one import through at a time, once its table is here: else whoever sends one slowly would keep all others waiting.
+/// Lets one import through at a time, once its table is here: else whoever sends one slowly would keep all others
+/// waiting.
 pub(super) async fn alone(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
@@ -37,7 +38,8 @@ pub(super) async fn alone(
     next.run(request).await
 }
 
-/// A request whose body has been read. A caller sends one at a time, and all callers together a few, since all of a table is in memory.
+/// A request whose body has been read. A caller sends one at a time, and all callers together a few, since all of a
+/// table is in memory.
 pub(super) async fn arrived(
     host: &Host,
     caller: &Caller,

@@ -13,8 +13,9 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::http::problem::{Problem, ProblemKind};
 
-/// A JSON body, as a type that knows its members. Unknown members are errors, and the problem names the place. So is a value that
-/// is written in another form than its own: serde reads the value of an enumeration from an object too, and an object from an array.
+/// A JSON body, as a type that knows its members. Unknown members are errors, and the problem names the place. So is a
+/// value that is written in another form than its own: serde reads the value of an enumeration from an object too, and
+/// an object from an array.
 pub(super) struct Body<T>(pub(super) T);
 
 impl<T: DeserializeOwned + Serialize, S: Send + Sync> FromRequest<S> for Body<T> {
@@ -45,7 +46,8 @@ pub(super) fn parse_strictly<T: DeserializeOwned + Serialize>(body: &[u8]) -> Re
     }
 }
 
-/// Whether a value that was sent is the one that was read, which may have defaults beside it, and may be in another order.
+/// Whether a value that was sent is the one that was read, which may have defaults beside it, and may be in another
+/// order.
 fn is_same(sent: &Value, own: &Value) -> bool {
     match (sent, own) {
         (Value::Object(sent), Value::Object(own)) => sent
@@ -118,8 +120,8 @@ fn is_json(headers: &HeaderMap, merges: bool) -> bool {
         || (merges && kind.eq_ignore_ascii_case("application/merge-patch+json"))
 }
 
-/// Reads a JSON object; unknown members are errors, and the problem names the place. An array would be read as the members in
-/// their order, which nobody means, and which what looks for a member by its name does not see.
+/// Reads a JSON object; unknown members are errors, and the problem names the place. An array would be read as the
+/// members in their order, which nobody means, and which what looks for a member by its name does not see.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     if holds_nul(body) {
         return Err(Problem::of(

@@ -71,7 +71,11 @@ fn all(host: &Host) -> Json<List<KeyView>> {
 }
 
 /// List the signing keys.
-#[utoipa::path(get, path = "/keys", responses((status = 200, description = "All signing keys.", body = List<KeyView>)))]
+#[utoipa::path(
+    get,
+    path = "/keys",
+    responses((status = 200, description = "All signing keys.", body = List<KeyView>))
+)]
 async fn list(State(host): State<Arc<Host>>) -> Result<Json<List<KeyView>>, Problem> {
     signing_keys::reload(&host).await?;
     Ok(all(&host))

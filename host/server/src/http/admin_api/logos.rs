@@ -61,7 +61,11 @@ fn view(application: &Did, logo: &ApplicationLogo) -> Json<LogoView> {
 }
 
 /// Read the address of an application's logo.
-#[utoipa::path(get, path = "/applications/{id}/logo", responses((status = 200, description = "The logo.", body = LogoView)))]
+#[utoipa::path(
+    get,
+    path = "/applications/{id}/logo",
+    responses((status = 200, description = "The logo.", body = LogoView))
+)]
 async fn read(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -71,7 +75,12 @@ async fn read(
 }
 
 /// Set the logo of an application to the body.
-#[utoipa::path(put, path = "/applications/{id}/logo", request_body(content = Vec<u8>, content_type = "image/*"), responses((status = 200, description = "The logo.", body = LogoView)))]
+#[utoipa::path(
+    put,
+    path = "/applications/{id}/logo",
+    request_body(content = Vec<u8>, content_type = "image/*"),
+    responses((status = 200, description = "The logo.", body = LogoView))
+)]
 async fn set(
     context: Context,
     Path(id): Path<String>,
@@ -86,7 +95,11 @@ async fn set(
 }
 
 /// Remove the logo of an application.
-#[utoipa::path(delete, path = "/applications/{id}/logo", responses((status = 204, description = "The application has no logo.")))]
+#[utoipa::path(
+    delete,
+    path = "/applications/{id}/logo",
+    responses((status = 204, description = "The application has no logo."))
+)]
 async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     context.run(RemoveLogo(id_of(&id, "application")?)).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -1,6 +1,6 @@
-//! The admin API, under `/admin/api/v1`: JSON, problem details as errors. Whoever calls is known by a token of the machine, a
-//! session of the console or an access token of a service account; each route names the permission that it needs.
-//! Lists have `items` and, where there is more, `next`, which the next request gives as `after`.
+//! The admin API, under `/admin/api/v1`: JSON, problem details as errors. Whoever calls is known by a token of the
+//! machine, a session of the console or an access token of a service account; each route names the permission that it
+//! needs. Lists have `items` and, where there is more, `next`, which the next request gives as `after`.
 
 mod accounts;
 mod action_approvals;
@@ -107,8 +107,8 @@ fn guarded(router: Router<Arc<Host>>, host: &Arc<Host>) -> Router<Arc<Host>> {
         ))
 }
 
-/// Says as problems what was refused before the API could say it itself: a body that is too large, another method, an answer
-/// that took too long.
+/// Says as problems what was refused before the API could say it itself: a body that is too large, another method, an
+/// answer that took too long.
 pub(super) async fn in_its_words(request: Request, next: Next) -> Response {
     let called = request
         .uri()

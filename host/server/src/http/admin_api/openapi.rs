@@ -1,5 +1,5 @@
-//! The OpenAPI document, made of the routes themselves. What all routes have in common is said here: security, problems,
-//! headers.
+//! The OpenAPI document, made of the routes themselves. What all routes have in common is said here: security,
+//! problems, headers.
 
 mod operation;
 
@@ -157,8 +157,8 @@ fn document(areas: Vec<Area>) -> Value {
     document
 }
 
-/// Makes one object of the parts of a type that serde flattens. As parts of an `allOf`, each would refuse the members of the
-/// others.
+/// Makes one object of the parts of a type that serde flattens. As parts of an `allOf`, each would refuse the members
+/// of the others.
 fn join(schema: &mut Value, known: &Map<String, Value>) {
     let Some(Value::Array(parts)) = schema
         .as_object_mut()

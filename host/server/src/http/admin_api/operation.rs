@@ -108,7 +108,8 @@ struct SignInsView {
     expired: u64,
     /// The number of wrong numbers.
     number_mismatches: u64,
-    /// The median of the time from request to approval, in milliseconds, to a quarter of a second; `null` without an approval.
+    /// The median of the time from request to approval, in milliseconds, to a
+    /// quarter of a second; `null` without an approval.
     approval_ms_p50: Option<u64>,
     /// The 95th percentile of the same.
     approval_ms_p95: Option<u64>,
@@ -170,7 +171,12 @@ struct OverviewQuery {
 }
 
 /// Read the counts of the overview.
-#[utoipa::path(get, path = "/overview", params(OverviewQuery), responses((status = 200, description = "The counts.", body = OverviewView)))]
+#[utoipa::path(
+    get,
+    path = "/overview",
+    params(OverviewQuery),
+    responses((status = 200, description = "The counts.", body = OverviewView))
+)]
 async fn overview(
     State(host): State<Arc<Host>>,
     Query(OverviewQuery { range }): Query<OverviewQuery>,
@@ -260,7 +266,11 @@ fn setting(
 }
 
 /// List the settings in force, and their sources.
-#[utoipa::path(get, path = "/settings", responses((status = 200, description = "All settings, in the order of their keys.", body = List<SettingView>)))]
+#[utoipa::path(
+    get,
+    path = "/settings",
+    responses((status = 200, description = "All settings, in the order of their keys.", body = List<SettingView>))
+)]
 async fn settings(State(host): State<Arc<Host>>) -> Json<List<SettingView>> {
     let known = config::in_force(&host.settings, host.settings_file.as_deref());
     Json(List::whole(known.into_iter().map(setting)))

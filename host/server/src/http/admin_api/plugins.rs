@@ -138,9 +138,22 @@ async fn list(State(host): State<Arc<Host>>) -> Json<PluginsView> {
 
 /// Load the plugins of the current settings.
 ///
-/// The instance compiles, checks and tests each plugin first. If one of them fails, the previous plugins stay in use. A reload
-/// that takes longer than `wait` continues in the background; `last_reload` of the list has its result afterwards.
-#[utoipa::path(post, path = "/plugins/reload", params(Wait), responses((status = 200, description = "The plugins are loaded.", body = PluginsView), (status = 202, description = "The reload continues in the background; `last_reload` of the list has its result at the end.", body = PluginsView)))]
+/// The instance compiles, checks and tests each plugin first. If one of them fails, the previous plugins stay in use. A
+/// reload that takes longer than `wait` continues in the background; `last_reload` of the list has its result
+/// afterwards.
+#[utoipa::path(
+    post,
+    path = "/plugins/reload",
+    params(Wait),
+    responses(
+        (status = 200, description = "The plugins are loaded.", body = PluginsView),
+        (
+            status = 202,
+            description = "The reload continues in the background; `last_reload` of the list has the result at the end.",
+            body = PluginsView,
+        ),
+    )
+)]
 async fn reload(
     State(host): State<Arc<Host>>,
     context: Context,

@@ -43,8 +43,8 @@ pub(super) struct Route {
     pub(super) path: String,
     /// Who may use it.
     pub(super) rule: Rule,
-    /// The operation's name: nouns and a verb. It is the OpenAPI operationId and, with spaces for the dots, the command of
-    /// the command line.
+    /// The operation's name: nouns and a verb. It is the OpenAPI operationId and, with spaces for the dots, the command
+    /// of the command line.
     pub(super) name: &'static str,
     /// The OpenAPI operation as the handler describes it.
     pub(super) operation: Map<String, Value>,

@@ -6,8 +6,8 @@ use utoipa::ToSchema;
 use crate::http::admin_api::values::moment;
 use crate::keys::client;
 use assent_model::saml::{
-    AssertionConsumer, CustomAttribute, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage,
-    ServiceProvider, SingleLogout,
+    AssertionConsumer, CustomAttribute, IdpInitiated, NameIdFormat, NameIdSource, SamlKey,
+    SamlKeyStage, SamlSettings, ServiceProvider, SingleLogout,
 };
 
 /// The protocol of a SAML service provider.
@@ -58,32 +58,57 @@ impl ServiceProviderView {
 }
 
 pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
-    let settings = provider.settings;
+    // The compiler asks for each setting, so the view lacks none.
+    let ServiceProvider {
+        id,
+        name,
+        settings,
+        version: _,
+        created_at,
+        updated_at,
+    } = provider;
+    let SamlSettings {
+        entity_id,
+        acs,
+        single_logout,
+        name_id,
+        require_signed_requests,
+        certificates,
+        custom_attributes,
+        idp_initiated,
+        clock_skew,
+        idp_entity_id,
+        metadata_url,
+    } = settings;
+    let IdpInitiated {
+        enabled,
+        relay_state,
+        relay_states,
+    } = idp_initiated;
     ServiceProviderView {
-        id: provider.id.to_string(),
-        name: provider.name,
+        id: id.to_string(),
+        name,
         protocol: Saml::Saml,
-        entity_id: settings.entity_id,
-        acs: settings.acs,
-        single_logout: settings.single_logout,
-        name_id_format: settings.name_id.default,
-        other_name_id_formats: settings.name_id.formats().skip(1).collect(),
-        name_id_source: settings.name_id.source,
-        require_signed_requests: settings.require_signed_requests,
-        certificates: settings
-            .certificates
+        entity_id,
+        acs,
+        single_logout,
+        name_id_format: name_id.default,
+        other_name_id_formats: name_id.formats().skip(1).collect(),
+        name_id_source: name_id.source,
+        require_signed_requests,
+        certificates: certificates
             .into_iter()
             .map(|certificate| certificate.pem)
             .collect(),
-        custom_attributes: settings.custom_attributes,
-        idp_initiated: settings.idp_initiated.enabled,
-        default_relay_state: settings.idp_initiated.relay_state,
-        relay_states: settings.idp_initiated.relay_states,
-        clock_skew_seconds: settings.clock_skew,
-        idp_entity_id: settings.idp_entity_id,
-        metadata_url: settings.metadata_url.map(String::from),
-        created_at: moment(provider.created_at),
-        updated_at: moment(provider.updated_at),
+        custom_attributes,
+        idp_initiated: enabled,
+        default_relay_state: relay_state,
+        relay_states,
+        clock_skew_seconds: clock_skew,
+        idp_entity_id,
+        metadata_url: metadata_url.map(String::from),
+        created_at: moment(created_at),
+        updated_at: moment(updated_at),
         notes: Vec::new(),
     }
 }

@@ -62,7 +62,11 @@ pub(super) fn routes() -> Area {
 }
 
 /// List the certificates of a SAML application.
-#[utoipa::path(get, path = "/applications/{id}/certificates", responses((status = 200, description = "All certificates, the latest first.", body = List<CertificateView>)))]
+#[utoipa::path(
+    get,
+    path = "/applications/{id}/certificates",
+    responses((status = 200, description = "All certificates, the latest first.", body = List<CertificateView>))
+)]
 async fn list(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -76,7 +80,11 @@ async fn list(
 }
 
 /// Publish the next certificate of a SAML application.
-#[utoipa::path(post, path = "/applications/{id}/certificates", responses((status = 201, description = "The published certificate.", body = CertificateView)))]
+#[utoipa::path(
+    post,
+    path = "/applications/{id}/certificates",
+    responses((status = 201, description = "The published certificate.", body = CertificateView))
+)]
 async fn issue(
     context: Context,
     Path(id): Path<String>,
@@ -89,7 +97,11 @@ async fn issue(
 }
 
 /// Activate a published certificate: it signs from now on.
-#[utoipa::path(post, path = "/applications/{id}/certificates/{certificate}/activate", responses((status = 200, description = "The active certificate.", body = CertificateView)))]
+#[utoipa::path(
+    post,
+    path = "/applications/{id}/certificates/{certificate}/activate",
+    responses((status = 200, description = "The active certificate.", body = CertificateView))
+)]
 async fn activate(
     context: Context,
     Path(path): Path<(String, String)>,
@@ -109,7 +121,11 @@ fn certificate_of((id, key): &(String, String)) -> Result<CertificateOf, Problem
 }
 
 /// Withdraw a certificate that does not sign from the metadata, at once.
-#[utoipa::path(delete, path = "/applications/{id}/certificates/{certificate}", responses((status = 204, description = "The certificate is withdrawn.")))]
+#[utoipa::path(
+    delete,
+    path = "/applications/{id}/certificates/{certificate}",
+    responses((status = 204, description = "The certificate is withdrawn."))
+)]
 async fn withdraw(
     context: Context,
     Path(path): Path<(String, String)>,

@@ -1,8 +1,8 @@
 //! Tables as files (CSV, RFC 4180), as spreadsheets read and write them.
 //!
-//! A spreadsheet takes a cell that begins with `=` for a formula, and whoever gets to choose their own name could choose one; one
-//! that separates cells at `;` or tabs finds such a beginning in the midst of a cell, too. So an apostrophe stands before a sign
-//! that would begin a formula there; reading takes it off again.
+//! A spreadsheet takes a cell that begins with `=` for a formula, and whoever gets to choose their own name could
+//! choose one; one that separates cells at `;` or tabs finds such a beginning in the midst of a cell, too. So an
+//! apostrophe stands before a sign that would begin a formula there; reading takes it off again.
 
 use std::sync::Arc;
 
@@ -71,8 +71,8 @@ impl Table {
             })?
     }
 
-    /// The rows, of which no column is another than these. The cells are separated by commas, or by semicolons where the first line
-    /// has these alone.
+    /// The rows, of which no column is another than these. The cells are separated by commas, or by semicolons where
+    /// the first line has these alone.
     fn rows(&self, columns: &'static [&'static str]) -> Result<Vec<ImportRow>, Problem> {
         let malformed = |detail: String| Problem::of(ProblemKind::Malformed, detail);
         let text = std::str::from_utf8(&self.0).map_err(|_| {
@@ -143,8 +143,8 @@ impl Table {
     }
 }
 
-/// Finds the line of a record in a text that is gone through once. The reader's own count leaves out the blank lines before a
-/// record, and whoever looks for the line in an editor counts them.
+/// Finds the line of a record in a text that is gone through once. The reader's own count leaves out the blank lines
+/// before a record, and whoever looks for the line in an editor counts them.
 struct LineCount<'a> {
     text: &'a [u8],
     passed: usize,
@@ -323,7 +323,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_spreadsheet_finds_a_formula_however_it_separates_cells(cells in prop::collection::vec("[;,=+@'\" \r\n\tx-]{0,6}", 1..4)) {
+        fn no_spreadsheet_finds_a_formula_however_it_separates_cells(
+            cells in prop::collection::vec("[;,=+@'\" \r\n\tx-]{0,6}", 1..4),
+        ) {
             let written = String::from_utf8(lines([cells]).unwrap()).unwrap();
             for piece in written.split([';', '\t', '\r', '\n']) {
                 prop_assert!(!piece.trim_start_matches(['"', ' ']).starts_with(SIGNS), "{:?}", written);
@@ -331,8 +333,11 @@ mod tests {
         }
 
         #[test]
-        fn a_table_comes_back_as_it_was_written(rows in prop::collection::vec(["[^\0]*", "['=+@;, \"\r\n\ta＝-]*"], 0..8)) {
-            let rows: Vec<[String; 2]> = rows.into_iter().filter(|row: &[String; 2]| row.iter().any(|cell| !cell.is_empty())).collect();
+        fn a_table_comes_back_as_it_was_written(
+            rows in prop::collection::vec(["[^\0]*", "['=+@;, \"\r\n\ta＝-]*"], 0..8),
+        ) {
+            let is_filled = |row: &[String; 2]| row.iter().any(|cell| !cell.is_empty());
+            let rows: Vec<[String; 2]> = rows.into_iter().filter(is_filled).collect();
             let header = COLUMNS.map(str::to_owned);
             let written = lines(std::iter::once(&header).chain(&rows)).unwrap();
             prop_assert_eq!(cells(&read(written).unwrap()), rows);

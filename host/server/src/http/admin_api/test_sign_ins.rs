@@ -15,15 +15,14 @@ use super::context::Context;
 use super::input::Query;
 use super::routes::Area;
 use crate::domain::Host;
-use crate::domain::admin::{self, AdminError};
+use crate::domain::admin::AdminError;
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::TestSignInState;
 use crate::http::admin_api::values::{id_of, moment};
-use crate::http::problem::{Problem, ProblemKind};
-use crate::test_sign_in::{oidc, saml};
+use crate::http::problem::Problem;
+use crate::test_sign_in::{StartTestSignIn, StartedTestSignIn};
 use assent_model::administration::Permission;
-use assent_model::application::Registered;
-use assent_model::id::{Did, TestSignInId};
+use assent_model::id::TestSignInId;
 use assent_model::test_sign_in::TestSignInStep;
 
 /// How long an answer waits at most, in seconds.
@@ -66,31 +65,19 @@ struct BegunView {
 /// receives nothing, and the issued tokens are not valid.
 #[utoipa::path(post, path = "/applications/{id}/test-sign-ins", responses((status = 201, description = "The test sign-in.", body = BegunView)))]
 async fn begin(
-    Context(context): Context,
+    context: Context,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<BegunView>), Problem> {
-    let host = &context.host;
-    let application: Did = id_of(&id, "application")?;
-    let (test_sign_in, application) = test_sign_in::prepare(&context, &application).await?;
-    let alone = host.rate_limits.test_sign_in.hold(test_sign_in.session);
-    let _alone = alone.ok_or_else(|| {
-        Problem::of(
-            ProblemKind::TooMany,
-            "another test sign-in is begun at this moment",
-        )
-    })?;
-    let (url, request) = match &application {
-        Registered::Client(client) => {
-            let user = admin::user(host, test_sign_in.user).await?;
-            oidc::request(host, &test_sign_in, client, &user.name)?
-        }
-        Registered::ServiceProvider(provider) => saml::request(host, &test_sign_in, provider)?,
-    };
-    test_sign_in::begin(host, &test_sign_in, request, &context.caller.by).await?;
-    let begun = BegunView {
-        id: test_sign_in.id.to_string(),
+    let application = id_of(&id, "application")?;
+    let StartedTestSignIn {
+        id,
         url,
-        expires_at: moment(test_sign_in.expires_at),
+        expires_at,
+    } = context.run(StartTestSignIn(application)).await?;
+    let begun = BegunView {
+        id: id.to_string(),
+        url,
+        expires_at: moment(expires_at),
     };
     Ok((StatusCode::CREATED, Json(begun)))
 }
@@ -225,14 +212,20 @@ struct AttributeView {
 #[into_params(parameter_in = Query)]
 struct Wait {
     /// The time to wait, in seconds; 25 at most. The response comes as soon as there is another step or a result, and at once
-    /// if two requests of the session wait already.
+    /// if two
+    /// requests of the session wait already.
     #[serde(default)]
     #[param(minimum = 0, maximum = 25)]
     wait: u64,
 }
 
 /// Read a test sign-in of this console session.
-#[utoipa::path(get, path = "/test-sign-ins/{id}", params(Wait), responses((status = 200, description = "The test sign-in.", body = TestSignInView)))]
+#[utoipa::path(
+    get,
+    path = "/test-sign-ins/{id}",
+    params(Wait),
+    responses((status = 200, description = "The test sign-in.", body = TestSignInView))
+)]
 async fn read(
     State(host): State<Arc<Host>>,
     session: Option<Extension<ConsoleSession>>,

@@ -28,7 +28,11 @@ pub(super) struct EnrolmentView {
 }
 
 /// Create a link that enrols one device of a user.
-#[utoipa::path(post, path = "/users/{id}/enrolments", responses((status = 201, description = "The link.", body = EnrolmentView)))]
+#[utoipa::path(
+    post,
+    path = "/users/{id}/enrolments",
+    responses((status = 201, description = "The link.", body = EnrolmentView))
+)]
 pub(super) async fn enrol(
     context: Context,
     Path(id): Path<String>,
@@ -59,7 +63,11 @@ pub(super) struct DeviceView {
 }
 
 /// List a user's devices.
-#[utoipa::path(get, path = "/users/{id}/devices", responses((status = 200, description = "All devices that are not revoked.", body = List<DeviceView>)))]
+#[utoipa::path(
+    get,
+    path = "/users/{id}/devices",
+    responses((status = 200, description = "All devices that are not revoked.", body = List<DeviceView>))
+)]
 pub(super) async fn devices(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -100,7 +108,11 @@ pub(super) struct RecoveryCodes {
 }
 
 /// Count a user's recovery codes.
-#[utoipa::path(get, path = "/users/{id}/recovery-codes", responses((status = 200, description = "The number of unused recovery codes.", body = RecoveryCodes)))]
+#[utoipa::path(
+    get,
+    path = "/users/{id}/recovery-codes",
+    responses((status = 200, description = "The number of unused recovery codes.", body = RecoveryCodes))
+)]
 pub(super) async fn recovery_codes(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,

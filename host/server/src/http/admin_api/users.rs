@@ -105,24 +105,43 @@ pub(super) fn view(user: User) -> Versioned<UserView> {
 }
 
 fn shown(user: User) -> UserView {
+    // The compiler asks for each value, so the view lacks none.
+    let User {
+        id,
+        did,
+        subject,
+        name,
+        email,
+        profile,
+        console_role,
+        state,
+        version: _,
+        created_at,
+        updated_at,
+    } = user;
     UserView {
-        id: user.id.to_string(),
-        did: user.did.to_string(),
-        sub: user.subject,
-        name: user.name.to_string(),
-        email: user.email.map(Into::into),
-        profile: user.profile,
-        console_role: user.console_role,
-        state: user.state,
-        created_at: moment(user.created_at),
-        updated_at: moment(user.updated_at),
+        id: id.to_string(),
+        did: did.to_string(),
+        sub: subject,
+        name: name.to_string(),
+        email: email.map(Into::into),
+        profile,
+        console_role,
+        state,
+        created_at: moment(created_at),
+        updated_at: moment(updated_at),
     }
 }
 
 /// Create a user.
 ///
 /// Unless the request specifies another state, the user is invited until a device is enrolled.
-#[utoipa::path(post, path = "/users", request_body = UserChange, responses((status = 201, description = "The user.", body = UserView)))]
+#[utoipa::path(
+    post,
+    path = "/users",
+    request_body = UserChange,
+    responses((status = 201, description = "The user.", body = UserView))
+)]
 async fn create(
     context: Context,
     Body(change): Body<UserChange>,
@@ -157,7 +176,12 @@ struct UsersQuery {
 /// List and search users.
 ///
 /// In the order of creation; with `q`, in the order of the matching terms.
-#[utoipa::path(get, path = "/users", params(UsersQuery), responses((status = 200, description = "A page of users.", body = List<UserView>)))]
+#[utoipa::path(
+    get,
+    path = "/users",
+    params(UsersQuery),
+    responses((status = 200, description = "A page of users.", body = List<UserView>))
+)]
 async fn list(
     State(host): State<Arc<Host>>,
     Query(query): Query<UsersQuery>,
@@ -257,7 +281,11 @@ async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, 
 /// Erase the personal data of a terminated user.
 ///
 /// The user remains, under an erased name, so that no other user ever receives the same `did` and `sub`.
-#[utoipa::path(post, path = "/users/{id}/erase", responses((status = 200, description = "The updated user.", body = UserView)))]
+#[utoipa::path(
+    post,
+    path = "/users/{id}/erase",
+    responses((status = 200, description = "The updated user.", body = UserView))
+)]
 async fn erase(context: Context, Path(id): Path<String>) -> Result<Versioned<UserView>, Problem> {
     Ok(view(context.run(EraseUser(id_of(&id, "user")?)).await?))
 }

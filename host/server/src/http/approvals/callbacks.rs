@@ -1,6 +1,7 @@
 //! Where vendors and other services call back about approvals: `POST /approvals/callbacks/{id}`.
 //!
-//! Anybody may call. The answer is the same whatever came of it, so nobody learns from it whether there is such a request.
+//! Anybody may call. The answer is the same whatever came of it, so nobody learns from it whether there is such a
+//! request.
 
 use std::sync::Arc;
 

@@ -8,11 +8,11 @@ use utoipa::{PartialSchema, ToSchema};
 
 /// Defines the codes: name, status, message. The comment is the description in the document.
 macro_rules! codes {
-    ($(#[doc = $about:literal] $name:ident = $text:literal, $status:ident, $message:literal;)*) => {
+    ($($(#[doc = $about:literal])+ $name:ident = $text:literal, $status:ident, $message:literal;)*) => {
         /// The fault. The names are stable: apps rely on them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub(crate) enum ErrorCode {
-            $(#[doc = $about] $name,)*
+            $($(#[doc = $about])+ $name,)*
         }
 
         impl ErrorCode {
@@ -43,7 +43,7 @@ macro_rules! codes {
             /// When the API returns it.
             pub(super) fn about(self) -> &'static str {
                 match self {
-                    $(Self::$name => $about.trim_ascii_start(),)*
+                    $(Self::$name => concat!($($about),+).trim_ascii_start(),)*
                 }
             }
         }
@@ -54,8 +54,10 @@ codes! {
     /// The body or the query is not valid for the operation.
     InvalidRequest = "invalid_request", BAD_REQUEST, "The server can't read the request.";
     /// No device has this id, the device was revoked, or the signature of the call is not the device's.
-    DeviceNotEnrolled = "device_not_enrolled", UNAUTHORIZED, "This phone is not enrolled any more. Ask your administrator for a new link.";
-    /// The time of the call differs from the server's by more than 60 seconds. `now` is the server's; the client signs the call with it again.
+    DeviceNotEnrolled = "device_not_enrolled", UNAUTHORIZED,
+        "This phone is not enrolled any more. Ask your administrator for a new link.";
+    /// The time of the call differs from the server's by more than 60 seconds. `now` is the server's; the client signs
+    /// the call with it again.
     ClockDifference = "clock_difference", UNAUTHORIZED, "The phone's clock is wrong.";
     /// A page of another site sent the request.
     CrossSiteRequest = "cross_site_request", FORBIDDEN, "A page of another site can't call the authenticator.";
@@ -75,18 +77,24 @@ codes! {
     KeyInUse = "key_in_use", CONFLICT, "This key is enrolled already. Load the page again and repeat.";
     /// The device has a passkey, or another device has this one.
     PasskeyExists = "passkey_exists", CONFLICT, "This phone has a passkey already. Remove that one first.";
-    /// The device has a passkey, and the call must be sent again with its assertion for `options`. The first call changed nothing.
-    PasskeyRequired = "passkey_required", CONFLICT, "This phone has a passkey: confirm with it, in the browser that it was added in.";
+    /// The device has a passkey, and the call must be sent again with its assertion for `options`. The first call
+    /// changed nothing.
+    PasskeyRequired = "passkey_required", CONFLICT,
+        "This phone has a passkey: confirm with it, in the browser that it was added in.";
     /// The issuer has an IP address in place of a domain name, so it can have no passkeys.
-    PasskeysUnsupported = "passkeys_unsupported", CONFLICT, "This server has an address in place of a name, and passkeys need a name.";
+    PasskeysUnsupported = "passkeys_unsupported", CONFLICT,
+        "This server has an address in place of a name, and passkeys need a name.";
     /// The user has 20 devices, which is the limit.
-    TooManyDevices = "too_many_devices", CONFLICT, "You have as many devices as there may be. Remove one, then open the link again.";
+    TooManyDevices = "too_many_devices", CONFLICT,
+        "You have as many devices as there may be. Remove one, then open the link again.";
     /// The approval request expired.
     Expired = "expired", GONE, "This request has expired.";
     /// The enrolment link was used, expired, or never existed.
-    LinkNotFound = "link_not_found", GONE, "This link was used already, or has expired. Ask your administrator for a new one.";
+    LinkNotFound = "link_not_found", GONE,
+        "This link was used already, or has expired. Ask your administrator for a new one.";
     /// The sign-in of the code ended, has a user already, or never existed.
-    SignInNotFound = "sign_in_not_found", GONE, "This code was used already, or it has expired. Load the sign-in page again.";
+    SignInNotFound = "sign_in_not_found", GONE,
+        "This code was used already, or it has expired. Load the sign-in page again.";
     /// A device name has 1 to 80 characters, none of them a control character.
     InvalidName = "invalid_name", UNPROCESSABLE_ENTITY, "Give the device a name of 1 to 80 characters.";
     /// The endpoint is no URL of at most 2000 bytes with a host, or the keys can't encrypt.
@@ -94,13 +102,18 @@ codes! {
     /// The number is not the one in the browser. `attempts_left` says how often it can still be typed.
     NumberMismatch = "number_mismatch", UNPROCESSABLE_ENTITY, "That is not the number in the browser.";
     /// The device exceeded a rate limit. `retry_after` says when to try again.
-    TooManyCalls = "too_many_calls", TOO_MANY_REQUESTS, "This phone did that so often that the server rejected it this time. Wait and try again.";
+    TooManyCalls = "too_many_calls", TOO_MANY_REQUESTS,
+        "This phone did that so often that the server rejected it this time. Wait and try again.";
     /// The device began too many QR sign-ins. `retry_after` says when to try again.
-    TooManySignIns = "too_many_sign_ins", TOO_MANY_REQUESTS, "This phone scanned so many codes that the server rejected this one. Wait a minute and try again.";
-    /// The network exceeded the rate limit of calls with an invalid link or signature. The header `Retry-After` says when to try again.
-    TooManyRequests = "too_many_requests", TOO_MANY_REQUESTS, "There were too many failed attempts from your network. Wait a minute and try again.";
+    TooManySignIns = "too_many_sign_ins", TOO_MANY_REQUESTS,
+        "This phone scanned so many codes that the server rejected this one. Wait a minute and try again.";
+    /// The network exceeded the rate limit of calls with an invalid link or signature. The header `Retry-After` says
+    /// when to try again.
+    TooManyRequests = "too_many_requests", TOO_MANY_REQUESTS,
+        "There were too many failed attempts from your network. Wait a minute and try again.";
     /// The server cannot reach its database, or it is full. The header `Retry-After` says when to try again.
-    TemporarilyUnavailable = "temporarily_unavailable", SERVICE_UNAVAILABLE, "The server cannot reach its database at the moment. Try again in a few seconds.";
+    TemporarilyUnavailable = "temporarily_unavailable", SERVICE_UNAVAILABLE,
+        "The server cannot reach its database at the moment. Try again in a few seconds.";
     /// The server failed.
     ServerError = "server_error", INTERNAL_SERVER_ERROR, "The server could not do this. Try again in a moment.";
 }

@@ -1,7 +1,7 @@
 //! The authenticator, its API, and recovery.
 //!
-//! The web app is at `/authenticator`, the API below `/authenticator/api`. `routes` has the operations of the API, each with its
-//! errors; `openapi` makes the document of them.
+//! The web app is at `/authenticator`, the API below `/authenticator/api`. `routes` has the operations of the API, each
+//! with its errors; `openapi` makes the document of them.
 
 mod device;
 mod enrolments;

@@ -1,5 +1,5 @@
-//! The OpenAPI document of the authenticator API, made of the operations. What all operations have in common is here: the
-//! signature of calls, and errors.
+//! The OpenAPI document of the authenticator API, made of the operations. What all operations have in common is here:
+//! the signature of calls, and errors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -17,15 +17,15 @@ use crate::http::devices::routes::{Operation, operations};
 const ABOUT: &str = "\
 The API of authenticators: of the web app at `/authenticator`, and of `assent authenticator`.
 
-**Callers.** A device has its own P-256 key, which an enrolment link enrols. It signs each further call, and the decision \
-about each approval request. The texts that it signs begin with their purpose and version, such as `assent-approval-v1`; then each \
-value has a line of its own, `name: value`, texts as JSON strings. A signature is ECDSA with SHA-256, `r` and `s` of 32 bytes \
-each, base64url without padding.
+**Callers.** A device has its own P-256 key, which an enrolment link enrols. It signs each further call, and \
+the decision about each approval request. The texts that it signs begin with their purpose and version, such as \
+`assent-approval-v1`; then each value has a line of its own, `name: value`, texts as JSON strings. A signature is \
+ECDSA with SHA-256, `r` and `s` of 32 bytes each, base64url without padding.
 
-**Bodies** are JSON of 64 KiB at most, whatever their `Content-Type` says. The server ignores members that it does not know, \
-except where the schema denies them. **Times** are whole seconds since 1970-01-01T00:00:00Z. \
-**Errors** are objects with a stable `error` code; each operation lists its codes by status. A request that reaches no operation, \
-such as one with another method or a larger body, receives a response without this object.";
+**Bodies** are JSON of 64 KiB at most, whatever their `Content-Type` says. The server ignores members that it does \
+not know, except where the schema denies them. **Times** are whole seconds since 1970-01-01T00:00:00Z. **Errors** \
+are objects with a stable `error` code; each operation lists its codes by status. A request that reaches no \
+operation, such as one with another method or a larger body, receives a response without this object.";
 
 /// The errors of every operation.
 const COMMON_ERRORS: [ErrorCode; 5] = [
@@ -95,7 +95,8 @@ fn document(operations: Vec<Operation>) -> Value {
         let device = json!({
             "type": "http",
             "scheme": "Assent-Device",
-            "description": "`Authorization: Assent-Device {device}.{seconds}.{signature}`: the device's id, its time in seconds since \
+            "description": "`Authorization: Assent-Device {device}.{seconds}.{signature}`: the device's id, its time \
+             in seconds since \
                 the epoch, and the signature of the call's method, path and body.",
         });
         components.insert("securitySchemes".to_owned(), json!({"device": device}));

@@ -1,7 +1,7 @@
 //! The devices of a user, as the user manages them: all of them, another one, recovery codes, and notifications.
 //!
-//! A browser's session does not authorise these calls. What lets a person in later is made only with a device, and with its
-//! passkey where it has one.
+//! A browser's session does not authorise these calls. What lets a person in later is made only with a device, and with
+//! its passkey where it has one.
 
 use axum::Json;
 use axum::extract::Path;
@@ -112,7 +112,8 @@ pub(super) async fn revoke(
     let found = device::of_owner(&call.host, call.device.user_id, id)
         .await?
         .ok_or(ErrorCode::DeviceNotFound)?;
-    // Else a person who can use this device and not its passkey could remove the others, which receive notifications of it.
+    // Else a person who can use this device and not its passkey could remove the others, which receive notifications of
+    // it.
     if id != call.device.id {
         confirmed(&call, &format!("DELETE /devices/{id}")).await?;
     }
@@ -139,7 +140,8 @@ pub(super) struct DeviceEnrolmentLink {
 /// Create a link that enrols another device of the user.
 #[utoipa::path(post, path = "/devices/enrolment-links", operation_id = "devices.enrolment-links.create",
     request_body = Option<Confirmation>,
-    responses((status = 201, description = "The link, valid once and for 15 minutes at most.", body = DeviceEnrolmentLink)))]
+    responses((status = 201, description = "The link, valid once and for 15 minutes at \
+         most.", body = DeviceEnrolmentLink)))]
 pub(super) async fn enrolment_link(
     call: SignedCall,
 ) -> Result<(StatusCode, Json<DeviceEnrolmentLink>), Failure> {

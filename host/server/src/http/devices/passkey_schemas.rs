@@ -1,5 +1,6 @@
-//! The members of passkey ceremonies in JSON (W3C Web Authentication Level 3, sections 5.1.8 to 5.1.10), which webauthn-rs reads
-//! and writes. The types are for the OpenAPI document only. Binary values are base64url without padding.
+//! The members of passkey ceremonies in JSON (W3C Web Authentication Level 3, sections 5.1.8 to 5.1.10), which
+//! webauthn-rs reads and writes. The types are for the OpenAPI document only. Binary values are base64url without
+//! padding.
 #![expect(
     dead_code,
     reason = "they describe types of webauthn-rs, which have no schema of their own"

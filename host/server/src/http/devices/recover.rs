@@ -1,4 +1,5 @@
-//! The way back for whoever has no authenticator any more, at `/recover`: a name and a recovery code for a link that enrols another.
+//! The way back for whoever has no authenticator any more, at `/recover`: a name and a recovery code for a link that
+//! enrols another.
 
 use std::sync::Arc;
 

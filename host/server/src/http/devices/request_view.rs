@@ -58,8 +58,8 @@ pub(super) enum OtherRequestState {
     Cancelled,
 }
 
-/// Another unexpired request of the same user, which has the typed number. It has all members that the signature of a report
-/// covers.
+/// Another unexpired request of the same user, which has the typed number. It has all members that the signature of a
+/// report covers.
 #[derive(Serialize, ToSchema)]
 pub(super) struct OtherRequest {
     #[serde(flatten)]

@@ -64,7 +64,8 @@ pub(super) struct Pending {
     now: i64,
     #[schema(inline)]
     account: UserView,
-    /// Until then no request with a typed name reaches the user's devices, in seconds since the epoch; `null` without a cooldown.
+    /// Until then no request with a typed name reaches the user's devices, in seconds since the epoch; `null` without a
+    /// cooldown.
     #[schema(required)]
     cooldown_until: Option<i64>,
     passkey: PasskeyState,

@@ -155,8 +155,8 @@ fn refused(host: &Host, error: &TokenError) -> Response {
     never_stored(response)
 }
 
-/// Says in the words of RFC 6749 section 5.2 what was refused before these endpoints could say it themselves: a body that is
-/// too large, another method, an answer that took too long.
+/// Says in the words of RFC 6749 section 5.2 what was refused before these endpoints could say it themselves: a body
+/// that is too large, another method, an answer that took too long.
 pub(crate) async fn in_its_words(request: Request, next: Next) -> Response {
     let called = endpoint_at(request.uri().path()).is_some();
     let response = next.run(request).await;

@@ -24,9 +24,9 @@ const LONGEST: usize = 16 * 1024;
 
 /// The certificate whose key the client proved to hold. Nothing else of it was checked: no name, no time, no authority.
 ///
-/// A handler takes `Option<ClientCertificate>`. It comes from the handshake, or, with `http.client_cert_header`, from the
-/// trusted proxy that performed the handshake. The server ignores the header from any other peer. It also ignores it at our
-/// own listener for client certificates, because a proxy in front forwards the client's own headers.
+/// A handler takes `Option<ClientCertificate>`. It comes from the handshake, or, with `http.client_cert_header`, from
+/// the trusted proxy that performed the handshake. The server ignores the header from any other peer. It also ignores
+/// it at our own listener for client certificates, because a proxy in front forwards the client's own headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientCertificate {
     der: Arc<[u8]>,
@@ -89,7 +89,8 @@ impl IntoResponse for Malformed {
     }
 }
 
-/// Reads the header: a byte sequence (RFC 9651 section 3.3.5) which is a certificate in DER form (RFC 9440 section 2.2).
+/// Reads the header: a byte sequence (RFC 9651 section 3.3.5) which is a certificate in DER form (RFC 9440 section
+/// 2.2).
 pub fn from_header(headers: &HeaderMap) -> Result<Option<ClientCertificate>, Malformed> {
     let mut lines = headers.get_all(HEADER).iter();
     let Some(line) = lines.next() else {
@@ -209,7 +210,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_else_comes_is_malformed(line in "[\\x20-\\x7e\\u{80}-\\u{ff}]{0,200}", bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn whatever_else_comes_is_malformed(
+            line in "[\\x20-\\x7e\\u{80}-\\u{ff}]{0,200}",
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
             prop_assert_eq!(read(&[line.as_bytes()]), Err(Malformed));
             prop_assert_eq!(read(&[format!(":{}:", STANDARD.encode(&bytes)).as_bytes()]), Err(Malformed));
         }

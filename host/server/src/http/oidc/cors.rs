@@ -1,8 +1,8 @@
 //! Cross-origin requests (CORS, <https://fetch.spec.whatwg.org/#http-cors-protocol>): which other sites' pages may read
 //! the answers of the endpoints that single-page applications call.
 //!
-//! Those of the origins that such applications registered redirect URIs of, without cookies. No other answer of this host
-//! may be read by another site.
+//! Those of the origins that such applications registered redirect URIs of, without cookies. No other answer of this
+//! host may be read by another site.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -38,8 +38,8 @@ pub(crate) fn layer(origins: Arc<Origins>) -> CorsLayer {
         .vary([ORIGIN])
 }
 
-/// The origins of single-page applications, as they were a few seconds ago. Requests from unknown origins query the database
-/// at most once a second.
+/// The origins of single-page applications, as they were a few seconds ago. Requests from unknown origins query the
+/// database at most once a second.
 pub(crate) struct Origins {
     host: Arc<Host>,
     known: Mutex<Known>,

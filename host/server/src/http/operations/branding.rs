@@ -1,5 +1,5 @@
-//! How the operator wants the pages to look: a logo, and a stylesheet of colours. Both have their content's hash in their
-//! address.
+//! How the operator wants the pages to look: a logo, and a stylesheet of colours. Both have their content's hash in
+//! their address.
 
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::{HeaderName, HeaderValue};

@@ -95,8 +95,8 @@ async fn paced(
     }
 }
 
-/// Limits how often an address calls the endpoints that applications call. A browser calls them for single-page applications
-/// only, so calls of other sites' pages are rejected without being counted.
+/// Limits how often an address calls the endpoints that applications call. A browser calls them for single-page
+/// applications only, so calls of other sites' pages are rejected without being counted.
 pub(crate) async fn token(
     State((host, origins)): State<(Arc<Host>, Arc<Origins>)>,
     request: Request,
@@ -118,8 +118,9 @@ pub(crate) async fn token(
     }
 }
 
-/// Limits the failed proofs of an address. The proof is checked first: a good one passes, even after many failures of the same
-/// network. `failed` returns whether an answer reports a bad proof; `too_many` is the interface's own rejection.
+/// Limits the failed proofs of an address. The proof is checked first: a good one passes, even after many failures of
+/// the same network. `failed` returns whether an answer reports a bad proof; `too_many` is the interface's own
+/// rejection.
 pub(crate) async fn failures(
     (host, limit): (&Host, &Limit<Network>),
     from: Network,

@@ -18,8 +18,8 @@ pub struct FormPostPage {
     pub fields: Vec<(&'static str, String)>,
 }
 
-/// A SAML message on its way to a service provider: a form that posts itself, by the one script that the page's own policy
-/// allows.
+/// A SAML message on its way to a service provider: a form that posts itself, by the one script that the page's own
+/// policy allows.
 #[derive(Clone, Debug, Template)]
 #[template(path = "saml_post.html")]
 pub struct SamlPostPage {

@@ -56,8 +56,8 @@ pub struct SamlLogoutPage {
     pub seconds: u32,
 }
 
-/// What the frame holds at the end, which the page around it sees. By itself, where an application has left its frame, it
-/// goes on by its own script.
+/// What the frame holds at the end, which the page around it sees. By itself, where an application has left its frame,
+/// it goes on by its own script.
 #[derive(Clone, Debug, Template)]
 #[template(path = "saml_logout_answered.html")]
 pub struct SamlLogoutAnsweredPage {

@@ -15,7 +15,8 @@ use crate::http::reply::{forged, internal_error, see_other};
 use assent_model::login::LocalPage;
 use assent_model::user::User;
 
-/// What the token of a form is for: this action, of this person. Somebody else may have signed in since, in another window.
+/// What the token of a form is for: this action, of this person. Somebody else may have signed in since, in another
+/// window.
 fn purpose(action: &str, user: &User) -> String {
     format!("{action} {}", user.id)
 }

@@ -1,5 +1,6 @@
 //! The portal, for whoever is signed in: the start page with their applications, and beside it their devices, sessions,
-//! consents, activity and profile. Each page is plain HTML; what is done is done by forms, and told on the page that follows.
+//! consents, activity and profile. Each page is plain HTML; what is done is done by forms, and told on the page that
+//! follows.
 
 mod activity;
 mod applications;

@@ -121,8 +121,8 @@ async fn sign_out_here(owner: &Owner) -> Result<Response, InternalError> {
     signed_out(owner, ended, "/session/ended").await
 }
 
-/// The session of this browser has ended: it tells its service providers, and then the person; with nobody to tell, it goes on
-/// to `afterwards` at once.
+/// The session of this browser has ended: it tells its service providers, and then the person; with nobody to tell, it
+/// goes on to `afterwards` at once.
 pub(super) async fn signed_out(
     owner: &Owner,
     ended: SessionEnd,

@@ -55,8 +55,8 @@ pub(super) fn browser_of(from: &Origin) -> Option<Message> {
     from.browser.as_deref().map(user_agent::again)
 }
 
-/// From where something was done, where that is the person's business: what they did themselves, and the browser in which a
-/// sign-in was asked for in their name. Where an administrator sits, or somebody else, is not.
+/// From where something was done, where that is the person's business: what they did themselves, and the browser in
+/// which a sign-in was asked for in their name. Where an administrator sits, or somebody else, is not.
 pub(super) fn origin_for(user: &User, entry: &Entry) -> Option<Origin> {
     let own = match &entry.actor {
         Actor::Server | Actor::Device(_) => true,

@@ -63,8 +63,8 @@ pub(crate) async fn sign_on(
         .unwrap_or_else(|rejected| refused(&host, browser.language(), &application, rejected))
 }
 
-/// `POST /sso/SingleSignOnService/{applicationId}`: a request by form, or the press of the button on the page that begins
-/// a sign-on here.
+/// `POST /sso/SingleSignOnService/{applicationId}`: a request by form, or the press of the button on the page that
+/// begins a sign-on here.
 pub(crate) async fn sign_on_by_post(
     State(host): State<Arc<Host>>,
     Path(application): Path<String>,

@@ -1,7 +1,7 @@
 //! The page that names the account before a QR sign-in takes effect.
 //!
-//! Any viewer of a sign-in page can scan its code, and its number is on the same screen. Without this page an attacker could
-//! sign another user's browser in as the attacker, unnoticed, and read the user's later input (login CSRF,
+//! Any viewer of a sign-in page can scan its code, and its number is on the same screen. Without this page an attacker
+//! could sign another user's browser in as the attacker, unnoticed, and read the user's later input (login CSRF,
 //! OWASP ASVS 3.7). A browser in which the same user signed in before continues without this page.
 
 use axum::response::Response;

@@ -187,8 +187,8 @@ async fn serve(
     }
 }
 
-/// Ends the session, if there is one, and sends the browser on. Clients are told behind the person's back, and nobody waits
-/// for them; SAML applications by the browser, on its way.
+/// Ends the session, if there is one, and sends the browser on. Clients are told behind the person's back, and nobody
+/// waits for them; SAML applications by the browser, on its way.
 async fn signed_out(
     host: &Host,
     browser: &Browser,

@@ -108,11 +108,13 @@ async fn answered(
     match id_token_claims(context, request, &application, &account, signed_in).await? {
         Ok(claims) => grant(host, question, &application, &account, claims).await,
         Err(failure) => {
-            tracing::error!(%login, application = %application.id, plugin = failure.plugin, %failure, "sign-in failed in a plugin");
+            tracing::error!(%login, application = %application.id, plugin = failure.plugin, %failure, "sign-in failed \
+                 in a plugin");
             match failure.kind {
                 MapFailureKind::Deny(reason) => Ok(Answer::Refused(Refusal::Plugin(reason))),
                 MapFailureKind::Fault(_) => {
-                    let description = "the sign-in could not be completed; the operator of the identity provider finds the cause in the log";
+                    let description = "the sign-in could not be completed; the operator of the identity provider finds \
+                         the cause in the log";
                     let code = AuthorizeErrorCode::ServerError;
                     failed(host, login, request, code, description).await
                 }

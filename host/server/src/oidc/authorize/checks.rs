@@ -250,8 +250,8 @@ impl Request<'_> {
         }
     }
 
-    /// OpenID Connect Core section 5.5. What the application may not have is left out, as a scope would be. An `acr` that
-    /// it can't do without and that is never ours is refused at once (section 5.5.1.1).
+    /// OpenID Connect Core section 5.5. What the application may not have is left out, as a scope would be. An `acr`
+    /// that it can't do without and that is never ours is refused at once (section 5.5.1.1).
     pub(super) fn claims(&self, host: &Host) -> Result<ClaimsRequest, Failure> {
         let Some(text) = self.parameters.get("claims") else {
             return Ok(ClaimsRequest::default());
@@ -317,7 +317,8 @@ impl Request<'_> {
 /// The most that is kept of a request until the answer, in bytes.
 const LARGEST: usize = 8 * 1024;
 
-/// Whether a request is small enough to be kept, as it is kept: characters that JSON escapes take more than they took in the request.
+/// Whether a request is small enough to be kept, as it is kept: characters that JSON escapes take more than they took
+/// in the request.
 pub(super) fn may_be_kept(request: &AuthorizationRequest) -> Result<(), Failure> {
     match serde_json::to_vec(request) {
         Ok(kept) if kept.len() <= LARGEST => Ok(()),
@@ -330,8 +331,8 @@ pub(super) fn may_be_kept(request: &AuthorizationRequest) -> Result<(), Failure>
     }
 }
 
-/// Whether a text has no control characters. RFC 6749 appendix A allows `state` the printable characters of ASCII. Other letters are
-/// accepted as well, because applications put addresses of their own into it.
+/// Whether a text has no control characters. RFC 6749 appendix A allows `state` the printable characters of ASCII.
+/// Other letters are accepted as well, because applications put addresses of their own into it.
 pub(super) fn is_printable(text: &str) -> bool {
     !text.chars().any(char::is_control)
 }

@@ -43,8 +43,8 @@ fn is_strong_enough(host: &Host, request: &AuthorizationRequest, signed_in: &Sig
         && channels::is_enough(host, Some(&request.application), authentication)
 }
 
-/// The login name to start with, where `id_token_hint` names the user of this browser's session. The page shows no other user's
-/// name: an application that holds nothing but an ID token could read it there.
+/// The login name to start with, where `id_token_hint` names the user of this browser's session. The page shows no
+/// other user's name: an application that holds nothing but an ID token could read it there.
 pub async fn hinted_name(
     host: &Host,
     request: &AuthorizationRequest,

@@ -108,8 +108,9 @@ fn check<'a>(
     if text("iss") != client || text("sub") != client {
         return Err("the client assertion's iss and sub must be the Client ID");
     }
-    // One string and no array: each server that an array names could use the assertion at the others. And the issuer only, since
-    // the metadata of a hostile server may name our token endpoint as its own (draft-ietf-oauth-rfc7523bis).
+    // One string and no array: each server that an array names could use the assertion at the others. And the issuer
+    // only, since the metadata of a hostile server may name our token endpoint as its own
+    // (draft-ietf-oauth-rfc7523bis).
     let audience = text("aud").ok_or("the client assertion's aud must be one string")?;
     let token_endpoint = format!("{}/token", host.issuer);
     let lenient = application.settings.accepts_token_endpoint_audience();

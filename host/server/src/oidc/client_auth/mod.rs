@@ -1,6 +1,6 @@
 //! Client authentication (RFC 6749 section 2.3, OpenID Connect Core 1.0 section 9, RFC 8705): an application has one
-//! method, and the token endpoint accepts no other. Introspection and revocation accept HTTP Basic beside it from each application
-//! that has a secret: resource servers know no other way there.
+//! method, and the token endpoint accepts no other. Introspection and revocation accept HTTP Basic beside it from each
+//! application that has a secret: resource servers know no other way there.
 
 pub mod assertion;
 pub mod basic;
@@ -91,9 +91,9 @@ impl Presented<'_> {
     }
 }
 
-/// Authenticates the calling application. A rate limit of failures for each application and network prevents brute force of
-/// secrets. Successful calls are not counted. Nor are those of a public application, which has no secret: any client in
-/// its users' networks could use its limit up.
+/// Authenticates the calling application. A rate limit of failures for each application and network prevents brute
+/// force of secrets. Successful calls are not counted. Nor are those of a public application, which has no secret: any
+/// client in its users' networks could use its limit up.
 pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenError> {
     let by_header = call.authorization.is_some();
     let presented = presented(call)?;
@@ -107,8 +107,8 @@ pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenEr
     let method = found
         .as_ref()
         .map(|application| application.settings.auth_method());
-    // Over the limit the answer does not reveal a right secret. A signature and a certificate can't be guessed, so a valid one
-    // passes.
+    // Over the limit the answer does not reveal a right secret. A signature and a certificate can't be guessed, so a
+    // valid one passes.
     if method.is_none_or(ClientAuthMethod::uses_secret) {
         limit
             .check(&caller, host.now())

@@ -1,4 +1,5 @@
-//! `authorization_code` (RFC 6749 sections 4.1.3 and 4.1.4, RFC 7636 section 4.6, OpenID Connect Core 1.0 section 3.1.3).
+//! `authorization_code` (RFC 6749 sections 4.1.3 and 4.1.4, RFC 7636 section 4.6, OpenID Connect Core 1.0 section
+//! 3.1.3).
 
 use std::time::Duration;
 
@@ -53,7 +54,8 @@ pub async fn redeem(
     let application = &client.application;
     let grant = find(host, application, presented.code).await?;
     if grant.context.purpose != presented.purpose {
-        tracing::warn!(application = %application.id, code = %grant.id, "authorization code rejected: granted for another purpose");
+        tracing::warn!(application = %application.id, code = %grant.id, "authorization code rejected: granted \
+             for another purpose");
         return Err(INVALID_CODE);
     }
     if grant.redirect_uri.as_str() != presented.redirect_uri {

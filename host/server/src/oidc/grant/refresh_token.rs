@@ -1,7 +1,7 @@
 //! `refresh_token` (RFC 6749 section 6, OpenID Connect Core 1.0 section 12).
 //!
-//! Each use returns a new refresh token. Reuse of the old one revokes the whole family, because one of its two holders is
-//! not the client. The one exception is a retry of a client that lost the response: see
+//! Each use returns a new refresh token. Reuse of the old one revokes the whole family, because one of its two holders
+//! is not the client. The one exception is a retry of a client that lost the response: see
 //! [`RefreshRetry`].
 
 use std::sync::Arc;
@@ -30,8 +30,8 @@ use assent_model::token::{IssuedPair, TokenScopes, prefix};
 use assent_plugin_host::{MapFailureKind, Sink};
 use assent_store::{Person, RefreshTokenState, Rotation, StoreError};
 
-/// How long a repeat waits before it is answered. Requests that race each other are all there by then, and more than one
-/// repeat is a reuse.
+/// How long a repeat waits before it is answered. Requests that race each other are all there by then, and more than
+/// one repeat is a reuse.
 const SETTLE: Duration = Duration::from_millis(500);
 
 const INVALID: TokenError =
@@ -100,8 +100,8 @@ pub(super) async fn exchange(
     })
 }
 
-/// The claims of a new ID token; `None` where the scopes have no `openid`. The mappers run whenever the family has it, since a
-/// mapper that denies the user ends the refresh.
+/// The claims of a new ID token; `None` where the scopes have no `openid`. The mappers run whenever the family has it,
+/// since a mapper that denies the user ends the refresh.
 async fn mapped_claims(
     host: &Host,
     application: &Application,
@@ -125,7 +125,8 @@ async fn mapped_claims(
         requested: &allowed.id_token,
     };
     let mapped = standard_claims::map(host, subject, Sink::IdToken).await.map_err(|failure| {
-        tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "token refresh failed in a plugin");
+        tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "token refresh failed in a \
+             plugin");
         match failure.kind {
             MapFailureKind::Deny(_) => {
                 TokenError::InvalidGrant("the person may no longer use the application")
@@ -161,9 +162,9 @@ async fn mapped_claims(
 ///                      revoked: the whole family <-------------------+
 /// ```
 ///
-/// The server answers a retry only if its client stays connected for [`SETTLE`]. A second retry during that time is reuse and
-/// revokes the family, even if one of the clients disconnects. Reconnecting restarts the wait, so it gains an attacker nothing.
-/// If the instance stops during the wait, the retry is not withdrawn, and the next one is reuse.
+/// The server answers a retry only if its client stays connected for [`SETTLE`]. A second retry during that time is
+/// reuse and revokes the family, even if one of the clients disconnects. Reconnecting restarts the wait, so it gains an
+/// attacker nothing. If the instance stops during the wait, the retry is not withdrawn, and the next one is reuse.
 struct RefreshRetry {
     now: Timestamp,
     /// How long after the first use a retry is admitted. Zero admits none.
@@ -186,7 +187,8 @@ impl RefreshRetry {
         (!self.window.is_zero()).then(|| self.now + self.window + SETTLE)
     }
 
-    /// Uses the refresh token, or retries its use. `pair` is what the client receives, `reuse` the audit entry of any other use.
+    /// Uses the refresh token, or retries its use. `pair` is what the client receives, `reuse` the audit entry of any
+    /// other use.
     async fn rotate(
         &self,
         host: &Host,
@@ -197,7 +199,8 @@ impl RefreshRetry {
         let (admitted_since, now) = (self.admitted_since(), self.now);
         let (store, clock) = (host.store.clone(), Arc::clone(&host.clock));
         let (mut answer, rotated) = oneshot::channel();
-        // A task of its own: the request of a client that disconnects is dropped, wherever it waits, and can withdraw nothing.
+        // A task of its own: the request of a client that disconnects is dropped, wherever it waits, and can withdraw
+        // nothing.
         tokio::spawn(async move {
             let mut rotation = store
                 .rotate(id, pair.clone(), admitted_since, reuse.clone(), now)
@@ -234,8 +237,8 @@ async fn find(host: &Host, client: &Client, text: &str) -> Result<RefreshTokenSt
     Ok(found)
 }
 
-/// The scopes of the new access token: those asked for, which must be among the granted ones, or all of them; never more
-/// than the application may have today.
+/// The scopes of the new access token: those asked for, which must be among the granted ones, or all of them; never
+/// more than the application may have today.
 fn scopes(granted: &Scopes, allowed: &Scopes, asked: Option<&str>) -> Result<Scopes, TokenError> {
     let granted = granted.both(allowed);
     match asked {

@@ -74,7 +74,8 @@ impl<T: Into<Unanswerable>> From<T> for Rejected {
     }
 }
 
-/// The message's content. Whoever registered what they sign with must sign (SAML profiles sections 4.4.4.1 and 4.4.4.2).
+/// The message's content. Whoever registered what they sign with must sign (SAML profiles sections 4.4.4.1 and
+/// 4.4.4.2).
 fn trusted<'m>(
     provider: &ServiceProvider,
     incoming: &'m Incoming,

@@ -1,7 +1,7 @@
 //! Which sessions a LogoutRequest names (SAML core section 3.7.1).
 //!
-//! The answer `Success` must not leave a session open that the request names. So a request either names sessions by a name and
-//! an index that fit together, and these end; or it gets `UnknownPrincipal`, and nothing ends.
+//! The answer `Success` must not leave a session open that the request names. So a request either names sessions by a
+//! name and an index that fit together, and these end; or it gets `UnknownPrincipal`, and nothing ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,13 +15,14 @@ use assent_saml_core::message::{LogoutRequest, NameId};
 
 /// The `sid` of each session that the request names; `None` for `UnknownPrincipal`.
 ///
-/// Without a SessionIndex these are all sessions in which this service provider calls somebody by this name. With one they are
-/// those of the index, which proves that the sender knows the session. There the name may differ in case or in surrounding
-/// white space. In a signed request it may also belong to no user of the application. It must not be another user's, of another
-/// format, or qualified by another provider.
+/// Without a SessionIndex these are all sessions in which this service provider calls somebody by this name. With one
+/// they are those of the index, which proves that the sender knows the session. There the name may differ in case or in
+/// surrounding white space. In a signed request it may also belong to no user of the application. It must not be
+/// another user's, of another format, or qualified by another provider.
 ///
-/// Every user knows the `SessionIndex` of their own session, because it is in the response that their browser carried. So the
-/// answer to an unsigned request depends only on that session, and not on the directory. Otherwise a user could guess names.
+/// Every user knows the `SessionIndex` of their own session, because it is in the response that their browser carried.
+/// So the answer to an unsigned request depends only on that session, and not on the directory. Otherwise a user could
+/// guess names.
 pub(super) async fn named_sessions(
     host: &Host,
     provider: &ServiceProvider,
@@ -51,8 +52,8 @@ pub(super) async fn named_sessions(
         .sessions_of_indexes(&provider.id, &indexes)
         .await?;
     if parts.is_empty() {
-        // The sessions have ended, so there is nothing to do. Anybody can write an unsigned request: its answer must not depend
-        // on who is signed in, or on whom the directory knows.
+        // The sessions have ended, so there is nothing to do. Anybody can write an unsigned request: its answer must
+        // not depend on who is signed in, or on whom the directory knows.
         if !is_signed {
             return Ok(None);
         }
@@ -91,8 +92,8 @@ async fn called_by(
         .collect())
 }
 
-/// Whether the name comes from another identity provider, or is meant for another service provider. Our names have no qualifiers,
-/// which means these two (SAML core section 8.3.7).
+/// Whether the name comes from another identity provider, or is meant for another service provider. Our names have no
+/// qualifiers, which means these two (SAML core section 8.3.7).
 fn is_qualified_by_others(host: &Host, provider: &ServiceProvider, name: &NameId) -> bool {
     let is_other = |qualifier: &Option<String>, own: &str| {
         qualifier.as_deref().is_some_and(|other| other != own)
@@ -109,15 +110,16 @@ fn is_in_format(name: &NameId, part: &Participation) -> bool {
     }
 }
 
-/// Whether a request has a name that the service provider received for the session, up to case and surrounding white space.
+/// Whether a request has a name that the service provider received for the session, up to case and surrounding white
+/// space.
 fn is_told_name(name: &NameId, told: &[Participation]) -> bool {
     let plain = |text: &str| text.trim().to_lowercase();
     told.iter()
         .any(|part| is_in_format(name, part) && plain(&part.name_id.value) == plain(&name.value))
 }
 
-/// Whether a name that the service provider did not receive for the session belongs to no other user of the application. The
-/// directory answers that, so only a signed request may ask it.
+/// Whether a name that the service provider did not receive for the session belongs to no other user of the
+/// application. The directory answers that, so only a signed request may ask it.
 async fn names_no_other_user(
     host: &Host,
     provider: &ServiceProvider,

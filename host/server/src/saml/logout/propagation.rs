@@ -106,12 +106,12 @@ pub enum View {
     Unknown,
 }
 
-/// Looks at a logout with these cookies, and passes over whoever did not answer in time. The time of the one whose turn it
-/// is begins when that is seen first.
+/// Looks at a logout with these cookies, and passes over whoever did not answer in time. The time of the one whose turn
+/// it is begins when that is seen first.
 ///
-/// Only the browser that held a session notifies the other service providers of its end, and sees their names. If another
-/// comes first, as where a service provider asks by itself, no notice is sent; if it comes later, it is shown nothing. The
-/// page at the end names only applications of sessions that the browser held.
+/// Only the browser that held a session notifies the other service providers of its end, and sees their names. If
+/// another comes first, as where a service provider asks by itself, no notice is sent; if it comes later, it is shown
+/// nothing. The page at the end names only applications of sessions that the browser held.
 pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View, InternalError> {
     let now = host.now();
     let Some((logout, mut turns)) = host.store.saml_logout(id, now).await? else {
@@ -178,7 +178,8 @@ fn held<'l>(logout: &'l Logout, cookies: &[Digest]) -> Vec<&'l str> {
     held.map(|holder| holder.sid.as_str()).collect()
 }
 
-/// The request to the service provider whose turn it is. `None` if it is not its turn, or not this browser's to tell it.
+/// The request to the service provider whose turn it is. `None` if it is not its turn, or not this browser's to tell
+/// it.
 pub async fn ask(
     host: &Host,
     id: LogoutId,

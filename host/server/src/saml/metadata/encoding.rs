@@ -1,4 +1,5 @@
-//! Metadata in other encodings than UTF-8: UTF-16 and Latin-1, which some programs write. Protocol messages are UTF-8 only.
+//! Metadata in other encodings than UTF-8: UTF-16 and Latin-1, which some programs write. Protocol messages are UTF-8
+//! only.
 
 use std::borrow::Cow;
 
@@ -11,8 +12,8 @@ use super::error::MetadataError;
 const DECLARATION: usize = 256;
 const BOM: char = '\u{feff}';
 
-/// The document that a JSON text holds: the XML itself, or the bytes of a file in base64, which no XML begins like. In a JSON text
-/// the encoding that the XML declares means nothing, because the text is decoded already.
+/// The document that a JSON text holds: the XML itself, or the bytes of a file in base64, which no XML begins like. In
+/// a JSON text the encoding that the XML declares means nothing, because the text is decoded already.
 pub(super) fn of_text(text: &str) -> Result<Vec<u8>, MetadataError> {
     if text.trim_start_matches(BOM).trim_start().starts_with('<') {
         return Ok(declared_as_utf8(text).into_owned().into_bytes());
@@ -24,11 +25,12 @@ pub(super) fn of_text(text: &str) -> Result<Vec<u8>, MetadataError> {
     }
 }
 
-/// The document in UTF-8. A byte order mark decides, then the zero bytes of UTF-16, then the XML declaration (XML 1.0 appendix F).
+/// The document in UTF-8. A byte order mark decides, then the zero bytes of UTF-16, then the XML declaration (XML 1.0
+/// appendix F).
 ///
 /// # Errors
-/// [`MetadataError::Encoding`] for bytes that are not in their encoding. An encoding that is not supported is left to the reader,
-/// which refuses it.
+/// [`MetadataError::Encoding`] for bytes that are not in their encoding. An encoding that is not supported is left to
+/// the reader, which refuses it.
 pub(super) fn of_bytes(bytes: Vec<u8>) -> Result<Vec<u8>, MetadataError> {
     let wide = match bytes.get(..2) {
         Some([0xff, 0xfe] | [b'<', 0]) => Some(u16::from_le_bytes as fn([u8; 2]) -> u16),

@@ -1,7 +1,7 @@
 //! Metadata as an administrator gives it: as a text, or where it is published.
 
 use openssl::x509::X509;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::encoding;
@@ -16,7 +16,7 @@ const ACCEPT: &str =
     "application/samlmetadata+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1";
 
 /// A service provider's metadata.
-#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
 #[schema(as = Metadata)]
 pub struct Given {
     /// The document as text; or the file in base64, which may be in UTF-16 or Latin-1. 1 MiB at most.

@@ -1,5 +1,6 @@
 //! Metadata (SAML metadata): what this host tells each service provider of itself, and what is read of theirs.
 
+mod apply;
 mod encoding;
 mod endpoints;
 mod entity;
@@ -9,6 +10,7 @@ mod names;
 mod own;
 mod service_provider;
 
+pub use apply::{ApplyMetadata, MemberDifference, MetadataComparison, MetadataRefresh};
 pub use error::MetadataError;
 pub use import::{Given, describe};
 pub use own::document;

@@ -106,7 +106,8 @@ async fn answered(
         .observe(SignInEvent::NameIdChosen(name_id.as_ref()))
         .await?;
     let Some(name_id) = name_id else {
-        tracing::error!(%login, application = %provider.id, user = %user.id, "SAML sign-on failed: the user has no e-mail address for the NameID");
+        tracing::error!(%login, application = %provider.id, user = %user.id, "SAML sign-on failed: the user has no e-mail \
+             address for the NameID");
         return fail(host, login, request, &provider, Failure::Internal).await;
     };
     let mapped =
@@ -127,7 +128,8 @@ async fn answered(
             grant(host, question, &provider, content).await
         }
         Err(failure) => {
-            tracing::error!(%login, application = %provider.id, plugin = failure.plugin, %failure, "SAML sign-on failed in a plugin");
+            tracing::error!(%login, application = %provider.id, plugin = failure.plugin, %failure, "SAML sign-on failed in \
+                 a plugin");
             match failure.kind {
                 MapFailureKind::Deny(reason) => Ok(Answer::Refused(Refusal::Plugin(reason))),
                 MapFailureKind::Fault(_) => {
@@ -177,7 +179,8 @@ async fn grant(
     let response = match response::success(envelope, &assertion, &signer(host, provider).await?) {
         Ok(response) => response,
         Err(error) => {
-            tracing::error!(%login, application = %provider.id, %error, "SAML sign-on failed: the assertion cannot be written");
+            tracing::error!(%login, application = %provider.id, %error, "SAML sign-on failed: the assertion cannot be \
+                 written");
             return fail(host, login, request, provider, Failure::Internal).await;
         }
     };
@@ -215,8 +218,8 @@ fn takes(provider: &Arc<ServiceProvider>, request: &SignOnRequest) -> bool {
         || provider.settings.acs_by_url(request.acs.as_str()).is_some()
 }
 
-/// Ends a login with a failure for the service provider. `None` if it was answered before, or there is nobody to be told
-/// any more.
+/// Ends a login with a failure for the service provider. `None` if it was answered before, or there is nobody to be
+/// told any more.
 pub async fn deny(
     host: &Host,
     login: LoginId,

@@ -8,8 +8,8 @@ use crate::saml::sign_on::requested_subject;
 use assent_model::saml::SignOnRequest;
 use assent_model::session::{Acr, Authentication};
 
-/// Whether the person may go on with this session: no fresh login is asked for, the last one is strong enough, and they are
-/// who is meant. Whether they
+/// Whether the person may go on with this session: no fresh login is asked for, the last one is strong enough, and they
+/// are who is meant. Whether they
 /// may use the service provider is seen later, and told them.
 pub async fn may_go_on(
     host: &Host,

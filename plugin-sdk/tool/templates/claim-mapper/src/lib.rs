@@ -41,7 +41,8 @@ impl ClaimMapper for Plugin {
 
     fn validate(config: &Config) -> Result<(), Vec<String>> {
         let empty = config.departments.iter().filter(|(_, department)| department.is_empty());
-        let errors: Vec<String> = empty.map(|(role, _)| format!("the department of the role `{role}` is empty")).collect();
+        let errors: Vec<String> = empty.map(|(role, _)| format!("the department of the role `{role}` is \
+             empty")).collect();
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 

@@ -1,10 +1,10 @@
 //! Puts the question "is it you who signs in?" to a vendor's authenticator, and asks there how it stands.
 //!
-//! The vendor's word counts as the person's, so the plugin accepts an answer only for the request that it asked about. Assent
-//! adds the credentials (`credentials` in the operator's settings); the plugin never sees them.
+//! The vendor's word counts as the person's, so the plugin accepts an answer only for the request that it asked about.
+//! Assent adds the credentials (`credentials` in the operator's settings); the plugin never sees them.
 //!
-//! The question contains `binding_message`: a few letters that the browser of the person shows too. The vendor's app must show
-//! them beside the question. Otherwise a person can approve a sign-in that an attacker started.
+//! The question contains `binding_message`: a few letters that the browser of the person shows too. The vendor's app
+//! must show them beside the question. Otherwise a person can approve a sign-in that an attacker started.
 //!
 //! Settings:
 //! - `base_url`: the address of the vendor's API. For a stub on this machine: `http://localhost:8099`.
@@ -64,7 +64,8 @@ impl DelegatedApprovalChannel for Plugin {
             "reference": question.request_id,
             "person": question.address,
             "binding_message": question.binding,
-            "text": format!("{} signs in to {}, {} in {}", question.account, question.application, question.browser, question.place),
+            "text": format!("{} signs in to {}, {} in {}", question.account, question.application, question.browser,
+                question.place),
             "expires_at": question.expires_at,
         });
         send(host, config, Method::Put, &question.request_id, Some(&body))?;

@@ -25,7 +25,8 @@ fn a_key_in_key_info_is_not_trusted() {
     );
     let rsa = STRANGER.key.rsa().unwrap();
     let value = format!(
-        "<ds:KeyInfo><ds:KeyValue><ds:RSAKeyValue><ds:Modulus>{}</ds:Modulus><ds:Exponent>AQAB</ds:Exponent></ds:RSAKeyValue></ds:KeyValue>",
+        "<ds:KeyInfo><ds:KeyValue><ds:RSAKeyValue><ds:Modulus>{}</ds:Modulus>\
+         <ds:Exponent>AQAB</ds:Exponent></ds:RSAKeyValue></ds:KeyValue>",
         STANDARD.encode(rsa.n().to_vec())
     );
     assert_refused!(
@@ -118,7 +119,8 @@ fn hmac_and_unknown_algorithms() {
 #[test]
 fn xslt_xpath_and_any_other_transforms() {
     let transform = |uri: &str| format!("<ds:Transform Algorithm=\"{uri}\"></ds:Transform>");
-    let xpath = "<ds:Transform Algorithm=\"http://www.w3.org/TR/1999/REC-xpath-19991116\"><ds:XPath>not(ancestor::evil)</ds:XPath></ds:Transform>";
+    let xpath = "<ds:Transform Algorithm=\"http://www.w3.org/TR/1999/REC-xpath-19991116\">\
+                 <ds:XPath>not(ancestor::evil)</ds:XPath></ds:Transform>";
     let xslt = transform("http://www.w3.org/TR/1999/REC-xslt-19991116");
     let base64 = transform("http://www.w3.org/2000/09/xmldsig#base64");
     let inclusive = transform("http://www.w3.org/TR/2001/REC-xml-c14n-20010315");
@@ -266,7 +268,8 @@ fn parts_in_another_order_or_namespace() {
 
 #[test]
 fn inclusive_prefixes_are_part_of_what_is_signed() {
-    let list = "<ec:InclusiveNamespaces xmlns:ec=\"http://www.w3.org/2001/10/xml-exc-c14n#\" PrefixList=\"xs\"></ec:InclusiveNamespaces>";
+    let list = "<ec:InclusiveNamespaces xmlns:ec=\"http://www.w3.org/2001/10/xml-exc-c14n#\" \
+         PrefixList=\"xs\"></ec:InclusiveNamespaces>";
     let transforms = format!(
         "{ENVELOPED}{}",
         EXCLUSIVE.replace("></", &format!(">{list}</"))

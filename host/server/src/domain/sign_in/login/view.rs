@@ -99,8 +99,8 @@ pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, Int
         return Ok(View::Ended(login, Ended::Expired));
     };
     Ok(match approval.stage_at(now) {
-        // A withdrawn or reported request looks like a pending one: the page must not show that the name is known, or that
-        // its user answered.
+        // A withdrawn or reported request looks like a pending one: the page must not show that the name is known, or
+        // that its user answered.
         ApprovalStage::Requested | ApprovalStage::Withdrawn | ApprovalStage::Reported => {
             View::Waiting(login, approval)
         }

@@ -22,8 +22,8 @@ pub struct Attempt {
     pub asked: RequestOutcome,
 }
 
-/// Notes for a test sign-in whether the phone was asked, and why not. The login's page tells that to nobody; whoever began the test sign-in is
-/// told it of their own name, and of all other names, and those that nobody has, the same.
+/// Notes for a test sign-in whether the phone was asked, and why not. The login's page tells that to nobody; whoever
+/// began the test sign-in is told it of their own name, and of all other names, and those that nobody has, the same.
 ///
 /// # Errors
 /// If the database fails.

@@ -1,5 +1,5 @@
-//! Test sign-ins: an administrator signs in to an application in its place, by a real login, and sees each step and what the
-//! application would be told. Nobody else may complete it, and nothing that it gives is of use to anybody.
+//! Test sign-ins: an administrator signs in to an application in its place, by a real login, and sees each step and
+//! what the application would be told. Nobody else may complete it, and nothing that it gives is of use to anybody.
 
 mod approval;
 mod approval_request;
@@ -75,7 +75,8 @@ pub fn derived(host: &Host, id: TestSignInId, what: Derived) -> Result<String, I
     })
 }
 
-/// What comes back with an answer of a test sign-in, and shows that this host made it for that test sign-in, letter by letter.
+/// What comes back with an answer of a test sign-in, and shows that this host made it for that test sign-in, letter by
+/// letter.
 ///
 /// # Errors
 /// If the cryptographic library fails.
@@ -117,17 +118,17 @@ pub fn at(host: &Host, address: &str) -> Option<TestSignInId> {
     address.strip_prefix(base)?.strip_prefix(PATH)?.parse().ok()
 }
 
-/// A test sign-in of this application by the administrator of a console session, before its request exists. It is not stored yet.
+/// A test sign-in of this application by the administrator of a console session, before its request exists. It is not
+/// stored yet.
 ///
 /// # Errors
-/// [`AdminError::Forbidden`] if the caller may not change applications, [`AdminError::NotFound`] if there is no such application,
-/// [`AdminError::Conflict`] if the sign-in could not succeed, or the caller uses no console session.
+/// [`AdminError::NotFound`] if there is no such application, [`AdminError::Conflict`] if the sign-in could not succeed,
+/// or the caller uses no console session.
 pub async fn prepare(
     context: &AdminContext,
     application: &Did,
 ) -> Result<(TestSignIn, Registered), AdminError> {
     let host = &context.host;
-    let _authorization = context.caller.authorize_application_writes()?;
     let console = context.console().ok_or(AdminError::Conflict(
         "a test sign-in needs a browser: start it in the console",
     ))?;
@@ -230,7 +231,8 @@ pub async fn open(
         .and_then(|test_sign_in| OpenTestSignIn::of(test_sign_in, visitor, request, host.now())))
 }
 
-/// Notes that a login began for a test sign-in, which alone may answer it from then on. Whether the test sign-in is open still.
+/// Notes that a login began for a test sign-in, which alone may answer it from then on. Whether the test sign-in is
+/// open still.
 ///
 /// # Errors
 /// If the database fails.

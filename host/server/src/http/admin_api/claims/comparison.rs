@@ -47,7 +47,8 @@ struct CandidateInput {
     /// The component, in base64; 8 MiB at most. By default the component of the plugin.
     #[schema(nullable = false)]
     component: Option<String>,
-    /// Its settings. By default those of the plugin, if the component is the loaded one; another component needs its own.
+    /// Its settings. By default those of the plugin, if the component is the loaded one; another component needs
+    /// its own.
     #[schema(nullable = false)]
     config: Option<Map<String, Value>>,
 }
@@ -81,8 +82,8 @@ struct LogLineView {
 #[schema(as = ClaimsDifference)]
 struct DifferenceView {
     sink: Sink,
-    /// The position in the preview of the sink, as a JSON pointer (RFC 6901), such as `/claims/email` or `/attributes/role`;
-    /// `/stopped` if a plugin prevents the sign-in.
+    /// The position in the preview of the sink, as a JSON pointer (RFC 6901), such as `/claims/email` or
+    /// `/attributes/role`; `/stopped` if a plugin prevents the sign-in.
     path: String,
     /// The current value, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]

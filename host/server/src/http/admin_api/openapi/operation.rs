@@ -138,7 +138,10 @@ fn path_parameter(name: &str) -> Value {
 }
 
 fn header_parameters(method: &Method, versioned: bool) -> Vec<Value> {
-    let header = |name: &str, description: &str, schema: Value| json!({"name": name, "in": "header", "required": false, "description": description, "schema": schema});
+    let header = |name: &str, description: &str, schema: Value| {
+        json!({"name": name, "in": "header", "required": false,
+        "description": description, "schema": schema})
+    };
     match *method {
         Method::GET if versioned => {
             vec![header(

@@ -21,8 +21,8 @@ pub(crate) struct BegunLogin {
     pub(crate) person: Option<Person>,
 }
 
-/// Begins a login that continues the browser's session, if there is one that is enough for the request. `Err` is the page to
-/// show instead.
+/// Begins a login that continues the browser's session, if there is one that is enough for the request. `Err` is the
+/// page to show instead.
 pub(crate) async fn begin(
     host: &Host,
     browser: &Browser,

@@ -26,7 +26,8 @@ use crate::saml::sign_on::Failure;
 use assent_model::language::Language;
 use assent_model::login::{Login, LoginRequest, LoginStage, Refusal};
 
-/// After how many seconds the page of a failed sign-in goes back to the application. The user can have it stay (WCAG 2.2.1).
+/// After how many seconds the page of a failed sign-in goes back to the application. The user can have it stay (WCAG
+/// 2.2.1).
 const RETURN_AFTER: u32 = 10;
 
 /// `POST /login/{id}/leave`: back to the application, with an error.
@@ -82,10 +83,11 @@ pub(crate) struct Return {
     token: String,
 }
 
-/// `GET /login/{id}/return`: back to the application, with an error, once the page of a failed sign-in has been shown long enough.
+/// `GET /login/{id}/return`: back to the application, with an error, once the page of a failed sign-in has been shown
+/// long enough.
 ///
-/// A GET, since a page can do no more by itself without a script. Another site can't ask for it: the token is of this browser and
-/// attempt. A page in another tab can't either, once the user tries again.
+/// A GET, since a page can do no more by itself without a script. Another site can't ask for it: the token is of this
+/// browser and attempt. A page in another tab can't either, once the user tries again.
 pub(crate) async fn return_by_itself(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -135,8 +137,8 @@ fn return_of(login: &Login) -> String {
     }
 }
 
-/// How the page of a failed sign-in returns to the application. A sign-in to our own pages has no application, and somebody else's test sign-in
-/// was answered already. The other ends ask the user for a choice.
+/// How the page of a failed sign-in returns to the application. A sign-in to our own pages has no application, and
+/// somebody else's test sign-in was answered already. The other ends ask the user for a choice.
 fn returning(
     host: &Host,
     browser: &Browser,

@@ -72,8 +72,8 @@ pub(crate) async fn identify(posted: Posted) -> Response {
             return too_many(refused);
         }
         let by_name = || Message::of("error-too-many-name");
-        // What others do with the name does not count in a browser in which its user signed in before. Nor does it in one whose
-        // trust a report revoked: the refusal would show the report.
+        // What others do with the name does not count in a browser in which its user signed in before. Nor does it in
+        // one whose trust a report revoked: the refusal would show the report.
         let standing = browser.known_users(host).standing(host, &valid).await?;
         if standing == Standing::Unknown
             && let Err(exhausted) = limits.sign_ins_per_user_name.take(&(&valid).into(), now)
@@ -166,7 +166,8 @@ fn chosen(login: &Login, signed_in: &SignedIn) -> String {
     format!("continue {} {}", login.id, signed_in.user.id)
 }
 
-/// The name that the application gave, or that of the browser's own session where the application's ID token names its user.
+/// The name that the application gave, or that of the browser's own session where the application's ID token names its
+/// user.
 async fn hinted_name(
     host: &Host,
     browser: &Browser,

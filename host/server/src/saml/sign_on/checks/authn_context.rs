@@ -41,7 +41,8 @@ pub(super) fn is_met_by_any(context: &RequestedAuthnContext) -> bool {
     }
 }
 
-/// Whether the request names exactly `unspecified` and not our own class, so that the assertion must name `unspecified`.
+/// Whether the request names exactly `unspecified` and not our own class, so that the assertion must name
+/// `unspecified`.
 pub(super) fn is_for_unspecified(context: &RequestedAuthnContext) -> bool {
     let has = |wanted: &str| context.classes.iter().any(|class| class == wanted);
     context.comparison == Comparison::Exact && has(UNSPECIFIED) && !has(AUTHN_CONTEXT)

@@ -1,48 +1,39 @@
-//! What an application would be told about a person, without a sign-in: by the plugins of current, or with a candidate among
-//! them.
+//! What an application would be told about a person.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
-use super::{AdminError, Result, account, invalid, registered};
-use crate::domain::claims::name_id;
-use crate::domain::claims::standard_claims;
+use crate::domain::Host;
+use crate::domain::admin::{AdminError, Result, account, invalid, registered};
 use crate::domain::claims::standard_claims::{Made, Subject};
 use crate::domain::claims::token_claims::OfToken;
-use crate::domain::protected_actions::ProtectedAction;
+use crate::domain::claims::{name_id, standard_claims};
 use crate::domain::sign_in::access::{Obstacle, obstacle};
-use crate::domain::{Host, InternalError, audit};
 use assent_model::account::Account;
-use assent_model::administration::Permission;
 use assent_model::application::{Application, Registered};
-use assent_model::audit::{AuditContext, Event};
-use assent_model::caller::Principal;
 use assent_model::id::{AccountId, Did};
 use assent_model::saml::{NameIdFormat, ServiceProvider};
 use assent_model::scope::{Scope, Scopes};
-use assent_model::secret::Digest;
 use assent_model::session::{Amr, Authentication};
 use assent_model::user::User;
 use assent_plugin_host::{
-    Candidate, CandidateError, LogLine, MapFailure, MapFailureKind, PluginSet, SamlAttribute, Sink,
-    Step, StepEnd, Traced,
+    MapFailure, MapFailureKind, PluginSet, SamlAttribute, Sink, Step, StepEnd, Traced,
 };
 
-/// The longest name that a plugin may have, in characters.
-const LONGEST_NAME: usize = 64;
-
-/// What is to be previewed.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct PreviewRequest {
-    /// The account.
-    pub account: AccountId,
-    /// The scopes, one space between them; of those that the application may use. All of these where it is missing.
-    pub scope: Option<String>,
-    /// Where the claims would go; everywhere where an application of this protocol is told something, if there is none.
-    pub sinks: Vec<Sink>,
+assent_model::admin_command! {
+    /// What is to be previewed.
+    #[derive(Clone, Debug, serde::Serialize)]
+    pub struct PreviewRequest {
+        /// The account.
+        target account: AccountId,
+        /// The scopes, one space between them; of those that the application may use. All of these where it is missing.
+        harmless scope: Option<String>,
+        /// Where the claims would go; everywhere where an application of this protocol is told something, if there is
+        /// none.
+        harmless sinks: Vec<Sink>,
+    }
 }
 
 /// What an application would be told in one place.
@@ -130,32 +121,6 @@ pub enum ValueChange {
     Removed,
 }
 
-/// The differences that a candidate plugin makes.
-#[derive(Clone, Debug)]
-pub struct Comparison {
-    /// The claims of the loaded plugins.
-    pub current: Vec<Preview>,
-    /// The claims with the candidate.
-    pub candidate: Vec<Preview>,
-    /// The differences.
-    pub differences: Vec<Difference>,
-    /// The candidate's log lines.
-    pub log: Vec<LogLine>,
-}
-
-/// A value that differs with the candidate.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Difference {
-    /// Where it would go.
-    pub sink: Sink,
-    /// The claim or attribute, as a JSON pointer (RFC 6901); `/stopped` where a plugin keeps the application from being told.
-    pub path: String,
-    /// The current value, if there is one.
-    pub current: Option<Value>,
-    /// The value with the candidate, if there is one.
-    pub candidate: Option<Value>,
-}
-
 /// Makes the claims as a sign-in at this moment would, by the same code; nothing is kept, and no plugin can tell.
 ///
 /// # Errors
@@ -172,191 +137,10 @@ pub async fn preview(
         .await
 }
 
-/// Compares what an application would be told with what a candidate plugin would have it told.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct TryCandidate {
-    /// The application.
-    pub application: Did,
-    /// The account.
-    pub request: PreviewRequest,
-    /// The candidate.
-    pub candidate: Candidate,
-}
-
-impl AdminCommand for TryCandidate {
-    type Plan = Self;
-    type Outcome = Comparison;
-
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<Self>> {
-        let (host, caller) = (&context.host, &context.caller);
-        let authorization = caller
-            .authorize(Permission::PluginsWrite, "you may not try plugins")?
-            .and(caller.authorize(
-                Permission::ClaimsRead,
-                "this needs the permission claims:read too, which you do not have",
-            )?);
-        let component = self.candidate.component.as_deref().map(Digest::of);
-        if component.is_some() && matches!(caller.principal, Principal::Application(_)) {
-            return Err(AdminError::Forbidden(
-                "a service account can't upload a component; use the console or a token of `assent admin token`",
-            ));
-        }
-        let plugin = &self.candidate.plugin;
-        let action = match component.filter(|digest| !host.plugins.has_component(digest)) {
-            Some(digest) if !is_approved(context, plugin, &digest).await? => {
-                Some(ProtectedAction::TryComponent {
-                    plugin: plugin.clone(),
-                    component: digest.to_text(),
-                })
-            }
-            _ => None,
-        };
-        Ok(Planned::new(authorization, self.clone(), action))
-    }
-
-    async fn execute(
-        context: &AdminContext,
-        approved: Approved<Self>,
-        by: &AuditContext,
-    ) -> Result<Execution<Comparison>> {
-        let plan = approved.into_plan();
-        let host = Arc::clone(&context.host);
-        if let (Some(_), Some(console), Some(component)) = (
-            by.approval.as_ref(),
-            context.console(),
-            &plan.candidate.component,
-        ) {
-            // It may be tried until the console's session ends. An approval for one plugin is none for another, because the
-            // component runs with the grants of the plugin.
-            let (session, component) = (console.signed_in.session.id, Digest::of(component));
-            host.store
-                .approve_component(session, &plan.candidate.plugin, &component, host.now())
-                .await?;
-        }
-        let alone = host
-            .rate_limits
-            .candidate
-            .hold(())
-            .ok_or(AdminError::TooMany(
-                "another candidate is tried at this moment",
-            ))?;
-        host.rate_limits
-            .candidates
-            .take(&(), host.now())
-            .map_err(|_| {
-                AdminError::TooMany(
-                    "too many candidates were tried in the last minute; try again in a while",
-                )
-            })?;
-        let by = by.clone();
-        // It goes on to its end even where nobody waits for it any more, and none begins before that.
-        let compared = tokio::spawn(async move {
-            let Self {
-                application,
-                request,
-                candidate,
-            } = plan;
-            let compared = compare(&host, &application, &request, candidate, &by).await;
-            drop(alone);
-            compared
-        });
-        let compared = compared
-            .await
-            .map_err(|error| InternalError::Plugin(format!("comparison broke off: {error}")))?;
-        compared.map(Execution::Done)
-    }
-}
-
-/// Whether the administrator approved the component for this plugin in this session of the console.
-async fn is_approved(context: &AdminContext, plugin: &str, component: &Digest) -> Result<bool> {
-    let Some(console) = context.console() else {
-        return Ok(false);
-    };
-    let session = console.signed_in.session.id;
-    let store = &context.host.store;
-    Ok(store
-        .is_component_approved(session, plugin, component)
-        .await?)
-}
-
-/// The same by the plugins of today and with a candidate among them, which is loaded for this alone.
-///
-/// # Errors
-/// [`AdminError::Invalid`] at `candidate` for one that can't be used, at `candidate/config` for one that needs settings of its own.
-async fn compare(
-    host: &Host,
-    application: &Did,
-    request: &PreviewRequest,
-    candidate: Candidate,
-    by: &AuditContext,
-) -> Result<Comparison> {
-    let previewed = Previewed::find(host, application, request).await?;
-    note(host, application, &previewed, &candidate, by).await?;
-    let (set, journal) = host
-        .plugins
-        .with_candidate(candidate)
-        .await
-        .map_err(|error| {
-            let field = match error {
-                CandidateError::NeedsConfig => "candidate/config",
-                CandidateError::Load(_) => "candidate",
-            };
-            invalid(field, error.to_string())
-        })?;
-    let current = previewed.by(host, &host.plugins.set()).await?;
-    let candidate = previewed.by(host, &set).await?;
-    let differences = current
-        .iter()
-        .zip(&candidate)
-        .flat_map(|(current, candidate)| differences(current, candidate));
-    Ok(Comparison {
-        differences: differences.collect(),
-        current,
-        candidate,
-        log: journal.lines(),
-    })
-}
-
-/// Tells the audit log of a candidate before it runs: it sees what is known of a person.
-async fn note(
-    host: &Host,
-    application: &Did,
-    previewed: &Previewed,
-    Candidate {
-        plugin, component, ..
-    }: &Candidate,
-    by: &AuditContext,
-) -> Result<()> {
-    let digest = match component {
-        Some(bytes) => Some(Digest::of(bytes).to_text()),
-        None => {
-            let known = host
-                .plugins
-                .set()
-                .identities()
-                .into_iter()
-                .find(|identity| identity.plugin == *plugin);
-            known.map(|identity| identity.sha256)
-        }
-    };
-    let entry = audit::entry(host, Event::ClaimsCompared, by)
-        .about(previewed.user.id)
-        .of(application.clone());
-    let entry = entry
-        .with("account", previewed.account.id.to_string())
-        .with(
-            "plugin",
-            plugin.chars().take(LONGEST_NAME).collect::<String>(),
-        )
-        .with("sha256", digest);
-    host.store.append_audit(vec![entry]).await?;
-    Ok(())
-}
-
 /// About whom, for whom, and where.
-struct Previewed {
-    user: User,
-    account: Account,
+pub(super) struct Previewed {
+    pub(super) user: User,
+    pub(super) account: Account,
     authentication: Authentication,
     at: At,
 }
@@ -368,12 +152,16 @@ enum At {
 }
 
 impl Previewed {
-    async fn find(host: &Host, application: &Did, request: &PreviewRequest) -> Result<Self> {
+    pub(super) async fn find(
+        host: &Host,
+        application: &Did,
+        request: &PreviewRequest,
+    ) -> Result<Self> {
         let account = account(host, request.account).await?;
         if account.application_id != *application {
             return Err(AdminError::NotFound("account"));
         }
-        let user = super::user(host, account.user_id).await?;
+        let user = super::super::user(host, account.user_id).await?;
         let authentication = Authentication {
             at: host.now(),
             amr: vec![Amr::Swk, Amr::User],
@@ -422,7 +210,7 @@ impl Previewed {
         })
     }
 
-    async fn by(&self, host: &Host, plugins: &PluginSet) -> Result<Vec<Preview>> {
+    pub(super) async fn by(&self, host: &Host, plugins: &PluginSet) -> Result<Vec<Preview>> {
         let Self {
             user,
             account,
@@ -594,52 +382,4 @@ fn origins(told: &Told, steps: &[Step]) -> Vec<Origin> {
         }
     }
     origins
-}
-
-/// What is not the same in one place.
-fn differences(current: &Preview, candidate: &Preview) -> Vec<Difference> {
-    let (left, right) = (values(current), values(candidate));
-    let paths: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
-    let differing = paths
-        .into_iter()
-        .filter(|path| left.get(*path) != right.get(*path));
-    differing
-        .map(|path| Difference {
-            sink: current.sink,
-            path: path.clone(),
-            current: left.get(path).cloned(),
-            candidate: right.get(path).cloned(),
-        })
-        .collect()
-}
-
-/// What is told, by its place.
-fn values(preview: &Preview) -> BTreeMap<String, Value> {
-    let at =
-        |kind: &str, name: &str| format!("/{kind}/{}", name.replace('~', "~0").replace('/', "~1"));
-    match &preview.told {
-        Ok(Told::Claims(claims)) => claims
-            .iter()
-            .map(|(name, value)| (at("claims", name), value.clone()))
-            .collect(),
-        Ok(Told::Attributes(attributes)) => {
-            let mut values: BTreeMap<String, Value> = BTreeMap::new();
-            for attribute in attributes {
-                let added = attribute.values.iter().cloned().map(Value::String);
-                let known = values
-                    .entry(at("attributes", &attribute.name))
-                    .or_insert_with(|| Value::Array(Vec::new()));
-                if let Value::Array(known) = known {
-                    known.extend(added);
-                }
-            }
-            values
-        }
-        Err(stopped) => [(
-            "/stopped".to_owned(),
-            Value::String(format!("{}: {}", stopped.plugin, stopped.reason)),
-        )]
-        .into_iter()
-        .collect(),
-    }
 }

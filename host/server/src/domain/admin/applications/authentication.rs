@@ -1,0 +1,109 @@
+//! How an OpenID Connect client authenticates itself.
+
+use serde_json::Value;
+
+use super::values::server_address;
+use crate::domain::admin::{Result, invalid};
+use crate::keys::client;
+use assent_model::application::OidcSettings;
+use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
+use assent_plugin_host::egress::Egress;
+
+/// How an application is to authenticate itself: with at most one of the four kinds of key.
+pub(super) struct AuthenticationChange {
+    pub(super) method: Option<ClientAuthMethod>,
+    pub(super) jwks: Option<Value>,
+    pub(super) jwks_uri: Option<String>,
+    pub(super) public_key: Option<String>,
+    pub(super) certificate: Option<String>,
+}
+
+/// How the application will authenticate itself.
+pub(super) fn authentication(
+    settings: &OidcSettings,
+    change: AuthenticationChange,
+    egress: &Egress,
+) -> Result<ClientAuthentication> {
+    const FIELD: &str = "token_endpoint_auth_method";
+    let method = change.method.unwrap_or_else(|| settings.auth_method());
+    let keys = [
+        change.jwks.is_some(),
+        change.jwks_uri.is_some(),
+        change.public_key.is_some(),
+        change.certificate.is_some(),
+    ];
+    let given = keys.into_iter().filter(|given| *given).count();
+    if !settings.application_type.is_confidential() {
+        return match (method, given) {
+            (ClientAuthMethod::None, 0) => Ok(settings.authentication.clone()),
+            _ => Err(invalid(
+                FIELD,
+                "an SPA or native application has none, and no keys",
+            )),
+        };
+    }
+    let without_keys = |authentication| match given {
+        0 => Ok(authentication),
+        _ => Err(invalid(
+            FIELD,
+            format!("{} takes no keys or certificates", method.as_str()),
+        )),
+    };
+    match method {
+        ClientAuthMethod::None => Err(invalid(FIELD, "a web application must authenticate")),
+        ClientAuthMethod::ClientSecretBasic => {
+            without_keys(ClientAuthentication::ClientSecretBasic)
+        }
+        ClientAuthMethod::ClientSecretPost => without_keys(ClientAuthentication::ClientSecretPost),
+        ClientAuthMethod::ClientSecretJwt => without_keys(ClientAuthentication::ClientSecretJwt),
+        ClientAuthMethod::PrivateKeyJwt => match (&settings.authentication, given) {
+            (ClientAuthentication::PrivateKeyJwt(_), 0) => Ok(settings.authentication.clone()),
+            (_, 1) => Ok(ClientAuthentication::PrivateKeyJwt(client_keys(
+                change, egress,
+            )?)),
+            _ => Err(invalid(
+                FIELD,
+                "private_key_jwt takes one of jwks, jwks_uri, public_key and certificate",
+            )),
+        },
+        ClientAuthMethod::TlsClientCertificate => {
+            match (&settings.authentication, change.certificate, given) {
+                (ClientAuthentication::TlsClientCertificate(_), None, 0) => {
+                    Ok(settings.authentication.clone())
+                }
+                (_, Some(pem), 1) => {
+                    let certificate = client::certificate(&pem)
+                        .map_err(|error| invalid("certificate", error.to_string()))?;
+                    Ok(ClientAuthentication::TlsClientCertificate(certificate))
+                }
+                _ => Err(invalid(
+                    FIELD,
+                    "tls_client_certificate takes a certificate, and nothing else",
+                )),
+            }
+        }
+    }
+}
+
+fn client_keys(change: AuthenticationChange, egress: &Egress) -> Result<ClientKeys> {
+    let (field, keys) = match (
+        change.jwks,
+        change.jwks_uri,
+        change.public_key,
+        change.certificate,
+    ) {
+        (Some(set), ..) => ("jwks", client::keys_of_set(&set)),
+        (_, Some(uri), ..) => {
+            return Ok(ClientKeys::JwksUri(server_address(
+                "jwks_uri", &uri, egress,
+            )?));
+        }
+        (.., Some(pem), _) => ("public_key", client::key_of_pem(&pem).map(|key| vec![key])),
+        (.., pem) => (
+            "certificate",
+            client::key_of_certificate(&pem.unwrap_or_default()).map(|key| vec![key]),
+        ),
+    };
+    keys.map(ClientKeys::Jwks)
+        .map_err(|error| invalid(field, error.to_string()))
+}

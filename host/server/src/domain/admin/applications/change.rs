@@ -1,0 +1,315 @@
+//! What makes or changes an OpenID Connect client.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::authentication::{AuthenticationChange, authentication};
+use super::values::{application_name, server_address};
+use crate::domain::Host;
+use crate::domain::admin::{Result, invalid};
+use assent_model::administration::{AdminScope, AdminScopes};
+use assent_model::application::{
+    Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, InitiateLoginUri,
+    OidcSettings, SubjectType,
+};
+use assent_model::client_auth::ClientAuthMethod;
+use assent_model::key::SigningAlgorithm;
+use assent_model::redirect::RedirectUri;
+use assent_model::scope::{Scope, Scopes};
+use assent_plugin_host::egress::Egress;
+
+/// How many redirect URIs of a kind an application may have.
+const MOST_URIS: usize = 50;
+
+assent_model::admin_command! {
+    /// A new OpenID Connect client, or an update. A missing member leaves its value unchanged; a new client has the default.
+    #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct ClientChange, protected ProtectedClientMembers {
+        /// The application type: required for a new application, and fixed afterwards.
+        protected application_type: Option<ApplicationType>,
+        /// The name that users see. Required for a new application.
+        protected explained name: Option<String>,
+        /// The redirect URIs, compared character by character.
+        protected explained redirect_uris: Option<Vec<String>>,
+        /// The redirect URIs after signing out.
+        protected explained post_logout_redirect_uris: Option<Vec<String>>,
+        /// The scopes that it may request.
+        #[schema(value_type = Option<Vec<Scope>>)]
+        protected scopes: Option<Vec<String>>,
+        /// The grant types that it may use.
+        protected grant_types: Option<Vec<GrantType>>,
+        /// The client authentication method.
+        protected token_endpoint_auth_method: Option<ClientAuthMethod>,
+        /// A JSON Web Key Set (RFC 7517 section 5).
+        #[schema(value_type = Option<Object>)]
+        protected explained jwks: Option<Value>,
+        /// The URL of the key set.
+        protected explained jwks_uri: Option<String>,
+        /// A public key in PEM form.
+        protected explained public_key: Option<String>,
+        /// A certificate in PEM form.
+        protected explained certificate: Option<String>,
+        /// The algorithm that signs its ID tokens.
+        protected id_token_signed_response_alg: Option<SigningAlgorithm>,
+        /// Whether the claims of the scopes are only at UserInfo, and not in its ID tokens.
+        harmless slim_id_token: Option<bool>,
+        /// Whether users have a `sub` of the application's sector.
+        protected subject_type: Option<SubjectKind>,
+        /// The host name of the sector; by default the common host name of its redirect URIs.
+        protected sector_identifier: Option<String>,
+        /// Whether users are asked for consent.
+        protected consent: Option<ConsentPolicy>,
+        /// The URI that receives logout tokens; null removes it.
+        #[serde(default, deserialize_with = "present")]
+        protected explained backchannel_logout_uri: Option<Option<String>>,
+        /// Whether it requires `sid` in a logout token.
+        harmless backchannel_logout_session_required: Option<bool>,
+        /// The URI that begins a sign-in at the application; null removes it.
+        #[serde(default, deserialize_with = "present")]
+        protected explained initiate_login_uri: Option<Option<String>>,
+        /// Whether its client assertions may name the token endpoint as their audience, and not the issuer. A server
+        /// that knows one of its assertions could then use it here. Not for an application with `admin_scopes`.
+        protected lenient_assertion_audience: Option<bool>,
+        /// Its permissions in the admin API as a service account. Only an owner may set them.
+        #[schema(value_type = Option<Vec<AdminScope>>)]
+        protected explained admin_scopes: Option<AdminScopes>,
+    }
+}
+
+/// Whether the `sub` claim is the same for all applications, or differs by sector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = SubjectType)]
+pub enum SubjectKind {
+    /// What everybody calls them.
+    Public,
+    /// Something of its own sector.
+    Pairwise,
+}
+
+/// Distinguishes `null`, which takes the value away (RFC 7396), from a missing member.
+fn present<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+pub(super) fn apply(
+    host: &Host,
+    application: &mut Application,
+    change: ClientChange,
+) -> Result<()> {
+    let ClientChange {
+        // A new application has the settings of its type already, and no other one changes it.
+        application_type: _,
+        name,
+        redirect_uris,
+        post_logout_redirect_uris,
+        scopes: scope_names,
+        grant_types,
+        token_endpoint_auth_method: method,
+        jwks,
+        jwks_uri,
+        public_key,
+        certificate,
+        id_token_signed_response_alg,
+        slim_id_token,
+        subject_type: subject_kind,
+        sector_identifier,
+        consent,
+        backchannel_logout_uri,
+        backchannel_logout_session_required,
+        initiate_login_uri,
+        lenient_assertion_audience,
+        admin_scopes,
+    } = change;
+    let keys = AuthenticationChange {
+        method,
+        jwks,
+        jwks_uri,
+        public_key,
+        certificate,
+    };
+    let (allow_insecure, egress) = (host.settings.allow_insecure_redirect_uris, &host.egress);
+    if let Some(name) = name {
+        application.name = application_name(&name)?;
+    }
+    let settings = &mut application.settings;
+    let kind = settings.application_type;
+    if let Some(texts) = redirect_uris {
+        settings.redirect_uris = uris("redirect_uris", &texts, kind, allow_insecure)?;
+    }
+    if let Some(texts) = post_logout_redirect_uris {
+        settings.post_logout_redirect_uris =
+            uris("post_logout_redirect_uris", &texts, kind, allow_insecure)?;
+    }
+    if let Some(names) = scope_names {
+        settings.scopes = scopes(&names)?;
+    }
+    if let Some(grant_types) = grant_types {
+        settings.grant_types = grant_types.into_iter().collect();
+        if settings.grant_types.is_empty() {
+            return Err(invalid("grant_types", "expected one at least"));
+        }
+    }
+    settings.authentication = authentication(settings, keys, egress)?;
+    settings.id_token_algorithm =
+        id_token_signed_response_alg.unwrap_or(settings.id_token_algorithm);
+    settings.slim_id_token = slim_id_token.unwrap_or(settings.slim_id_token);
+    settings.consent = consent.unwrap_or(settings.consent);
+    let pairwise = subject_kind.map(|kind| kind == SubjectKind::Pairwise);
+    settings.subject_type = subject_type(settings, pairwise, sector_identifier)?;
+    settings.backchannel_logout = backchannel_logout(
+        settings,
+        backchannel_logout_uri,
+        backchannel_logout_session_required,
+        egress,
+    )?;
+    if let Some(uri) = initiate_login_uri {
+        let checked = uri.map(|text| InitiateLoginUri::parse(&text)).transpose();
+        settings.initiate_login_uri =
+            checked.map_err(|unfit| invalid("initiate_login_uri", unfit.to_string()))?;
+    }
+    settings.admin_scopes = admin_scopes.unwrap_or_else(|| settings.admin_scopes.clone());
+    settings.lenient_assertion_audience =
+        lenient_assertion_audience.unwrap_or(settings.lenient_assertion_audience);
+    must_fit_together(settings)
+}
+
+/// Rejects settings that fit each by itself, but not together.
+fn must_fit_together(settings: &OidcSettings) -> Result<()> {
+    if settings.admin_scopes_of(&settings.admin_scopes) != settings.admin_scopes {
+        return Err(invalid(
+            "admin_scopes",
+            "expected a web application with the grant type client_credentials",
+        ));
+    }
+    if settings.lenient_assertion_audience && settings.is_service_account() {
+        return Err(invalid(
+            "lenient_assertion_audience",
+            "expected false for an application with admin_scopes: the audience of its client assertions must be the \
+             issuer",
+        ));
+    }
+    if settings.redirect_uris.is_empty()
+        && settings.grant_types.contains(&GrantType::AuthorizationCode)
+    {
+        return Err(invalid(
+            "redirect_uris",
+            "expected one redirect URI at least",
+        ));
+    }
+    Ok(())
+}
+
+/// Where and how the application will be notified of the end of sessions.
+fn backchannel_logout(
+    settings: &OidcSettings,
+    uri: Option<Option<String>>,
+    session_required: Option<bool>,
+    egress: &Egress,
+) -> Result<Option<BackchannelLogout>> {
+    let known = settings.backchannel_logout.clone();
+    let logout = match uri {
+        None => known,
+        Some(None) => None,
+        Some(Some(text)) => Some(BackchannelLogout {
+            uri: server_address("backchannel_logout_uri", &text, egress)?,
+            session_required: known.is_some_and(|logout| logout.session_required),
+        }),
+    };
+    match (session_required, logout) {
+        (Some(session_required), Some(logout)) => Ok(Some(BackchannelLogout {
+            session_required,
+            ..logout
+        })),
+        (Some(true), None) => Err(invalid(
+            "backchannel_logout_session_required",
+            "expected a backchannel_logout_uri with it",
+        )),
+        (_, logout) => Ok(logout),
+    }
+}
+
+fn uris(
+    field: &'static str,
+    texts: &[String],
+    kind: ApplicationType,
+    allow_insecure: bool,
+) -> Result<Vec<RedirectUri>> {
+    if texts.len() > MOST_URIS {
+        return Err(invalid(field, format!("expected {MOST_URIS} at most")));
+    }
+    let checked = texts
+        .iter()
+        .map(|text| RedirectUri::register(text, kind, allow_insecure));
+    checked
+        .collect::<std::result::Result<_, _>>()
+        .map_err(|error| invalid(field, error.to_string()))
+}
+
+pub(super) fn scopes(names: &[String]) -> Result<Scopes> {
+    let known: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+    if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
+        return Err(invalid(
+            "scopes",
+            format!(
+                "{unknown:?} is unknown; expected some of {}",
+                known.join(", ")
+            ),
+        ));
+    }
+    let scopes = Scopes::known(&names.join(" "));
+    if !scopes.has(Scope::OpenId) {
+        return Err(invalid("scopes", "expected openid among them"));
+    }
+    Ok(scopes)
+}
+
+pub(super) fn subject_type(
+    settings: &OidcSettings,
+    pairwise: Option<bool>,
+    sector: Option<String>,
+) -> Result<SubjectType> {
+    const FIELD: &str = "sector_identifier";
+    let known = match &settings.subject_type {
+        SubjectType::Public => None,
+        SubjectType::Pairwise { sector } => Some(sector.clone()),
+    };
+    if !pairwise.unwrap_or(known.is_some()) {
+        return match sector {
+            None => Ok(SubjectType::Public),
+            Some(_) => Err(invalid(FIELD, "expected subject_type pairwise with it")),
+        };
+    }
+    if let Some(given) = sector {
+        return match url::Host::parse(&given) {
+            Ok(host) => Ok(SubjectType::Pairwise {
+                sector: host.to_string(),
+            }),
+            Err(_) => Err(invalid(
+                FIELD,
+                "expected a host name such as app.example.org",
+            )),
+        };
+    }
+    // OpenID Connect Core section 8.1: without a name of its own, the sector is the one host of the redirect URIs.
+    let mut hosts: Vec<String> = settings
+        .redirect_uris
+        .iter()
+        .filter_map(RedirectUri::host)
+        .collect();
+    hosts.dedup();
+    match (known, hosts.as_slice()) {
+        (Some(sector), _) => Ok(SubjectType::Pairwise { sector }),
+        (None, [host]) => Ok(SubjectType::Pairwise {
+            sector: host.clone(),
+        }),
+        (None, _) => Err(invalid(
+            FIELD,
+            "the redirect URIs have several hosts; expected a host name for their sector",
+        )),
+    }
+}

@@ -1,0 +1,340 @@
+//! Commands about OpenID Connect clients, and about applications of both protocols.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::change::{ClientChange, ProtectedClientMembers, apply};
+use super::queries::{application, registered};
+use crate::domain::admin::changes::Settings;
+use crate::domain::admin::command::{
+    AdminCommand, AdminContext, Approved, Execution, Planned, changed_members,
+};
+use crate::domain::admin::{Result, fresh_did, invalid};
+use crate::domain::protected_actions::{ClientState, ProtectedAction};
+use crate::domain::{Host, InternalError, audit};
+use crate::keys::client;
+use assent_model::administration::Permission;
+use assent_model::application::{Application, ApplicationType, OidcSettings, Registered};
+use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::caller::{Authorization, Caller, Forbidden};
+use assent_model::client_auth::ClientAuthMethod;
+use assent_model::id::Did;
+use assent_model::secret::Secret;
+
+assent_model::admin_command! {
+    /// Creates an OpenID Connect client. Its Client ID is a fresh DID.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct CreateClient(classified ClientChange);
+}
+
+impl AdminCommand for CreateClient {
+    type Plan = Application;
+    type Outcome = Application;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Application>> {
+        let Self(change) = self;
+        let authorization = authorize(&context.caller, change)?;
+        let kind = change
+            .application_type
+            .ok_or_else(|| invalid("application_type", "expected web, spa or native"))?;
+        let application = made(&context.host, kind, change.clone())?;
+        // Nobody uses a new application yet, so what it receives and where is harmless. What it may do here is not.
+        let ProtectedClientMembers {
+            admin_scopes,
+            application_type: _,
+            name: _,
+            redirect_uris: _,
+            post_logout_redirect_uris: _,
+            scopes: _,
+            grant_types: _,
+            token_endpoint_auth_method: _,
+            jwks: _,
+            jwks_uri: _,
+            public_key: _,
+            certificate: _,
+            id_token_signed_response_alg: _,
+            subject_type: _,
+            sector_identifier: _,
+            consent: _,
+            backchannel_logout_uri: _,
+            initiate_login_uri: _,
+            lenient_assertion_audience: _,
+        } = change.protected();
+        let action = admin_scopes
+            .is_some()
+            .then(|| ProtectedAction::CreateApplication(ClientState::of(&application)));
+        Ok(Planned::new(authorization, application, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: Approved<Application>,
+        by: &AuditContext,
+    ) -> Result<Execution<Application>> {
+        let application = approved.into_plan();
+        let host = &context.host;
+        let entry = audit::entry(host, Event::ApplicationCreated, by).of(application.id.clone());
+        let entry = Settings::of_client(&application).made(entry);
+        host.store
+            .insert_application(application.clone(), vec![entry])
+            .await?;
+        tracing::info!(application = %application.id, "application created");
+        Ok(Execution::Done(application))
+    }
+}
+
+/// Authorizes the caller to say all of this of a client.
+fn authorize(
+    caller: &Caller,
+    change: &ClientChange,
+) -> std::result::Result<Authorization, Forbidden> {
+    if change.admin_scopes.is_some() {
+        caller.authorize(
+            Permission::RolesWrite,
+            "admin_scopes: only an owner may give or take them",
+        )
+    } else {
+        caller.authorize_application_writes()
+    }
+}
+
+/// A new application, not yet kept.
+fn made(host: &Host, kind: ApplicationType, change: ClientChange) -> Result<Application> {
+    let now = host.now();
+    let mut application = Application {
+        id: fresh_did()?,
+        name: String::new(),
+        settings: OidcSettings::new(kind),
+        secret: None,
+        sealed_secret: None,
+        version: 1,
+        created_at: now,
+        updated_at: now,
+    };
+    if change.name.is_none() {
+        return Err(invalid("name", "expected a name"));
+    }
+    apply(host, &mut application, change)?;
+    Ok(application)
+}
+
+assent_model::admin_command! {
+    /// Updates a client. A change to `client_secret_jwt` makes a new client secret, which is answered, this once:
+    /// of the old one nothing is kept that would do.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct UpdateClient {
+        /// The client.
+        target application: Did,
+        /// What changes.
+        classified change: ClientChange,
+    }
+}
+
+/// A client before and after an update.
+#[derive(Clone, Debug)]
+pub struct ClientUpdate {
+    before: Application,
+    after: Application,
+}
+
+impl AdminCommand for UpdateClient {
+    type Plan = ClientUpdate;
+    type Outcome = (Application, Option<Secret>);
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<ClientUpdate>> {
+        let (host, caller, change) = (&context.host, &context.caller, &self.change);
+        let before = application(host, &self.application).await?;
+        let authorization = caller
+            .authorize_application(&before)?
+            .and(authorize(caller, change)?);
+        if change.application_type.is_some() {
+            return Err(invalid(
+                "application_type",
+                "it cannot be changed; create a new application",
+            ));
+        }
+        context.expected.check(before.version)?;
+        let mut after = before.clone();
+        apply(host, &mut after, change.clone())?;
+        // Of a service account every change is protected.
+        let is_service = |client: &Application| client.settings.is_service_account();
+        let are_shown = is_service(&before) || is_service(&after);
+        let members = change.members();
+        let is_protected = members
+            .iter()
+            .any(|member| member.is_protected || is_service(&before));
+        let action = is_protected.then(|| ProtectedAction::UpdateClient {
+            application: before.id.clone(),
+            before: ClientState::of(&before),
+            after: ClientState::of(&after),
+            members: changed_members(members, are_shown),
+            sets_admin_scopes: change.admin_scopes.is_some(),
+        });
+        Ok(Planned::new(
+            authorization,
+            ClientUpdate { before, after },
+            action,
+        ))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: Approved<ClientUpdate>,
+        by: &AuditContext,
+    ) -> Result<Execution<(Application, Option<Secret>)>> {
+        let ClientUpdate { before, mut after } = approved.into_plan();
+        let host = &context.host;
+        let entry = |event| audit::entry(host, event, by).of(before.id.clone());
+        after.updated_at = host.now();
+        let method = after.settings.auth_method();
+        let is_new = method != before.settings.auth_method();
+        let fresh = (is_new && method == ClientAuthMethod::ClientSecretJwt)
+            .then(|| give_secret(host, &mut after))
+            .transpose()?;
+        if method != ClientAuthMethod::ClientSecretJwt {
+            after.sealed_secret = None;
+        }
+        if !method.uses_secret() {
+            after.secret = None;
+        }
+        let mut entries: Vec<Entry> = Settings::of_client(&before)
+            .change(
+                Settings::of_client(&after),
+                entry(Event::ApplicationUpdated),
+            )
+            .into_iter()
+            .collect();
+        entries.extend(fresh.is_some().then(|| entry(Event::ClientSecretRotated)));
+        if !host
+            .store
+            .update_application(after.clone(), entries)
+            .await?
+        {
+            return Ok(Execution::Overtaken);
+        }
+        after.version += 1;
+        tracing::info!(application = %after.id, "application updated");
+        Ok(Execution::Done((after, fresh)))
+    }
+}
+
+assent_model::admin_command! {
+    /// Gives a web application a new client secret. It is shown this once; the old one is worth nothing from now on.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct RotateClientSecret(target Did);
+}
+
+impl AdminCommand for RotateClientSecret {
+    type Plan = Application;
+    type Outcome = Secret;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Application>> {
+        let client = match registered(&context.host, &self.0).await? {
+            Registered::Client(client) => Arc::unwrap_or_clone(client),
+            Registered::ServiceProvider(_) => {
+                return Err(invalid(
+                    "protocol",
+                    "a SAML application has certificates, and no secret",
+                ));
+            }
+        };
+        let authorization = context.caller.authorize_application(&client)?;
+        if !client.settings.application_type.is_confidential() {
+            return Err(invalid(
+                "application_type",
+                "only a web application has a client secret",
+            ));
+        }
+        let method = client.settings.auth_method();
+        if !method.uses_secret() {
+            let expected = format!(
+                "the application authenticates with {}, without a secret",
+                method.as_str()
+            );
+            return Err(invalid("token_endpoint_auth_method", expected));
+        }
+        let action = ProtectedAction::RotateClientSecret(client.id.clone());
+        Ok(Planned::protected(authorization, client, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: Approved<Application>,
+        by: &AuditContext,
+    ) -> Result<Execution<Secret>> {
+        let mut application = approved.into_plan();
+        let host = &context.host;
+        let id = application.id.clone();
+        let secret = give_secret(host, &mut application)?;
+        application.updated_at = host.now();
+        let entry = audit::entry(host, Event::ClientSecretRotated, by).of(id.clone());
+        if !host
+            .store
+            .update_application(application, vec![entry])
+            .await?
+        {
+            return Ok(Execution::Overtaken);
+        }
+        tracing::info!(application = %id, "client secret rotated");
+        Ok(Execution::Done(secret))
+    }
+}
+
+fn give_secret(host: &Host, application: &mut Application) -> Result<Secret> {
+    let secret = Secret::random(&*host.entropy);
+    application.secret = Some(secret.digest());
+    application.sealed_secret = match application.settings.auth_method() {
+        ClientAuthMethod::ClientSecretJwt => {
+            let purpose = client::secret_purpose(&application.id);
+            let sealed = host
+                .master_key
+                .seal(&purpose, secret.expose().as_bytes(), &*host.entropy);
+            Some(sealed.map_err(InternalError::from)?)
+        }
+        _ => None,
+    };
+    Ok(secret)
+}
+
+assent_model::admin_command! {
+    /// Deletes an application with its accounts and tokens.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct DeleteApplication(target Did);
+}
+
+impl AdminCommand for DeleteApplication {
+    type Plan = Registered;
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Registered>> {
+        let known = registered(&context.host, &self.0).await?;
+        let authorization = context.caller.authorize_registered(&known)?;
+        context.expected.check(known.version())?;
+        let action = ProtectedAction::DeleteApplication(known.id().clone());
+        Ok(Planned::protected(authorization, known, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: Approved<Registered>,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        let known = approved.into_plan();
+        let (host, id) = (&context.host, known.id().clone());
+        let settings = match &known {
+            Registered::Client(client) => Settings::of_client(client),
+            Registered::ServiceProvider(provider) => Settings::of_service_provider(provider),
+        };
+        let entry = settings.gone(audit::entry(host, Event::ApplicationDeleted, by).of(id.clone()));
+        if !host
+            .store
+            .delete_application(id.clone(), known.version(), vec![entry])
+            .await?
+        {
+            return Ok(Execution::Overtaken);
+        }
+        tracing::info!(application = %id, "application deleted");
+        Ok(Execution::Done(()))
+    }
+}

@@ -1,0 +1,12 @@
+//! Applications: OpenID Connect clients, and what both protocols have in common.
+
+mod authentication;
+mod change;
+mod commands;
+mod queries;
+mod values;
+
+pub use change::{ClientChange, SubjectKind};
+pub use commands::{CreateClient, DeleteApplication, RotateClientSecret, UpdateClient};
+pub use queries::{ApplicationQuery, application, applications, find_applications, registered};
+pub(super) use values::{application_name, server_address};

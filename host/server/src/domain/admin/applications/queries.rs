@@ -1,0 +1,79 @@
+//! The registered applications.
+
+use std::sync::Arc;
+
+use crate::domain::Host;
+use crate::domain::admin::{AdminError, Result};
+use assent_model::application::{Application, Protocol, Registered};
+use assent_model::id::Did;
+
+/// The application with this id.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such OpenID Connect application. Otherwise if the database fails.
+pub async fn application(host: &Host, id: &Did) -> Result<Application> {
+    host.store
+        .application(id)
+        .await?
+        .map(Arc::unwrap_or_clone)
+        .ok_or(AdminError::NotFound("application"))
+}
+
+/// The application with this id, whatever it speaks.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
+pub async fn registered(host: &Host, id: &Did) -> Result<Registered> {
+    host.store
+        .registered(id)
+        .await?
+        .ok_or(AdminError::NotFound("application"))
+}
+
+/// Up to `limit` applications whose id follows `after`.
+///
+/// # Errors
+/// If the database fails.
+pub async fn applications(host: &Host, after: Option<&Did>, limit: u32) -> Result<Vec<Registered>> {
+    Ok(host.store.applications(after, limit).await?)
+}
+
+/// Which applications are looked for.
+#[derive(Clone, Debug, Default)]
+pub struct ApplicationQuery {
+    /// How the name begins, or a whole id; empty for any.
+    pub q: String,
+    /// Only applications with this protocol.
+    pub protocol: Option<Protocol>,
+    /// The id of the last one that is known.
+    pub after: Option<Did>,
+}
+
+/// Up to `limit` applications that fit, in the order of their ids.
+///
+/// # Errors
+/// If the database fails.
+pub async fn find_applications(
+    host: &Host,
+    query: &ApplicationQuery,
+    limit: u32,
+) -> Result<Vec<Registered>> {
+    let ApplicationQuery { q, protocol, after } = query;
+    if let Ok(id) = q.trim().parse::<Did>() {
+        let fits = |found: &Registered| {
+            protocol.is_none_or(|protocol| found.protocol() == protocol)
+                && after.as_ref().is_none_or(|after| id > *after)
+        };
+        return Ok(host
+            .store
+            .registered(&id)
+            .await?
+            .filter(fits)
+            .into_iter()
+            .collect());
+    }
+    Ok(host
+        .store
+        .applications_named(q.trim(), *protocol, after.as_ref(), limit)
+        .await?)
+}

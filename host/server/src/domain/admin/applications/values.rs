@@ -1,0 +1,48 @@
+//! Values that applications of both protocols have.
+
+use url::Url;
+
+use crate::domain::admin::{Result, invalid};
+use assent_model::name::display_text;
+use assent_plugin_host::egress::Egress;
+
+/// The name of an application.
+pub(in crate::domain::admin) fn application_name(text: &str) -> Result<String> {
+    display_text(text, 120).ok_or_else(|| {
+        invalid(
+            "name",
+            "expected 1 to 120 characters, none of them control characters",
+        )
+    })
+}
+
+/// An address of the application's server, which this host calls: none that it would refuse to call anyway.
+pub(in crate::domain::admin) fn server_address(
+    field: &'static str,
+    text: &str,
+    egress: &Egress,
+) -> Result<Url> {
+    let url = (text.len() <= 2000)
+        .then(|| Url::parse(text).ok())
+        .flatten();
+    let fits = |url: &Url| {
+        matches!(url.scheme(), "https" | "http")
+            && url.has_host()
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.fragment().is_none()
+    };
+    let url = url.filter(fits).ok_or_else(|| {
+        invalid(
+            field,
+            "expected an address that starts with https://, without user name or fragment",
+        )
+    })?;
+    egress.judge(&url).map_err(|refused| {
+        let expected = "expected an address on the public internet that starts with https://; http and private \
+             addresses \
+                        only with [egress] allow_private_addresses = true in the settings";
+        invalid(field, format!("{refused}; {expected}"))
+    })?;
+    Ok(url)
+}

@@ -1,0 +1,125 @@
+//! The command that tries a candidate.
+
+use std::sync::Arc;
+
+use super::comparison::{Comparison, compare};
+use super::preview::PreviewRequest;
+use crate::domain::InternalError;
+use crate::domain::admin::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use crate::domain::admin::{AdminError, Result};
+use crate::domain::protected_actions::ProtectedAction;
+use assent_model::administration::Permission;
+use assent_model::audit::AuditContext;
+use assent_model::caller::Principal;
+use assent_model::id::Did;
+use assent_model::secret::Digest;
+use assent_plugin_host::Candidate;
+
+assent_model::admin_command! {
+    /// Compares what an application would be told with what a candidate plugin would have it told.
+    #[derive(Clone, Debug, serde::Serialize)]
+    pub struct TryCandidate {
+        /// The application.
+        target application: Did,
+        /// The account.
+        classified request: PreviewRequest,
+        /// The candidate.
+        protected candidate: Candidate,
+    }
+}
+
+impl AdminCommand for TryCandidate {
+    type Plan = Self;
+    type Outcome = Comparison;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Self>> {
+        let (host, caller) = (&context.host, &context.caller);
+        let authorization = caller
+            .authorize(Permission::PluginsWrite, "you may not try plugins")?
+            .and(caller.authorize(
+                Permission::ClaimsRead,
+                "this needs the permission claims:read too, which you do not have",
+            )?);
+        let component = self.candidate.component.as_deref().map(Digest::of);
+        if component.is_some() && matches!(caller.principal, Principal::Application(_)) {
+            return Err(AdminError::Forbidden(
+                "a service account can't upload a component; use the console or a token of `assent admin token`",
+            ));
+        }
+        let plugin = &self.candidate.plugin;
+        let action = match component.filter(|digest| !host.plugins.has_component(digest)) {
+            Some(digest) if !is_approved(context, plugin, &digest).await? => {
+                Some(ProtectedAction::TryComponent {
+                    plugin: plugin.clone(),
+                    component: digest.to_text(),
+                })
+            }
+            _ => None,
+        };
+        Ok(Planned::new(authorization, self.clone(), action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: Approved<Self>,
+        by: &AuditContext,
+    ) -> Result<Execution<Comparison>> {
+        let plan = approved.into_plan();
+        let host = Arc::clone(&context.host);
+        if let (Some(_), Some(console), Some(component)) = (
+            by.approval.as_ref(),
+            context.console(),
+            &plan.candidate.component,
+        ) {
+            // It may be tried until the console's session ends. An approval for one plugin is none for another, because
+            // the component runs with the grants of the plugin.
+            let (session, component) = (console.signed_in.session.id, Digest::of(component));
+            host.store
+                .approve_component(session, &plan.candidate.plugin, &component, host.now())
+                .await?;
+        }
+        let alone = host
+            .rate_limits
+            .candidate
+            .hold(())
+            .ok_or(AdminError::TooMany(
+                "another candidate is tried at this moment",
+            ))?;
+        host.rate_limits
+            .candidates
+            .take(&(), host.now())
+            .map_err(|_| {
+                AdminError::TooMany(
+                    "too many candidates were tried in the last minute; try again in a while",
+                )
+            })?;
+        let by = by.clone();
+        // It goes on to its end even where nobody waits for it any more, and none begins before that.
+        let compared = tokio::spawn(async move {
+            let Self {
+                application,
+                request,
+                candidate,
+            } = plan;
+            let compared = compare(&host, &application, &request, candidate, &by).await;
+            drop(alone);
+            compared
+        });
+        let compared = compared
+            .await
+            .map_err(|error| InternalError::Plugin(format!("comparison broke off: {error}")))?;
+        compared.map(Execution::Done)
+    }
+}
+
+/// Whether the administrator approved the component for this plugin in this session of the console.
+async fn is_approved(context: &AdminContext, plugin: &str, component: &Digest) -> Result<bool> {
+    let Some(console) = context.console() else {
+        return Ok(false);
+    };
+    let session = console.signed_in.session.id;
+    let store = &context.host.store;
+    Ok(store
+        .is_component_approved(session, plugin, component)
+        .await?)
+}

@@ -1,0 +1,166 @@
+//! The comparison with a candidate.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::preview::{Preview, PreviewRequest, Previewed, Told};
+use crate::domain::admin::{Result, invalid};
+use crate::domain::{Host, audit};
+use assent_model::audit::{AuditContext, Event};
+use assent_model::id::Did;
+use assent_model::secret::Digest;
+use assent_plugin_host::{Candidate, CandidateError, LogLine, Sink};
+
+/// The differences that a candidate plugin makes.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The claims of the loaded plugins.
+    pub current: Vec<Preview>,
+    /// The claims with the candidate.
+    pub candidate: Vec<Preview>,
+    /// The differences.
+    pub differences: Vec<Difference>,
+    /// The candidate's log lines.
+    pub log: Vec<LogLine>,
+}
+
+/// A value that differs with the candidate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Where it would go.
+    pub sink: Sink,
+    /// The claim or attribute, as a JSON pointer (RFC 6901); `/stopped` where a plugin keeps the application from being
+    /// told.
+    pub path: String,
+    /// The current value, if there is one.
+    pub current: Option<Value>,
+    /// The value with the candidate, if there is one.
+    pub candidate: Option<Value>,
+}
+
+/// The longest name that a plugin may have, in characters.
+const LONGEST_NAME: usize = 64;
+
+/// The same by the plugins of today and with a candidate among them, which is loaded for this alone.
+///
+/// # Errors
+/// [`AdminError::Invalid`](crate::domain::admin::AdminError::Invalid) at `candidate` for one that can't be used, at
+/// `candidate/config` for one that needs settings of its own.
+pub(super) async fn compare(
+    host: &Host,
+    application: &Did,
+    request: &PreviewRequest,
+    candidate: Candidate,
+    by: &AuditContext,
+) -> Result<Comparison> {
+    let previewed = Previewed::find(host, application, request).await?;
+    note(host, application, &previewed, &candidate, by).await?;
+    let (set, journal) = host
+        .plugins
+        .with_candidate(candidate)
+        .await
+        .map_err(|error| {
+            let field = match error {
+                CandidateError::NeedsConfig => "candidate/config",
+                CandidateError::Load(_) => "candidate",
+            };
+            invalid(field, error.to_string())
+        })?;
+    let current = previewed.by(host, &host.plugins.set()).await?;
+    let candidate = previewed.by(host, &set).await?;
+    let differences = current
+        .iter()
+        .zip(&candidate)
+        .flat_map(|(current, candidate)| differences(current, candidate));
+    Ok(Comparison {
+        differences: differences.collect(),
+        current,
+        candidate,
+        log: journal.lines(),
+    })
+}
+
+/// Tells the audit log of a candidate before it runs: it sees what is known of a person.
+async fn note(
+    host: &Host,
+    application: &Did,
+    previewed: &Previewed,
+    Candidate {
+        plugin, component, ..
+    }: &Candidate,
+    by: &AuditContext,
+) -> Result<()> {
+    let digest = match component {
+        Some(bytes) => Some(Digest::of(bytes).to_text()),
+        None => {
+            let known = host
+                .plugins
+                .set()
+                .identities()
+                .into_iter()
+                .find(|identity| identity.plugin == *plugin);
+            known.map(|identity| identity.sha256)
+        }
+    };
+    let entry = audit::entry(host, Event::ClaimsCompared, by)
+        .about(previewed.user.id)
+        .of(application.clone());
+    let entry = entry
+        .with("account", previewed.account.id.to_string())
+        .with(
+            "plugin",
+            plugin.chars().take(LONGEST_NAME).collect::<String>(),
+        )
+        .with("sha256", digest);
+    host.store.append_audit(vec![entry]).await?;
+    Ok(())
+}
+
+/// What is not the same in one place.
+fn differences(current: &Preview, candidate: &Preview) -> Vec<Difference> {
+    let (left, right) = (values(current), values(candidate));
+    let paths: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+    let differing = paths
+        .into_iter()
+        .filter(|path| left.get(*path) != right.get(*path));
+    differing
+        .map(|path| Difference {
+            sink: current.sink,
+            path: path.clone(),
+            current: left.get(path).cloned(),
+            candidate: right.get(path).cloned(),
+        })
+        .collect()
+}
+
+/// What is told, by its place.
+fn values(preview: &Preview) -> BTreeMap<String, Value> {
+    let at =
+        |kind: &str, name: &str| format!("/{kind}/{}", name.replace('~', "~0").replace('/', "~1"));
+    match &preview.told {
+        Ok(Told::Claims(claims)) => claims
+            .iter()
+            .map(|(name, value)| (at("claims", name), value.clone()))
+            .collect(),
+        Ok(Told::Attributes(attributes)) => {
+            let mut values: BTreeMap<String, Value> = BTreeMap::new();
+            for attribute in attributes {
+                let added = attribute.values.iter().cloned().map(Value::String);
+                let known = values
+                    .entry(at("attributes", &attribute.name))
+                    .or_insert_with(|| Value::Array(Vec::new()));
+                if let Value::Array(known) = known {
+                    known.extend(added);
+                }
+            }
+            values
+        }
+        Err(stopped) => [(
+            "/stopped".to_owned(),
+            Value::String(format!("{}: {}", stopped.plugin, stopped.reason)),
+        )]
+        .into_iter()
+        .collect(),
+    }
+}

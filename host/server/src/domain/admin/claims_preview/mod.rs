@@ -1,0 +1,13 @@
+//! What an application would be told about a person, without a sign-in: by the current plugins, or with a candidate
+//! among them.
+
+mod candidate;
+mod comparison;
+mod preview;
+
+pub use candidate::TryCandidate;
+pub use comparison::{Comparison, Difference};
+pub use preview::{
+    Origin, Preview, PreviewRequest, PreviewedName, PreviewedToken, Stopped, Told, ValueChange,
+    preview,
+};

@@ -1,0 +1,188 @@
+//! Commands about the certificates that sign for a service provider.
+
+use serde::Serialize;
+
+use super::queries::service_provider;
+use crate::domain::Host;
+use crate::domain::admin::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use crate::domain::admin::{AdminError, Result, invalid};
+use crate::domain::keys::saml_keys;
+use crate::domain::protected_actions::ProtectedAction;
+use crate::keys::client;
+use assent_model::audit::AuditContext;
+use assent_model::caller::Authorization;
+use assent_model::id::{Did, KeyId};
+use assent_model::saml::{SamlKey, SamlKeyStage};
+
+/// The keys of a service provider, the latest first.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.
+pub async fn saml_certificates(host: &Host, id: &Did) -> Result<Vec<(SamlKey, SamlKeyStage)>> {
+    service_provider(host, id).await?;
+    Ok(saml_keys::staged(host, id).await?)
+}
+
+assent_model::admin_command! {
+    /// Publishes the next certificate of a service provider.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct IssueCertificate(target Did);
+}
+
+impl AdminCommand for IssueCertificate {
+    type Plan = Did;
+    type Outcome = SamlKey;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Did>> {
+        let provider = service_provider(&context.host, &self.0).await?;
+        let authorization = context.caller.authorize_application_writes()?;
+        let action = ProtectedAction::IssueCertificate(provider.id.clone());
+        Ok(Planned::protected(authorization, provider.id, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: Approved<Did>,
+        by: &AuditContext,
+    ) -> Result<Execution<SamlKey>> {
+        let id = approved.into_plan();
+        let key = saml_keys::renew(&context.host, &id, by).await?;
+        Ok(Execution::Done(key))
+    }
+}
+
+assent_model::admin_command! {
+    /// A certificate of a service provider.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct CertificateOf {
+        /// The service provider.
+        target application: Did,
+        /// The certificate.
+        target certificate: KeyId,
+    }
+}
+
+impl CertificateOf {
+    /// The digest of the certificate, where its stage fits.
+    async fn digest(
+        &self,
+        context: &AdminContext,
+        fits: impl Fn(SamlKeyStage) -> bool + Send,
+        expected: &'static str,
+    ) -> Result<(Authorization, String)> {
+        let authorization = context.caller.authorize_application_writes()?;
+        let all = saml_certificates(&context.host, &self.application).await?;
+        let (key, stage) = all
+            .iter()
+            .find(|(known, _)| known.id == self.certificate)
+            .ok_or(AdminError::NotFound("certificate"))?;
+        if !fits(*stage) {
+            return Err(invalid("certificate", expected));
+        }
+        Ok((authorization, client::certificate_digest(&key.certificate)))
+    }
+}
+
+assent_model::admin_command! {
+    /// Lets a published certificate sign from now on.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct ActivateCertificate(classified CertificateOf);
+}
+
+/// What a certificate must be to sign.
+const EXPECTED_PUBLISHED: &str = "expected a published certificate that does not sign yet";
+
+/// What a certificate must be to be withdrawn.
+const EXPECTED_IDLE: &str = "it signs; activate another certificate first";
+
+impl AdminCommand for ActivateCertificate {
+    type Plan = CertificateOf;
+    type Outcome = SamlKey;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<CertificateOf>> {
+        let Self(certificate) = self;
+        let (authorization, sha256) = certificate
+            .digest(
+                context,
+                |stage| stage == SamlKeyStage::Published,
+                EXPECTED_PUBLISHED,
+            )
+            .await?;
+        let action = ProtectedAction::ActivateCertificate {
+            application: certificate.application.clone(),
+            sha256,
+        };
+        Ok(Planned::protected(
+            authorization,
+            certificate.clone(),
+            action,
+        ))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: Approved<CertificateOf>,
+        by: &AuditContext,
+    ) -> Result<Execution<SamlKey>> {
+        let plan = approved.into_plan();
+        let CertificateOf {
+            application,
+            certificate,
+        } = plan;
+        let changed = saml_keys::take_over(&context.host, &application, certificate, by).await?;
+        done(changed, EXPECTED_PUBLISHED).map(Execution::Done)
+    }
+}
+
+assent_model::admin_command! {
+    /// Takes a certificate that does not sign out of the metadata.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct WithdrawCertificate(classified CertificateOf);
+}
+
+impl AdminCommand for WithdrawCertificate {
+    type Plan = CertificateOf;
+    type Outcome = SamlKey;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<CertificateOf>> {
+        let Self(certificate) = self;
+        let (authorization, sha256) = certificate
+            .digest(
+                context,
+                |stage| stage != SamlKeyStage::Signing,
+                EXPECTED_IDLE,
+            )
+            .await?;
+        let action = ProtectedAction::WithdrawCertificate {
+            application: certificate.application.clone(),
+            sha256,
+        };
+        Ok(Planned::protected(
+            authorization,
+            certificate.clone(),
+            action,
+        ))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: Approved<CertificateOf>,
+        by: &AuditContext,
+    ) -> Result<Execution<SamlKey>> {
+        let plan = approved.into_plan();
+        let CertificateOf {
+            application,
+            certificate,
+        } = plan;
+        let changed = saml_keys::withdraw(&context.host, &application, certificate, by).await?;
+        done(changed, EXPECTED_IDLE).map(Execution::Done)
+    }
+}
+
+pub(super) fn done(changed: saml_keys::Changed, expected: &'static str) -> Result<SamlKey> {
+    match changed {
+        saml_keys::Changed::Done(key) => Ok(key),
+        saml_keys::Changed::Unknown => Err(AdminError::NotFound("certificate")),
+        saml_keys::Changed::WrongStage(_) => Err(invalid("certificate", expected)),
+    }
+}

@@ -1,0 +1,377 @@
+//! What makes or changes a service provider.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::Host;
+use crate::domain::admin::applications::{application_name, server_address};
+use crate::domain::admin::custom_attributes::CustomAttributeChange;
+use crate::domain::admin::{Result, custom_attributes, invalid};
+use crate::keys::saml;
+use assent_model::application::ApplicationType;
+use assent_model::redirect::RedirectUri;
+use assent_model::saml::{
+    AssertionConsumer, Binding, CustomAttribute, NameIdFormat, NameIdSource, PartnerCertificate,
+    SamlSettings, ServiceProvider, SingleLogout,
+};
+
+/// How many assertion consumers, certificates or RelayStates a service provider may have.
+const MOST: usize = 50;
+
+/// How long an entity ID may be, in characters (SAML core section 8.3.6).
+const LONGEST_ENTITY_ID: usize = 1024;
+
+/// How long a RelayState may be, in bytes.
+const LONGEST_RELAY_STATE: usize = 2048;
+
+/// How far clocks may be apart, in seconds.
+const MOST_CLOCK_SKEW: u32 = 600;
+
+assent_model::admin_command! {
+    /// What an administrator says of a service provider, with the names of the admin API. What is not there leaves a
+    /// value as it is.
+    #[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct ServiceProviderChange, protected ProtectedServiceProviderMembers {
+        /// The name that users see.
+        protected explained name: Option<String>,
+        /// The SP entity ID.
+        protected explained entity_id: Option<String>,
+        /// Its assertion consumer services.
+        protected explained acs: Option<Vec<AcsChange>>,
+        /// Its single logout service; null removes it.
+        #[serde(deserialize_with = "present")]
+        protected explained single_logout: Option<Option<SingleLogoutChange>>,
+        /// The NameID format for requests that specify none.
+        protected name_id_format: Option<NameIdFormat>,
+        /// Further NameID formats that a request may specify.
+        protected other_name_id_formats: Option<Vec<NameIdFormat>>,
+        /// The source of the NameID in formats that are not opaque.
+        protected name_id_source: Option<NameIdSource>,
+        /// Whether an AuthnRequest without a signature is rejected.
+        protected require_signed_requests: Option<bool>,
+        /// Its signing certificates, in PEM form.
+        protected explained certificates: Option<Vec<String>>,
+        /// Further attributes of each assertion.
+        protected custom_attributes: Option<Vec<CustomAttributeChange>>,
+        /// Whether it permits IdP-initiated sign-on.
+        protected idp_initiated: Option<bool>,
+        /// The default RelayState of an IdP-initiated sign-on; null removes it.
+        #[serde(deserialize_with = "present")]
+        protected default_relay_state: Option<Option<String>>,
+        /// Further RelayStates that a link may specify.
+        protected relay_states: Option<Vec<String>>,
+        /// The tolerated clock skew.
+        protected clock_skew_seconds: Option<u32>,
+        /// The entity ID of this server for it; null for the issuer's URL.
+        #[serde(deserialize_with = "present")]
+        protected idp_entity_id: Option<Option<String>>,
+        /// The URL of its metadata for later updates; null removes it.
+        #[serde(deserialize_with = "present")]
+        protected explained metadata_url: Option<Option<String>>,
+    }
+}
+
+impl ServiceProviderChange {
+    /// The change that makes a service provider like this one: each member has a value.
+    pub fn to(provider: &ServiceProvider) -> Self {
+        let ServiceProvider { name, settings, .. } = provider;
+        let SamlSettings {
+            entity_id,
+            acs,
+            single_logout,
+            name_id,
+            require_signed_requests,
+            certificates,
+            custom_attributes,
+            idp_initiated,
+            clock_skew,
+            idp_entity_id,
+            metadata_url,
+        } = settings;
+        let consumer = |consumer: &AssertionConsumer| AcsChange {
+            url: consumer.url.as_str().to_owned(),
+            index: Some(consumer.index),
+            default: consumer.default,
+        };
+        let logout = |logout: &SingleLogout| SingleLogoutChange {
+            url: logout.url.as_str().to_owned(),
+            response_url: logout
+                .response_url
+                .as_ref()
+                .map(|url| url.as_str().to_owned()),
+            binding: logout.binding,
+        };
+        let attribute = |attribute: &CustomAttribute| CustomAttributeChange {
+            name: attribute.name.clone(),
+            values: attribute.values.clone(),
+        };
+        Self {
+            name: Some(name.clone()),
+            entity_id: Some(entity_id.clone()),
+            acs: Some(acs.iter().map(consumer).collect()),
+            single_logout: Some(single_logout.as_ref().map(logout)),
+            name_id_format: Some(name_id.default),
+            other_name_id_formats: Some(name_id.formats().skip(1).collect()),
+            name_id_source: Some(name_id.source),
+            require_signed_requests: Some(*require_signed_requests),
+            certificates: Some(certificates.iter().map(|one| one.pem.clone()).collect()),
+            custom_attributes: Some(custom_attributes.iter().map(attribute).collect()),
+            idp_initiated: Some(idp_initiated.enabled),
+            default_relay_state: Some(idp_initiated.relay_state.clone()),
+            relay_states: Some(idp_initiated.relay_states.clone()),
+            clock_skew_seconds: Some(*clock_skew),
+            idp_entity_id: Some(idp_entity_id.clone()),
+            metadata_url: Some(metadata_url.as_ref().map(ToString::to_string)),
+        }
+    }
+}
+
+/// An assertion consumer service.
+#[derive(Clone, Debug, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object such as {\"url\": \"https://app.example.org/acs\"}"
+)]
+pub struct AcsChange {
+    /// Its URL.
+    pub url: String,
+    /// Its index; by default its position in the list.
+    #[serde(default)]
+    pub index: Option<u16>,
+    /// Whether it is the default for requests that specify none.
+    #[serde(default)]
+    pub default: bool,
+}
+
+/// A single logout service.
+#[derive(Clone, Debug, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object such as {\"url\": \"https://app.example.org/slo\", \"binding\": \"redirect\"}"
+)]
+pub struct SingleLogoutChange {
+    /// The URL of requests.
+    pub url: String,
+    /// The URL of responses, if it differs.
+    #[serde(default)]
+    pub response_url: Option<String>,
+    /// The binding of its messages.
+    pub binding: Binding,
+}
+
+/// A member that is there, null or not: null takes the value away (RFC 7396).
+fn present<'de, D, T>(deserializer: D) -> std::result::Result<Option<Option<T>>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// What a service provider would be after a change, which is not made.
+///
+/// # Errors
+/// [`AdminError::Invalid`](crate::domain::admin::AdminError::Invalid) if the service provider could not be like that.
+pub fn changed_service_provider(
+    host: &Host,
+    mut provider: ServiceProvider,
+    change: ServiceProviderChange,
+) -> Result<ServiceProvider> {
+    apply(host, &mut provider, change)?;
+    Ok(provider)
+}
+
+pub(super) fn apply(
+    host: &Host,
+    provider: &mut ServiceProvider,
+    change: ServiceProviderChange,
+) -> Result<()> {
+    let ServiceProviderChange {
+        name,
+        entity_id: entity_id_text,
+        acs,
+        single_logout: logout_change,
+        name_id_format,
+        other_name_id_formats,
+        name_id_source,
+        require_signed_requests,
+        certificates: certificate_texts,
+        custom_attributes: attribute_changes,
+        idp_initiated,
+        default_relay_state,
+        relay_states,
+        clock_skew_seconds,
+        idp_entity_id,
+        metadata_url,
+    } = change;
+    let allow_insecure = host.settings.allow_insecure_redirect_uris;
+    if let Some(name) = name {
+        provider.name = application_name(&name)?;
+    }
+    let attributes =
+        attribute_changes.map(|attributes| custom_attributes::checked(host, provider, attributes));
+    let settings = &mut provider.settings;
+    settings.entity_id = match entity_id_text {
+        Some(text) => entity_id("entity_id", text)?,
+        None => entity_id("entity_id", settings.entity_id.clone())?,
+    };
+    if let Some(acs) = acs {
+        settings.acs = consumers(acs, allow_insecure)?;
+    }
+    if settings.acs.is_empty() {
+        return Err(invalid(
+            "acs",
+            "expected one ACS URL at least, such as [{\"url\": \"https://app.example.org/acs\"}]",
+        ));
+    }
+    if let Some(logout) = logout_change {
+        settings.single_logout = logout
+            .map(|logout| single_logout(&logout, allow_insecure))
+            .transpose()?;
+    }
+    settings.name_id.default = name_id_format.unwrap_or(settings.name_id.default);
+    if let Some(others) = other_name_id_formats {
+        settings.name_id.others = others.into_iter().collect();
+    }
+    settings.name_id.source = name_id_source.unwrap_or(settings.name_id.source);
+    settings.require_signed_requests =
+        require_signed_requests.unwrap_or(settings.require_signed_requests);
+    if let Some(texts) = certificate_texts {
+        settings.certificates = partner_certificates(texts)?;
+    }
+    if settings.require_signed_requests && settings.certificates.is_empty() {
+        return Err(invalid(
+            "require_signed_requests",
+            "expected the service provider's certificates as well",
+        ));
+    }
+    if let Some(attributes) = attributes.transpose()? {
+        settings.custom_attributes = attributes;
+    }
+    settings.idp_initiated.enabled = idp_initiated.unwrap_or(settings.idp_initiated.enabled);
+    if let Some(state) = default_relay_state {
+        settings.idp_initiated.relay_state = state
+            .map(|text| relay_state("default_relay_state", text))
+            .transpose()?;
+    }
+    if let Some(states) = relay_states {
+        let checked = bounded("relay_states", states)?
+            .into_iter()
+            .map(|text| relay_state("relay_states", text));
+        settings.idp_initiated.relay_states = checked.collect::<Result<_>>()?;
+    }
+    settings.clock_skew = clock_skew_seconds.unwrap_or(settings.clock_skew);
+    if settings.clock_skew > MOST_CLOCK_SKEW {
+        return Err(invalid(
+            "clock_skew_seconds",
+            format!("expected 0 to {MOST_CLOCK_SKEW}"),
+        ));
+    }
+    if let Some(own) = idp_entity_id {
+        settings.idp_entity_id = own
+            .map(|text| entity_id("idp_entity_id", text))
+            .transpose()?;
+    }
+    if let Some(url) = metadata_url {
+        let checked = url.map(|text| server_address("metadata_url", &text, &host.egress));
+        settings.metadata_url = checked.transpose()?;
+    }
+    Ok(())
+}
+
+fn partner_certificates(texts: Vec<String>) -> Result<Vec<PartnerCertificate>> {
+    let certificates = bounded("certificates", texts)?
+        .into_iter()
+        .map(|text| saml::partner_certificate(&text));
+    certificates
+        .collect::<std::result::Result<_, _>>()
+        .map_err(|error| invalid("certificates", error.to_string()))
+}
+
+fn bounded<T>(field: &'static str, list: Vec<T>) -> Result<Vec<T>> {
+    if list.len() > MOST {
+        Err(invalid(field, format!("expected {MOST} at most")))
+    } else {
+        Ok(list)
+    }
+}
+
+/// An entity ID is a URI, though not all are; what can't be compared by eye is refused.
+pub(super) fn entity_id(field: &'static str, text: String) -> Result<String> {
+    let fits = (1..=LONGEST_ENTITY_ID).contains(&text.chars().count())
+        && !text
+            .chars()
+            .any(|character| character.is_whitespace() || character.is_control());
+    let expected =
+        "expected 1 to 1,024 characters without blanks, such as https://app.example.org/saml";
+    if fits {
+        Ok(text)
+    } else {
+        Err(invalid(field, expected))
+    }
+}
+
+fn address(field: &'static str, text: &str, allow_insecure: bool) -> Result<RedirectUri> {
+    RedirectUri::register(text, ApplicationType::Web, allow_insecure).map_err(|_| {
+        let expected = "expected an address that starts with https://, without user name or fragment (http://localhost \
+                        only where the configuration says `allow_insecure_redirect_uris = true`)";
+        invalid(field, expected)
+    })
+}
+
+fn consumers(list: Vec<AcsChange>, allow_insecure: bool) -> Result<Vec<AssertionConsumer>> {
+    let mut consumers: Vec<AssertionConsumer> = Vec::new();
+    for (
+        place,
+        AcsChange {
+            url,
+            index,
+            default,
+        },
+    ) in bounded("acs", list)?.into_iter().enumerate()
+    {
+        let index = index
+            .or_else(|| u16::try_from(place).ok())
+            .unwrap_or_default();
+        if consumers.iter().any(|other| other.index == index) {
+            return Err(invalid(
+                "acs",
+                format!("expected each index once; {index} is there twice"),
+            ));
+        }
+        if default && consumers.iter().any(|other| other.default) {
+            return Err(invalid("acs", "expected one default at most"));
+        }
+        consumers.push(AssertionConsumer {
+            url: address("acs", &url, allow_insecure)?,
+            index,
+            default,
+        });
+    }
+    Ok(consumers)
+}
+
+pub(super) fn single_logout(
+    change: &SingleLogoutChange,
+    allow_insecure: bool,
+) -> Result<SingleLogout> {
+    let check = |text: &str| address("single_logout", text, allow_insecure);
+    Ok(SingleLogout {
+        url: check(&change.url)?,
+        response_url: change.response_url.as_deref().map(check).transpose()?,
+        binding: change.binding,
+    })
+}
+
+fn relay_state(field: &'static str, text: String) -> Result<String> {
+    let fits =
+        (1..=LONGEST_RELAY_STATE).contains(&text.len()) && !text.chars().any(char::is_control);
+    if fits {
+        Ok(text)
+    } else {
+        Err(invalid(
+            field,
+            "expected 1 to 2,048 bytes without control characters",
+        ))
+    }
+}

@@ -1,0 +1,188 @@
+//! Commands about service providers.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::change::{
+    ProtectedServiceProviderMembers, ServiceProviderChange, apply, changed_service_provider,
+};
+use super::queries::service_provider;
+use crate::domain::admin::changes::Settings;
+use crate::domain::admin::command::{
+    AdminCommand, AdminContext, Approved, Execution, Planned, changed_members,
+};
+use crate::domain::admin::{Result, fresh_did, invalid};
+use crate::domain::keys::saml_keys;
+use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
+use crate::domain::{Host, audit};
+use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::id::Did;
+use assent_model::saml::{NameIdFormat, SamlSettings, ServiceProvider};
+
+assent_model::admin_command! {
+    /// Creates a service provider, with a key and certificate of its own. Its id is a fresh DID.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct CreateServiceProvider(classified ServiceProviderChange);
+}
+
+impl AdminCommand for CreateServiceProvider {
+    type Plan = ServiceProvider;
+    type Outcome = ServiceProvider;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<ServiceProvider>> {
+        let (host, Self(change)) = (&context.host, self);
+        let authorization = context.caller.authorize_application_writes()?;
+        let now = host.now();
+        let entity_id = change.entity_id.clone();
+        let entity_id = entity_id.ok_or_else(|| {
+            invalid(
+                "entity_id",
+                "expected the entity ID of the service provider",
+            )
+        })?;
+        let mut provider = ServiceProvider {
+            id: fresh_did()?,
+            name: String::new(),
+            settings: SamlSettings::new(entity_id),
+            version: 1,
+            created_at: now,
+            updated_at: now,
+        };
+        // SimpleSAMLphp and mod_auth_mellon ask for a transient name unless they are told otherwise, and it tells the
+        // least.
+        provider.settings.name_id.others = BTreeSet::from([NameIdFormat::Transient]);
+        if change.name.is_none() {
+            return Err(invalid("name", "expected a name"));
+        }
+        apply(host, &mut provider, change.clone())?;
+        // Nobody uses a new service provider yet, so what it receives and where is harmless.
+        let ProtectedServiceProviderMembers {
+            name: _,
+            entity_id: _,
+            acs: _,
+            single_logout: _,
+            name_id_format: _,
+            other_name_id_formats: _,
+            name_id_source: _,
+            require_signed_requests: _,
+            certificates: _,
+            custom_attributes: _,
+            idp_initiated: _,
+            default_relay_state: _,
+            relay_states: _,
+            clock_skew_seconds: _,
+            idp_entity_id: _,
+            metadata_url: _,
+        } = change.protected();
+        Ok(Planned::harmless(authorization, provider))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: Approved<ServiceProvider>,
+        by: &AuditContext,
+    ) -> Result<Execution<ServiceProvider>> {
+        let provider = approved.into_plan();
+        let host = &context.host;
+        let key = saml_keys::first(host, &provider.id).await?;
+        let entry = audit::entry(host, Event::ApplicationCreated, by).of(provider.id.clone());
+        let entry = Settings::of_service_provider(&provider).made(entry);
+        host.store
+            .insert_service_provider(provider.clone(), key, vec![entry])
+            .await?;
+        tracing::info!(application = %provider.id, "service provider created");
+        Ok(Execution::Done(provider))
+    }
+}
+
+assent_model::admin_command! {
+    /// Updates a service provider.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct UpdateServiceProvider {
+        /// The service provider.
+        target application: Did,
+        /// What changes.
+        classified change: ServiceProviderChange,
+    }
+}
+
+/// A service provider before and after an update.
+#[derive(Clone, Debug)]
+pub struct ServiceProviderUpdate {
+    /// Before.
+    pub before: ServiceProvider,
+    /// After.
+    pub after: ServiceProvider,
+}
+
+impl AdminCommand for UpdateServiceProvider {
+    type Plan = ServiceProviderUpdate;
+    type Outcome = ServiceProvider;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<ServiceProviderUpdate>> {
+        let host = &context.host;
+        let authorization = context.caller.authorize_application_writes()?;
+        let before = service_provider(host, &self.application).await?;
+        context.expected.check(before.version)?;
+        let after = changed_service_provider(host, before.clone(), self.change.clone())?;
+        let members = self.change.members();
+        let is_protected = members.iter().any(|member| member.is_protected);
+        let action = is_protected.then(|| ProtectedAction::UpdateServiceProvider {
+            application: before.id.clone(),
+            before: ServiceProviderState::of(&before),
+            after: ServiceProviderState::of(&after),
+            members: changed_members(members, false),
+        });
+        let plan = ServiceProviderUpdate { before, after };
+        Ok(Planned::new(authorization, plan, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: Approved<ServiceProviderUpdate>,
+        by: &AuditContext,
+    ) -> Result<Execution<ServiceProvider>> {
+        let ServiceProviderUpdate { before, after } = approved.into_plan();
+        let host = &context.host;
+        let entry = audit::entry(host, Event::ApplicationUpdated, by);
+        let replaced = replace(host, &before, after, entry).await?;
+        Ok(replaced.map_or(Execution::Overtaken, Execution::Done))
+    }
+}
+
+/// Stores the approved update of a service provider by its metadata. `None`, and nothing done, if the service provider
+/// was changed since the plan read it.
+///
+/// # Errors
+/// If the database fails.
+pub async fn replace_service_provider(
+    host: &Host,
+    approved: Approved<ServiceProviderUpdate>,
+    by: &AuditContext,
+) -> Result<Option<ServiceProvider>> {
+    let ServiceProviderUpdate { before, after } = approved.into_plan();
+    let entry = audit::entry(host, Event::MetadataApplied, by);
+    replace(host, &before, after, entry).await
+}
+
+async fn replace(
+    host: &Host,
+    before: &ServiceProvider,
+    mut provider: ServiceProvider,
+    entry: Entry,
+) -> Result<Option<ServiceProvider>> {
+    provider.updated_at = host.now();
+    let settings = Settings::of_service_provider;
+    let entry = settings(before).change(settings(&provider), entry.of(provider.id.clone()));
+    if !host
+        .store
+        .update_service_provider(provider.clone(), entry.into_iter().collect())
+        .await?
+    {
+        return Ok(None);
+    }
+    provider.version += 1;
+    tracing::info!(application = %provider.id, "service provider updated");
+    Ok(Some(provider))
+}

@@ -1,0 +1,15 @@
+//! SAML service providers.
+
+mod certificates;
+mod change;
+mod commands;
+mod queries;
+
+pub use certificates::{
+    ActivateCertificate, CertificateOf, IssueCertificate, WithdrawCertificate, saml_certificates,
+};
+pub use change::{AcsChange, ServiceProviderChange, SingleLogoutChange, changed_service_provider};
+pub use commands::{
+    CreateServiceProvider, ServiceProviderUpdate, UpdateServiceProvider, replace_service_provider,
+};
+pub use queries::service_provider;

@@ -1,0 +1,19 @@
+//! The registered service providers.
+
+use std::sync::Arc;
+
+use crate::domain::Host;
+use crate::domain::admin::{AdminError, Result};
+use assent_model::id::Did;
+use assent_model::saml::ServiceProvider;
+
+/// The service provider with this id.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.
+pub async fn service_provider(host: &Host, id: &Did) -> Result<ServiceProvider> {
+    let found = host.store.service_provider(id).await?;
+    found
+        .map(Arc::unwrap_or_clone)
+        .ok_or(AdminError::NotFound("SAML application"))
+}

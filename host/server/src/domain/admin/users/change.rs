@@ -1,0 +1,229 @@
+//! What makes or changes a user.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::domain::admin::{AdminError, Result, invalid};
+use assent_model::administration::Permission;
+use assent_model::caller::{Authorization, Caller};
+use assent_model::name::LoginName;
+use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
+
+assent_model::admin_command! {
+    /// A new user, or an update. A missing member leaves its value unchanged.
+    #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct UserChange, protected ProtectedUserMembers {
+        /// The user's name at sign-in. Required for a new user.
+        protected name: Option<String>,
+        /// The e-mail address; an empty text removes it.
+        protected email: Option<String>,
+        /// Each member replaces that of the profile, and null removes it.
+        #[schema(value_type = Option<Profile>)]
+        harmless profile: Option<Map<String, Value>>,
+        /// The role in the console; null removes it. Only an owner may change it.
+        #[serde(default, deserialize_with = "present")]
+        protected console_role: Option<Option<ConsoleRole>>,
+        /// The lifecycle state.
+        protected state: Option<LifecycleState>,
+    }
+}
+
+/// Distinguishes `null` from a missing member.
+fn present<'de, D: Deserializer<'de>>(
+    value: D,
+) -> std::result::Result<Option<Option<ConsoleRole>>, D::Error> {
+    Option::deserialize(value).map(Some)
+}
+
+/// A member of a change, and why the caller may not change it.
+pub(in crate::domain::admin) struct Forbidden {
+    /// The member.
+    pub(in crate::domain::admin) member: &'static str,
+    /// Why.
+    pub(in crate::domain::admin) why: &'static str,
+}
+
+/// Defines what a caller needs a permission for, with the whole sentence beside the member's own.
+macro_rules! forbidden {
+    ($($name:ident = $member:literal, $why:literal;)*) => {
+        $(pub(in crate::domain::admin) const $name: (Forbidden, &str) =
+            (Forbidden { member: $member, why: $why }, concat!($member, ": ", $why));)*
+    };
+}
+
+forbidden! {
+    ROLE = "console_role", "only an owner may grant or revoke a role";
+    VOUCHING = "profile", "you may not mark an e-mail address or a telephone number as verified";
+    // A SAML application may know the user by these.
+    EMAIL = "email", "you may not change an e-mail address that may identify a user to applications";
+    NAME = "name", "you may not change a name that may identify a user to applications";
+    STATE = "state", "you may suspend a user, and not close it for good";
+}
+
+impl UserChange {
+    /// Authorizes the caller to say this of a user, who is known or new.
+    ///
+    /// # Errors
+    /// [`AdminError::Forbidden`].
+    pub(super) fn authorize(&self, caller: &Caller, known: bool) -> Result<Authorization> {
+        let (permission, why) = self.needed(caller, known).map_or(
+            (Permission::UsersWrite, "you may not change users"),
+            |(permission, (_, why))| (permission, why),
+        );
+        Ok(caller.authorize(permission, why)?)
+    }
+
+    /// The first member that this caller may not say of a user, who is known or new.
+    pub(in crate::domain::admin) fn beyond(
+        &self,
+        caller: &Caller,
+        known: bool,
+    ) -> Option<Forbidden> {
+        self.needed(caller, known)
+            .map(|(_, (forbidden, _))| forbidden)
+    }
+
+    fn needed(
+        &self,
+        caller: &Caller,
+        known: bool,
+    ) -> Option<(Permission, (Forbidden, &'static str))> {
+        let vouches = |profile: &Map<String, Value>| {
+            profile.keys().any(|member| member.ends_with("_verified"))
+        };
+        let members = [
+            (self.console_role.is_some(), Permission::RolesWrite, ROLE),
+            (
+                self.profile.as_ref().is_some_and(vouches),
+                Permission::UsersManage,
+                VOUCHING,
+            ),
+            (
+                known && self.email.is_some(),
+                Permission::UsersManage,
+                EMAIL,
+            ),
+            (known && self.name.is_some(), Permission::UsersManage, NAME),
+            (
+                self.state == Some(LifecycleState::Terminated),
+                Permission::UsersManage,
+                STATE,
+            ),
+        ];
+        members
+            .into_iter()
+            .find(|(is_said, permission, _)| *is_said && !caller.may(*permission))
+            .map(|(_, permission, forbidden)| (permission, forbidden))
+    }
+}
+
+pub(in crate::domain::admin) fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
+    let UserChange {
+        name,
+        email,
+        profile,
+        console_role,
+        state,
+    } = change;
+    // What says who they were may have been erased, and shall not come back.
+    if user.state == LifecycleState::Terminated
+        && (name.is_some() || email.is_some() || profile.is_some() || console_role.is_some())
+    {
+        return Err(AdminError::Conflict(
+            "a terminated user cannot be updated; create a new one",
+        ));
+    }
+    if let Some(name) = name {
+        user.name = login_name("name", &name)?;
+    }
+    let before = (user.email.clone(), user.profile.phone_number.clone());
+    if let Some(email) = email {
+        user.email = if email.is_empty() {
+            None
+        } else {
+            Some(email_address(&email)?)
+        };
+    }
+    let vouched = |name| {
+        profile
+            .as_ref()
+            .is_some_and(|members| members.contains_key(name))
+    };
+    let (email_vouched, phone_vouched) =
+        (vouched("email_verified"), vouched("phone_number_verified"));
+    if let Some(members) = profile {
+        user.profile = merged(&user.profile, members)?;
+    }
+    // Nobody has verified a new address or number, unless the administrator says so with it.
+    user.profile.email_verified &= user.email == before.0 || email_vouched;
+    user.profile.phone_number_verified &= user.profile.phone_number == before.1 || phone_vouched;
+    if let Some(role) = console_role {
+        user.console_role = role;
+    }
+    if let Some(state) = state {
+        user.state = user
+            .state
+            .to(state)
+            .map_err(|error| invalid("state", error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// The members of a record, some of them changed: null takes one away, and a record within changes member by member
+/// (RFC 7396).
+fn merge(record: &mut Map<String, Value>, members: Map<String, Value>) {
+    for (name, value) in members {
+        match (record.get_mut(&name), value) {
+            (_, Value::Null) => {
+                record.remove(&name);
+            }
+            (Some(Value::Object(known)), Value::Object(members)) => merge(known, members),
+            (_, Value::Object(members)) => {
+                let mut fresh = Map::new();
+                merge(&mut fresh, members);
+                record.insert(name, Value::Object(fresh));
+            }
+            (_, value) => {
+                record.insert(name, value);
+            }
+        }
+    }
+}
+
+fn merged(profile: &Profile, members: Map<String, Value>) -> Result<Profile> {
+    let mut merged = serde_json::to_value(profile).unwrap_or_default();
+    if let Some(merged) = merged.as_object_mut() {
+        merge(merged, members);
+    }
+    let profile: Profile = serde_path_to_error::deserialize(merged)
+        .map_err(|error| invalid("profile", error.to_string()))?;
+    match profile.unfit_field() {
+        None => Ok(profile),
+        Some((field, expected)) => Err(invalid("profile", format!("{field}: {expected}"))),
+    }
+}
+
+pub(super) fn login_name(field: &'static str, text: &str) -> Result<LoginName> {
+    text.parse()
+        .map_err(|error: assent_model::name::LoginNameError| invalid(field, error.to_string()))
+}
+
+pub(in crate::domain::admin) fn email_address(text: &str) -> Result<LoginName> {
+    let expected = || invalid("email", "expected an address such as ada@example.org");
+    // As HTML's e-mail fields see it, but for letters of other alphabets.
+    let is_of_host = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-');
+    let is_good = text.trim().split_once('@').is_some_and(|(local, host)| {
+        !local.is_empty()
+            && !host.is_empty()
+            && host.chars().all(is_of_host)
+            && host.split('.').all(|label| !label.is_empty())
+            && !local.contains(['"', ',', ';', '\\'])
+    });
+    if is_good {
+        text.parse().map_err(|_| expected())
+    } else {
+        Err(expected())
+    }
+}

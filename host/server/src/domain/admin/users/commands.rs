@@ -1,0 +1,322 @@
+//! Commands that create, update, delete and erase users.
+
+use serde::Serialize;
+
+use super::change::{ProtectedUserMembers, UserChange, apply_to_user, login_name};
+use super::entries::{creation, differences};
+use super::new_user::new_user;
+use super::queries::user;
+use crate::domain::admin::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use crate::domain::admin::{AdminError, Result, invalid};
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::protected_actions::{Authenticators, ProtectedAction, ProtectedUserChange};
+use crate::domain::{Host, audit};
+use assent_model::audit::{AuditContext, Event};
+use assent_model::id::UserId;
+use assent_model::name::LoginName;
+use assent_model::user::{ConsoleRole, LifecycleState, User};
+use assent_store::UserUpdateOutcome;
+
+/// Nobody could undo that, but for whoever holds the machine.
+const LAST_OWNER: AdminError = AdminError::Conflict(
+    "the user is the last owner that can sign in; grant another active user the role of an owner first",
+);
+
+assent_model::admin_command! {
+    /// Creates a user. Without another state the user is invited, until there is something to approve with.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct CreateUser(classified UserChange);
+}
+
+impl AdminCommand for CreateUser {
+    type Plan = User;
+    type Outcome = User;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<User>> {
+        let Self(change) = self;
+        let authorization = change.authorize(&context.caller, false)?;
+        let user = made(&context.host, change.clone())?;
+        // Who takes it between this and the write is refused there.
+        must_be_free(&context.host, &user).await?;
+        // A new user has no other name, address or state that somebody could lose.
+        let ProtectedUserMembers {
+            name: _,
+            email: _,
+            console_role,
+            state: _,
+        } = change.protected();
+        let action = console_role
+            .flatten()
+            .map(|console_role| ProtectedAction::CreateUser {
+                name: user.name.clone(),
+                email: user.email.clone(),
+                console_role,
+            });
+        Ok(Planned::new(authorization, user, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: Approved<User>,
+        by: &AuditContext,
+    ) -> Result<Execution<User>> {
+        let user = approved.into_plan();
+        let host = &context.host;
+        let entries = vec![creation(host, &user, by)];
+        host.store.insert_user(user.clone(), entries).await?;
+        tracing::info!(user = %user.id, "user created");
+        Ok(Execution::Done(user))
+    }
+}
+
+/// Rejects what would take the last owner away, before an approval is requested. The write checks it again under a
+/// lock.
+async fn must_not_be_last_owner(host: &Host, user: &User) -> Result<()> {
+    let is_owner = user.console_role == Some(ConsoleRole::Owner);
+    match is_owner && host.store.is_last_owner(user.id).await? {
+        true => Err(LAST_OWNER),
+        false => Ok(()),
+    }
+}
+
+/// Refuses what somebody else signs in with, and says which of the two it is.
+async fn must_be_free(host: &Host, user: &User) -> Result<()> {
+    for (field, name) in std::iter::once(("name", &user.name))
+        .chain(user.email.as_ref().map(|email| ("email", email)))
+    {
+        if host
+            .store
+            .user_by_login(name)
+            .await?
+            .is_some_and(|other| other.id != user.id)
+        {
+            return Err(AdminError::TakenAt(
+                field,
+                "another user signs in with it; choose another",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A new user, not yet kept.
+pub(super) fn made(host: &Host, change: UserChange) -> Result<User> {
+    let name = change
+        .name
+        .clone()
+        .ok_or_else(|| invalid("name", "expected a name"))?;
+    let mut user = new_user(host, login_name("name", &name)?)?;
+    apply_to_user(&mut user, change)?;
+    if user.state == LifecycleState::Terminated {
+        return Err(invalid(
+            "state",
+            "a new user is invited, active or suspended",
+        ));
+    }
+    Ok(user)
+}
+
+assent_model::admin_command! {
+    /// Updates a user. Where the state changes, what was begun in the person's name is over.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct UpdateUser {
+        /// The user.
+        target user: UserId,
+        /// What changes.
+        classified change: UserChange,
+    }
+}
+
+impl UpdateUser {
+    /// The changes that need an approval: those that differ from what is there.
+    async fn action(
+        &self,
+        host: &Host,
+        before: &User,
+        after: &User,
+    ) -> Result<Option<ProtectedAction>> {
+        let ProtectedUserMembers {
+            name,
+            email,
+            console_role,
+            state,
+        } = self.change.protected();
+        let mut changes = Vec::new();
+        if *state == Some(LifecycleState::Terminated) {
+            changes.push(ProtectedUserChange::Terminate);
+        }
+        if name.is_some() && after.name != before.name {
+            changes.push(ProtectedUserChange::Name(after.name.clone()));
+        }
+        if email.is_some() && after.email != before.email {
+            changes.push(ProtectedUserChange::Email(after.email.clone()));
+        }
+        // The role last, since what follows it in the summary is about the role.
+        match console_role {
+            Some(Some(role)) => changes.push(ProtectedUserChange::GrantRole {
+                role: *role,
+                authenticators: Authenticators {
+                    devices: host.store.devices_of(before.id).await?.len() as u64,
+                    external: host.store.external_authenticators(before.id).await?.len() as u64,
+                },
+            }),
+            Some(None) => changes.push(ProtectedUserChange::RemoveRole),
+            None => {}
+        }
+        Ok(
+            (!changes.is_empty()).then_some(ProtectedAction::UpdateUser {
+                user: before.id,
+                changes,
+            }),
+        )
+    }
+}
+
+/// The user before and after an update.
+#[derive(Clone, Debug)]
+pub struct UserUpdate {
+    before: User,
+    after: User,
+}
+
+impl AdminCommand for UpdateUser {
+    type Plan = UserUpdate;
+    type Outcome = User;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<UserUpdate>> {
+        let host = &context.host;
+        let before = user(host, self.user).await?;
+        let caller = &context.caller;
+        let authorization = caller
+            .authorize_user_access(&before)?
+            .and(self.change.authorize(caller, true)?);
+        context.expected.check(before.version)?;
+        let mut after = before.clone();
+        apply_to_user(&mut after, self.change.clone())?;
+        must_be_free(host, &after).await?;
+        let stays_owner = after.console_role == Some(ConsoleRole::Owner) && after.state.is_open();
+        if !stays_owner {
+            must_not_be_last_owner(host, &before).await?;
+        }
+        let action = self.action(host, &before, &after).await?;
+        Ok(Planned::new(
+            authorization,
+            UserUpdate { before, after },
+            action,
+        ))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: Approved<UserUpdate>,
+        by: &AuditContext,
+    ) -> Result<Execution<User>> {
+        let UserUpdate { before, mut after } = approved.into_plan();
+        let host = &context.host;
+        after.updated_at = host.now();
+        let entries = differences(host, &before, &after, by);
+        match host
+            .store
+            .update_user(after.clone(), before.state, entries)
+            .await?
+        {
+            UserUpdateOutcome::Done => {}
+            UserUpdateOutcome::LastOwner => return Err(LAST_OWNER),
+            UserUpdateOutcome::Stale => return Ok(Execution::Overtaken),
+        }
+        tracing::info!(user = %after.id, state = ?after.state, "user updated");
+        host.wakeups.send(Wakeup::LoggedOut);
+        after.version += 1;
+        Ok(Execution::Done(after))
+    }
+}
+
+assent_model::admin_command! {
+    /// Deletes a user with its accounts and devices.
+    #[derive(Clone, Copy, Debug, Serialize)]
+    pub struct DeleteUser(target UserId);
+}
+
+impl AdminCommand for DeleteUser {
+    type Plan = User;
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<User>> {
+        let known = user(&context.host, self.0).await?;
+        let authorization = context.caller.authorize_user_access(&known)?;
+        context.expected.check(known.version)?;
+        must_not_be_last_owner(&context.host, &known).await?;
+        let action = ProtectedAction::DeleteUser(known.id);
+        Ok(Planned::protected(authorization, known, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: Approved<User>,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        let known = approved.into_plan();
+        let host = &context.host;
+        let entry = audit::entry(host, Event::UserDeleted, by).about(known.id);
+        match host
+            .store
+            .delete_user(known.id, known.version, vec![entry], host.now())
+            .await?
+        {
+            UserUpdateOutcome::Done => {}
+            UserUpdateOutcome::LastOwner => return Err(LAST_OWNER),
+            UserUpdateOutcome::Stale => return Ok(Execution::Overtaken),
+        }
+        host.wakeups.send(Wakeup::LoggedOut);
+        tracing::info!(user = %known.id, "user deleted");
+        Ok(Execution::Done(()))
+    }
+}
+
+assent_model::admin_command! {
+    /// Erases the personal data of a terminated user, and what belonged to them. The user stays, under an erased name,
+    /// so that its `did` and `sub` are never another's; so does the audit log, without what is personal in it.
+    #[derive(Clone, Copy, Debug, Serialize)]
+    pub struct EraseUser(target UserId);
+}
+
+impl AdminCommand for EraseUser {
+    type Plan = (User, LoginName);
+    type Outcome = User;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<(User, LoginName)>> {
+        let id = self.0;
+        let known = user(&context.host, id).await?;
+        let authorization = context.caller.authorize_user_access(&known)?;
+        context.expected.check(known.version)?;
+        if known.state != LifecycleState::Terminated {
+            return Err(AdminError::Conflict(
+                "only a terminated user can be erased; set the state to \"terminated\" first",
+            ));
+        }
+        let name = login_name("name", &known.erased_name())?;
+        let action = ProtectedAction::EraseUser(id);
+        Ok(Planned::protected(authorization, (known, name), action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: Approved<(User, LoginName)>,
+        by: &AuditContext,
+    ) -> Result<Execution<User>> {
+        let (known, name) = approved.into_plan();
+        let host = &context.host;
+        let id = known.id;
+        let entry = audit::entry(host, Event::UserErased, by).about(id);
+        if !host
+            .store
+            .erase_user((id, known.version), name, vec![entry], host.now())
+            .await?
+        {
+            return Ok(Execution::Overtaken);
+        }
+        host.wakeups.send(Wakeup::LoggedOut);
+        tracing::info!(user = %id, "user erased");
+        Ok(Execution::Done(user(host, id).await?))
+    }
+}

@@ -1,0 +1,79 @@
+//! What the audit log is told of users.
+
+use serde_json::{Map, Value, json};
+
+use crate::domain::{Host, audit};
+use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::user::{ConsoleRole, User};
+
+/// What the audit log is told of a new user.
+pub(in crate::domain::admin) fn creation(host: &Host, user: &User, by: &AuditContext) -> Entry {
+    let entry = audit::entry(host, Event::UserCreated, by)
+        .about(user.id)
+        .with("state", user.state.as_str());
+    let entry = match user.console_role {
+        Some(role) => entry.with("console_role", role.as_str()),
+        None => entry,
+    };
+    entry.personal("after", Value::Object(shown(user)))
+}
+
+/// What the audit log is told of a change: what was there before and what is there now, of what is not as it was.
+pub(in crate::domain::admin) fn differences(
+    host: &Host,
+    before: &User,
+    after: &User,
+    by: &AuditContext,
+) -> Vec<Entry> {
+    let entry = |event| audit::entry(host, event, by).about(after.id);
+    let mut entries = Vec::new();
+    let (was, is) = changed(shown(before), shown(after));
+    let role = |user: &User| user.console_role.map(ConsoleRole::as_str);
+    if !is.is_empty() || !was.is_empty() || role(before) != role(after) {
+        let mut changed = entry(Event::UserUpdated);
+        if role(before) != role(after) {
+            changed = changed
+                .with("before", json!({"console_role": role(before)}))
+                .with("after", json!({"console_role": role(after)}));
+        }
+        entries.push(
+            changed
+                .personal("before", Value::Object(was))
+                .personal("after", Value::Object(is)),
+        );
+    }
+    if before.state != after.state {
+        entries.push(audit::of_state(
+            entry(Event::UserLifecycleChanged),
+            before.state,
+            after.state,
+        ));
+    }
+    entries
+}
+
+/// What says who a user is.
+fn shown(user: &User) -> Map<String, Value> {
+    let mut shown = match serde_json::to_value(&user.profile) {
+        Ok(Value::Object(profile)) => profile,
+        _ => Map::new(),
+    };
+    shown.insert("login_name".to_owned(), json!(user.name));
+    shown.insert("email".to_owned(), json!(user.email));
+    shown
+}
+
+/// The members that are not the same in both.
+pub(in crate::domain::admin) fn changed(
+    mut before: Map<String, Value>,
+    mut after: Map<String, Value>,
+) -> (Map<String, Value>, Map<String, Value>) {
+    before.retain(|name, value| {
+        let same = after.get(name) == Some(value);
+        if same {
+            after.remove(name);
+        }
+        !same
+    });
+    (before, after)
+}

@@ -1,0 +1,17 @@
+//! Users, and what they enrol.
+
+mod change;
+mod commands;
+mod devices;
+mod entries;
+mod new_user;
+mod queries;
+
+pub use change::UserChange;
+pub(super) use change::{Forbidden, VOUCHING, apply_to_user};
+pub use commands::{CreateUser, DeleteUser, EraseUser, UpdateUser};
+pub use devices::{EnrolDevice, EnrolmentLink, RevokeDevice, devices};
+pub(super) use entries::{changed, creation, differences};
+pub use new_user::new_user;
+pub(super) use new_user::user_with;
+pub use queries::user;

@@ -1,0 +1,36 @@
+//! New users.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::domain::Host;
+use crate::domain::admin::{Result, fresh_did};
+use assent_model::id::{Did, UserId};
+use assent_model::name::LoginName;
+use assent_model::user::{LifecycleState, Profile, User};
+
+/// A user with nothing but a name, not yet kept.
+///
+/// # Errors
+/// If the cryptographic library fails.
+pub fn new_user(host: &Host, name: LoginName) -> Result<User> {
+    Ok(user_with(host, name, fresh_did()?))
+}
+
+/// The same, with this identifier.
+pub(in crate::domain::admin) fn user_with(host: &Host, name: LoginName, did: Did) -> User {
+    let now = host.now();
+    User {
+        id: UserId::new(now, &*host.entropy),
+        did,
+        subject: URL_SAFE_NO_PAD.encode(host.entropy.bytes::<24>()),
+        name,
+        email: None,
+        profile: Profile::default(),
+        console_role: None,
+        state: LifecycleState::Invited,
+        version: 1,
+        created_at: now,
+        updated_at: now,
+    }
+}

@@ -1,0 +1,17 @@
+//! The stored users.
+
+use crate::domain::Host;
+use crate::domain::admin::{AdminError, Result};
+use assent_model::id::UserId;
+use assent_model::user::User;
+
+/// The user with this id.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
+pub async fn user(host: &Host, id: UserId) -> Result<User> {
+    host.store
+        .user(id)
+        .await?
+        .ok_or(AdminError::NotFound("user"))
+}

@@ -1,0 +1,215 @@
+//! The update of a service provider to what its metadata says.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::import::{Given, describe};
+use crate::domain::admin::{
+    self, AdminCommand, AdminContext, AdminError, Approved, Execution, Planned,
+    ServiceProviderChange, ServiceProviderUpdate,
+};
+use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
+use crate::domain::{Host, InternalError};
+use assent_model::audit::AuditContext;
+use assent_model::id::Did;
+use assent_model::saml::ServiceProvider;
+use assent_model::secret::Digest;
+
+assent_model::admin_command! {
+    /// An update of a known service provider from its metadata.
+    #[derive(Debug, Deserialize, Serialize, utoipa::ToSchema)]
+    #[serde(deny_unknown_fields)]
+    #[schema(as = MetadataRefresh)]
+    pub struct MetadataRefresh {
+        /// The document.
+        #[serde(default)]
+        protected metadata: Option<String>,
+        /// The URL of the metadata.
+        #[serde(default)]
+        protected metadata_url: Option<String>,
+        /// The certificate whose key must have signed it, in PEM form.
+        #[serde(default)]
+        protected metadata_certificate: Option<String>,
+        /// Whether to apply the changes.
+        #[serde(default)]
+        protected apply: bool,
+        /// The digest of the changes in an earlier response: the server applies no others.
+        #[serde(default)]
+        protected digest: Option<String>,
+    }
+}
+
+assent_model::admin_command! {
+    /// Compares a service provider with its metadata and, if the request says so, updates it to that.
+    #[derive(Debug, Serialize)]
+    pub struct ApplyMetadata {
+        /// The service provider.
+        target application: Did,
+        /// Which metadata, and whether it is applied.
+        classified refresh: MetadataRefresh,
+    }
+}
+
+/// A member of a service provider that its metadata changes, with the names of the admin API.
+#[derive(Clone, Debug, Serialize)]
+pub struct MemberDifference {
+    /// Its name.
+    pub field: String,
+    /// Its value before.
+    pub from: Value,
+    /// Its value after.
+    pub to: Value,
+}
+
+/// A service provider, and what its metadata would change.
+#[derive(Clone, Debug)]
+pub struct MetadataComparison {
+    /// The service provider: as it is, or as it is after the update.
+    pub provider: ServiceProvider,
+    /// The members that differ.
+    pub changes: Vec<MemberDifference>,
+    /// The digest of the changes.
+    pub digest: String,
+    /// What the import left out, and why.
+    pub notes: Vec<String>,
+}
+
+/// What is to be done: the comparison, and the update if it is applied and changes something.
+#[derive(Debug)]
+pub struct MetadataPlan {
+    comparison: MetadataComparison,
+    after: ServiceProvider,
+    applies: bool,
+}
+
+impl AdminCommand for ApplyMetadata {
+    type Plan = MetadataPlan;
+    type Outcome = MetadataComparison;
+
+    async fn plan(&self, context: &AdminContext) -> admin::Result<Planned<MetadataPlan>> {
+        let authorization = context.caller.authorize_application_writes()?;
+        let MetadataRefresh {
+            metadata,
+            metadata_url,
+            metadata_certificate,
+            apply,
+            digest,
+        } = &self.refresh;
+        // What is read after the approval may say something else, so the approval is for the changes that were shown.
+        if *apply && context.console().is_some() && digest.is_none() {
+            return Err(AdminError::Invalid {
+                field: "digest",
+                expected: "expected the digest of the changes in the earlier response".to_owned(),
+            });
+        }
+        let given = Given {
+            metadata: metadata.clone(),
+            metadata_url: metadata_url.clone(),
+            metadata_certificate: metadata_certificate.clone(),
+        };
+        let host = &context.host;
+        let (comparison, after) =
+            compared(host, &self.application, &given, digest.as_deref()).await?;
+        let applies = *apply && !comparison.changes.is_empty();
+        let action = applies.then(|| ProtectedAction::ApplyMetadata {
+            application: self.application.clone(),
+            before: ServiceProviderState::of(&comparison.provider),
+            after: ServiceProviderState::of(&after),
+            members: comparison
+                .changes
+                .iter()
+                .map(|changed| changed.field.clone())
+                .collect(),
+        });
+        let plan = MetadataPlan {
+            comparison,
+            after,
+            applies,
+        };
+        Ok(Planned::new(authorization, plan, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: Approved<MetadataPlan>,
+        by: &AuditContext,
+    ) -> admin::Result<Execution<MetadataComparison>> {
+        let (update, (comparison, applies)) = approved.split(|plan| {
+            let MetadataPlan {
+                comparison,
+                after,
+                applies,
+            } = plan;
+            let before = comparison.provider.clone();
+            (
+                ServiceProviderUpdate { before, after },
+                (comparison, applies),
+            )
+        });
+        if !applies {
+            return Ok(Execution::Done(comparison));
+        }
+        let replaced = admin::replace_service_provider(&context.host, update, by).await?;
+        // What was changed in between is compared with, too.
+        Ok(replaced.map_or(Execution::Overtaken, |provider| {
+            Execution::Done(MetadataComparison {
+                provider,
+                ..comparison
+            })
+        }))
+    }
+}
+
+/// Compares a service provider with its metadata; rejects other changes than those that were shown, if these are named.
+/// Returns what the service provider would be beside it.
+async fn compared(
+    host: &Host,
+    id: &Did,
+    given: &Given,
+    shown: Option<&str>,
+) -> admin::Result<(MetadataComparison, ServiceProvider)> {
+    let provider = admin::service_provider(host, id).await?;
+    let settings = &provider.settings;
+    let described = describe(host, given, Some(&settings.entity_id), Some(settings)).await?;
+    let after = admin::changed_service_provider(host, provider.clone(), described.change)?;
+    let changes = differences(&provider, &after)?;
+    let digest = Digest::of(&serde_json::to_vec(&changes).map_err(unwritable)?).to_base64url();
+    if shown.is_some_and(|shown| shown != digest) {
+        return Err(AdminError::Conflict(
+            "digest: the metadata or the application has changed since the changes were shown; look again",
+        ));
+    }
+    let comparison = MetadataComparison {
+        provider,
+        changes,
+        digest,
+        notes: described.notes,
+    };
+    Ok((comparison, after))
+}
+
+/// The members in which two states of a service provider differ.
+fn differences(
+    before: &ServiceProvider,
+    after: &ServiceProvider,
+) -> admin::Result<Vec<MemberDifference>> {
+    let mut after = members(after)?;
+    let pairs = members(before)?.into_iter().map(|(field, from)| {
+        let to = after.remove(&field).unwrap_or_default();
+        MemberDifference { field, from, to }
+    });
+    Ok(pairs.filter(|changed| changed.from != changed.to).collect())
+}
+
+/// What a request would have to send for a service provider to be like this one.
+fn members(provider: &ServiceProvider) -> admin::Result<Map<String, Value>> {
+    match serde_json::to_value(ServiceProviderChange::to(provider)) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(_) => Err(unwritable("it is no object")),
+        Err(error) => Err(unwritable(error)),
+    }
+}
+
+fn unwritable(why: impl std::fmt::Display) -> AdminError {
+    InternalError::Saml(format!("an application can't be compared: {why}")).into()
+}

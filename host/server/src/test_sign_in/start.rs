@@ -1,0 +1,69 @@
+//! The command that starts a test sign-in.
+
+use super::{oidc, saml};
+use crate::domain::admin::{
+    self, AdminCommand, AdminContext, AdminError, Approved, Execution, Planned,
+};
+use crate::domain::sign_in::test_sign_in;
+use assent_model::application::Registered;
+use assent_model::audit::AuditContext;
+use assent_model::clock::Timestamp;
+use assent_model::id::{Did, TestSignInId};
+use assent_model::test_sign_in::TestSignIn;
+
+assent_model::admin_command! {
+    /// Starts a test sign-in of an application by the administrator of a console session.
+    #[derive(Clone, Debug, serde::Serialize)]
+    pub struct StartTestSignIn(target Did);
+}
+
+/// A test sign-in that was started.
+#[derive(Clone, Debug)]
+pub struct StartedTestSignIn {
+    /// The id.
+    pub id: TestSignInId,
+    /// The address at which the sign-in begins.
+    pub url: String,
+    /// Until when it can be completed.
+    pub expires_at: Timestamp,
+}
+
+impl AdminCommand for StartTestSignIn {
+    type Plan = (TestSignIn, Registered);
+    type Outcome = StartedTestSignIn;
+
+    async fn plan(
+        &self,
+        context: &AdminContext,
+    ) -> admin::Result<Planned<(TestSignIn, Registered)>> {
+        let authorization = context.caller.authorize_application_writes()?;
+        let plan = test_sign_in::prepare(context, &self.0).await?;
+        Ok(Planned::harmless(authorization, plan))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: Approved<(TestSignIn, Registered)>,
+        by: &AuditContext,
+    ) -> admin::Result<Execution<StartedTestSignIn>> {
+        let (test_sign_in, application) = approved.into_plan();
+        let host = &context.host;
+        let alone = host.rate_limits.test_sign_in.hold(test_sign_in.session);
+        let _alone = alone.ok_or(AdminError::TooMany(
+            "another test sign-in is begun at this moment",
+        ))?;
+        let (url, request) = match &application {
+            Registered::Client(client) => {
+                let user = admin::user(host, test_sign_in.user).await?;
+                oidc::request(host, &test_sign_in, client, &user.name)?
+            }
+            Registered::ServiceProvider(provider) => saml::request(host, &test_sign_in, provider)?,
+        };
+        test_sign_in::begin(host, &test_sign_in, request, by).await?;
+        Ok(Execution::Done(StartedTestSignIn {
+            id: test_sign_in.id,
+            url,
+            expires_at: test_sign_in.expires_at,
+        }))
+    }
+}
