@@ -70,8 +70,8 @@ impl Device {
     }
 
     /// Reports a request as not the user's; the outcome.
-    pub async fn report(&self, request: &Request) -> String {
-        let outcome = self.not_me(request).await;
+    pub async fn submit_report(&self, request: &Request) -> String {
+        let outcome = self.report(request).await;
         outcome.unwrap_or_else(|error| {
             panic!("the host should accept the report of {request:?}: {error:#}")
         })

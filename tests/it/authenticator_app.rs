@@ -178,7 +178,7 @@ async fn a_device_shows_the_outcomes_of_its_users_last_requests(database: Databa
     let (request, _) = ask().await;
     ada.device.deny(&request).await;
     let (request, _) = ask().await;
-    ada.device.report(&request).await;
+    ada.device.submit_report(&request).await;
     let (request, number) = ask().await;
     let digit = if number.starts_with('1') { '2' } else { '1' };
     for wrong in ["0", "1", "2"] {

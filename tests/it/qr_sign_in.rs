@@ -214,7 +214,7 @@ async fn flooding_a_name_does_not_block_its_qr_sign_in(database: Database) {
     // Both names beyond their limits, and Ada had enough of it.
     assert!(flood(150).await > 0);
     let request = &ada.device.pending_requests(5).await[0];
-    assert_eq!(ada.device.report(request).await, "reported");
+    assert_eq!(ada.device.submit_report(request).await, "reported");
     assert!(ada.device.cooldown_end().await.is_some());
 
     let (browser, login) = started(&host, &ada).await;

@@ -256,7 +256,7 @@ async fn an_action_with_a_changed_summary_cannot_be_approved(database: Database)
     let action = ask().await;
     let request = waiting(&grace.device).await;
     rename("rob").await;
-    let outcome = grace.device.report(&request).await;
+    let outcome = grace.device.submit_report(&request).await;
     assert_eq!(outcome, "reported", "{database:?}");
     let path = format!("/action-approvals/{}", id(&action));
     let ended = console.get(&path).await;

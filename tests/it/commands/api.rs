@@ -182,7 +182,8 @@ async fn commands_create_a_user_an_application_and_an_account() {
     );
     let created = run(&host, &["applications", "secret", "rotate", "Expenses"]).await;
     assert!(
-        out(&created).starts_with("client_secret  ") && err(&created).contains("It is not shown again"),
+        out(&created).starts_with("client_secret  ")
+            && err(&created).contains("It is not shown again"),
         "{created:?}"
     );
     let account = [

@@ -317,7 +317,11 @@ async fn a_number_of_another_request_names_it_for_a_report() {
             .submit_proof(&own_request, Some("01"), &signature)
             .await;
         assert_eq!(reply.body.get("other_request"), None);
-        assert_eq!(ada.device.report(&other).await, "reported", "{state}");
+        assert_eq!(
+            ada.device.submit_report(&other).await,
+            "reported",
+            "{state}"
+        );
         assert!(ada.device.cooldown_end().await.is_some());
         assert_eq!(own.again().await.number(), own.number(), "no page shows it");
         ada.device.end_cooldown().await;
@@ -489,7 +493,7 @@ async fn a_report_from_a_known_browser_revokes_all_known_browsers(database: Data
     // After a report of an attacker's request the browser stays known, but a cooldown holds every typed request.
     fill().await;
     let request = ada.device.pending_requests(5).await.remove(0);
-    ada.device.report(&request).await;
+    ada.device.submit_report(&request).await;
     typed(&known, &ada, "ada").await;
     assert_eq!(pending(&ada).await, 0, "{database:?}");
     ada.device.end_cooldown().await;
@@ -499,7 +503,7 @@ async fn a_report_from_a_known_browser_revokes_all_known_browsers(database: Data
     assert_eq!(pending(&ada).await, 6, "{database:?}");
     // Another user uses her old browser.
     let request = ada.device.pending_requests(5).await.remove(0);
-    assert_eq!(ada.device.report(&request).await, "reported");
+    assert_eq!(ada.device.submit_report(&request).await, "reported");
     ada.device.end_cooldown().await;
     host.advance(121);
     fill().await;
@@ -545,7 +549,7 @@ async fn a_report_is_invisible_in_the_reported_browser(database: Database) {
     let before = typed(&shared, &ada, "ada").await;
     let requests = ada.device.pending_requests(5).await;
     assert_eq!(requests.len(), 3, "{database:?}");
-    assert_eq!(ada.device.report(&requests[2]).await, "reported");
+    assert_eq!(ada.device.submit_report(&requests[2]).await, "reported");
     assert_eq!(
         before.again().await.number(),
         before.number(),

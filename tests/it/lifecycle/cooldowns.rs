@@ -200,7 +200,7 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_approvals(database: 
     let beside = request_as(&host, &ada, "ada@example.org").await;
     let unknown = request_as(&host, &ada, "nobody").await;
     let request = &ada.device.pending_requests(5).await[0];
-    assert_eq!(ada.device.report(request).await, "reported");
+    assert_eq!(ada.device.submit_report(request).await, "reported");
     let cooldown = ada.device.cooldown_end().await;
     assert_eq!(
         cooldown,
@@ -249,7 +249,7 @@ async fn denials_do_not_shorten_the_cooldown_of_a_report(database: Database) {
     let ada = host.ada().await;
     request_as(&host, &ada, "ada").await;
     let request = &ada.device.pending_requests(5).await[0];
-    assert_eq!(ada.device.report(request).await, "reported");
+    assert_eq!(ada.device.submit_report(request).await, "reported");
     let cooldown = ada.device.cooldown_end().await;
     for _ in 0..2 {
         let browser = Browser::new(&host.base);
@@ -279,13 +279,13 @@ async fn a_cancelled_or_replaced_request_can_be_reported_until_it_expires() {
             login.submit(&login.path(), &[("name", "ada")]).await;
         }
         assert_eq!(page.again().await.outcome(), how);
-        assert_eq!(ada.device.report(request).await, "reported", "{how}");
+        assert_eq!(ada.device.submit_report(request).await, "reported", "{how}");
         assert_eq!(
             page.again().await.outcome(),
             how,
             "a report changes nothing there"
         );
-        assert!(ada.device.not_me(request).await.is_err(), "once");
+        assert!(ada.device.report(request).await.is_err(), "once");
         ada.device.end_cooldown().await;
     }
 }
@@ -301,13 +301,13 @@ async fn a_report_ends_open_requests_and_starts_a_cooldown_that_the_user_can_lif
     host.advance(1);
     let page = request_as(&host, &ada, "ada").await;
     let request = &ada.device.pending_requests(5).await[0];
-    assert_eq!(ada.device.report(request).await, "reported");
+    assert_eq!(ada.device.submit_report(request).await, "reported");
     assert_eq!(
         page.again().await.number(),
         page.number(),
         "its page shows nothing"
     );
-    let again = ada.device.not_me(request).await.expect_err("said before");
+    let again = ada.device.report(request).await.expect_err("said before");
     assert!(again.to_string().starts_with("already_decided"), "{again}");
     let four_hours = host.host.now().seconds() + 4 * 3600;
     assert_eq!(
@@ -352,14 +352,14 @@ async fn a_denied_request_can_be_reported(database: Database) {
     request_as(&host, &ada, "ada").await;
     let request = &ada.device.pending_requests(5).await[0];
     assert_eq!(ada.device.deny(request).await, "denied");
-    assert_eq!(ada.device.report(request).await, "reported");
+    assert_eq!(ada.device.submit_report(request).await, "reported");
     let four_hours = host.host.now().seconds() + 4 * 3600;
     assert_eq!(
         ada.device.cooldown_end().await,
         Some(four_hours),
         "{database:?}"
     );
-    let again = ada.device.not_me(request).await.expect_err("said before");
+    let again = ada.device.report(request).await.expect_err("said before");
     assert!(
         again.to_string().starts_with("already_decided"),
         "{database:?}: {again}"
@@ -376,7 +376,7 @@ async fn a_denied_request_can_be_reported(database: Database) {
     let request = &ada.device.pending_requests(5).await[0];
     assert_eq!(ada.device.deny(request).await, "denied");
     host.advance(121);
-    let late = ada.device.not_me(request).await.expect_err("too late");
+    let late = ada.device.report(request).await.expect_err("too late");
     assert!(
         late.to_string().starts_with("already_decided") || late.to_string().starts_with("expired"),
         "{late}"
@@ -423,7 +423,7 @@ async fn a_signature_is_valid_for_one_decision_only() {
     }
     let eve = host.user("eve").await;
     let eves_phone = host.authenticator(&eve).await;
-    let refused = eves_phone.not_me(request).await.expect_err("not hers");
+    let refused = eves_phone.report(request).await.expect_err("not hers");
     assert!(
         refused.to_string().starts_with("request_not_found"),
         "{refused}"

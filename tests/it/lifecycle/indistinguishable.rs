@@ -139,7 +139,7 @@ async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_s
         ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
         ada.device.pending_requests(5).await.remove(0)
     };
-    paused.device.report(&request(&paused).await).await;
+    paused.device.submit_report(&request(&paused).await).await;
 
     let mut seen = Vec::new();
     for name in [

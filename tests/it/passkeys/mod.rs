@@ -204,7 +204,7 @@ async fn denials_and_reports_need_no_passkey() {
         .begin_sign_in(&Browser::new(&it.host.base), &[])
         .await;
     let request = it.ada.device.pending_requests(5).await.remove(0);
-    assert_eq!(it.ada.device.report(&request).await, "reported");
+    assert_eq!(it.ada.device.submit_report(&request).await, "reported");
 }
 
 #[tokio::test]

@@ -112,7 +112,10 @@ async fn a_report_of_an_action_ends_the_console_session(database: Database) {
     let path = format!("/users/{}", id(&host.user("bob").await));
     requested(&stolen, Method::DELETE, &path, &Value::Null).await;
     assert_eq!(
-        grace.device.report(&waiting(&grace.device).await).await,
+        grace
+            .device
+            .submit_report(&waiting(&grace.device).await)
+            .await,
         "reported"
     );
     assert_eq!(

@@ -98,7 +98,7 @@ async fn a_test_sign_in_discloses_nothing_about_other_names() {
     let login = application.login_page(&Browser::new(&host.base), &[]).await;
     login.submit(&login.path(), &[("name", "paused")]).await;
     let request = paused.device.pending_requests(5).await.remove(0);
-    paused.device.report(&request).await;
+    paused.device.submit_report(&request).await;
     let mut returned = BTreeSet::new();
     for name in ["heidi", "paused", "nobody"] {
         let test = begin(&console, &application.id).await;
