@@ -18,7 +18,14 @@ use crate::caller::Authorization;
 /// }
 /// ```
 ///
-/// `tests/compile_fail` has what does not compile.
+/// ```compile_fail
+/// use assent_model::command::Planned;
+/// fn planned() -> Planned<(), ()> {
+///     Planned { plan: (), action: None }
+/// }
+/// ```
+///
+/// `tests/compile_fail` has more that does not compile, with the errors.
 #[derive(Debug)]
 pub struct Planned<P, A> {
     plan: P,
@@ -132,7 +139,19 @@ impl Field for String {
 /// run(DeleteUser(1));
 /// ```
 ///
-/// `tests/compile_fail` has a command without classes.
+/// ```compile_fail
+/// struct DeleteUser(u64);
+/// fn run(_: impl assent_model::command::Classified) {}
+/// run(DeleteUser(1));
+/// ```
+///
+/// ```compile_fail
+/// assent_model::admin_command! {
+///     pub struct DeleteUser {
+///         user: u64,
+///     }
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "the fields of `{Self}` have no classes",
     label = "define it with `admin_command!`, which gives each field a class"
