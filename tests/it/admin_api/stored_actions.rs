@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
 
 use super::protected_actions::{number, owner, refused, requested, waiting};
-use super::{Administrator, Caller, person, service};
+use super::{Administrator, Caller, console_caller, service};
 use crate::harness::{Database, Device, TestHost, Text, id};
 use crate::lifecycle::erasure::database_dump;
 
@@ -425,11 +425,11 @@ async fn support_learns_no_name_of_an_application_from_the_activity_of_an_admini
     let (console, grace) = owner(&host).await;
     let application = host.web_application().await;
     let path = format!("/applications/{}", application.id);
-    asked(&console, Method::DELETE, &path, &Value::Null).await;
-    denied(&grace.phone).await;
+    requested(&console, Method::DELETE, &path, &Value::Null).await;
+    denied(&grace.device).await;
     let activity = format!("/users/{}/activity", id(&grace.user));
     let seen = async |caller: &Caller| {
-        let found = caller.get(&activity).await.good();
+        let found = caller.get(&activity).await.success();
         let items = found["items"].as_array().expect("items").clone();
         let entry = items
             .into_iter()
@@ -444,7 +444,7 @@ async fn support_learns_no_name_of_an_application_from_the_activity_of_an_admini
     let named = seen(&Caller::machine(&host)).await;
     assert!(named.is_string(), "{database:?}: {named}");
     for caller in [
-        person(&host, "sam", "support").await,
+        console_caller(&host, "sam", "support").await,
         service(&host, &["admin:users"]).await,
     ] {
         assert_eq!(seen(&caller).await, Value::Null, "{database:?}");

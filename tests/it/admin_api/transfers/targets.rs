@@ -7,11 +7,7 @@ use assent_test_macros::both_databases;
 /// them: the device showed how many accounts the table creates, and the approval is for these.
 #[both_databases]
 async fn an_approved_table_is_not_imported_for_a_user_who_got_the_name_later(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on(database).await;
     let grace = Administrator::new(&host, "grace", "owner").await;
     let console = grace.signed_in(&host).await;
     let application = host.web_application().await;
@@ -28,15 +24,8 @@ async fn an_approved_table_is_not_imported_for_a_user_who_got_the_name_later(dat
         "user,roles\nlead@example.org,root\n",
     );
     let approved = async || {
-        let asked = import_once(&console, &path, table, None).await;
-        assert_eq!(asked.problem(), "approval-required", "{}", asked.body);
-        let action = asked.body["action_approval"].clone();
-        let request = grace.phone.waiting(5).await.expect("requests").remove(0);
-        let outcome = grace
-            .phone
-            .decide(&request, action["number"].as_str())
-            .await;
-        assert_eq!(outcome.expect("an outcome"), "approved");
+        let action = requested_import(&console, &path, table).await;
+        approve_import(&grace, &action).await;
         action
     };
     let action = approved().await;
@@ -55,7 +44,7 @@ async fn an_approved_table_is_not_imported_for_a_user_who_got_the_name_later(dat
     host.advance(60);
     let action = approved().await;
     let done = import_once(&console, &path, table, action["id"].as_str()).await;
-    assert_eq!(counts(&done.good()), [1, 0, 0, 0], "{database:?}");
+    assert_eq!(counts(&done.success()), [1, 0, 0, 0], "{database:?}");
     let made = host.admin_ok(Method::GET, &accounts, Value::Null).await;
     assert_eq!(made["items"][0]["user_id"], mallory["id"], "{database:?}");
 }
@@ -68,15 +57,8 @@ async fn an_approved_table_of_users_is_for_those_who_had_the_names() {
     let console = grace.signed_in(&host).await;
     let (bob, mallory) = (host.user("bob").await, host.user("mallory").await);
     let (path, table) = ("/users/import", "name,nickname\nbob,Boss\n");
-    let asked = import_once(&console, path, table, None).await;
-    assert_eq!(asked.problem(), "approval-required", "{}", asked.body);
-    let action = asked.body["action_approval"].clone();
-    let request = grace.phone.waiting(5).await.expect("requests").remove(0);
-    let outcome = grace
-        .phone
-        .decide(&request, action["number"].as_str())
-        .await;
-    assert_eq!(outcome.expect("an outcome"), "approved");
+    let action = requested_import(&console, path, table).await;
+    approve_import(&grace, &action).await;
     for (user, name) in [(&bob, "robert"), (&mallory, "bob")] {
         let path = format!("/users/{}", id(user));
         host.admin_ok(Method::PATCH, &path, json!({"name": name}))
