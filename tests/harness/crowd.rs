@@ -210,7 +210,7 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
         )
         .await
         .expect("asked");
-        assert!(matches!(asked, RequestOutcome::Person(_)), "{asked:?}");
+        assert!(matches!(asked, RequestOutcome::Prompted(_)), "{asked:?}");
     });
     join_all(asked).await;
 }

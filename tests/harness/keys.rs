@@ -8,7 +8,7 @@ use assent_model::clock::Timestamp;
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
-use assent_store::{Chaining, Database, Store};
+use assent_store::{ChainContext, Database, Store};
 use tokio::sync::OnceCell;
 
 /// Sealed with the master key that the hosts of all tests have.
@@ -30,7 +30,7 @@ async fn made(master: &MasterKey) -> Vec<(KeyPurpose, String)> {
 /// Gives a database that no host has used yet the keys that its first host would make.
 pub async fn give_keys(url: &str, master: &MasterKey, now: Timestamp) {
     let code = master.authenticate("audit chain", b"").expect("a code");
-    let chaining = Chaining::new(ChainKey::new(code), Arc::new(SystemEntropy));
+    let chaining = ChainContext::new(ChainKey::new(code), Arc::new(SystemEntropy));
     let store = Store::start(Database::open(url).await.expect("a database"), chaining)
         .await
         .expect("a store");

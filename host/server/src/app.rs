@@ -26,7 +26,7 @@ use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use assent_plugin_host::egress::Egress;
 use assent_plugin_host::{Compiled, Compiler, Credentials, Loader, Plugins};
-use assent_store::{Chaining, ConnectionCounts, Database, Store, StoreError};
+use assent_store::{ChainContext, ConnectionCounts, Database, Store, StoreError};
 
 pub use error::StartError;
 pub use listen::{Identities, Ports, identities, listen};
@@ -83,7 +83,7 @@ pub async fn compose(
         None if database.holds_keys().await? => MasterKey::read(&settings.keys.master_key_file)?,
         None => MasterKey::read_or_make(&settings.keys.master_key_file, &*entropy)?,
     };
-    let chaining = Chaining::new(
+    let chaining = ChainContext::new(
         ChainKey::new(master_key.authenticate("audit chain", b"")?),
         Arc::clone(&entropy),
     );

@@ -9,7 +9,7 @@ use sqlx::AnyConnection;
 
 use crate::batch::loader::Row;
 use crate::rows::{cell, digest, from_json, moment, parse, to_json};
-use crate::{Result, Store, StoreError, audit};
+use crate::{Result, Store, StoreError, VersionedWrite, audit};
 use assent_model::application::{Application, Protocol, Registered};
 use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
@@ -132,7 +132,7 @@ impl Store {
         &self,
         application: Application,
         entries: Vec<Entry>,
-    ) -> Result<bool> {
+    ) -> Result<VersionedWrite> {
         self.write(move |db| {
             let (application, entries) = (application.clone(), entries.clone());
             Box::pin(async move {
@@ -151,7 +151,7 @@ impl Store {
                 .execute(&mut *db)
                 .await?;
                 if result.rows_affected() == 0 {
-                    return Ok(false);
+                    return Ok(VersionedWrite::Stale);
                 }
                 sqlx::query("DELETE FROM application_origins WHERE application_id = $1")
                     .bind(application.id.to_string())
@@ -159,7 +159,7 @@ impl Store {
                     .await?;
                 insert_origins(db, &application).await?;
                 audit::append(db, &entries).await?;
-                Ok(true)
+                Ok(VersionedWrite::Done)
             })
         })
         .await
@@ -186,7 +186,7 @@ impl Store {
         id: Did,
         version: i64,
         entries: Vec<Entry>,
-    ) -> Result<bool> {
+    ) -> Result<VersionedWrite> {
         self.write(move |db| {
             let (id, entries) = (id.to_string(), entries.clone());
             Box::pin(async move {
@@ -195,7 +195,8 @@ impl Store {
                     .bind(version)
                     .execute(&mut *db)
                     .await?;
-                audit::append_if(db, result.rows_affected() > 0, &entries).await
+                audit::append_if(db, result.rows_affected() > 0, &entries).await?;
+                Ok(VersionedWrite::of_rows(result.rows_affected()))
             })
         })
         .await
@@ -214,7 +215,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn registered(&self, id: &Did) -> Result<Option<Registered>> {
-        self.lookups.applications.ask(id.to_string()).await
+        self.lookups.applications.call(id.to_string()).await
     }
 
     /// Up to `limit` applications whose id follows `after`.

@@ -462,7 +462,7 @@ async fn a_bounded_check_looks_at_the_last_entries(database: Database) {
 async fn another_key_finds_the_ends_forged() {
     let fixture = fixture(Database::Sqlite).await;
     assert_eq!(broken(&fixture.store).await, None);
-    let chaining = assent_store::Chaining::new(
+    let chaining = assent_store::ChainContext::new(
         assent_model::audit::chain::ChainKey::new([8; 32]),
         std::sync::Arc::new(SystemEntropy),
     );

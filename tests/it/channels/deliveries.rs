@@ -13,7 +13,8 @@ use assent_model::secret::Digest;
 use assent_model::session::Amr;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{
-    AnswerOutcome, ApprovalRequest, DeviceAnswer, RequestOutcome, Store, UserUpdateOutcome,
+    AnswerOutcome, ApprovalRequest, DeviceAnswer, RequestOutcome, RulingOutcome, Store,
+    UserUpdateOutcome,
 };
 
 use crate::harness::{Database, open_store};
@@ -264,10 +265,10 @@ async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_requ
             .stage
     };
     let rule = async |delivery: DeliveryId, ruling, now| {
-        store
+        let outcome = store
             .rule_on_approval(delivery, ruling, noted(&[]), now)
-            .await
-            .expect("ruled")
+            .await;
+        outcome.expect("ruled") == RulingOutcome::Counted
     };
     // On its way to a device: no word decides it.
     let first = asked(store, Some(&person), "ada").await;
@@ -361,7 +362,7 @@ async fn asked_later(store: &Store, person: &User) -> ApprovalId {
         .request_approval(request(approval, Some(person)))
         .await
         .expect("requested");
-    assert_eq!(asked, RequestOutcome::Person(person.id));
+    assert_eq!(asked, RequestOutcome::Prompted(person.id));
     id
 }
 
@@ -391,11 +392,11 @@ async fn of_fifty_answers_at_once_from_devices_and_vendors_one_counts(database: 
                 } else {
                     Ruling::Denied
                 };
-                fixture
+                let outcome = fixture
                     .store
                     .rule_on_approval(delivery.id, ruling, noted(&[]), NOW)
-                    .await
-                    .expect("ruled")
+                    .await;
+                outcome.expect("ruled") == RulingOutcome::Counted
             } else {
                 let answer = fixture
                     .store
@@ -435,16 +436,17 @@ async fn a_vendors_word_for_a_request_without_letters_is_refused_once_a_second_o
         )
     };
     let (one, reached) = typed(b"one", true).await;
-    assert_eq!(reached, RequestOutcome::Person(person.id), "{database:?}");
+    assert_eq!(reached, RequestOutcome::Prompted(person.id), "{database:?}");
     let carried = delivery(store, one, "vendor", vendor()).await;
     // The second is for an application that no such channel serves: the user could still take one for the other.
     let (two, reached) = typed(b"two", false).await;
-    assert_eq!(reached, RequestOutcome::Nobody, "{database:?}");
+    assert_eq!(reached, RequestOutcome::NotPrompted, "{database:?}");
     let ruled = store
         .rule_on_approval(carried.id, Ruling::Approved, noted(&[]), NOW + SECOND)
         .await;
-    assert!(
-        !ruled.expect("read"),
+    assert_eq!(
+        ruled.expect("read"),
+        RulingOutcome::Late,
         "{database:?}: the vendor's word came too late"
     );
     for id in [one, two] {
@@ -498,7 +500,7 @@ async fn a_request_beyond_the_bound_of_its_name_ends_a_carried_one(database: Dat
         let (own, reached) = typed("ada", b"own", without_binding).await;
         assert_eq!(
             reached,
-            RequestOutcome::Person(person.id),
+            RequestOutcome::Prompted(person.id),
             "{database:?} {name}"
         );
         let carried = delivery(store, own, "vendor", vendor()).await;
@@ -520,7 +522,7 @@ async fn a_request_beyond_the_bound_of_its_name_ends_a_carried_one(database: Dat
             .rule_on_approval(carried.id, Ruling::Approved, noted(&[]), NOW + SECOND)
             .await;
         assert_eq!(
-            ruled.expect("read"),
+            ruled.expect("read") == RulingOutcome::Counted,
             expected == ApprovalStage::Requested,
             "{database:?} {name}"
         );

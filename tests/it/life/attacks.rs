@@ -171,7 +171,7 @@ async fn fifty_answers_on_two_hosts_have_one_winner_and_none_after_a_restart(dat
             passkey: None,
         },
         DeviceAnswer::Deny { device: phone.id },
-        DeviceAnswer::NotMe { device: phone.id },
+        DeviceAnswer::Report { device: phone.id },
     ];
     let mut attempts = JoinSet::new();
     for count in 0..50 {

@@ -10,7 +10,7 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::id::{ApprovalId, DeliveryId};
 use assent_model::statement::{ApprovalStatement, Decision};
 use assent_model::user::User;
-use assent_store::{AnswerOutcome, DeviceAnswer, RequestOutcome, Retention, Store};
+use assent_store::{AnswerOutcome, DeviceAnswer, RequestOutcome, Retention, RulingOutcome, Store};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -697,7 +697,7 @@ async fn a_vendors_denial_is_a_denial(database: Database) {
             .expect("set")
     );
     let (id, asked) = asked_by(store, &person, "ada").await;
-    assert_eq!(asked, RequestOutcome::Person(person.id));
+    assert_eq!(asked, RequestOutcome::Prompted(person.id));
     let recipient = Recipient::Vendor {
         identifier: known.identifier,
     };
@@ -729,17 +729,15 @@ async fn a_vendors_denial_is_a_denial(database: Database) {
         None,
         "{database:?}"
     );
-    assert!(
-        store
-            .rule_on_approval(delivery.id, Ruling::Denied, noted(&[30]), NOW)
-            .await
-            .expect("ruled")
-    );
+    let ruled = store
+        .rule_on_approval(delivery.id, Ruling::Denied, noted(&[30]), NOW)
+        .await;
+    assert_eq!(ruled.expect("ruled"), RulingOutcome::Counted);
     let until = store.cooldown_until(person.id, NOW).await.expect("read");
     assert_eq!(until, Some(NOW + Duration::from_secs(30)), "{database:?}");
     assert_eq!(
         asked_by(store, &person, "ada").await.1,
-        RequestOutcome::Nobody
+        RequestOutcome::NotPrompted
     );
 }
 
@@ -751,11 +749,11 @@ async fn a_request_at_the_moment_of_a_report_reaches_no_phone_afterwards(databas
     let (person, phone) = ada(store).await;
     for round in 0..20 {
         let (id, asked) = asked_by(store, &person, "ada").await;
-        assert_eq!(asked, RequestOutcome::Person(person.id));
+        assert_eq!(asked, RequestOutcome::Prompted(person.id));
         let mut noted = noted(&[30]);
-        noted.pause.0.report = Some(Duration::from_secs(30));
+        noted.cooldown.0.report = Some(Duration::from_secs(30));
         let report =
-            store.answer_approval(id, DeviceAnswer::NotMe { device: phone.id }, noted, NOW);
+            store.answer_approval(id, DeviceAnswer::Report { device: phone.id }, noted, NOW);
         let (reported, (other, _)) =
             tokio::join!(report, asked_by(store, &person, "ada@example.org"));
         assert_eq!(

@@ -15,6 +15,7 @@ use super::{signed_in, through_login, told};
 use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, id};
 use crate::life::{entries, events};
 use crate::oidc::token::userinfo;
+use assent_store::DeviceWrite;
 
 /// Another phone of a person's, which goes by this name.
 async fn another(host: &TestHost, ada: &Ada, name: &str) -> Authenticator {
@@ -330,7 +331,11 @@ async fn another_persons_device_is_not_there_and_stays_as_it_is(database: Databa
             entry(Event::DeviceRenamed),
         )
         .await;
-    assert!(!renamed.expect("done"), "{database:?}");
+    assert_eq!(
+        renamed.expect("done"),
+        DeviceWrite::Inactive,
+        "{database:?}"
+    );
     let revoked = store
         .revoke_device_of(
             user,

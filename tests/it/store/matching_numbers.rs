@@ -42,11 +42,11 @@ async fn requests_at_the_same_moment_have_different_numbers_and_five_are_sent(da
     let asked = requests.join_all().await;
     let sent = asked
         .iter()
-        .filter(|(asked, _)| *asked == RequestOutcome::Person(ada.id))
+        .filter(|(asked, _)| *asked == RequestOutcome::Prompted(ada.id))
         .count();
     let unsent = asked
         .iter()
-        .filter(|(asked, _)| *asked == RequestOutcome::Nobody)
+        .filter(|(asked, _)| *asked == RequestOutcome::NotPrompted)
         .count();
     assert_eq!((sent, unsent), (5, 20), "{database:?}");
     let mut numbers: Vec<_> = asked.iter().map(|(_, approval)| approval.number).collect();
@@ -158,7 +158,7 @@ async fn a_number_is_free_again_when_its_request_expires_and_not_when_it_ends(da
             ..request(approval, Some(&ada))
         };
         let asked = store.request_approval(request).await.expect("asked");
-        assert_eq!(asked, RequestOutcome::Person(ada.id), "{database:?}");
+        assert_eq!(asked, RequestOutcome::Prompted(ada.id), "{database:?}");
         store
             .approval(id)
             .await

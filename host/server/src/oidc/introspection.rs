@@ -21,7 +21,7 @@ use assent_model::secret::Token;
 use assent_model::session::Acr;
 use assent_model::token::{CertificateDigest, TokenScopes, prefix};
 use assent_plugin_host::{Fault, MapFailureKind, Sink};
-use assent_store::{Person, TokenFamily};
+use assent_store::{TokenFamily, UserAccount};
 
 /// What a client is told of a token. Of one that is not good, or not for it to see, nothing but that.
 #[derive(Debug, Serialize)]
@@ -153,7 +153,7 @@ pub async fn introspect(
 async fn more(
     host: &Host,
     application: &Application,
-    person: &Person,
+    person: &UserAccount,
     family: &TokenFamily,
     scopes: &Scopes,
     sub: &str,
@@ -217,7 +217,7 @@ async fn refresh_token(host: &Host, text: &str) -> Result<Option<Known>, TokenEr
         .refresh_token(TokenId::from_bytes(token.id()), host.now())
         .await
         .map_err(InternalError::from)?;
-    let found = found.filter(|found| found.good && found.grant.digest == token.digest());
+    let found = found.filter(|found| found.is_active && found.grant.digest == token.digest());
     Ok(found.map(|found| Known {
         application: found.grant.application,
         scopes: TokenScopes::Oidc(found.family.scopes.clone()),

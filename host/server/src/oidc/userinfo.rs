@@ -9,7 +9,7 @@ use crate::domain::sign_in::access::person;
 use crate::domain::{Host, InternalError};
 use assent_model::scope::Scope;
 use assent_plugin_host::{Fault, MapFailureKind, Sink};
-use assent_store::Person;
+use assent_store::UserAccount;
 
 /// The claims that the scopes of an access token permit.
 pub async fn claims(host: &Host, shown: Shown<'_>) -> Result<Map<String, Value>, BearerError> {
@@ -33,7 +33,7 @@ pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
         .await
         .map_err(InternalError::from)?;
     let person = person(host, family.subject, &grant.application).await?;
-    let (Some(application), Some(Person { user, account })) = (application, person) else {
+    let (Some(application), Some(UserAccount { user, account })) = (application, person) else {
         return Err(BearerError::InvalidToken);
     };
     // The application may be allowed less today than when it was granted.

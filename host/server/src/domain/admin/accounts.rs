@@ -15,7 +15,7 @@ use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::{AccountId, Did, UserId};
 use assent_model::name::display_text;
 use assent_model::user::{LifecycleState, User};
-use assent_store::Person;
+use assent_store::{UserAccount, VersionedWrite};
 
 assent_model::admin_command! {
     /// What makes an account.
@@ -74,10 +74,10 @@ pub struct CreateAccount {
 }
 
 impl AdminCommand for CreateAccount {
-    type Plan = Person;
+    type Plan = UserAccount;
     type Outcome = Account;
 
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<Person>> {
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<UserAccount>> {
         let host = &context.host;
         let NewAccount {
             user_id,
@@ -112,17 +112,17 @@ impl AdminCommand for CreateAccount {
         });
         Ok(Planned::new(
             authorization,
-            Person { user, account },
+            UserAccount { user, account },
             action,
         ))
     }
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<Person>,
+        approved: Approved<UserAccount>,
         by: &AuditContext,
     ) -> Result<Execution<Account>> {
-        let Person { user, account } = approved.into_plan();
+        let UserAccount { user, account } = approved.into_plan();
         let host = &context.host;
         let entries = vec![creation(host, &account, by)];
         let inserted = host
@@ -203,9 +203,9 @@ pub async fn account(host: &Host, id: AccountId) -> Result<Account> {
 }
 
 /// The account with this id, and whose it is.
-async fn person(host: &Host, id: AccountId) -> Result<Person> {
+async fn person(host: &Host, id: AccountId) -> Result<UserAccount> {
     host.store
-        .person(id)
+        .account_with_user(id)
         .await?
         .ok_or(AdminError::NotFound("account"))
 }
@@ -267,7 +267,7 @@ impl AdminCommand for UpdateAccount {
         if name.is_some() || change.roles.is_some() || is_terminated {
             caller.authorize_account_writes()?;
         }
-        let Person {
+        let UserAccount {
             user,
             account: before,
         } = person(host, self.account).await?;
@@ -312,7 +312,7 @@ impl AdminCommand for UpdateAccount {
             .store
             .update_account(after.clone(), &user, before.state, entries, host.now())
             .await;
-        let Execution::Done(true) = Execution::of(updated)? else {
+        let Execution::Done(VersionedWrite::Done) = Execution::of(updated)? else {
             return Ok(Execution::Overtaken);
         };
         tracing::info!(account = %after.id, state = ?after.state, "account changed");
@@ -382,10 +382,10 @@ pub(super) fn apply_to_account(account: &mut Account, change: AccountChange) -> 
 pub struct DeleteAccount(pub AccountId);
 
 impl AdminCommand for DeleteAccount {
-    type Plan = Person;
+    type Plan = UserAccount;
     type Outcome = ();
 
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<Person>> {
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<UserAccount>> {
         let person = person(&context.host, self.0).await?;
         let authorization = context.caller.authorize_user_access(&person.user)?;
         context.expected.check(person.account.version)?;
@@ -395,10 +395,10 @@ impl AdminCommand for DeleteAccount {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<Person>,
+        approved: Approved<UserAccount>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
-        let Person { user, account } = approved.into_plan();
+        let UserAccount { user, account } = approved.into_plan();
         let host = &context.host;
         let entry = about(host, Event::AccountDeleted, &account, by)
             .personal("before", Value::Object(shown(&account)));
@@ -411,7 +411,7 @@ impl AdminCommand for DeleteAccount {
                 host.now(),
             )
             .await;
-        let Execution::Done(true) = Execution::of(deleted)? else {
+        let Execution::Done(VersionedWrite::Done) = Execution::of(deleted)? else {
             return Ok(Execution::Overtaken);
         };
         host.wakeups.send(Wakeup::LoggedOut);

@@ -123,7 +123,7 @@ pub async fn ask(
         origin.clone(),
     )
     .await?;
-    let RequestOutcome::Person(_) = asked else {
+    let RequestOutcome::Prompted(_) = asked else {
         return Ok(None);
     };
     // The store chose the number. A report of another request may have ended this one already.

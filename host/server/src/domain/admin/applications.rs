@@ -29,6 +29,7 @@ use assent_model::redirect::RedirectUri;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::secret::Secret;
 use assent_plugin_host::egress::Egress;
+use assent_store::VersionedWrite;
 
 /// How many redirect URIs of a kind an application may have.
 const MOST_URIS: usize = 50;
@@ -274,11 +275,11 @@ impl AdminCommand for UpdateClient {
             .into_iter()
             .collect();
         entries.extend(fresh.is_some().then(|| entry(Event::ClientSecretRotated)));
-        if !host
+        let written = host
             .store
             .update_application(after.clone(), entries)
-            .await?
-        {
+            .await?;
+        if written == VersionedWrite::Stale {
             return Ok(Execution::Overtaken);
         }
         after.version += 1;
@@ -335,11 +336,11 @@ impl AdminCommand for RotateClientSecret {
         let secret = give_secret(host, &mut application)?;
         application.updated_at = host.now();
         let entry = audit::entry(host, Event::ClientSecretRotated, by).of(id.clone());
-        if !host
+        let written = host
             .store
             .update_application(application, vec![entry])
-            .await?
-        {
+            .await?;
+        if written == VersionedWrite::Stale {
             return Ok(Execution::Overtaken);
         }
         tracing::info!(application = %id, "client secret made");
@@ -761,11 +762,11 @@ impl AdminCommand for DeleteApplication {
             Registered::ServiceProvider(provider) => Settings::of_service_provider(provider),
         };
         let entry = settings.gone(audit::entry(host, Event::ApplicationDeleted, by).of(id.clone()));
-        if !host
+        let written = host
             .store
             .delete_application(id.clone(), known.version(), vec![entry])
-            .await?
-        {
+            .await?;
+        if written == VersionedWrite::Stale {
             return Ok(Execution::Overtaken);
         }
         tracing::info!(application = %id, "application deleted");

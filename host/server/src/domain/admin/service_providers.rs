@@ -24,6 +24,7 @@ use assent_model::saml::{
     AssertionConsumer, Binding, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage, SamlSettings,
     ServiceProvider, SingleLogout,
 };
+use assent_store::VersionedWrite;
 
 /// How many assertion consumers, certificates or RelayStates a service provider may have.
 const MOST: usize = 50;
@@ -257,11 +258,11 @@ async fn replace(
     provider.updated_at = host.now();
     let settings = Settings::of_service_provider;
     let entry = settings(before).change(settings(&provider), entry.of(provider.id.clone()));
-    if !host
+    let written = host
         .store
         .update_service_provider(provider.clone(), entry.into_iter().collect())
-        .await?
-    {
+        .await?;
+    if written == VersionedWrite::Stale {
         return Ok(None);
     }
     provider.version += 1;
@@ -449,11 +450,11 @@ impl AdminCommand for WithdrawCertificate {
     }
 }
 
-fn done(changed: saml_keys::Changed, expected: &'static str) -> Result<SamlKey> {
+fn done(changed: saml_keys::KeyChange, expected: &'static str) -> Result<SamlKey> {
     match changed {
-        saml_keys::Changed::Done(key) => Ok(key),
-        saml_keys::Changed::Unknown => Err(AdminError::NotFound("certificate")),
-        saml_keys::Changed::WrongStage(_) => Err(invalid("certificate", expected)),
+        saml_keys::KeyChange::Done(key) => Ok(key),
+        saml_keys::KeyChange::Unknown => Err(AdminError::NotFound("certificate")),
+        saml_keys::KeyChange::WrongStage => Err(invalid("certificate", expected)),
     }
 }
 

@@ -23,7 +23,7 @@ use assent_model::id::{DeviceId, Did, UserId};
 use assent_model::name::LoginName;
 use assent_model::recovery::CodesOfDevice;
 use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
-use assent_store::UserUpdateOutcome;
+use assent_store::{UserUpdateOutcome, VersionedWrite};
 
 assent_model::admin_command! {
     /// What makes or changes a user. Where a user is changed, what is missing stays as it is.
@@ -626,11 +626,11 @@ impl AdminCommand for EraseUser {
         let host = &context.host;
         let id = known.id;
         let entry = audit::entry(host, Event::UserErased, by).about(id);
-        if !host
+        let written = host
             .store
             .erase_user((id, known.version), name, vec![entry], host.now())
-            .await?
-        {
+            .await?;
+        if written == VersionedWrite::Stale {
             return Ok(Execution::Overtaken);
         }
         host.wakeups.send(Wakeup::LoggedOut);

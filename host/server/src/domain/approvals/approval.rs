@@ -278,7 +278,7 @@ async fn put(
         };
         test_sign_in::asked(host, test_sign_in, &approval, attempt).await?;
     }
-    if let RequestOutcome::Person(user) = asked {
+    if let RequestOutcome::Prompted(user) = asked {
         host.wakeups.send(Wakeup::Asked(user));
         // The browser does not wait for the channels: the device finds the request by asking too.
         let trust = match (scanned_by, login) {
@@ -409,7 +409,7 @@ pub(crate) fn noted(
     }
     AuditNote {
         entry,
-        pause: (pause, begun),
+        cooldown: (pause, begun),
     }
 }
 
@@ -565,7 +565,7 @@ pub async fn answer(
         Err(outcome) => return Ok(outcome),
     };
     let event = match &verdict {
-        DeviceAnswer::NotMe { .. } => Event::SignInReported,
+        DeviceAnswer::Report { .. } => Event::SignInReported,
         DeviceAnswer::Deny { .. } => Event::SignInDenied,
         DeviceAnswer::Approve { .. } => Event::SignInApproved,
         DeviceAnswer::NumberMismatch { .. } => Event::NumberMatchFailed,
@@ -631,7 +631,7 @@ async fn verdict(
 ) -> Result<Result<DeviceAnswer, Outcome>, InternalError> {
     let device_id = device.id;
     match proof.decision {
-        Decision::Report => return Ok(Ok(DeviceAnswer::NotMe { device: device_id })),
+        Decision::Report => return Ok(Ok(DeviceAnswer::Report { device: device_id })),
         Decision::Deny => return Ok(Ok(DeviceAnswer::Deny { device: device_id })),
         Decision::Approve => {}
     }

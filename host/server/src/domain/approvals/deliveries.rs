@@ -19,6 +19,7 @@ use assent_model::clock::Timestamp;
 use assent_model::delivery::{Delivery, LeasedDelivery, Recipient, Ruling};
 use assent_model::id::DeliveryId;
 use assent_plugin_host::{ChannelFailureKind, ChannelState, Trust};
+use assent_store::RulingOutcome;
 
 /// How often the database is looked at without a signal: another host may have stopped, or an approval was decided there.
 const LOOK: Duration = Duration::from_secs(1);
@@ -243,10 +244,11 @@ async fn rule(
     };
     let by = AuditContext::new(Actor::Channel(channel.to_owned()), Origin::NOWHERE);
     let noted = crate::domain::approvals::approval::noted(host, event, approval, &by);
-    let counted = host
+    let outcome = host
         .store
         .rule_on_approval(delivery, ruling, noted, host.now())
         .await?;
+    let counted = outcome == RulingOutcome::Counted;
     host.wakeups.send(Wakeup::Decided(approval.id));
     tracing::info!(approval = %approval.id, channel, ?ruling, counted, "the vendor answered");
     Ok(())

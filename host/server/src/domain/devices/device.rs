@@ -22,7 +22,7 @@ use assent_model::name::display_text;
 use assent_model::recovery::CodesOfDevice;
 use assent_model::saml::SessionEnd;
 use assent_model::user::{LifecycleState, User};
-use assent_store::{StoreError, UserGuard};
+use assent_store::{DeviceWrite, StoreError, UserGuard};
 
 pub use call::{Call, Caller, caller};
 pub use enrolment::{
@@ -64,10 +64,9 @@ pub async fn rename(
         .personal("name", device.name.as_str())
         .personal("new_name", name.as_str());
     let renamed = host.store.rename_device_of(owner, id, name, entry).await?;
-    Ok(if renamed {
-        Renaming::Done
-    } else {
-        Renaming::Unknown
+    Ok(match renamed {
+        DeviceWrite::Done => Renaming::Done,
+        DeviceWrite::Inactive => Renaming::Unknown,
     })
 }
 

@@ -23,7 +23,7 @@ use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::device::Device;
 use assent_model::id::DeviceId;
 use assent_model::passkey::{DevicePasskey, PasskeyUse, Purpose};
-use assent_store::StoreError;
+use assent_store::{DeviceWrite, PasskeyUseOutcome, StoreError};
 
 /// How a device stands to passkeys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,12 +134,12 @@ pub async fn add(
         .add_passkey(passkey, vec![entry(host, Event::PasskeyAdded, device, by)])
         .await
     {
-        Ok(true) => {
+        Ok(DeviceWrite::Done) => {
             tracing::info!(device = %device.id, "passkey added");
             account_notifications::notify(host, device.user_id, Some(device.id));
             Ok(Added::Added)
         }
-        Ok(false) => Ok(Added::Refused),
+        Ok(DeviceWrite::Inactive) => Ok(Added::Refused),
         Err(StoreError::Taken(_)) => Ok(Added::Taken),
         Err(error) => Err(error.into()),
     }
@@ -175,7 +175,8 @@ pub async fn remove(
             Asked::Refused => Removed::Refused,
             Asked::Shown(used) => {
                 let entries = vec![entry(host, Event::PasskeyRemoved, device, by)];
-                let removed = host.store.remove_passkey(device.id, *used, entries).await?;
+                let outcome = host.store.remove_passkey(device.id, *used, entries).await?;
+                let removed = outcome == PasskeyUseOutcome::Accepted;
                 tracing::info!(device = %device.id, removed, "passkey removed");
                 if removed {
                     account_notifications::notify(host, device.user_id, Some(device.id));
@@ -217,8 +218,8 @@ pub async fn confirm(
             Asked::Required(options) => Confirmed::Required(options),
             Asked::Refused => Confirmed::Refused,
             Asked::Shown(used) => match host.store.use_passkey(device.id, *used).await? {
-                true => Confirmed::Yes,
-                false => Confirmed::Refused,
+                PasskeyUseOutcome::Accepted => Confirmed::Yes,
+                PasskeyUseOutcome::Rejected => Confirmed::Refused,
             },
         },
     )

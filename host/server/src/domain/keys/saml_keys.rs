@@ -10,6 +10,7 @@ use crate::keys::saml::{self, OpenKey, Validity};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::{Did, KeyId};
 use assent_model::saml::{RETIRED, SamlKey, SamlKeyStage, stages};
+use assent_store::{KeyDeletion, Transition};
 
 /// The key that signs for a service provider, and all that are in its metadata, that one first.
 #[derive(Clone, Debug)]
@@ -97,13 +98,13 @@ fn told(host: &Host, event: Event, key: &SamlKey, by: &AuditContext) -> Entry {
 
 /// What came of a change of a key.
 #[derive(Clone, Debug)]
-pub enum Changed {
+pub enum KeyChange {
     /// It was done.
     Done(SamlKey),
     /// There is no such key.
     Unknown,
     /// It can't be done with a key at this stage.
-    WrongStage(SamlKeyStage),
+    WrongStage,
 }
 
 /// Publishes a service provider's next key, unless one waits already: that one is answered.
@@ -147,23 +148,24 @@ pub async fn take_over(
     application: &Did,
     id: KeyId,
     by: &AuditContext,
-) -> Result<Changed, InternalError> {
+) -> Result<KeyChange, InternalError> {
     let found = staged(host, application)
         .await?
         .into_iter()
         .find(|(key, _)| key.id == id);
     let Some((key, stage)) = found else {
-        return Ok(Changed::Unknown);
+        return Ok(KeyChange::Unknown);
     };
     if stage != SamlKeyStage::Published {
-        return Ok(Changed::WrongStage(stage));
+        return Ok(KeyChange::WrongStage);
     }
     let now = host.now();
-    host.store
-        .activate_saml_key(id, now, told(host, Event::CertificateActivated, &key, by))
-        .await?;
+    let entry = told(host, Event::CertificateActivated, &key, by);
+    if host.store.activate_saml_key(id, now, entry).await? == Transition::NotOpen {
+        return Ok(KeyChange::WrongStage);
+    }
     tracing::info!(%application, "the next SAML certificate takes over");
-    Ok(Changed::Done(SamlKey {
+    Ok(KeyChange::Done(SamlKey {
         signs_from: now,
         ..key
     }))
@@ -178,23 +180,25 @@ pub async fn withdraw(
     application: &Did,
     id: KeyId,
     by: &AuditContext,
-) -> Result<Changed, InternalError> {
+) -> Result<KeyChange, InternalError> {
     let found = staged(host, application)
         .await?
         .into_iter()
         .find(|(key, _)| key.id == id);
     let Some((key, stage)) = found else {
-        return Ok(Changed::Unknown);
+        return Ok(KeyChange::Unknown);
     };
     if stage == SamlKeyStage::Signing {
-        return Ok(Changed::WrongStage(stage));
+        return Ok(KeyChange::WrongStage);
     }
-    host.store
-        .delete_saml_key(id, vec![told(host, Event::CertificateWithdrawn, &key, by)])
-        .await?;
-    host.saml_keys.forget(id);
+    let entry = told(host, Event::CertificateWithdrawn, &key, by);
+    match host.store.delete_saml_key(id, vec![entry]).await? {
+        KeyDeletion::Deleted => host.saml_keys.forget(id),
+        KeyDeletion::Unknown => return Ok(KeyChange::Unknown),
+        KeyDeletion::LastKey => return Ok(KeyChange::WrongStage),
+    }
     tracing::info!(%application, "a SAML certificate was withdrawn");
-    Ok(Changed::Done(key))
+    Ok(KeyChange::Done(key))
 }
 
 /// Does what is due: publishes the next key of each service provider whose certificate comes to its end, in time for
@@ -220,8 +224,9 @@ pub async fn maintain(host: &Host) -> Result<(), InternalError> {
             renew(host, &application, &AuditContext::SERVER).await?;
         }
         for (key, stage) in known {
-            if stage == SamlKeyStage::Expired {
-                host.store.delete_saml_key(key.id, Vec::new()).await?;
+            if stage == SamlKeyStage::Expired
+                && host.store.delete_saml_key(key.id, Vec::new()).await? != KeyDeletion::LastKey
+            {
                 host.saml_keys.forget(key.id);
             }
         }

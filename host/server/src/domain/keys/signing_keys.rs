@@ -89,7 +89,7 @@ pub async fn maintain(host: &Host) -> Result<(), InternalError> {
         match key.life.stage {
             KeyStage::Archived if key.has_private_half => {
                 host.store
-                    .forget_private_key(key.id, key.public_jwk)
+                    .delete_private_key(key.id, key.public_jwk)
                     .await?;
             }
             KeyStage::Expired => host.store.delete_key(key.id).await?,

@@ -90,7 +90,7 @@ pub async fn keep(
         .seal(&request.purpose(), answer, &*host.entropy)?;
     Ok(host
         .store
-        .keep_answer(request.id.clone(), sealed, subjects, host.now() + KEPT)
+        .store_response(request.id.clone(), sealed, subjects, host.now() + KEPT)
         .await?)
 }
 

@@ -171,7 +171,7 @@ impl OpenSignInLimits {
     /// The bounds of a sign-in that begins in this network.
     pub fn of(&self, network: &Network) -> OpenSignIns {
         let begun = self.begun.fetch_add(1, Ordering::Relaxed);
-        let looks_at_all = begun.is_multiple_of(OpenSignIns::between_looks(self.in_all));
+        let looks_at_all = begun.is_multiple_of(OpenSignIns::check_interval(self.in_all));
         OpenSignIns {
             network: network.to_string(),
             of_network: self.of_network,

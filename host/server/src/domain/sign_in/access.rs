@@ -5,7 +5,7 @@ use assent_model::account::Account;
 use assent_model::id::Did;
 use assent_model::token::GrantSubject;
 use assent_model::user::{LifecycleState, User};
-use assent_store::Person;
+use assent_store::UserAccount;
 
 /// The person's account in the application.
 #[derive(Clone, Debug)]
@@ -126,9 +126,9 @@ pub async fn person(
     host: &Host,
     subject: GrantSubject,
     application: &Did,
-) -> Result<Option<Person>, InternalError> {
-    let found = host.store.person(subject.account_id).await?;
-    Ok(found.filter(|Person { user, account }| {
+) -> Result<Option<UserAccount>, InternalError> {
+    let found = host.store.account_with_user(subject.account_id).await?;
+    Ok(found.filter(|UserAccount { user, account }| {
         user.id == subject.user_id
             && account.application_id == *application
             && user.state == LifecycleState::Active

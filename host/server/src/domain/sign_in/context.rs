@@ -124,7 +124,8 @@ pub async fn answer_observed<A, C>(
         Admission::Admitted => {}
         Admission::Expired => return Ok(SignInAnswer::AnsweredBefore),
         Admission::OtherUser => {
-            login::give_up(host, login).await?;
+            // Whether this ended the login or another request did, this user is refused.
+            let _ = login::give_up(host, login).await?;
             return Ok(SignInAnswer::Refused(Refusal::OthersTestSignIn));
         }
     }

@@ -13,7 +13,7 @@ use assent_model::id::{LoginId, SessionId};
 use assent_model::login::{BrowserContext, Login, LoginRequest, LoginStage};
 use assent_model::secret::{Digest, Token};
 use assent_model::user::LifecycleState;
-use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInRecord};
+use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInRecord, Transition};
 
 pub use view::{Approved, Ended, View, view};
 
@@ -109,7 +109,7 @@ pub struct Outcome<'a> {
 }
 
 /// Gives the login its one answer: a new session begins, the browser's old one ends, the application is given
-/// what it asked for, a consent is remembered, all of it or nothing. Whether this was the answer.
+/// what it asked for, a consent is remembered, all of it or nothing.
 ///
 /// # Errors
 /// If the database fails.
@@ -117,7 +117,7 @@ pub async fn answer(
     host: &Host,
     login: LoginId,
     outcome: Outcome<'_>,
-) -> Result<bool, InternalError> {
+) -> Result<Transition, InternalError> {
     let (entries, activated) = noted(host, &outcome);
     let Outcome {
         person,
@@ -147,13 +147,13 @@ pub async fn answer(
         },
         (None, Some(grant)) => Completion::Resume { grant, record },
         // A user with a session has nothing to sign in to.
-        (None, None) => return Ok(false),
+        (None, None) => return Ok(Transition::NotOpen),
     };
     let answered = host
         .store
         .answer_login(login, completion, host.now())
         .await?;
-    if answered {
+    if answered == Transition::Done {
         tracing::info!(%login, user = %signed_in.user.id, session = %signed_in.session.id, "signed in");
         if replaces.is_some() {
             host.wakeups
@@ -216,11 +216,11 @@ fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
     )
 }
 
-/// Ends the login without signing anybody in. Whether this was the answer.
+/// Ends the login without signing anybody in.
 ///
 /// # Errors
 /// If the database fails.
-pub async fn give_up(host: &Host, login: LoginId) -> Result<bool, InternalError> {
+pub async fn give_up(host: &Host, login: LoginId) -> Result<Transition, InternalError> {
     Ok(host
         .store
         .answer_login(login, Completion::GiveUp, host.now())

@@ -124,14 +124,14 @@ pub async fn scan(
     }
     Ok(
         match approval::ask_by_scan(host, &login, device, &user, from).await? {
-            RequestOutcome::Person(_) => {
+            RequestOutcome::Prompted(_) => {
                 tracing::info!(login = %login.id, device = %device.id, "a login's code was scanned");
                 host.wakeups.send(Wakeup::Scanned(login.id));
                 Scanned::Asked
             }
             RequestOutcome::NotOpen => Scanned::NotOpen,
             // The person was suspended at this moment.
-            RequestOutcome::Nobody => Scanned::Closed,
+            RequestOutcome::NotPrompted => Scanned::Closed,
             RequestOutcome::TooMany => {
                 Scanned::TooMany(Exhausted::within(host.settings.lifetimes.approval.get()))
             }

@@ -212,7 +212,7 @@ pub(super) async fn page(
     }
     let found = host
         .store
-        .users_in(state, role, after(cursor)?, limit)
+        .users_of_application(state, role, after(cursor)?, limit)
         .await
         .map_err(crate::domain::InternalError::from)?;
     Ok(found

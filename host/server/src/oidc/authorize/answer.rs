@@ -167,7 +167,7 @@ async fn grant(
         given: Some((IssuedGrant::Code(Box::new(code)), account)),
         consent: agreed.then(|| consent::consent_to(host, &signed_in.user, request)),
     };
-    if !login::answer(host, login, outcome).await? {
+    if !login::answer(host, login, outcome).await?.is_done() {
         return Ok(Answer::AnsweredBefore);
     }
     Ok(Answer::Granted(
@@ -329,5 +329,7 @@ async fn fail(
     description: &str,
 ) -> Result<Option<AuthorizationAnswer>, InternalError> {
     let ended = login::give_up(host, login).await?;
-    Ok(ended.then(|| Destination::of(request).error(&host.issuer, code, description)))
+    Ok(ended
+        .is_done()
+        .then(|| Destination::of(request).error(&host.issuer, code, description)))
 }

@@ -15,6 +15,7 @@ use assent_model::client_auth::ClientAuthentication;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 use assent_model::secret::Digest;
+use assent_store::ReplayCheck;
 
 /// How far ahead an assertion may expire, in seconds.
 const FARTHEST: i64 = 5 * 60;
@@ -78,15 +79,16 @@ pub(super) async fn verify(
     };
     // The client's name is in it, and has no blank: one client can't use up another's.
     let known_as = Digest::of(format!("{} {id}", application.id).as_bytes());
-    let fresh = host
+    let check = host
         .store
         .claim_assertion(known_as, until)
         .await
         .map_err(InternalError::from)?;
-    Ok(if fresh {
-        Ok(())
-    } else {
-        Err("the client assertion was used before: its jti must be new each time")
+    Ok(match check {
+        ReplayCheck::FirstUse => Ok(()),
+        ReplayCheck::Replayed => {
+            Err("the client assertion was used before: its jti must be new each time")
+        }
     })
 }
 

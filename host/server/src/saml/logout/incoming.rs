@@ -13,6 +13,7 @@ use assent_model::saml::{
 use assent_saml_core::binding::{BindingError, Incoming, Signature, Trusted, Untrusted};
 use assent_saml_core::message::status::{REQUESTER, SUCCESS, UNKNOWN_PRINCIPAL};
 use assent_saml_core::message::{LogoutRequest, LogoutResponse, MessageError, Status};
+use assent_store::ReplayCheck;
 
 /// Why a message can't be answered to a service provider. A page says so; no session ends.
 #[derive(Debug, thiserror::Error)]
@@ -115,12 +116,9 @@ pub async fn requested(
     if let Ok(request) = &request {
         check_request(host, &provider, request, trusted.is_signed())?;
     }
-    if !host
-        .store
-        .claim_message(once(host, &provider, &header.id))
-        .await
-        .map_err(InternalError::from)?
-    {
+    let once = once(host, &provider, &header.id);
+    let check = host.store.claim_message(once).await;
+    if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
         return Err(Unanswerable::Replay.into());
     }
     let answer = provider

@@ -22,6 +22,7 @@ use assent_model::saml::{
 };
 use assent_saml_core::binding::{BindingError, Incoming, Kind, Signature, Untrusted};
 use assent_saml_core::message::{AuthnRequest, MessageError, NameIdPolicy, Unsupported};
+use assent_store::ReplayCheck;
 
 /// How long a browser may take from the request to where it brings its cookies: a redirect.
 const KEPT_FOR: Duration = Duration::from_secs(5 * 60);
@@ -156,12 +157,8 @@ pub async fn check(
     };
     let once = once(host, &provider, &header.id);
     if let Err(why) = message.and_then(|message| ask(&provider, message, &mut request)) {
-        if !host
-            .store
-            .claim_message(once)
-            .await
-            .map_err(InternalError::from)?
-        {
+        let check = host.store.claim_message(once).await;
+        if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
             return Err(Unanswerable::Replay.into());
         }
         return Err(Rejected::Answer(Box::new(
@@ -174,12 +171,8 @@ pub async fn check(
         request,
         expires_at: now + KEPT_FOR,
     };
-    if !host
-        .store
-        .store_sign_on_request(kept.clone(), once)
-        .await
-        .map_err(InternalError::from)?
-    {
+    let check = host.store.store_sign_on_request(kept.clone(), once).await;
+    if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
         return Err(Unanswerable::Replay.into());
     }
     Ok(Accepted { id: kept.id })

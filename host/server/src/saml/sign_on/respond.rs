@@ -24,7 +24,7 @@ use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{NameId, Participation, ServiceProvider, SignOnRequest};
 use assent_model::secret::Digest;
 use assent_plugin_host::{MapFailureKind, SamlAttribute, Sink, Step};
-use assent_store::IssuedGrant;
+use assent_store::{IssuedGrant, Transition};
 
 /// A response on its way to the service provider: a form that the browser posts.
 #[derive(Clone, Debug)]
@@ -196,7 +196,7 @@ async fn grant(
         given: Some((given, &content.account)),
         consent: None,
     };
-    if !login::answer(host, login, outcome).await? {
+    if !login::answer(host, login, outcome).await?.is_done() {
         return Ok(Answer::AnsweredBefore);
     }
     let purpose = Purpose {
@@ -225,11 +225,13 @@ pub async fn deny(
 ) -> Result<Option<SignOnAnswer>, InternalError> {
     let provider = host.store.service_provider(&request.application).await?;
     let Some(provider) = provider.filter(|provider| takes(provider, request)) else {
-        login::give_up(host, login).await?;
+        // Nobody receives an answer, whether this ended the login or another request did.
+        let _ = login::give_up(host, login).await?;
         return Ok(None);
     };
     let failed = failed(host, request, &provider, why).await?;
-    Ok(login::give_up(host, login).await?.then_some(failed))
+    let ended = login::give_up(host, login).await?;
+    Ok(ended.is_done().then_some(failed))
 }
 
 /// A failure as the service provider is told it, where no login has begun.
@@ -255,10 +257,9 @@ async fn fail(
     why: Failure,
 ) -> Result<Answer, InternalError> {
     let failed = failed(host, request, provider, why).await?;
-    Ok(if login::give_up(host, login).await? {
-        Answer::Failed(failed)
-    } else {
-        Answer::AnsweredBefore
+    Ok(match login::give_up(host, login).await? {
+        Transition::Done => Answer::Failed(failed),
+        Transition::NotOpen => Answer::AnsweredBefore,
     })
 }
 

@@ -15,7 +15,7 @@ use assent_model::secret::Token;
 use assent_model::statement::EnrolmentStatement;
 use assent_model::token::prefix;
 use assent_model::user::{LifecycleState, User};
-use assent_store::StoreError;
+use assent_store::{DeviceWrite, StoreError, Transition};
 
 /// How many devices a person may have: each is told of each request and of notifications.
 const MOST_DEVICES: usize = 20;
@@ -66,11 +66,11 @@ pub async fn link_another(
     let until = enrolment.expires_at;
     let entry = audit::entry(host, Event::EnrolmentLinkCreated, by).about(device.user_id);
     let entry = entry.with("enrolment", enrolment.id.to_string());
-    if !host
+    let written = host
         .store
         .insert_enrolment_by_device(enrolment, device.id, entry, host.now())
-        .await?
-    {
+        .await?;
+    if written == DeviceWrite::Inactive {
         return Ok(None);
     }
     tracing::info!(user = %device.user_id, device = %device.id, "enrolment link made by a device");
@@ -201,7 +201,7 @@ pub async fn enrol(
         )
         .await
     {
-        Ok(true) => {
+        Ok(Transition::Done) => {
             tracing::info!(user = %user.id, device = %device.id, "authenticator enrolled");
             account_notifications::notify(host, user.id, Some(device.id));
             let recovered = enrolment.created_by == Some(LinkMaker::Code);
@@ -211,7 +211,7 @@ pub async fn enrol(
                 recovered,
             })
         }
-        Ok(false) => Ok(Enrolled::NoSuchLink),
+        Ok(Transition::NotOpen) => Ok(Enrolled::NoSuchLink),
         Err(StoreError::Taken(_)) => Ok(Enrolled::KeyTaken),
         Err(error) => Err(error.into()),
     }

@@ -41,14 +41,16 @@ pub async fn asked(
         _ if attempt.known != Some(test_sign_in.user) => {
             StepNote::bad("your phone was not asked: the name is not yours")
         }
-        RequestOutcome::Person(_) => {
+        RequestOutcome::Prompted(_) => {
             StepNote::good("the phone shows the request, and waits for the number").with(json!({
                 "application": approval.shown.application_name,
                 "place": approval.shown.place,
                 "browser": approval.shown.browser,
             }))
         }
-        RequestOutcome::Nobody => unasked(host, &test_sign_in, approval, attempt.is_open).await?,
+        RequestOutcome::NotPrompted => {
+            unasked(host, &test_sign_in, approval, attempt.is_open).await?
+        }
     };
     note(host, id, TestSignInStep::ApprovalRequest, told).await
 }

@@ -32,6 +32,7 @@ use assent_model::test_sign_in::{
     OpenTestSignIn, RequestMarks, StepNote, TestSignIn, TestSignInOutcome, TestSignInStage,
     TestSignInStep, Visitor,
 };
+use assent_store::Transition;
 
 pub use approval_request::{Attempt, asked};
 pub use life::LIFE;
@@ -230,19 +231,20 @@ pub async fn open(
         .and_then(|test_sign_in| OpenTestSignIn::of(test_sign_in, visitor, request, host.now())))
 }
 
-/// Notes that a login began for a test sign-in, which alone may answer it from then on. Whether the test sign-in is open still.
+/// Notes that a login began for a test sign-in, which only this login may answer from then on. For other logins
+/// nothing is recorded.
 ///
 /// # Errors
 /// If the database fails.
-pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalError> {
+pub async fn record_login(host: &Host, login: &Login) -> Result<Transition, InternalError> {
     let Some(id) = login.request.purpose().test_sign_in() else {
-        return Ok(true);
+        return Ok(Transition::Done);
     };
-    let is_open = host
+    let recorded = host
         .store
         .set_test_sign_in_login(id, login.id, login.browser, host.now())
         .await?;
-    if is_open {
+    if recorded == Transition::Done {
         note(
             host,
             id,
@@ -251,7 +253,7 @@ pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalErr
         )
         .await?;
     }
-    Ok(is_open)
+    Ok(recorded)
 }
 
 /// What the last step says that went wrong, if one did: to be told where the sign-in ends.

@@ -163,7 +163,9 @@ pub async fn end(
         family,
         entry,
     };
-    host.store
+    // If it ended before, it has its result.
+    let _ = host
+        .store
         .finish_test_sign_in(test_sign_in.id, end, host.now())
         .await?;
     host.wakeups.send(Wakeup::TestSignIn(test_sign_in.id));

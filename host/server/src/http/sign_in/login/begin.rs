@@ -38,7 +38,7 @@ pub(crate) async fn begin(
         Some(browser.network()),
     )
     .await?;
-    if !test_sign_in::login_began(host, &login).await? {
+    if !test_sign_in::record_login(host, &login).await?.is_done() {
         return Ok(Err(crate::http::sign_in::test_sign_in::unknown(
             host,
             browser.language(),

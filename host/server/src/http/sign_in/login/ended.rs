@@ -70,6 +70,7 @@ async fn returned(host: &Host, language: Language, view: &View) -> Result<Respon
         }
         LoginRequest::Local { .. } => login::give_up(host, login.id)
             .await?
+            .is_done()
             .then(|| see_other("/")),
     };
     Ok(reply.unwrap_or_else(|| answered_before(host, language)))

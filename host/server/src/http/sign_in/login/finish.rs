@@ -21,6 +21,7 @@ use assent_model::id::{SessionId, UserId};
 use assent_model::login::{Login, LoginRequest};
 use assent_model::saml::SignOnRequest;
 use assent_model::secret::Token;
+use assent_store::Transition;
 
 /// The browser's session, which ends where a sign-in begins another one. A test sign-in's leaves it alone.
 pub(crate) async fn session_before(
@@ -84,8 +85,10 @@ pub(crate) async fn finish(
             };
             let answered = login::answer(host, login.id, outcome).await?;
             return match answered {
-                true => with_session(see_other(&page.path()), host, browser, session_of(person)),
-                false => Ok(answered_before(host, browser.language())),
+                Transition::Done => {
+                    with_session(see_other(&page.path()), host, browser, session_of(person))
+                }
+                Transition::NotOpen => Ok(answered_before(host, browser.language())),
             };
         }
     };
