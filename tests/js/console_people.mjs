@@ -148,7 +148,10 @@ async function state(admin) {
   await admin.desk.getByText('Role in the console').click();
   await admin.field('Role').selectOption('support');
   await admin.press('Change the role');
-  assert.match(await admin.approveAction(), /Give “grace”, a user since [-0-9]+, the role support in the console; “grace” approves with 1 device/);
+  assert.match(
+    await admin.approveAction(),
+    /Give “grace”, a user since [-0-9]+, the role support in the console; “grace” approves with 1 device/,
+  );
   await admin.said('The role was changed.');
 
   await admin.part('Sessions and consents');

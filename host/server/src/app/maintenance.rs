@@ -45,7 +45,7 @@ pub(super) async fn sweep(host: Arc<Host>) {
         match host.store.run_retention(retention, &*host.clock).await {
             Ok(Some(rows)) => tracing::debug!(rows, "old rows deleted"),
             Ok(None) => {
-                tracing::debug!("old rows are deleted by another instance, or not by this clock")
+                tracing::debug!("another instance deletes old rows, or the clock differs too much");
             }
             Err(error) => tracing::warn!(%error, "old rows could not be deleted"),
         }

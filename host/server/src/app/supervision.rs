@@ -112,7 +112,7 @@ mod tests {
                 2 => panic!("{}", "with a value".to_owned()),
                 _ => {
                     fourth.notify_one();
-                    std::future::pending().await
+                    std::future::pending::<()>().await;
                 }
             }
         };

@@ -676,7 +676,10 @@ async fn end_console(
     Ok(())
 }
 
-/// Ends the pause of a device's owner, because they say so. Whether there was one.
+/// Ends the cooldown of a device's user at the user's request. Returns whether there was one.
+///
+/// # Errors
+/// If the database fails.
 pub async fn lift_cooldown(
     host: &Host,
     device: &Device,

@@ -53,7 +53,7 @@ pub async fn run(host: Arc<Host>) {
         .map(|(name, target)| carry(&host, name, target));
     futures_util::future::join_all(carried).await;
     // There are none to carry.
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 /// What came of a look.
