@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use assent::app::{self, Ports, Running, Surroundings};
+use assent::app::{self, Environment, Ports, RunningServer};
 use assent::authenticator::Authenticator;
 use assent::config;
 use assent::domain::{Host, admin};
@@ -63,7 +63,7 @@ pub async fn in_time<F: Future>(what: F) -> F::Output {
 
 /// A host that serves, with everything that a test needs of it.
 pub struct TestHost {
-    running: Option<Running>,
+    running: Option<RunningServer>,
     pub host: Arc<Host>,
     pub clock: Arc<ManualClock>,
     database: DatabaseUrl,
@@ -141,7 +141,7 @@ impl TestHost {
     }
 
     /// A second host on the same database, with the same master key and clock.
-    pub async fn second(&self, wish: HostOptions<'_>) -> (Arc<Host>, Running, String) {
+    pub async fn second(&self, wish: HostOptions<'_>) -> (Arc<Host>, RunningServer, String) {
         launch(&wish, &self.database, self.folder.path(), &self.clock).await
     }
 
@@ -466,9 +466,9 @@ pub fn binary(name: &str) -> PathBuf {
 }
 
 /// What a host of the tests takes from its surroundings.
-pub fn surroundings(clock: &Arc<ManualClock>, settings_file: Option<PathBuf>) -> Surroundings {
+pub fn surroundings(clock: &Arc<ManualClock>, settings_file: Option<PathBuf>) -> Environment {
     let compiler = Compiler::Program(binary("assent"));
-    Surroundings {
+    Environment {
         clock: Arc::clone(clock) as _,
         entropy: Arc::new(SystemEntropy),
         compiler,
@@ -482,7 +482,7 @@ async fn launch(
     database: &DatabaseUrl,
     folder: &Path,
     clock: &Arc<ManualClock>,
-) -> (Arc<Host>, Running, String) {
+) -> (Arc<Host>, RunningServer, String) {
     let plugins = if wish.plugins.is_empty() {
         shipped()
     } else {

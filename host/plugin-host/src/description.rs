@@ -8,7 +8,7 @@ use crate::world::World;
 /// Which plugin it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct Identity {
+pub struct PluginIdentity {
     /// The operator's name for it.
     pub plugin: String,
     /// What the component calls itself.

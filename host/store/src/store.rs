@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::instance::Instance;
 use crate::tokens::{AccessLookup, RefreshLookup};
 use crate::writer::Writer;
-use assent_model::application::Registered;
+use assent_model::application::RegisteredApplication;
 use assent_model::token::CodeGrant;
 
 /// The database.
@@ -35,7 +35,7 @@ pub struct Store {
 /// What applications' requests look up.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaders {
-    pub(crate) applications: Loader<Registered>,
+    pub(crate) applications: Loader<RegisteredApplication>,
     pub(crate) user_accounts: Loader<UserAccount>,
     pub(crate) codes: Loader<CodeGrant>,
     pub(crate) access_tokens: Loader<AccessLookup>,

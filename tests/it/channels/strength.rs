@@ -24,7 +24,7 @@ struct Two {
     other: Application,
     /// The host's address and settings as they are since the first application is known.
     base: String,
-    running: assent::app::Running,
+    running: assent::app::RunningServer,
 }
 
 impl Two {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assent::keys::{KeyRing, MasterKey, NotOurs, TokenType, generate};
+use assent::keys::{IdTokenError, KeyRing, MasterKey, TokenType, generate};
 use assent_model::clock::Timestamp;
 use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
@@ -75,7 +75,7 @@ impl Fixture {
         with_signature(&header.to_string(), |message| rs256(&self.ours, message))
     }
 
-    fn verify(&self, jwt: &str) -> Result<Map<String, Value>, NotOurs> {
+    fn verify(&self, jwt: &str) -> Result<Map<String, Value>, IdTokenError> {
         self.ring.verify_own(jwt)
     }
 }
@@ -132,14 +132,17 @@ async fn alg_none_is_refused() {
         let header = fixture.header(json!({"alg": alg})).to_string();
         assert_eq!(
             fixture.verify(&with_signature(&header, |_| Vec::new())),
-            Err(NotOurs::OtherAlgorithm),
+            Err(IdTokenError::OtherAlgorithm),
             "{alg}"
         );
     }
     let no_signature = with_signature(&fixture.header(json!({})).to_string(), |_| Vec::new());
-    assert_eq!(fixture.verify(&no_signature), Err(NotOurs::BadSignature));
+    assert_eq!(
+        fixture.verify(&no_signature),
+        Err(IdTokenError::BadSignature)
+    );
     let two_parts = no_signature.trim_end_matches('.');
-    assert_eq!(fixture.verify(two_parts), Err(NotOurs::Malformed));
+    assert_eq!(fixture.verify(two_parts), Err(IdTokenError::Malformed));
 }
 
 #[tokio::test]
@@ -165,11 +168,15 @@ async fn hs256_keyed_with_our_public_key_is_refused() {
         let token = with_signature(&fixture.header(json!({"alg": "HS256"})).to_string(), mac);
         assert_eq!(
             fixture.verify(&token),
-            Err(NotOurs::OtherAlgorithm),
+            Err(IdTokenError::OtherAlgorithm),
             "{form}"
         );
         let token = with_signature(&fixture.header(json!({})).to_string(), mac);
-        assert_eq!(fixture.verify(&token), Err(NotOurs::BadSignature), "{form}");
+        assert_eq!(
+            fixture.verify(&token),
+            Err(IdTokenError::BadSignature),
+            "{form}"
+        );
     }
 }
 
@@ -181,17 +188,23 @@ async fn a_key_is_used_with_its_own_algorithm_alone() {
         let token = with_signature(&header, |message| ps256(&fixture.ours, message));
         assert_eq!(
             fixture.verify(&token),
-            Err(NotOurs::OtherAlgorithm),
+            Err(IdTokenError::OtherAlgorithm),
             "{alg}"
         );
     }
     let pss_as_rs256 = with_signature(&fixture.header(json!({})).to_string(), |message| {
         ps256(&fixture.ours, message)
     });
-    assert_eq!(fixture.verify(&pss_as_rs256), Err(NotOurs::BadSignature));
+    assert_eq!(
+        fixture.verify(&pss_as_rs256),
+        Err(IdTokenError::BadSignature)
+    );
     let anothers_kid =
         fixture.signed(&fixture.header(json!({"alg": "PS256", "kid": fixture.ps256_kid})));
-    assert_eq!(fixture.verify(&anothers_kid), Err(NotOurs::BadSignature));
+    assert_eq!(
+        fixture.verify(&anothers_kid),
+        Err(IdTokenError::BadSignature)
+    );
 }
 
 #[tokio::test]
@@ -213,8 +226,8 @@ async fn a_key_that_the_header_brings_along_is_ignored() {
         ),
     ] {
         for (kid, refusal) in [
-            ("theirs", NotOurs::UnknownKey),
-            (fixture.kid.as_str(), NotOurs::BadSignature),
+            ("theirs", IdTokenError::UnknownKey),
+            (fixture.kid.as_str(), IdTokenError::BadSignature),
         ] {
             let header = fixture
                 .header(json!({member: value, "kid": kid}))
@@ -246,7 +259,7 @@ async fn what_is_critical_and_unknown_is_refused() {
             .header(json!({"crit": crit, "b64": false, "exp": 1, "https://example.org/x": 1}));
         assert_eq!(
             fixture.verify(&fixture.signed(&header)),
-            Err(NotOurs::Critical),
+            Err(IdTokenError::Critical),
             "{crit}"
         );
     }
@@ -270,17 +283,21 @@ async fn a_kid_with_a_path_or_sql_in_it_finds_nothing() {
         kid.to_ascii_lowercase(),
     ] {
         let token = fixture.signed(&fixture.header(json!({"kid": other})));
-        assert_eq!(fixture.verify(&token), Err(NotOurs::UnknownKey), "{other}");
+        assert_eq!(
+            fixture.verify(&token),
+            Err(IdTokenError::UnknownKey),
+            "{other}"
+        );
     }
     let mut without = fixture.header(json!({}));
     without.as_object_mut().expect("an object").remove("kid");
     assert_eq!(
         fixture.verify(&fixture.signed(&without)),
-        Err(NotOurs::Malformed)
+        Err(IdTokenError::Malformed)
     );
     assert_eq!(
         fixture.verify(&fixture.signed(&fixture.header(json!({"kid": [kid]})))),
-        Err(NotOurs::Malformed)
+        Err(IdTokenError::Malformed)
     );
 }
 
@@ -296,7 +313,7 @@ async fn a_logout_token_is_no_hint() {
         .expect("base64url");
     let header: Value = serde_json::from_slice(&header).expect("JSON");
     assert_eq!(header, fixture.header(json!({"typ": "logout+jwt"})));
-    assert_eq!(fixture.verify(&token), Err(NotOurs::OtherType));
+    assert_eq!(fixture.verify(&token), Err(IdTokenError::OtherType));
 }
 
 #[tokio::test]
@@ -310,11 +327,11 @@ async fn a_changed_or_malformed_token_is_refused() {
     let eve = URL_SAFE_NO_PAD.encode(json!({"sub": "eve", "exp": 1}).to_string());
     assert_eq!(
         fixture.verify(&format!("{header}.{eve}.{signature}")),
-        Err(NotOurs::BadSignature)
+        Err(IdTokenError::BadSignature)
     );
     assert_eq!(
         fixture.verify(&format!("{header}.{payload}.{}", &signature[4..])),
-        Err(NotOurs::BadSignature)
+        Err(IdTokenError::BadSignature)
     );
     let twice = format!(
         r#"{{"alg":"none","alg":"RS256","kid":"{}","typ":"JWT"}}"#,
@@ -337,12 +354,12 @@ async fn a_changed_or_malformed_token_is_refused() {
         assert!(
             matches!(
                 fixture.verify(malformed),
-                Err(NotOurs::Malformed | NotOurs::BadSignature)
+                Err(IdTokenError::Malformed | IdTokenError::BadSignature)
             ),
             "{malformed:?}: {:?}",
             fixture.verify(malformed)
         );
     }
     let long = format!("{header}.{}.{signature}", "A".repeat(64 * 1024));
-    assert_eq!(fixture.verify(&long), Err(NotOurs::TooLong));
+    assert_eq!(fixture.verify(&long), Err(IdTokenError::TooLong));
 }

@@ -3,7 +3,7 @@
 use assent::authenticator::Authenticator;
 use assent::domain::audit;
 use assent::domain::devices::device;
-use assent::domain::devices::device::Renaming;
+use assent::domain::devices::device::RenameOutcome;
 use assent::domain::portal;
 use assent_model::audit::{AuditContext, Event};
 use assent_model::recovery::CodesOfDevice;
@@ -314,7 +314,7 @@ async fn another_persons_device_is_not_there_and_stays_as_it_is(database: Databa
     let renaming = device::rename(&host.host, user, phone, "Stolen", &AuditContext::SERVER)
         .await
         .expect("done");
-    assert_eq!(renaming, Renaming::Unknown);
+    assert_eq!(renaming, RenameOutcome::Unknown);
     assert!(
         portal::device(&host.host, &of_eve, phone)
             .await

@@ -128,7 +128,7 @@ async fn one_that_comes_to_its_end_is_followed_by_itself(database: Database) {
     let party = Party::register(&host, json!({})).await;
     let application = party.id.parse().expect("a DID");
     let stages = async || -> Vec<SamlKeyStage> {
-        let staged = assent::domain::keys::saml_keys::staged(&host.host, &application)
+        let staged = assent::domain::keys::saml_keys::keys_with_stage(&host.host, &application)
             .await
             .expect("keys");
         staged.into_iter().map(|(_, stage)| stage).collect()

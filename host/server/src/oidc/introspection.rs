@@ -28,14 +28,14 @@ use assent_store::{TokenFamily, UserAccount};
 #[serde(untagged)]
 pub enum Introspection {
     /// It is good.
-    Active(Box<Active>),
+    Active(Box<ActiveToken>),
     /// It is not, or is none of the client's business.
     Inactive(Inactive),
 }
 
 /// A token that is good.
 #[derive(Debug, Serialize)]
-pub struct Active {
+pub struct ActiveToken {
     active: bool,
     client_id: Did,
     sub: String,
@@ -64,7 +64,7 @@ pub struct Inactive {
 const INACTIVE: Introspection = Introspection::Inactive(Inactive { active: false });
 
 /// What is known of a token of either kind.
-struct Known {
+struct KnownToken {
     application: Did,
     family: Option<TokenFamily>,
     scopes: TokenScopes,
@@ -134,7 +134,7 @@ pub async fn introspect(
         .family
         .as_ref()
         .map(|family| family.context.authentication.acr());
-    Ok(Introspection::Active(Box::new(Active {
+    Ok(Introspection::Active(Box::new(ActiveToken {
         active: true,
         client_id: known.application,
         sub,
@@ -193,9 +193,9 @@ async fn more(
     }
 }
 
-async fn access_token(host: &Host, text: &str) -> Result<Option<Known>, TokenError> {
+async fn access_token(host: &Host, text: &str) -> Result<Option<KnownToken>, TokenError> {
     match resolve(host, text).await {
-        Ok(found) => Ok(Some(Known {
+        Ok(found) => Ok(Some(KnownToken {
             application: found.grant.application,
             family: found.family,
             scopes: found.grant.scopes,
@@ -208,7 +208,7 @@ async fn access_token(host: &Host, text: &str) -> Result<Option<Known>, TokenErr
     }
 }
 
-async fn refresh_token(host: &Host, text: &str) -> Result<Option<Known>, TokenError> {
+async fn refresh_token(host: &Host, text: &str) -> Result<Option<KnownToken>, TokenError> {
     let Some(token) = Token::parse(prefix::REFRESH, text) else {
         return Ok(None);
     };
@@ -218,7 +218,7 @@ async fn refresh_token(host: &Host, text: &str) -> Result<Option<Known>, TokenEr
         .await
         .map_err(InternalError::from)?;
     let found = found.filter(|found| found.is_active && found.grant.digest == token.digest());
-    Ok(found.map(|found| Known {
+    Ok(found.map(|found| KnownToken {
         application: found.grant.application,
         scopes: TokenScopes::Oidc(found.family.scopes.clone()),
         family: Some(found.family),

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::bearer::{BearerError, Shown, accept};
+use super::bearer::{BearerError, BearerToken, accept};
 use crate::domain::claims::standard_claims;
-use crate::domain::claims::standard_claims::{Made, Subject};
+use crate::domain::claims::standard_claims::{ApplicationClaims, Subject};
 use crate::domain::sign_in::access::person;
 use crate::domain::{Host, InternalError};
 use assent_model::scope::Scope;
@@ -12,12 +12,18 @@ use assent_plugin_host::{Fault, MapFailureKind, Sink};
 use assent_store::UserAccount;
 
 /// The claims that the scopes of an access token permit.
-pub async fn claims(host: &Host, shown: Shown<'_>) -> Result<Map<String, Value>, BearerError> {
-    Ok(made(host, shown).await?.claims)
+pub async fn claims(
+    host: &Host,
+    shown: BearerToken<'_>,
+) -> Result<Map<String, Value>, BearerError> {
+    Ok(traced_claims(host, shown).await?.claims)
 }
 
 /// The same, with what each plugin did.
-pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
+pub async fn traced_claims(
+    host: &Host,
+    shown: BearerToken<'_>,
+) -> Result<ApplicationClaims, BearerError> {
     let found = accept(host, shown).await?;
     let grant = found.grant;
     let scopes = grant

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::applications::SAML;
 use crate::rows::to_json;
 use crate::{Result, Store, VersionedWrite, audit, saml_keys};
-use assent_model::application::Registered;
+use assent_model::application::RegisteredApplication;
 use assent_model::audit::Entry;
 use assent_model::id::Did;
 use assent_model::saml::{SamlKey, ServiceProvider};
@@ -19,7 +19,7 @@ impl Store {
         Ok(self
             .registered(id)
             .await?
-            .and_then(Registered::service_provider))
+            .and_then(RegisteredApplication::service_provider))
     }
 
     /// Adds a service provider with the key that it begins with.

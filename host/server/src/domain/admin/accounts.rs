@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::users::{changed, user};
 use super::{AdminError, Result, invalid, registered};
 use crate::domain::operations::wakeups::Wakeup;
@@ -119,7 +119,7 @@ impl AdminCommand for CreateAccount {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<UserAccount>,
+        approved: ApprovedPlan<UserAccount>,
         by: &AuditContext,
     ) -> Result<Execution<Account>> {
         let UserAccount { user, account } = approved.into_plan();
@@ -297,7 +297,7 @@ impl AdminCommand for UpdateAccount {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<AccountUpdate>,
+        approved: ApprovedPlan<AccountUpdate>,
         by: &AuditContext,
     ) -> Result<Execution<Account>> {
         let plan = approved.into_plan();
@@ -395,7 +395,7 @@ impl AdminCommand for DeleteAccount {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<UserAccount>,
+        approved: ApprovedPlan<UserAccount>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let UserAccount { user, account } = approved.into_plan();

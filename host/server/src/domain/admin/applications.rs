@@ -8,7 +8,9 @@ use url::Url;
 use utoipa::ToSchema;
 
 use super::changes::Settings;
-use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned, changed_members};
+use super::command::{
+    AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
+};
 use super::{AdminError, Result, fresh_did, invalid};
 use crate::domain::protected_actions::{ClientState, ProtectedAction};
 use crate::domain::{Host, InternalError, audit};
@@ -16,11 +18,11 @@ use crate::keys::client;
 use assent_model::administration::{AdminScope, AdminScopes, Permission};
 use assent_model::application::{
     Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, InitiateLoginUri,
-    OidcSettings, Protocol, Registered, SubjectType,
+    OidcSettings, Protocol, RegisteredApplication, SubjectType,
 };
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::caller::Caller;
-use assent_model::caller::{Authorization, Forbidden};
+use assent_model::caller::{Authorization, Denied};
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use assent_model::id::Did;
 use assent_model::key::SigningAlgorithm;
@@ -132,7 +134,7 @@ impl AdminCommand for CreateClient {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<Application>,
+        approved: ApprovedPlan<Application>,
         by: &AuditContext,
     ) -> Result<Execution<Application>> {
         let application = approved.into_plan();
@@ -148,10 +150,7 @@ impl AdminCommand for CreateClient {
 }
 
 /// Authorizes the caller to say all of this of a client.
-fn authorize(
-    caller: &Caller,
-    change: &ClientChange,
-) -> std::result::Result<Authorization, Forbidden> {
+fn authorize(caller: &Caller, change: &ClientChange) -> std::result::Result<Authorization, Denied> {
     if change.admin_scopes.is_some() {
         caller.authorize(
             Permission::RolesWrite,
@@ -249,7 +248,7 @@ impl AdminCommand for UpdateClient {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<ClientUpdate>,
+        approved: ApprovedPlan<ClientUpdate>,
         by: &AuditContext,
     ) -> Result<Execution<(Application, Option<Secret>)>> {
         let ClientUpdate { before, mut after } = approved.into_plan();
@@ -298,8 +297,8 @@ impl AdminCommand for RotateClientSecret {
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<Application>> {
         let client = match registered(&context.host, &self.0).await? {
-            Registered::Client(client) => Arc::unwrap_or_clone(client),
-            Registered::ServiceProvider(_) => {
+            RegisteredApplication::Client(client) => Arc::unwrap_or_clone(client),
+            RegisteredApplication::ServiceProvider(_) => {
                 return Err(invalid(
                     "protocol",
                     "a SAML application has certificates, and no secret",
@@ -327,7 +326,7 @@ impl AdminCommand for RotateClientSecret {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<Application>,
+        approved: ApprovedPlan<Application>,
         by: &AuditContext,
     ) -> Result<Execution<Secret>> {
         let mut application = approved.into_plan();
@@ -679,7 +678,7 @@ pub async fn application(host: &Host, id: &Did) -> Result<Application> {
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
-pub async fn registered(host: &Host, id: &Did) -> Result<Registered> {
+pub async fn registered(host: &Host, id: &Did) -> Result<RegisteredApplication> {
     host.store
         .registered(id)
         .await?
@@ -690,7 +689,11 @@ pub async fn registered(host: &Host, id: &Did) -> Result<Registered> {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn applications(host: &Host, after: Option<&Did>, limit: u32) -> Result<Vec<Registered>> {
+pub async fn applications(
+    host: &Host,
+    after: Option<&Did>,
+    limit: u32,
+) -> Result<Vec<RegisteredApplication>> {
     Ok(host.store.applications(after, limit).await?)
 }
 
@@ -713,10 +716,10 @@ pub async fn find_applications(
     host: &Host,
     query: &ApplicationQuery,
     limit: u32,
-) -> Result<Vec<Registered>> {
+) -> Result<Vec<RegisteredApplication>> {
     let ApplicationQuery { q, protocol, after } = query;
     if let Ok(id) = q.trim().parse::<Did>() {
-        let fits = |found: &Registered| {
+        let fits = |found: &RegisteredApplication| {
             protocol.is_none_or(|protocol| found.protocol() == protocol)
                 && after.as_ref().is_none_or(|after| id > *after)
         };
@@ -739,10 +742,10 @@ pub async fn find_applications(
 pub struct DeleteApplication(pub Did);
 
 impl AdminCommand for DeleteApplication {
-    type Plan = Registered;
+    type Plan = RegisteredApplication;
     type Outcome = ();
 
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<Registered>> {
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<RegisteredApplication>> {
         let known = registered(&context.host, &self.0).await?;
         let authorization = context.caller.authorize_registered(&known)?;
         context.expected.check(known.version())?;
@@ -752,16 +755,19 @@ impl AdminCommand for DeleteApplication {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<Registered>,
+        approved: ApprovedPlan<RegisteredApplication>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let known = approved.into_plan();
         let (host, id) = (&context.host, known.id().clone());
         let settings = match &known {
-            Registered::Client(client) => Settings::of_client(client),
-            Registered::ServiceProvider(provider) => Settings::of_service_provider(provider),
+            RegisteredApplication::Client(client) => Settings::of_client(client),
+            RegisteredApplication::ServiceProvider(provider) => {
+                Settings::of_service_provider(provider)
+            }
         };
-        let entry = settings.gone(audit::entry(host, Event::ApplicationDeleted, by).of(id.clone()));
+        let entry = settings
+            .deletion_entry(audit::entry(host, Event::ApplicationDeleted, by).of(id.clone()));
         let written = host
             .store
             .delete_application(id.clone(), known.version(), vec![entry])

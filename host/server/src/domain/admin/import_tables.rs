@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{
     ImportReport, ImportRow, PlannedAccounts, PlannedUsers, Result, plan_accounts, plan_users,
     save_accounts, save_users,
@@ -90,7 +90,7 @@ impl AdminCommand for ImportTable {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<TablePlan>,
+        approved: ApprovedPlan<TablePlan>,
         by: &AuditContext,
     ) -> Result<Execution<ImportReport>> {
         let host = &context.host;

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::applications::server_address;
 use super::changes::Settings;
-use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned, changed_members};
+use super::command::{
+    AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
+};
 use super::custom_attributes::{self, CustomAttributeChange};
 use super::{AdminError, Result, fresh_did, invalid};
 use crate::domain::keys::saml_keys;
@@ -160,7 +162,7 @@ impl AdminCommand for CreateServiceProvider {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<ServiceProvider>,
+        approved: ApprovedPlan<ServiceProvider>,
         by: &AuditContext,
     ) -> Result<Execution<ServiceProvider>> {
         let provider = approved.into_plan();
@@ -218,7 +220,7 @@ impl AdminCommand for UpdateServiceProvider {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<ServiceProviderUpdate>,
+        approved: ApprovedPlan<ServiceProviderUpdate>,
         by: &AuditContext,
     ) -> Result<Execution<ServiceProvider>> {
         let ServiceProviderUpdate { before, after } = approved.into_plan();
@@ -300,7 +302,7 @@ pub fn changed_service_provider(
 /// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.
 pub async fn saml_certificates(host: &Host, id: &Did) -> Result<Vec<(SamlKey, SamlKeyStage)>> {
     service_provider(host, id).await?;
-    Ok(saml_keys::staged(host, id).await?)
+    Ok(saml_keys::keys_with_stage(host, id).await?)
 }
 
 /// Publishes the next certificate of a service provider.
@@ -320,7 +322,7 @@ impl AdminCommand for IssueCertificate {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<Did>,
+        approved: ApprovedPlan<Did>,
         by: &AuditContext,
     ) -> Result<Execution<SamlKey>> {
         let id = approved.into_plan();
@@ -394,7 +396,7 @@ impl AdminCommand for ActivateCertificate {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<CertificateOf>,
+        approved: ApprovedPlan<CertificateOf>,
         by: &AuditContext,
     ) -> Result<Execution<SamlKey>> {
         let plan = approved.into_plan();
@@ -437,7 +439,7 @@ impl AdminCommand for WithdrawCertificate {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<CertificateOf>,
+        approved: ApprovedPlan<CertificateOf>,
         by: &AuditContext,
     ) -> Result<Execution<SamlKey>> {
         let plan = approved.into_plan();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result, fresh_did, invalid};
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::devices::{account_notifications, device};
@@ -53,7 +53,7 @@ fn present<'de, D: Deserializer<'de>>(
 }
 
 /// A member of a change, and why the caller may not change it.
-pub(super) struct Forbidden {
+pub(super) struct DeniedMember {
     /// The member.
     pub(super) member: &'static str,
     /// Why.
@@ -63,8 +63,8 @@ pub(super) struct Forbidden {
 /// Defines what a caller needs a permission for, with the whole sentence beside the member's own.
 macro_rules! forbidden {
     ($($name:ident = $member:literal, $why:literal;)*) => {
-        $(pub(super) const $name: (Forbidden, &str) =
-            (Forbidden { member: $member, why: $why }, concat!($member, ": ", $why));)*
+        $(pub(super) const $name: (DeniedMember, &str) =
+            (DeniedMember { member: $member, why: $why }, concat!($member, ": ", $why));)*
     };
 }
 
@@ -91,7 +91,7 @@ impl UserChange {
     }
 
     /// The first member that this caller may not say of a user, who is known or new.
-    pub(super) fn beyond(&self, caller: &Caller, known: bool) -> Option<Forbidden> {
+    pub(super) fn beyond(&self, caller: &Caller, known: bool) -> Option<DeniedMember> {
         self.needed(caller, known)
             .map(|(_, (forbidden, _))| forbidden)
     }
@@ -100,7 +100,7 @@ impl UserChange {
         &self,
         caller: &Caller,
         known: bool,
-    ) -> Option<(Permission, (Forbidden, &'static str))> {
+    ) -> Option<(Permission, (DeniedMember, &'static str))> {
         let vouches = |profile: &Map<String, Value>| {
             profile.keys().any(|member| member.ends_with("_verified"))
         };
@@ -168,7 +168,7 @@ impl AdminCommand for CreateUser {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<User>,
+        approved: ApprovedPlan<User>,
         by: &AuditContext,
     ) -> Result<Execution<User>> {
         let user = approved.into_plan();
@@ -354,7 +354,7 @@ impl AdminCommand for UpdateUser {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<UserUpdate>,
+        approved: ApprovedPlan<UserUpdate>,
         by: &AuditContext,
     ) -> Result<Execution<User>> {
         let UserUpdate { before, mut after } = approved.into_plan();
@@ -572,7 +572,7 @@ impl AdminCommand for DeleteUser {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<User>,
+        approved: ApprovedPlan<User>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let known = approved.into_plan();
@@ -619,7 +619,7 @@ impl AdminCommand for EraseUser {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<(User, LoginName)>,
+        approved: ApprovedPlan<(User, LoginName)>,
         by: &AuditContext,
     ) -> Result<Execution<User>> {
         let (known, name) = approved.into_plan();
@@ -672,7 +672,7 @@ impl AdminCommand for EnrolDevice {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<User>,
+        approved: ApprovedPlan<User>,
         by: &AuditContext,
     ) -> Result<Execution<EnrolmentLink>> {
         let user = approved.into_plan();
@@ -727,7 +727,7 @@ impl AdminCommand for RevokeDevice {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<(Device, User)>,
+        approved: ApprovedPlan<(Device, User)>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let (device, owner) = approved.into_plan();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use crate::domain::approvals::channel_proofs;
+use crate::domain::approvals::channel_proofs::{self, EvidenceOutcome};
 use crate::domain::approvals::delivery_timing::{next, sealed_for};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{Host, InternalError};
@@ -200,9 +200,10 @@ async fn heard(
     let ruling = match (state, &delivery.recipient) {
         (ChannelState::Pending(after), _) => return Ok(Some(after)),
         (ChannelState::Evidence(proof), Recipient::Device(device)) => {
-            if !channel_proofs::take_answer(host, &delivery.channel, &proof, approval.id, *device)
-                .await?
-            {
+            let (channel, request) = (&delivery.channel, approval.id);
+            let outcome =
+                channel_proofs::accept_answer(host, channel, &proof, request, *device).await?;
+            if outcome == EvidenceOutcome::Ignored {
                 return Ok(Some(PAUSE));
             }
             host.store.end_delivery(delivery.id).await?;
@@ -243,7 +244,7 @@ async fn rule(
         Ruling::Denied => Event::SignInDenied,
     };
     let by = AuditContext::new(Actor::Channel(channel.to_owned()), Origin::NOWHERE);
-    let noted = crate::domain::approvals::approval::noted(host, event, approval, &by);
+    let noted = crate::domain::approvals::approval::audit_note(host, event, approval, &by);
     let outcome = host
         .store
         .rule_on_approval(delivery, ruling, noted, host.now())

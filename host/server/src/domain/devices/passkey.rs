@@ -27,7 +27,7 @@ use assent_store::{DeviceWrite, PasskeyUseOutcome, StoreError};
 
 /// How a device stands to passkeys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum PasskeyStatus {
     /// This host has an address in place of a domain, so nobody has one.
     Impossible,
     /// It has none.
@@ -40,11 +40,11 @@ pub enum Standing {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn standing(host: &Host, device: &Device) -> Result<Standing, InternalError> {
+pub async fn standing(host: &Host, device: &Device) -> Result<PasskeyStatus, InternalError> {
     Ok(match host.store.passkey(device.id).await? {
-        Some(_) => Standing::Set,
-        None if host.passkeys.is_some() => Standing::None,
-        None => Standing::Impossible,
+        Some(_) => PasskeyStatus::Set,
+        None if host.passkeys.is_some() => PasskeyStatus::None,
+        None => PasskeyStatus::Impossible,
     })
 }
 
@@ -91,7 +91,7 @@ pub async fn offer(host: &Host, device: &Device) -> Result<Offer, InternalError>
 
 /// What came of a passkey that was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Added {
+pub enum PasskeyAddition {
     /// The device approves with it alone from now on.
     Added,
     /// It is not what was asked for, or it was not asked for a moment ago.
@@ -109,18 +109,18 @@ pub async fn add(
     device: &Device,
     made: &RegisterPublicKeyCredential,
     by: &AuditContext,
-) -> Result<Added, InternalError> {
+) -> Result<PasskeyAddition, InternalError> {
     let Some(RelyingParty(webauthn)) = &host.passkeys else {
-        return Ok(Added::Refused);
+        return Ok(PasskeyAddition::Refused);
     };
     let Some(state) = claim::<PasskeyRegistration>(host, device.id, Purpose::Add).await? else {
-        return Ok(Added::Refused);
+        return Ok(PasskeyAddition::Refused);
     };
     let credential = match webauthn.finish_passkey_registration(made, &state) {
         Ok(credential) => credential,
         Err(error) => {
             tracing::warn!(device = %device.id, %error, "a new passkey was refused");
-            return Ok(Added::Refused);
+            return Ok(PasskeyAddition::Refused);
         }
     };
     let passkey = DevicePasskey {
@@ -137,17 +137,17 @@ pub async fn add(
         Ok(DeviceWrite::Done) => {
             tracing::info!(device = %device.id, "passkey added");
             account_notifications::notify(host, device.user_id, Some(device.id));
-            Ok(Added::Added)
+            Ok(PasskeyAddition::Added)
         }
-        Ok(DeviceWrite::Inactive) => Ok(Added::Refused),
-        Err(StoreError::Taken(_)) => Ok(Added::Taken),
+        Ok(DeviceWrite::Inactive) => Ok(PasskeyAddition::Refused),
+        Err(StoreError::Taken(_)) => Ok(PasskeyAddition::Taken),
         Err(error) => Err(error.into()),
     }
 }
 
 /// What came of the wish to remove a passkey.
 #[derive(Debug)]
-pub enum Removed {
+pub enum PasskeyRemoval {
     /// It is gone: the device approves without.
     Removed,
     /// It must be shown first: `PublicKeyCredentialRequestOptions` (section 5.5).
@@ -167,22 +167,22 @@ pub async fn remove(
     device: &Device,
     assertion: Option<&PublicKeyCredential>,
     by: &AuditContext,
-) -> Result<Removed, InternalError> {
+) -> Result<PasskeyRemoval, InternalError> {
     Ok(
         match ask(host, device, Purpose::Remove, assertion, PATIENCE, by).await? {
-            Asked::NoPasskey => Removed::None,
-            Asked::Required(options) => Removed::Required(options),
-            Asked::Refused => Removed::Refused,
-            Asked::Shown(used) => {
+            AssertionCheck::NoPasskey => PasskeyRemoval::None,
+            AssertionCheck::Required(options) => PasskeyRemoval::Required(options),
+            AssertionCheck::Refused => PasskeyRemoval::Refused,
+            AssertionCheck::Shown(used) => {
                 let entries = vec![entry(host, Event::PasskeyRemoved, device, by)];
                 let outcome = host.store.remove_passkey(device.id, *used, entries).await?;
                 let removed = outcome == PasskeyUseOutcome::Accepted;
                 tracing::info!(device = %device.id, removed, "passkey removed");
                 if removed {
                     account_notifications::notify(host, device.user_id, Some(device.id));
-                    Removed::Removed
+                    PasskeyRemoval::Removed
                 } else {
-                    Removed::Refused
+                    PasskeyRemoval::Refused
                 }
             }
         },
@@ -191,7 +191,7 @@ pub async fn remove(
 
 /// Whether a device's owner confirmed what it calls for.
 #[derive(Debug)]
-pub enum Confirmed {
+pub enum PasskeyConfirmation {
     /// By its passkey; or it has none.
     Yes,
     /// It must be shown first: `PublicKeyCredentialRequestOptions` (section 5.5).
@@ -211,15 +211,15 @@ pub async fn confirm(
     call: &str,
     assertion: Option<&PublicKeyCredential>,
     by: &AuditContext,
-) -> Result<Confirmed, InternalError> {
+) -> Result<PasskeyConfirmation, InternalError> {
     Ok(
         match ask(host, device, Purpose::Call(call), assertion, PATIENCE, by).await? {
-            Asked::NoPasskey => Confirmed::Yes,
-            Asked::Required(options) => Confirmed::Required(options),
-            Asked::Refused => Confirmed::Refused,
-            Asked::Shown(used) => match host.store.use_passkey(device.id, *used).await? {
-                PasskeyUseOutcome::Accepted => Confirmed::Yes,
-                PasskeyUseOutcome::Rejected => Confirmed::Refused,
+            AssertionCheck::NoPasskey => PasskeyConfirmation::Yes,
+            AssertionCheck::Required(options) => PasskeyConfirmation::Required(options),
+            AssertionCheck::Refused => PasskeyConfirmation::Refused,
+            AssertionCheck::Shown(used) => match host.store.use_passkey(device.id, *used).await? {
+                PasskeyUseOutcome::Accepted => PasskeyConfirmation::Yes,
+                PasskeyUseOutcome::Rejected => PasskeyConfirmation::Refused,
             },
         },
     )
@@ -227,7 +227,7 @@ pub async fn confirm(
 
 /// What came of asking for a device's passkey.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum AssertionCheck {
     /// The device has none, so none is asked for.
     NoPasskey,
     /// It is asked for, by these options of the browser's `navigator.credentials.get`.
@@ -246,13 +246,13 @@ pub(crate) async fn ask(
     assertion: Option<&PublicKeyCredential>,
     patience: Duration,
     by: &AuditContext,
-) -> Result<Asked, InternalError> {
+) -> Result<AssertionCheck, InternalError> {
     let Some(DevicePasskey { mut credential, .. }) = host.store.passkey(device.id).await? else {
-        return Ok(Asked::NoPasskey);
+        return Ok(AssertionCheck::NoPasskey);
     };
     // With an address in place of the domain that it was made for, no browser finds it; it is required all the same.
     let Some(RelyingParty(webauthn)) = &host.passkeys else {
-        return Ok(Asked::Refused);
+        return Ok(AssertionCheck::Refused);
     };
     let Some(assertion) = assertion else {
         let known = [credential];
@@ -260,24 +260,24 @@ pub(crate) async fn ask(
             .start_passkey_authentication(&known)
             .map_err(passkey_error)?;
         begin(host, device.id, purpose, &state, patience.min(PATIENCE)).await?;
-        return Ok(Asked::Required(Box::new(options)));
+        return Ok(AssertionCheck::Required(Box::new(options)));
     };
     let Some(state) = claim::<PasskeyAuthentication>(host, device.id, purpose).await? else {
         tracing::warn!(device = %device.id, "an assertion was refused: its device was not asked for this, or before");
-        return Ok(Asked::Refused);
+        return Ok(AssertionCheck::Refused);
     };
     match webauthn.finish_passkey_authentication(assertion, &state) {
         // The library says so itself where it was required; that it was is what the approval stands on.
         Ok(shown) if shown.user_verified() => {
             if credential.update_credential(&shown).is_none() {
-                return Ok(Asked::Refused);
+                return Ok(AssertionCheck::Refused);
             }
-            Ok(Asked::Shown(Box::new(PasskeyUse {
+            Ok(AssertionCheck::Shown(Box::new(PasskeyUse {
                 credential,
                 counter: shown.counter(),
             })))
         }
-        Ok(_) => Ok(Asked::Refused),
+        Ok(_) => Ok(AssertionCheck::Refused),
         Err(error) => {
             tracing::warn!(device = %device.id, %error, "an assertion was refused");
             if matches!(error, WebauthnError::CredentialPossibleCompromise) {
@@ -289,7 +289,7 @@ pub(crate) async fn ask(
                 host.wakeups
                     .send(Wakeup::AccountNotification(device.user_id));
             }
-            Ok(Asked::Refused)
+            Ok(AssertionCheck::Refused)
         }
     }
 }

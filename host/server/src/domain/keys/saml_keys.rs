@@ -37,7 +37,7 @@ pub async fn signing(host: &Host, application: &Did) -> Result<Arc<OpenKey>, Int
 pub async fn keys(host: &Host, application: &Did) -> Result<Keys, InternalError> {
     let mut signing = None;
     let mut published = Vec::new();
-    for (key, stage) in staged(host, application).await? {
+    for (key, stage) in keys_with_stage(host, application).await? {
         match stage {
             SamlKeyStage::Signing => signing = Some(key),
             SamlKeyStage::Published | SamlKeyStage::Retired => published.push(key),
@@ -52,7 +52,7 @@ pub async fn keys(host: &Host, application: &Did) -> Result<Keys, InternalError>
 ///
 /// # Errors
 /// If the database fails.
-pub async fn staged(
+pub async fn keys_with_stage(
     host: &Host,
     application: &Did,
 ) -> Result<Vec<(SamlKey, SamlKeyStage)>, InternalError> {
@@ -90,7 +90,7 @@ async fn make(
 }
 
 /// What the audit log is told of a key: which one, and nothing of what it is.
-fn told(host: &Host, event: Event, key: &SamlKey, by: &AuditContext) -> Entry {
+fn audit_entry(host: &Host, event: Event, key: &SamlKey, by: &AuditContext) -> Entry {
     audit::entry(host, event, by)
         .of(key.application.clone())
         .with("certificate", key.id.to_string())
@@ -117,7 +117,7 @@ pub async fn renew(
     by: &AuditContext,
 ) -> Result<SamlKey, InternalError> {
     loop {
-        let known = staged(host, application).await?;
+        let known = keys_with_stage(host, application).await?;
         if let Some((waiting, SamlKeyStage::Published)) = known.first() {
             return Ok(waiting.clone());
         }
@@ -130,7 +130,7 @@ pub async fn renew(
         )
         .await?;
         // Else another was quicker, and its key is found in the next round.
-        let entry = told(host, Event::CertificatePublished, &next, by)
+        let entry = audit_entry(host, Event::CertificatePublished, &next, by)
             .with("signs_from", next.signs_from.seconds());
         if host.store.add_saml_key(next.clone(), entry).await? {
             tracing::info!(%application, signs_from = next.signs_from.seconds(), "the next SAML certificate is published");
@@ -149,7 +149,7 @@ pub async fn take_over(
     id: KeyId,
     by: &AuditContext,
 ) -> Result<KeyChange, InternalError> {
-    let found = staged(host, application)
+    let found = keys_with_stage(host, application)
         .await?
         .into_iter()
         .find(|(key, _)| key.id == id);
@@ -160,7 +160,7 @@ pub async fn take_over(
         return Ok(KeyChange::WrongStage);
     }
     let now = host.now();
-    let entry = told(host, Event::CertificateActivated, &key, by);
+    let entry = audit_entry(host, Event::CertificateActivated, &key, by);
     if host.store.activate_saml_key(id, now, entry).await? == Transition::NotOpen {
         return Ok(KeyChange::WrongStage);
     }
@@ -181,7 +181,7 @@ pub async fn withdraw(
     id: KeyId,
     by: &AuditContext,
 ) -> Result<KeyChange, InternalError> {
-    let found = staged(host, application)
+    let found = keys_with_stage(host, application)
         .await?
         .into_iter()
         .find(|(key, _)| key.id == id);
@@ -191,7 +191,7 @@ pub async fn withdraw(
     if stage == SamlKeyStage::Signing {
         return Ok(KeyChange::WrongStage);
     }
-    let entry = told(host, Event::CertificateWithdrawn, &key, by);
+    let entry = audit_entry(host, Event::CertificateWithdrawn, &key, by);
     match host.store.delete_saml_key(id, vec![entry]).await? {
         KeyDeletion::Deleted => host.saml_keys.forget(id),
         KeyDeletion::Unknown => return Ok(KeyChange::Unknown),
@@ -216,7 +216,7 @@ pub async fn maintain(host: &Host) -> Result<(), InternalError> {
         .saml_keys_due(now + ahead * 2, now - RETIRED)
         .await?
     {
-        let known = staged(host, &application).await?;
+        let known = keys_with_stage(host, &application).await?;
         if known
             .first()
             .is_some_and(|(key, _)| key.expires_at < now + ahead * 2)

@@ -51,7 +51,7 @@ pub async fn begin(
 
 /// A person whose approval is about to be used, or whose session is.
 #[derive(Debug)]
-pub struct Person {
+pub struct AuthenticatedUser {
     /// Who, and in which session.
     pub signed_in: SignedIn,
     /// The cookie of the session, where it is a new one.
@@ -70,7 +70,7 @@ pub async fn person(
     approved: &Approved,
     old: Option<&SignedIn>,
     origin: Origin,
-) -> Result<Option<Person>, InternalError> {
+) -> Result<Option<AuthenticatedUser>, InternalError> {
     let Some(id) = approved.approval.user_id else {
         return Ok(None);
     };
@@ -87,7 +87,7 @@ pub async fn person(
         } else if let Some(old) = old.filter(|old| old.user.id == signed_in.user.id) {
             signed_in.session.sid.clone_from(&old.session.sid);
         }
-        Person {
+        AuthenticatedUser {
             signed_in,
             cookie: Some(cookie),
             origin,
@@ -99,7 +99,7 @@ pub async fn person(
 #[derive(Debug)]
 pub struct Outcome<'a> {
     /// Who it is.
-    pub person: &'a Person,
+    pub person: &'a AuthenticatedUser,
     /// The browser's session until now, which ends if a new one begins.
     pub old: Option<&'a SignedIn>,
     /// What the application is given, and the person's account there.
@@ -118,7 +118,7 @@ pub async fn answer(
     login: LoginId,
     outcome: Outcome<'_>,
 ) -> Result<Transition, InternalError> {
-    let (entries, activated) = noted(host, &outcome);
+    let (entries, activated) = audit_entries(host, &outcome);
     let Outcome {
         person,
         old,
@@ -164,7 +164,7 @@ pub async fn answer(
 }
 
 /// What the audit log is told of an outcome; and what it is told where the account was invited, and is active from now on.
-fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
+fn audit_entries(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
     let Outcome {
         person,
         old,
@@ -220,7 +220,7 @@ fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn give_up(host: &Host, login: LoginId) -> Result<Transition, InternalError> {
+pub async fn end_without_sign_in(host: &Host, login: LoginId) -> Result<Transition, InternalError> {
     Ok(host
         .store
         .answer_login(login, Completion::GiveUp, host.now())
@@ -231,7 +231,11 @@ pub async fn give_up(host: &Host, login: LoginId) -> Result<Transition, Internal
 ///
 /// # Errors
 /// If the database fails.
-pub async fn go_on(host: &Host, login: &Login, signed_in: &SignedIn) -> Result<(), InternalError> {
+pub async fn continue_with_session(
+    host: &Host,
+    login: &Login,
+    signed_in: &SignedIn,
+) -> Result<(), InternalError> {
     host.store
         .continue_login(login.id, signed_in.session.id)
         .await?;

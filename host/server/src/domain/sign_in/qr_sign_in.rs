@@ -11,7 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 
 use crate::domain::approvals::approval;
-use crate::domain::operations::rate_limits::Exhausted;
+use crate::domain::operations::rate_limits::RateLimitError;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::{Host, InternalError};
@@ -53,7 +53,7 @@ fn proof(host: &Host, login: &Login) -> Result<[u8; PROOF], InternalError> {
 
 /// What a person is shown of a login before they say that it is theirs. Nobody learns from it who scanned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct QrSignInDetails {
     /// The name of the application that they would sign in to.
     pub application: String,
     /// Where the browser seems to be, and what it is.
@@ -64,12 +64,12 @@ pub struct Look {
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn preview(host: &Host, token: &str) -> Result<Option<Look>, InternalError> {
+pub async fn preview(host: &Host, token: &str) -> Result<Option<QrSignInDetails>, InternalError> {
     let Some(login) = find(host, token).await? else {
         return Ok(None);
     };
     let application = approval::application_name(host, &login).await?;
-    Ok(Some(Look {
+    Ok(Some(QrSignInDetails {
         application,
         context: login.context,
     }))
@@ -77,7 +77,7 @@ pub async fn preview(host: &Host, token: &str) -> Result<Option<Look>, InternalE
 
 /// What came of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scanned {
+pub enum ScanOutcome {
     /// The person is asked, and the browser shows the number.
     Asked,
     /// The code is none of ours, its login is over, or somebody said already who signs in.
@@ -85,7 +85,7 @@ pub enum Scanned {
     /// The person may not sign in.
     Closed,
     /// The device scanned too many.
-    TooMany(Exhausted),
+    TooMany(RateLimitError),
 }
 
 /// Takes what a device scanned. A limit of its own holds it, and nothing that others do with the person's name: not the limits
@@ -98,9 +98,9 @@ pub async fn scan(
     device: &Device,
     token: &str,
     from: Origin,
-) -> Result<Scanned, InternalError> {
+) -> Result<ScanOutcome, InternalError> {
     let Some(login) = find(host, token).await? else {
-        return Ok(Scanned::NotOpen);
+        return Ok(ScanOutcome::NotOpen);
     };
     let user = host
         .store
@@ -108,33 +108,33 @@ pub async fn scan(
         .await?
         .filter(|user| user.state == LifecycleState::Active);
     let Some(user) = user else {
-        return Ok(Scanned::Closed);
+        return Ok(ScanOutcome::Closed);
     };
     if let Some(application) = login.request.application()
         && matches!(access(host, &user, application).await?, Access::Closed)
     {
-        return Ok(Scanned::Closed);
+        return Ok(ScanOutcome::Closed);
     }
     if let Err(exhausted) = host
         .rate_limits
         .actions_per_device
-        .take(&device.id, host.now())
+        .count_call(&device.id, host.now())
     {
-        return Ok(Scanned::TooMany(exhausted));
+        return Ok(ScanOutcome::TooMany(exhausted));
     }
     Ok(
         match approval::ask_by_scan(host, &login, device, &user, from).await? {
             RequestOutcome::Prompted(_) => {
                 tracing::info!(login = %login.id, device = %device.id, "a login's code was scanned");
                 host.wakeups.send(Wakeup::Scanned(login.id));
-                Scanned::Asked
+                ScanOutcome::Asked
             }
-            RequestOutcome::NotOpen => Scanned::NotOpen,
+            RequestOutcome::NotOpen => ScanOutcome::NotOpen,
             // The person was suspended at this moment.
-            RequestOutcome::NotPrompted => Scanned::Closed,
-            RequestOutcome::TooMany => {
-                Scanned::TooMany(Exhausted::within(host.settings.lifetimes.approval.get()))
-            }
+            RequestOutcome::NotPrompted => ScanOutcome::Closed,
+            RequestOutcome::TooMany => ScanOutcome::TooMany(RateLimitError::within(
+                host.settings.lifetimes.approval.get(),
+            )),
         },
     )
 }
@@ -182,7 +182,7 @@ async fn find(host: &Host, token: &str) -> Result<Option<Login>, InternalError> 
 ///
 /// # Errors
 /// If the database fails.
-pub async fn scanned(host: &Host, id: LoginId) -> Result<bool, InternalError> {
+pub async fn is_scanned(host: &Host, id: LoginId) -> Result<bool, InternalError> {
     let mut listener = host.wakeups.listen();
     // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
     let deadline = tokio::time::Instant::now() + TELLING;

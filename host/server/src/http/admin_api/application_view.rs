@@ -12,7 +12,7 @@ use crate::http::admin_api::service_provider_view::ServiceProviderView;
 use crate::http::admin_api::values::moment;
 use assent_model::administration::{AdminScope, AdminScopes};
 use assent_model::application::{
-    Application, ApplicationType, ConsentPolicy, GrantType, Registered, SubjectType,
+    Application, ApplicationType, ConsentPolicy, GrantType, RegisteredApplication, SubjectType,
 };
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use assent_model::key::SigningAlgorithm;
@@ -158,13 +158,13 @@ pub(super) enum View {
     ServiceProvider(Box<ServiceProviderView>),
 }
 
-impl From<Registered> for View {
-    fn from(application: Registered) -> Self {
+impl From<RegisteredApplication> for View {
+    fn from(application: RegisteredApplication) -> Self {
         match application {
-            Registered::Client(client) => {
+            RegisteredApplication::Client(client) => {
                 Self::Client(Box::new(view(Arc::unwrap_or_clone(client))))
             }
-            Registered::ServiceProvider(provider) => Self::ServiceProvider(Box::new(
+            RegisteredApplication::ServiceProvider(provider) => Self::ServiceProvider(Box::new(
                 service_provider_view::view(Arc::unwrap_or_clone(provider)),
             )),
         }

@@ -11,7 +11,7 @@ use super::context::Context;
 use super::input::{Body, parse, parse_strictly};
 use super::service_provider_view;
 use crate::domain::admin::{
-    self, AdminCommand, AdminContext, AdminError, Approved, Execution, Planned,
+    self, AdminCommand, AdminContext, AdminError, ApprovedPlan, Execution, Planned,
     ServiceProviderChange,
 };
 use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
@@ -19,7 +19,7 @@ use crate::domain::{Host, InternalError};
 use crate::http::admin_api::service_provider_view::ServiceProviderView;
 use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
-use crate::saml::metadata::{self, Given};
+use crate::saml::metadata::{self, MetadataSource};
 use assent_model::audit::AuditContext;
 use assent_model::id::Did;
 use assent_model::saml::ServiceProvider;
@@ -31,7 +31,7 @@ pub(super) async fn described(
     context: &Context,
     body: &Bytes,
 ) -> Result<(ServiceProviderChange, Vec<String>), Problem> {
-    let given: Given = parse(body)?;
+    let given: MetadataSource = parse(body)?;
     let mut members: Map<String, Value> = parse(body)?;
     members.remove("metadata");
     members.remove("metadata_certificate");
@@ -159,7 +159,7 @@ impl AdminCommand for ApplyMetadata {
                 expected: "expected the digest of the changes that were shown".to_owned(),
             });
         }
-        let given = Given {
+        let given = MetadataSource {
             metadata: metadata.clone(),
             metadata_url: metadata_url.clone(),
             metadata_certificate: metadata_certificate.clone(),
@@ -182,7 +182,7 @@ impl AdminCommand for ApplyMetadata {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<(Comparison, bool)>,
+        approved: ApprovedPlan<(Comparison, bool)>,
         by: &AuditContext,
     ) -> admin::Result<Execution<Comparison>> {
         let (found, applies) = approved.into_plan();
@@ -212,7 +212,7 @@ struct Comparison {
 async fn compared(
     host: &Host,
     id: &Did,
-    given: &Given,
+    given: &MetadataSource,
     shown: Option<&str>,
 ) -> admin::Result<Comparison> {
     let provider = admin::service_provider(host, id).await?;

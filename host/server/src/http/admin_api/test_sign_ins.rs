@@ -22,7 +22,7 @@ use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::{Problem, ProblemKind};
 use crate::test_sign_in::{oidc, saml};
 use assent_model::administration::Permission;
-use assent_model::application::Registered;
+use assent_model::application::RegisteredApplication;
 use assent_model::id::{Did, TestSignInId};
 use assent_model::test_sign_in::TestSignInStep;
 
@@ -79,11 +79,13 @@ async fn begin(
         )
     })?;
     let (url, request) = match &application {
-        Registered::Client(client) => {
+        RegisteredApplication::Client(client) => {
             let user = admin::user(host, test_sign_in.user).await?;
             oidc::request(host, &test_sign_in, client, &user.name)?
         }
-        Registered::ServiceProvider(provider) => saml::request(host, &test_sign_in, provider)?,
+        RegisteredApplication::ServiceProvider(provider) => {
+            saml::request(host, &test_sign_in, provider)?
+        }
     };
     test_sign_in::begin(host, &test_sign_in, request, &context.caller.by).await?;
     let begun = BegunView {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
-use super::conditional::Versioned;
+use super::conditional::VersionedResponse;
 use super::context::Context;
 use super::input::{Body, Limit, List, Query, Search, after};
 use super::routes::Area;
@@ -100,8 +100,8 @@ pub(super) struct UserView {
 }
 
 /// How a user is shown.
-pub(super) fn view(user: User) -> Versioned<UserView> {
-    Versioned(user.version, shown(user))
+pub(super) fn view(user: User) -> VersionedResponse<UserView> {
+    VersionedResponse(user.version, shown(user))
 }
 
 fn shown(user: User) -> UserView {
@@ -126,7 +126,7 @@ fn shown(user: User) -> UserView {
 async fn create(
     context: Context,
     Body(change): Body<UserChange>,
-) -> Result<(StatusCode, Versioned<UserView>), Problem> {
+) -> Result<(StatusCode, VersionedResponse<UserView>), Problem> {
     let user = context.run(CreateUser(change)).await?;
     Ok((StatusCode::CREATED, view(user)))
 }
@@ -226,7 +226,7 @@ pub(super) async fn page(
 async fn read(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
-) -> Result<Versioned<UserView>, Problem> {
+) -> Result<VersionedResponse<UserView>, Problem> {
     Ok(view(admin::user(&host, id_of(&id, "user")?).await?))
 }
 
@@ -240,7 +240,7 @@ async fn update(
     context: Context,
     Path(id): Path<String>,
     Body(change): Body<UserChange>,
-) -> Result<Versioned<UserView>, Problem> {
+) -> Result<VersionedResponse<UserView>, Problem> {
     let user = id_of(&id, "user")?;
     Ok(view(context.run(UpdateUser { user, change }).await?))
 }
@@ -258,6 +258,9 @@ async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, 
 ///
 /// The user stays, under an erased name, so that its `did` and `sub` are never another's.
 #[utoipa::path(post, path = "/users/{id}/erase", responses((status = 200, description = "The user as it is now.", body = UserView)))]
-async fn erase(context: Context, Path(id): Path<String>) -> Result<Versioned<UserView>, Problem> {
+async fn erase(
+    context: Context,
+    Path(id): Path<String>,
+) -> Result<VersionedResponse<UserView>, Problem> {
     Ok(view(context.run(EraseUser(id_of(&id, "user")?)).await?))
 }

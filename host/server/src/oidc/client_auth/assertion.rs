@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::reason::Reason;
 use crate::domain::keys::client_keys;
 use crate::domain::{Host, InternalError};
-use crate::keys::client::{BadJwt, secret_purpose, verify_with_secret};
+use crate::keys::client::{JwtError, secret_purpose, verify_with_secret};
 use crate::oidc::error::TokenError;
 use assent_model::application::Application;
 use assent_model::client_auth::ClientAuthentication;
@@ -54,20 +54,20 @@ pub(super) async fn verify(
         (ClientAuthentication::PrivateKeyJwt(keys), _) => {
             client_keys::verify(host, keys, text).await
         }
-        _ => Err(BadJwt::Signature),
+        _ => Err(JwtError::Signature),
     };
     let claims = match verified {
         Ok(claims) => claims,
-        Err(BadJwt::Malformed) => return Ok(Err("the client assertion is not a signed JWT")),
-        Err(BadJwt::Algorithm) => {
+        Err(JwtError::Malformed) => return Ok(Err("the client assertion is not a signed JWT")),
+        Err(JwtError::Algorithm) => {
             return Ok(Err("the client assertion's algorithm is not accepted"));
         }
-        Err(BadJwt::Signature) => {
+        Err(JwtError::Signature) => {
             return Ok(Err(
                 "the client assertion's signature does not fit a key of the application",
             ));
         }
-        Err(BadJwt::NoKeys) => {
+        Err(JwtError::NoKeys) => {
             return Ok(Err(
                 "the application's keys could not be fetched from its jwks_uri",
             ));

@@ -10,6 +10,6 @@ mod own;
 mod service_provider;
 
 pub use error::MetadataError;
-pub use import::{Given, describe};
+pub use import::{MetadataSource, describe};
 pub use own::document;
-pub use service_provider::{Description, Wanted, read};
+pub use service_provider::{Description, MetadataRequirements, read};

@@ -11,16 +11,16 @@ use authn_context::{is_for_unspecified, is_met, is_met_by_any};
 use super::failure::Failure;
 use super::respond::{SignOnAnswer, failed};
 use crate::domain::{Host, InternalError};
-use crate::saml::peer::{UnfitHeader, check_header, find, once, single_sign_on_url, trusted_keys};
+use crate::saml::peer::{HeaderError, check_header, find, once, single_sign_on_url, trusted_keys};
 use assent_model::id::SignOnId;
-use assent_model::name::Quoted;
+use assent_model::name::QuotedText;
 use assent_model::purpose::SignInPurpose;
 use assent_model::redirect::{AdmittedRedirect, OwnRequest, RedirectPolicy};
 use assent_model::saml::{
-    Binding, NameIdFormat, PendingSignOn, RequestedSubject, ServiceProvider, SignOnRequest,
-    UnknownRelayState,
+    Binding, NameIdFormat, PendingSignOn, RelayStateError, RequestedSubject, ServiceProvider,
+    SignOnRequest,
 };
-use assent_saml_core::binding::{BindingError, Incoming, Kind, Signature, Untrusted};
+use assent_saml_core::binding::{BindingError, Incoming, MessageKind, Signature, TrustError};
 use assent_saml_core::message::{AuthnRequest, MessageError, NameIdPolicy, Unsupported};
 use assent_store::ReplayCheck;
 
@@ -41,13 +41,13 @@ pub enum Unanswerable {
     Response,
     /// The message is nobody's.
     #[error(transparent)]
-    Untrusted(#[from] Untrusted),
+    Untrusted(#[from] TrustError),
     /// The message is no AuthnRequest as it must be.
     #[error(transparent)]
     Message(#[from] MessageError),
     /// The message is not from this service provider, not for this host, or not of now.
     #[error(transparent)]
-    Header(#[from] UnfitHeader),
+    Header(#[from] HeaderError),
     /// It came before.
     #[error("the request has an ID that came before: it was sent twice, or somebody repeats it")]
     Replay,
@@ -55,7 +55,7 @@ pub enum Unanswerable {
     #[error(
         "the ACS that the request names is {0}, which is not registered; it must match a registered one exactly"
     )]
-    Acs(Quoted),
+    Acs(QuotedText),
     /// Sign-on can't begin here.
     #[error(
         "there is no SAMLRequest, and sign-on can't begin at this service for this application (idp_initiated)"
@@ -63,7 +63,7 @@ pub enum Unanswerable {
     NotInitiated,
     /// It would begin here with an unknown RelayState.
     #[error(transparent)]
-    RelayState(#[from] UnknownRelayState),
+    RelayState(#[from] RelayStateError),
 }
 
 /// Why a request was not accepted.
@@ -107,7 +107,7 @@ pub async fn check(
     let provider = find(host, application)
         .await?
         .ok_or(Unanswerable::Application)?;
-    if incoming.kind() == Kind::Response {
+    if incoming.kind() == MessageKind::Response {
         return Err(Unanswerable::Response.into());
     }
     let is_signed = provider.settings.require_signed_requests;
@@ -130,7 +130,7 @@ pub async fn check(
     });
     // The policy exempts only the host's own request from the signature, and no other request of that browser.
     if is_signed && own.is_none() && !trusted.is_signed() {
-        return Err(Untrusted::Unsigned.into());
+        return Err(TrustError::Unsigned.into());
     }
     check_header(
         host,
@@ -195,7 +195,7 @@ pub async fn unsolicited(
         application: provider.id.clone(),
         acs: settings
             .default_acs()
-            .ok_or_else(|| Unanswerable::Acs(Quoted::new("")))?,
+            .ok_or_else(|| Unanswerable::Acs(QuotedText::new("")))?,
         in_response_to: None,
         relay_state: settings.idp_initiated.chosen(relay_state)?,
         fresh_login: false,
@@ -230,7 +230,7 @@ fn consumer(
         }) => (settings.acs_by_index(*index), index.to_string()),
         _ => (settings.default_acs(), String::new()),
     };
-    let uri = found.ok_or_else(|| Unanswerable::Acs(Quoted::new(&asked)))?;
+    let uri = found.ok_or_else(|| Unanswerable::Acs(QuotedText::new(&asked)))?;
     Ok(AdmittedRedirect {
         uri,
         purpose: SignInPurpose::Application,

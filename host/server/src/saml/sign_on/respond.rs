@@ -14,16 +14,16 @@ use crate::domain::sign_in::access::{Access, access};
 use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{SignInAnswer, SignInContext, SignInEvent};
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{Outcome, Person};
+use crate::domain::sign_in::login::{AuthenticatedUser, Outcome};
 use crate::domain::{Host, InternalError};
 use crate::saml::peer::{entity_id, message_id, session_index, signer};
 use assent_model::account::Account;
 use assent_model::id::LoginId;
-use assent_model::login::Refusal;
+use assent_model::login::SignInDenied;
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{NameId, Participation, ServiceProvider, SignOnRequest};
 use assent_model::secret::Digest;
-use assent_plugin_host::{MapFailureKind, SamlAttribute, Sink, Step};
+use assent_plugin_host::{MapFailureKind, MapperRun, SamlAttribute, Sink};
 use assent_store::{IssuedGrant, Transition};
 
 /// A response on its way to the service provider: a form that the browser posts.
@@ -47,7 +47,7 @@ pub struct Question<'a> {
     /// What was asked.
     pub request: &'a SignOnRequest,
     /// Who it is.
-    pub person: &'a Person,
+    pub person: &'a AuthenticatedUser,
     /// The browser's session until now.
     pub old: Option<&'a SignedIn>,
 }
@@ -78,17 +78,21 @@ async fn answered(
         ..
     } = question;
     let Some(provider) = host.store.service_provider(&request.application).await? else {
-        return Ok(Answer::Refused(Refusal::ApplicationGone));
+        return Ok(Answer::Refused(SignInDenied::ApplicationGone));
     };
     if !takes(&provider, request) {
-        return Ok(Answer::Refused(Refusal::AddressGone));
+        return Ok(Answer::Refused(SignInDenied::AddressGone));
     }
     let SignedIn { session, user } = &person.signed_in;
     let account = match access(host, user, &provider.id).await? {
         Access::Granted(account) => account,
-        Access::NoAccount => return Ok(Answer::Refused(Refusal::NoAccount(provider.name.clone()))),
+        Access::NoAccount => {
+            return Ok(Answer::Refused(SignInDenied::NoAccount(
+                provider.name.clone(),
+            )));
+        }
         Access::Closed => {
-            return Ok(Answer::Refused(Refusal::AccountClosed(
+            return Ok(Answer::Refused(SignInDenied::AccountClosed(
                 provider.name.clone(),
             )));
         }
@@ -129,7 +133,7 @@ async fn answered(
         Err(failure) => {
             tracing::error!(%login, application = %provider.id, plugin = failure.plugin, %failure, "sign-on failed in a plugin");
             match failure.kind {
-                MapFailureKind::Deny(reason) => Ok(Answer::Refused(Refusal::Plugin(reason))),
+                MapFailureKind::Deny(reason) => Ok(Answer::Refused(SignInDenied::Plugin(reason))),
                 MapFailureKind::Fault(_) => {
                     fail(host, login, request, &provider, Failure::Internal).await
                 }
@@ -143,7 +147,7 @@ struct AssertionContent {
     account: Account,
     name_id: NameId,
     attributes: Vec<SamlAttribute>,
-    steps: Vec<Step>,
+    steps: Vec<MapperRun>,
 }
 
 /// Signs the assertion, and claims the login's one answer.
@@ -226,11 +230,11 @@ pub async fn deny(
     let provider = host.store.service_provider(&request.application).await?;
     let Some(provider) = provider.filter(|provider| takes(provider, request)) else {
         // Nobody receives an answer, whether this ended the login or another request did.
-        let _ = login::give_up(host, login).await?;
+        let _ = login::end_without_sign_in(host, login).await?;
         return Ok(None);
     };
     let failed = failed(host, request, &provider, why).await?;
-    let ended = login::give_up(host, login).await?;
+    let ended = login::end_without_sign_in(host, login).await?;
     Ok(ended.is_done().then_some(failed))
 }
 
@@ -257,7 +261,7 @@ async fn fail(
     why: Failure,
 ) -> Result<Answer, InternalError> {
     let failed = failed(host, request, provider, why).await?;
-    Ok(match login::give_up(host, login).await? {
+    Ok(match login::end_without_sign_in(host, login).await? {
         Transition::Done => Answer::Failed(failed),
         Transition::NotOpen => Answer::AnsweredBefore,
     })
