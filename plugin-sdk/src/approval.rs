@@ -105,73 +105,15 @@ pub trait ApprovalChannel {
 #[macro_export]
 macro_rules! approval_channel {
     ($channel:ty) => {
-        #[cfg(target_family = "wasm")]
-        #[allow(
-            unsafe_code,
-            reason = "the exports of a component are symbols with fixed names"
-        )]
-        const _: () = {
-            use $crate::bindings::approval::exports::assent::approval::channel as wit;
-
-            struct Component;
-
-            impl wit::Guest for Component {
-                fn describe() -> String {
-                    $crate::approval::describe::<$channel>()
-                }
-                fn validate(config: String) -> Result<(), Vec<String>> {
-                    $crate::approval::validate::<$channel>(&config)
-                }
-                fn begin(config: String, notice: wit::Notice) -> Result<wit::Begun, wit::Failure> {
-                    $crate::approval::call::<$channel, _>(&config, |host, config| {
-                        <$channel>::begin(host, config, &notice)
-                    })
-                }
-                fn poll(config: String, handle: Vec<u8>) -> Result<wit::State, wit::Failure> {
-                    $crate::approval::call::<$channel, _>(&config, |host, config| {
-                        <$channel>::poll(host, config, &handle)
-                    })
-                }
-                fn on_callback(
-                    config: String,
-                    callback: wit::Callback,
-                ) -> Result<Vec<wit::Evidence>, wit::Failure> {
-                    $crate::approval::call::<$channel, _>(&config, |host, config| {
-                        <$channel>::on_callback(host, config, &callback)
-                    })
-                }
-                fn cancel(config: String, handle: Vec<u8>) -> Result<(), wit::Failure> {
-                    $crate::approval::call::<$channel, _>(&config, |host, config| {
-                        <$channel>::cancel(host, config, &handle)
-                    })
-                }
-            }
-
-            use $crate::approval::ApprovalChannel as _;
-    $crate::bindings::approval::export!(Component with_types_in $crate::bindings::approval);
-        };
+        $crate::export_channel!(
+            $channel,
+            approval,
+            ApprovalChannel,
+            channel,
+            Notice,
+            $crate::approval::Evidence
+        );
     };
 }
 
-#[doc(hidden)]
-pub fn describe<C: ApprovalChannel>() -> String {
-    crate::log::report_panics();
-    C::describe().to_json()
-}
-
-#[doc(hidden)]
-pub fn validate<C: ApprovalChannel>(config: &str) -> Result<(), Vec<String>> {
-    crate::log::report_panics();
-    let config = crate::read_config(config).map_err(|error| vec![error])?;
-    C::validate(&config)
-}
-
-#[doc(hidden)]
-pub fn call<C: ApprovalChannel, T>(
-    config: &str,
-    function: impl FnOnce(&dyn Host, &C::Config) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    crate::log::report_panics();
-    let config = crate::read_config(config).map_err(Failure::Rejected)?;
-    function(&crate::http::ComponentHost, &config)
-}
+channel_functions!(ApprovalChannel);

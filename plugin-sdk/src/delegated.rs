@@ -102,67 +102,15 @@ pub trait DelegatedApprovalChannel {
 #[macro_export]
 macro_rules! delegated_approval_channel {
     ($channel:ty) => {
-        #[cfg(target_family = "wasm")]
-        #[allow(unsafe_code, reason = "the exports of a component are symbols with fixed names")]
-        const _: () = {
-            use $crate::bindings::delegated::exports::assent::approval::delegated_channel as wit;
-
-            struct Component;
-
-            impl wit::Guest for Component {
-                fn describe() -> String {
-                    $crate::delegated::describe::<$channel>()
-                }
-                fn validate(config: String) -> Result<(), Vec<String>> {
-                    $crate::delegated::validate::<$channel>(&config)
-                }
-                fn begin(config: String, question: wit::Question) -> Result<wit::Begun, wit::Failure> {
-                    $crate::delegated::call::<$channel, _>(&config, |host, config| {
-                        <$channel>::begin(host, config, &question)
-                    })
-                }
-                fn poll(config: String, handle: Vec<u8>) -> Result<wit::State, wit::Failure> {
-                    $crate::delegated::call::<$channel, _>(&config, |host, config| {
-                        <$channel>::poll(host, config, &handle)
-                    })
-                }
-                fn on_callback(config: String, callback: wit::Callback) -> Result<Vec<String>, wit::Failure> {
-                    $crate::delegated::call::<$channel, _>(&config, |host, config| {
-                        <$channel>::on_callback(host, config, &callback)
-                    })
-                }
-                fn cancel(config: String, handle: Vec<u8>) -> Result<(), wit::Failure> {
-                    $crate::delegated::call::<$channel, _>(&config, |host, config| {
-                        <$channel>::cancel(host, config, &handle)
-                    })
-                }
-            }
-
-            use $crate::delegated::DelegatedApprovalChannel as _;
-    $crate::bindings::delegated::export!(Component with_types_in $crate::bindings::delegated);
-        };
+        $crate::export_channel!(
+            $channel,
+            delegated,
+            DelegatedApprovalChannel,
+            delegated_channel,
+            Question,
+            String
+        );
     };
 }
 
-#[doc(hidden)]
-pub fn describe<C: DelegatedApprovalChannel>() -> String {
-    crate::log::report_panics();
-    C::describe().to_json()
-}
-
-#[doc(hidden)]
-pub fn validate<C: DelegatedApprovalChannel>(config: &str) -> Result<(), Vec<String>> {
-    crate::log::report_panics();
-    let config = crate::read_config(config).map_err(|error| vec![error])?;
-    C::validate(&config)
-}
-
-#[doc(hidden)]
-pub fn call<C: DelegatedApprovalChannel, T>(
-    config: &str,
-    function: impl FnOnce(&dyn Host, &C::Config) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    crate::log::report_panics();
-    let config = crate::read_config(config).map_err(Failure::Rejected)?;
-    function(&crate::http::ComponentHost, &config)
-}
+channel_functions!(DelegatedApprovalChannel);

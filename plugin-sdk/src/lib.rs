@@ -65,6 +65,10 @@ compile_error!(
      separate cargo commands (`assent-plugin build` does)"
 );
 
+#[cfg(any(feature = "approval-channel", feature = "delegated-approval-channel"))]
+#[macro_use]
+mod channel_exports;
+
 #[cfg(feature = "approval-channel")]
 pub mod approval;
 #[doc(hidden)]

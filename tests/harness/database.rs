@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use assent_model::audit::chain::ChainKey;
 use assent_model::entropy::{Entropy, SystemEntropy};
-use assent_store::{Chaining, Store, StoreError};
+use assent_store::{ChainContext, Store, StoreError};
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, Connection};
 
@@ -53,7 +53,7 @@ impl DatabaseUrl {
 
 /// A store on the database at this URL, without a host. All of them have one key for the chain of the audit log.
 pub async fn open_store(url: &str) -> Result<Store, StoreError> {
-    let chaining = Chaining::new(ChainKey::new([7; 32]), Arc::new(SystemEntropy));
+    let chaining = ChainContext::new(ChainKey::new([7; 32]), Arc::new(SystemEntropy));
     Store::start(assent_store::Database::open(url).await?, chaining).await
 }
 

@@ -8,7 +8,7 @@ use assent_model::clock::Timestamp;
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
-use assent_store::{Chaining, Database, Store};
+use assent_store::{ChainContext, Database, Store};
 use tokio::sync::OnceCell;
 
 /// Sealed with the master key that the instances of all tests have.
@@ -30,7 +30,7 @@ async fn created(master: &MasterKey) -> Vec<(KeyPurpose, String)> {
 /// Stores the keys that a first instance would generate in an unused database.
 pub async fn give_keys(url: &str, master: &MasterKey, now: Timestamp) {
     let code = master.authenticate("audit chain", b"").expect("a code");
-    let chaining = Chaining::new(ChainKey::new(code), Arc::new(SystemEntropy));
+    let chaining = ChainContext::new(ChainKey::new(code), Arc::new(SystemEntropy));
     let store = Store::start(Database::open(url).await.expect("a database"), chaining)
         .await
         .expect("a store");

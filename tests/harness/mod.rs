@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use assent::app::{self, Ports, Running, Surroundings};
+use assent::app::{self, Environment, Ports, RunningServer};
 use assent::config;
 use assent::domain::{Host, admin};
 use assent::keys::MasterKey;
@@ -76,7 +76,7 @@ pub async fn in_time<F: Future>(event: F) -> F::Output {
 
 /// A running instance, with everything that a test needs of it.
 pub struct TestHost {
-    running: Option<Running>,
+    running: Option<RunningServer>,
     pub host: Arc<Host>,
     pub clock: Arc<ManualClock>,
     database: DatabaseUrl,
@@ -181,7 +181,7 @@ impl TestHost {
     }
 
     /// A second instance on the same database, with the same master key and clock.
-    pub async fn second(&self, options: HostOptions<'_>) -> (Arc<Host>, Running, String) {
+    pub async fn second(&self, options: HostOptions<'_>) -> (Arc<Host>, RunningServer, String) {
         launch(&options, &self.database, self.folder.path(), &self.clock).await
     }
 
@@ -505,9 +505,9 @@ pub fn binary(name: &str) -> PathBuf {
 }
 
 /// What an instance of the tests takes from its surroundings.
-pub fn surroundings(clock: &Arc<ManualClock>, settings_file: Option<PathBuf>) -> Surroundings {
+pub fn surroundings(clock: &Arc<ManualClock>, settings_file: Option<PathBuf>) -> Environment {
     let compiler = Compiler::Program(binary("assent"));
-    Surroundings {
+    Environment {
         clock: Arc::clone(clock) as _,
         entropy: Arc::new(SystemEntropy),
         compiler,
@@ -521,7 +521,7 @@ async fn launch(
     database: &DatabaseUrl,
     folder: &Path,
     clock: &Arc<ManualClock>,
-) -> (Arc<Host>, Running, String) {
+) -> (Arc<Host>, RunningServer, String) {
     let plugins = if options.plugins.is_empty() {
         shipped()
     } else {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use assent::domain::approvals::approval::ask;
-use assent::domain::sign_in::known_browsers::Standing;
+use assent::domain::sign_in::known_browsers::BrowserStatus;
 use assent::domain::sign_in::login;
 use assent_model::audit::Origin;
 use assent_model::delivery::ExternalAuthenticator;
@@ -195,14 +195,14 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
         let requested = ask(
             &host.host,
             &login,
-            (name, Standing::Unknown),
+            (name, BrowserStatus::Unknown),
             context,
             Origin::NOWHERE,
         )
         .await
         .expect("asked");
         assert!(
-            matches!(requested, RequestOutcome::Person(_)),
+            matches!(requested, RequestOutcome::Prompted(_)),
             "{requested:?}"
         );
     });

@@ -35,7 +35,7 @@ use assent_model::session::Amr;
 use assent_model::user::{LifecycleState, Profile, User};
 use assent_store::{
     AnswerOutcome, ApprovalRequest, AuditNote, ConsentGrant, DeviceAnswer, RequestOutcome,
-    Retention, Store, StoreError, UserGuard, UserUpdateOutcome,
+    Retention, Store, StoreError, Transition, UserGuard, UserUpdateOutcome, VersionedWrite,
 };
 
 use crate::harness::{Database, Parsed, open_store, temp_folder};
@@ -200,7 +200,7 @@ pub fn audited(pauses: &[u64]) -> AuditNote {
     };
     AuditNote {
         entry: entry(Event::SignInDenied),
-        pause: (pause, entry(Event::CooldownStarted)),
+        cooldown: (pause, entry(Event::CooldownStarted)),
     }
 }
 
@@ -235,14 +235,15 @@ async fn enrol(store: &Store, device: &Device) -> bool {
         .enrol_device(id, device.clone(), Vec::new(), None)
         .await
         .expect("enrolled");
-    assert!(
-        !store
+    assert_eq!(
+        store
             .enrol_device(id, device.clone(), Vec::new(), None)
             .await
             .expect("asked"),
+        Transition::NotOpen,
         "a link is good once"
     );
-    enrolled
+    enrolled.is_done()
 }
 
 /// A request for this approval, typed in the browser of [`login`] by the name of this user.
@@ -272,7 +273,7 @@ pub async fn requested(store: &Store, user: Option<&User>, name: &str) -> Approv
         requested,
         approval
             .user_id
-            .map_or(RequestOutcome::Nobody, RequestOutcome::Person)
+            .map_or(RequestOutcome::NotPrompted, RequestOutcome::Prompted)
     );
     approval
 }
@@ -317,7 +318,7 @@ async fn an_action_cannot_be_requested_after_its_user_changed(database: Database
         let request = request(approval.clone(), Some(&grace));
         let without = store.request_approval(request.clone()).await;
         assert!(
-            !matches!(without, Ok(RequestOutcome::Person(_))),
+            !matches!(without, Ok(RequestOutcome::Prompted(_))),
             "{database:?}: a request without its action"
         );
         let requested = store
@@ -335,7 +336,7 @@ async fn an_action_cannot_be_requested_after_its_user_changed(database: Database
         let subject = request.map(|request| request.subject);
         (requested, is_stored, subject == Some(approval.subject))
     };
-    let about_bob = (RequestOutcome::Person(grace.id), true, true);
+    let about_bob = (RequestOutcome::Prompted(grace.id), true, true);
     assert_eq!(ask(&bob).await, about_bob, "{database:?}");
     let before = bob.clone();
     bob.name = "erased".parsed();
@@ -389,17 +390,16 @@ async fn users_applications_and_accounts_are_read_as_written(database: Database)
         .expect("inserted");
     application.secret = Some(Digest::of(b"secret"));
     application.sealed_secret = Some("sealed".to_owned());
-    assert!(
+    let update = async || {
         store
             .update_application(application.clone(), Vec::new())
             .await
-            .expect("updated")
-    );
-    assert!(
-        !store
-            .update_application(application.clone(), Vec::new())
-            .await
-            .expect("asked"),
+            .expect("asked")
+    };
+    assert_eq!(update().await, VersionedWrite::Done);
+    assert_eq!(
+        update().await,
+        VersionedWrite::Stale,
         "it was changed since"
     );
     application.version += 1;
@@ -430,8 +430,12 @@ async fn users_applications_and_accounts_are_read_as_written(database: Database)
             .await
             .expect("asked")
     };
-    assert!(!delete(version + 1).await, "another version");
-    assert!(delete(version).await);
+    assert_eq!(
+        delete(version + 1).await,
+        VersionedWrite::Stale,
+        "another version"
+    );
+    assert_eq!(delete(version).await, VersionedWrite::Done);
     assert_eq!(
         store.account(account.id).await.expect("read"),
         None,

@@ -170,14 +170,14 @@ pub struct Application {
 
 /// An application, whichever protocol it speaks.
 #[derive(Clone, Debug)]
-pub enum Registered {
+pub enum RegisteredApplication {
     /// OpenID Connect.
     Client(Arc<Application>),
     /// SAML 2.0.
     ServiceProvider(Arc<ServiceProvider>),
 }
 
-impl Registered {
+impl RegisteredApplication {
     /// Its id.
     pub fn id(&self) -> &Did {
         match self {

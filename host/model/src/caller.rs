@@ -1,16 +1,16 @@
 //! Who calls the admin API, and what they may do there.
 
 use crate::administration::{AdminScopes, Permission};
-use crate::application::{Application, Registered};
+use crate::application::{Application, RegisteredApplication};
 use crate::audit::AuditContext;
 use crate::user::{ConsoleRole, User};
 
-type Result<T> = std::result::Result<T, Forbidden>;
+type Result<T> = std::result::Result<T, Denied>;
 
 /// The caller may not do this, and why: the end of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Forbidden(pub &'static str);
+pub struct Denied(pub &'static str);
 
 /// Who calls: for the audit log, and with what they may do. It is made anew for each request, so a role or scope that
 /// was taken away counts no more.
@@ -50,7 +50,7 @@ impl Caller {
         match &self.principal {
             Principal::AdminToken => true,
             Principal::User(role) => role.gives(permission),
-            Principal::Application(scopes) => scopes.give(permission),
+            Principal::Application(scopes) => scopes.grants(permission),
         }
     }
 
@@ -66,12 +66,12 @@ impl Caller {
     /// Authorizes what needs this permission.
     ///
     /// # Errors
-    /// [`Forbidden`], with `why`.
+    /// [`Denied`], with `why`.
     pub fn authorize(&self, permission: Permission, why: &'static str) -> Result<Authorization> {
         if self.may(permission) {
             Ok(Authorization(()))
         } else {
-            Err(Forbidden(why))
+            Err(Denied(why))
         }
     }
 
@@ -79,7 +79,7 @@ impl Caller {
     /// owner.
     ///
     /// # Errors
-    /// [`Forbidden`].
+    /// [`Denied`].
     pub fn authorize_user_access(&self, user: &User) -> Result<Authorization> {
         let reaches = match &self.principal {
             Principal::AdminToken => true,
@@ -93,14 +93,14 @@ impl Caller {
         if reaches {
             Ok(Authorization(()))
         } else {
-            Err(Forbidden(why))
+            Err(Denied(why))
         }
     }
 
     /// Authorizes to change more of an account than whether it may be used.
     ///
     /// # Errors
-    /// [`Forbidden`].
+    /// [`Denied`].
     pub fn authorize_account_writes(&self) -> Result<Authorization> {
         self.authorize(
             Permission::AccountsWrite,
@@ -111,7 +111,7 @@ impl Caller {
     /// Authorizes to change applications, but service accounts.
     ///
     /// # Errors
-    /// [`Forbidden`].
+    /// [`Denied`].
     pub fn authorize_application_writes(&self) -> Result<Authorization> {
         self.authorize(
             Permission::ApplicationsWrite,
@@ -122,7 +122,7 @@ impl Caller {
     /// Authorizes to change a client. Who could make a secret for a service account could act as it does.
     ///
     /// # Errors
-    /// [`Forbidden`].
+    /// [`Denied`].
     pub fn authorize_application(&self, application: &Application) -> Result<Authorization> {
         match application.settings.is_service_account() {
             true => self.authorize(
@@ -136,11 +136,14 @@ impl Caller {
     /// Authorizes to change an application of either protocol.
     ///
     /// # Errors
-    /// [`Forbidden`].
-    pub fn authorize_registered(&self, application: &Registered) -> Result<Authorization> {
+    /// [`Denied`].
+    pub fn authorize_registered(
+        &self,
+        application: &RegisteredApplication,
+    ) -> Result<Authorization> {
         match application {
-            Registered::Client(client) => self.authorize_application(client),
-            Registered::ServiceProvider(_) => self.authorize_application_writes(),
+            RegisteredApplication::Client(client) => self.authorize_application(client),
+            RegisteredApplication::ServiceProvider(_) => self.authorize_application_writes(),
         }
     }
 }

@@ -13,26 +13,26 @@ use crate::caller::Authorization;
 /// ```
 /// use assent_model::caller::Authorization;
 /// use assent_model::command::Planned;
-/// fn planned(authorization: Authorization) -> Planned<(), ()> {
-///     Planned::harmless(authorization, ())
+/// fn planned(authorization: Authorization) -> AuthorizedPlan<(), ()> {
+///     AuthorizedPlan::harmless(authorization, ())
 /// }
 /// ```
 ///
 /// ```compile_fail
 /// use assent_model::command::Planned;
-/// fn planned() -> Planned<(), ()> {
-///     Planned { plan: (), action: None }
+/// fn planned() -> AuthorizedPlan<(), ()> {
+///     AuthorizedPlan { plan: (), action: None }
 /// }
 /// ```
 ///
 /// `tests/compile_fail` has more that does not compile, with the errors.
 #[derive(Debug)]
-pub struct Planned<P, A> {
+pub struct AuthorizedPlan<P, A> {
     plan: P,
     action: Option<A>,
 }
 
-impl<P, A> Planned<P, A> {
+impl<P, A> AuthorizedPlan<P, A> {
     /// A plan that needs no approval.
     pub fn harmless(authorization: Authorization, plan: P) -> Self {
         Self::new(authorization, plan, None)

@@ -113,7 +113,7 @@ impl LoginRequest {
 
 /// Why a person who was authenticated is not signed in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum SignInDenied {
     /// The application was removed meanwhile.
     ApplicationGone,
     /// The application takes no answer any more where it wanted this one.

@@ -84,16 +84,16 @@ impl From<LoginName> for String {
 
 /// What a stranger sent, as it may stand in the log: in quotes, with its control characters escaped, and not at length.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quoted(String);
+pub struct QuotedText(String);
 
-impl Quoted {
+impl QuotedText {
     /// As much of the text as the log takes.
     pub fn new(text: &str) -> Self {
         Self(text.chars().take(200).collect())
     }
 }
 
-impl std::fmt::Display for Quoted {
+impl std::fmt::Display for QuotedText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?}", self.0)
     }

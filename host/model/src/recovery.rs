@@ -68,7 +68,7 @@ impl RecoveryCode {
     }
 
     /// The code as its person sees it, in groups.
-    pub fn shown(&self) -> String {
+    pub fn grouped(&self) -> String {
         let characters: Vec<char> = self.0.chars().collect();
         let groups: Vec<String> = characters
             .chunks(GROUP)
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn a_code_is_read_however_it_is_typed_and_each_is_another() {
         let code = RecoveryCode::parse("0123-4567-89AB-CDEF").unwrap();
-        assert_eq!(code.shown(), "0123-4567-89AB-CDEF");
+        assert_eq!(code.grouped(), "0123-4567-89AB-CDEF");
         for typed in [
             "0123456789abcdef",
             " o1 23 – 45.67 89Ab_cdef ",
@@ -122,13 +122,13 @@ mod tests {
         #[test]
         fn what_is_shown_is_read_again(_ in 0..1000) {
             let code = RecoveryCode::random(&SystemEntropy);
-            prop_assert_eq!(RecoveryCode::parse(&code.shown()), Some(code));
+            prop_assert_eq!(RecoveryCode::parse(&code.grouped()), Some(code));
         }
 
         #[test]
         fn whatever_is_typed_is_read_or_is_none(typed in "\\PC{0,40}") {
             if let Some(code) = RecoveryCode::parse(&typed) {
-                prop_assert_eq!(code.shown().len(), LENGTH + LENGTH / GROUP - 1);
+                prop_assert_eq!(code.grouped().len(), LENGTH + LENGTH / GROUP - 1);
             }
         }
     }

@@ -16,8 +16,8 @@ pub use logout::{
 };
 pub use name_id::{NameId, NameIdFormat, NameIdSettings, NameIdSource};
 pub use settings::{
-    AssertionConsumer, Binding, CustomAttribute, IdpInitiated, PartnerCertificate, SamlSettings,
-    SingleLogout, UnknownRelayState,
+    AssertionConsumer, Binding, CustomAttribute, IdpInitiated, PartnerCertificate, RelayStateError,
+    SamlSettings, SingleLogout,
 };
 pub use sign_on::{MessageClaim, PendingSignOn, RequestedSubject, SignOnRequest};
 

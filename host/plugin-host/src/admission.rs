@@ -4,19 +4,20 @@ use std::sync::Arc;
 
 use super::approval::ApprovalChannel;
 use super::call::Runner;
-use super::claims::{ClaimMapper, Parts, Scope};
-use super::contract::Linked;
-use super::description::{Description, Identity};
+use super::claims::{ClaimMapper, Scope};
+use super::contract::LinkedComponent;
+use super::description::{Description, PluginIdentity};
 use super::fault::LoadError;
-use super::loaded::{Granted, Loaded};
+use super::loaded::{LoadedPlugins, PluginGrant};
 use super::protected::Grants;
+use super::share::Share;
 use super::spec::{HttpGrant, OnFailure, Role};
 
 /// A plugin that can be called, before the set admits it.
 pub(super) struct BuiltPlugin {
-    pub(super) identity: Arc<Identity>,
+    pub(super) identity: Arc<PluginIdentity>,
     pub(super) role: Role,
-    pub(super) linked: Linked,
+    pub(super) linked: LinkedComponent,
     pub(super) runner: Runner,
     pub(super) description: Description,
     pub(super) config: String,
@@ -25,7 +26,7 @@ pub(super) struct BuiltPlugin {
 impl BuiltPlugin {
     /// Adds the plugin to a set, if the operator grants it no more than it asks for. The error is the end of a sentence
     /// about the plugin.
-    pub(super) fn admit(self, loaded: &mut Loaded) -> Result<(), String> {
+    pub(super) fn admit(self, loaded: &mut LoadedPlugins) -> Result<(), String> {
         let Self {
             identity,
             role,
@@ -34,7 +35,7 @@ impl BuiltPlugin {
             description,
             config,
         } = self;
-        let granted = Granted::of(&role);
+        let granted = PluginGrant::of(&role);
         let name = identity.plugin.clone();
         match (role, linked) {
             (
@@ -43,7 +44,7 @@ impl BuiltPlugin {
                     writes,
                     on_failure,
                 },
-                Linked::Mapper(component),
+                LinkedComponent::Mapper(component),
             ) => {
                 if description.denies && on_failure == OnFailure::Omit {
                     let what = "`on_failure` is omit, but the component may turn people away: a fault of it would let \
@@ -55,7 +56,8 @@ impl BuiltPlugin {
                     applications,
                     sinks: description.sinks,
                 };
-                loaded.mappers.push(Arc::new(ClaimMapper::new(Parts {
+                loaded.mappers.push(Arc::new(ClaimMapper {
+                    lookups: Share::quarter_of(runner.limits()),
                     identity,
                     runner,
                     component,
@@ -63,7 +65,7 @@ impl BuiltPlugin {
                     grants,
                     on_failure,
                     config,
-                })));
+                }));
             }
             (
                 Role::ApprovalChannel {
@@ -72,7 +74,7 @@ impl BuiltPlugin {
                     shows_letters,
                     http,
                 },
-                Linked::Channel(component) | Linked::Delegated(component),
+                LinkedComponent::Channel(component) | LinkedComponent::Delegated(component),
             ) => {
                 asked_for(&description, &http)?;
                 loaded.channels.push(ApprovalChannel {
@@ -119,7 +121,7 @@ fn asked_for(described: &Description, granted: &HttpGrant) -> Result<(), String>
     Ok(())
 }
 
-pub(super) fn check_name(loaded: &Loaded, name: &str) -> Result<(), LoadError> {
+pub(super) fn check_name(loaded: &LoadedPlugins, name: &str) -> Result<(), LoadError> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
         return Err(LoadError::of(

@@ -38,7 +38,7 @@ struct Breaker {
 }
 
 /// A call that may run.
-pub(super) struct Admitted<'a> {
+pub(super) struct AdmittedCall<'a> {
     breakers: &'a Breakers,
     asker: Arc<str>,
     /// Whether this call is the trial that decides whether the breaker closes.
@@ -55,8 +55,8 @@ impl Breakers {
     }
 
     /// Lets a call run. The error is how long calls still fail.
-    pub(super) fn admit(&self, asker: &Arc<str>) -> Result<Admitted<'_>, Duration> {
-        let admitted = |is_trial| Admitted {
+    pub(super) fn admit(&self, asker: &Arc<str>) -> Result<AdmittedCall<'_>, Duration> {
+        let admitted = |is_trial| AdmittedCall {
             breakers: self,
             asker: Arc::clone(asker),
             is_trial,
@@ -104,7 +104,7 @@ impl Breakers {
     }
 }
 
-impl Admitted<'_> {
+impl AdmittedCall<'_> {
     /// Records the result of the call. Returns whether the breaker opened.
     pub(super) fn ended(self, fault: Option<&Fault>) -> bool {
         let breaks = fault.is_some_and(Fault::breaks_a_limit);
@@ -141,7 +141,7 @@ impl Admitted<'_> {
     }
 }
 
-impl Drop for Admitted<'_> {
+impl Drop for AdmittedCall<'_> {
     fn drop(&mut self) {
         // An abandoned trial proves nothing, so the next call is a trial.
         if self.is_trial
@@ -157,13 +157,13 @@ mod tests {
     use super::*;
     use assent_model::clock::ManualClock;
 
-    struct It {
+    struct Fixture {
         clock: Arc<ManualClock>,
         breakers: Breakers,
         ours: Arc<str>,
     }
 
-    impl It {
+    impl Fixture {
         fn new() -> Self {
             let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(1_800_000_000)));
             let breakers = Breakers::new("loops".into(), Arc::clone(&clock) as SharedClock);
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn five_broken_limits_within_ten_seconds_open_it_for_this_application_alone() {
-        let it = It::new();
+        let it = Fixture::new();
         for _ in 0..4 {
             assert_eq!(it.call(Some(&LIMIT)), Ok(false));
         }
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn the_cooldown_doubles_up_to_a_minute_and_one_call_is_tried_then() {
-        let it = It::new();
+        let it = Fixture::new();
         it.breaks_its_limits();
         for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
             assert_eq!(it.call(None), Err(seconds));
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn denials_and_other_faults_never_open_it() {
-        let it = It::new();
+        let it = Fixture::new();
         let trap = Fault::Trap {
             trap: "unreachable".to_owned(),
             last_words: None,

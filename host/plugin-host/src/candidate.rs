@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use super::admission::check_owners;
 use super::component_check;
 use super::fault::LoadError;
-use super::load::Build;
-use super::loaded::Loaded;
+use super::load::PluginBuild;
+use super::loaded::LoadedPlugins;
 use super::log_line::Journal;
 use super::meter::Meter;
 use super::plugins::Plugins;
@@ -114,9 +114,9 @@ impl Plugins {
         };
         let engine = self.loader.engine_for_one(&limits)?;
         let meter = Arc::new(Meter::new().map_err(|what| LoadError::of(&plugin, what))?);
-        let mut alone = Loaded::default();
+        let mut alone = LoadedPlugins::default();
         let journal = Arc::new(Journal::default());
-        let build = Build {
+        let build = PluginBuild {
             bytes,
             kept: None,
             meter,
@@ -132,9 +132,9 @@ impl Plugins {
         }
         check_owners(&mappers)?;
         Ok((
-            PluginSet(Arc::new(Loaded {
+            PluginSet(Arc::new(LoadedPlugins {
                 mappers,
-                ..Loaded::default()
+                ..LoadedPlugins::default()
             })),
             journal,
         ))
@@ -158,7 +158,7 @@ fn newcomer(name: &str) -> PluginSpec {
 }
 
 /// The component that is loaded, from its file.
-async fn loaded_bytes(today: &Loaded, spec: &PluginSpec) -> Result<Vec<u8>, LoadError> {
+async fn loaded_bytes(today: &LoadedPlugins, spec: &PluginSpec) -> Result<Vec<u8>, LoadError> {
     let (name, file) = (spec.name.clone(), spec.file.clone());
     let read = tokio::task::spawn_blocking(move || component_check::read(&name, &file));
     let bytes = read
@@ -174,7 +174,7 @@ async fn loaded_bytes(today: &Loaded, spec: &PluginSpec) -> Result<Vec<u8>, Load
 }
 
 /// Whether this is the component of the claim mapper with this name.
-fn is_loaded(today: &Loaded, name: &str, bytes: &[u8]) -> bool {
+fn is_loaded(today: &LoadedPlugins, name: &str, bytes: &[u8]) -> bool {
     let digest = Digest::of(bytes).to_text();
     today
         .mappers

@@ -30,12 +30,12 @@ const PURPOSE: &[u8] = b"assent compiled plugin 1";
 const LONGEST: u64 = LARGEST_COMPILED + CODE as u64;
 
 /// A folder of compiled plugins. It may be emptied at any time.
-pub struct Compiled {
+pub struct CompilationCache {
     folder: PathBuf,
     key: Zeroizing<[u8; 32]>,
 }
 
-impl std::fmt::Debug for Compiled {
+impl std::fmt::Debug for CompilationCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Compiled")
             .field("folder", &self.folder)
@@ -43,7 +43,7 @@ impl std::fmt::Debug for Compiled {
     }
 }
 
-impl Compiled {
+impl CompilationCache {
     /// The compiled plugins in `folder`, authenticated with a key that nobody else has.
     pub fn new(folder: PathBuf, key: Zeroizing<[u8; 32]>) -> Self {
         Self { folder, key }
@@ -59,12 +59,12 @@ impl Compiled {
     ) -> Result<Component, String> {
         let origin = origin(engine, bytes);
         let file = self.file(&origin);
-        if let Some(kept) = self.kept(engine, &origin, &file) {
+        if let Some(kept) = self.load_artifact(engine, &origin, &file) {
             return Ok(kept);
         }
         let artifact = compiler.compile(engine, bytes)?;
         // A host that can't keep it serves all the same; the next start is slower.
-        if let Err(reason) = self.keep(&artifact, &origin, &file) {
+        if let Err(reason) = self.store_artifact(&artifact, &origin, &file) {
             tracing::warn!(file = %file.display(), reason, "compiled plugin not stored");
         }
         load(engine, &artifact)
@@ -76,7 +76,7 @@ impl Compiled {
             .with_extension("cwasm")
     }
 
-    fn kept(&self, engine: &Engine, origin: &[u8; 32], file: &Path) -> Option<Component> {
+    fn load_artifact(&self, engine: &Engine, origin: &[u8; 32], file: &Path) -> Option<Component> {
         let content = match check_folder(&self.folder).and_then(|()| read(file)) {
             Ok(content) => content,
             Err(error) if error.kind() == ErrorKind::NotFound => return None,
@@ -93,7 +93,12 @@ impl Compiled {
         load(engine, artifact).ok()
     }
 
-    fn keep(&self, artifact: &[u8], origin: &[u8; 32], file: &Path) -> Result<(), String> {
+    fn store_artifact(
+        &self,
+        artifact: &[u8],
+        origin: &[u8; 32],
+        file: &Path,
+    ) -> Result<(), String> {
         let code = self
             .code(origin, artifact)
             .ok_or("it can't be authenticated")?;

@@ -92,7 +92,7 @@ pub(super) fn surface(bytes: &[u8], contracts: &Contracts) -> Result<Surface, St
 /// Whether the memories and tables of a component, as they are at first, fit its limits.
 ///
 /// The error is the end of a sentence about the plugin.
-pub(super) fn fits(bytes: &[u8], limits: &Limits) -> Result<(), String> {
+pub(super) fn check_limits(bytes: &[u8], limits: &Limits) -> Result<(), String> {
     let damaged = |error: BinaryReaderError| format!("the file is cut short or damaged: {error}");
     for payload in Parser::new(0).parse_all(bytes) {
         match payload.map_err(damaged)? {

@@ -8,31 +8,31 @@ use std::pin::Pin;
 use wasmtime::component::Component;
 
 use super::approval::{
-    Begun, Callback, CallbackContent, ChannelFailureKind, ChannelState, Opening,
+    Callback, CallbackContent, ChannelFailureKind, ChannelRequest, ChannelState, StartedRequest,
 };
 use super::call::Runner;
-use super::claims::{ClaimInput, Edit, Refusal};
-use super::usage::Ran;
+use super::claims::{ClaimInput, Edit, MapError};
+use super::usage::CallResult;
 use super::world::World;
 
 /// An answer that comes later.
-pub(super) type Later<'a, T> = Pin<Box<dyn Future<Output = Ran<T>> + Send + 'a>>;
+pub(super) type CallFuture<'a, T> = Pin<Box<dyn Future<Output = CallResult<T>> + Send + 'a>>;
 
 /// What a component of any role can be asked.
-pub(super) trait Described: Send + Sync {
+pub(super) trait DescribedComponent: Send + Sync {
     /// What it says about itself, a JSON object.
-    fn describe<'a>(&'a self, runner: &'a Runner) -> Later<'a, String>;
+    fn describe<'a>(&'a self, runner: &'a Runner) -> CallFuture<'a, String>;
 
     /// What it says about its settings, a JSON object: each error is a sentence.
     fn validate<'a>(
         &'a self,
         runner: &'a Runner,
         config: &'a str,
-    ) -> Later<'a, Result<(), Vec<String>>>;
+    ) -> CallFuture<'a, Result<(), Vec<String>>>;
 }
 
 /// A component that maps claims.
-pub(super) trait Mapper: Described {
+pub(super) trait MapperComponent: DescribedComponent {
     /// The edits that it suggests. `current` and `config` are JSON objects.
     fn map<'a>(
         &'a self,
@@ -40,18 +40,18 @@ pub(super) trait Mapper: Described {
         input: &'a ClaimInput,
         current: &'a str,
         config: &'a str,
-    ) -> Later<'a, Result<Vec<Edit>, Refusal>>;
+    ) -> CallFuture<'a, Result<Vec<Edit>, MapError>>;
 }
 
 /// A component that carries approvals.
-pub(super) trait Carrier: Described {
+pub(super) trait ChannelComponent: DescribedComponent {
     /// Sends a request on its way.
     fn begin<'a>(
         &'a self,
         runner: &'a Runner,
         config: &'a str,
-        opening: Opening,
-    ) -> Later<'a, Result<Begun, ChannelFailureKind>>;
+        opening: ChannelRequest,
+    ) -> CallFuture<'a, Result<StartedRequest, ChannelFailureKind>>;
 
     /// Asks how a request stands.
     fn poll<'a>(
@@ -59,7 +59,7 @@ pub(super) trait Carrier: Described {
         runner: &'a Runner,
         config: &'a str,
         handle: Vec<u8>,
-    ) -> Later<'a, Result<ChannelState, ChannelFailureKind>>;
+    ) -> CallFuture<'a, Result<ChannelState, ChannelFailureKind>>;
 
     /// Reads what came to the callback address.
     fn on_callback<'a>(
@@ -67,7 +67,7 @@ pub(super) trait Carrier: Described {
         runner: &'a Runner,
         config: &'a str,
         callback: Callback,
-    ) -> Later<'a, Result<CallbackContent, ChannelFailureKind>>;
+    ) -> CallFuture<'a, Result<CallbackContent, ChannelFailureKind>>;
 
     /// Takes a request back.
     fn cancel<'a>(
@@ -75,22 +75,22 @@ pub(super) trait Carrier: Described {
         runner: &'a Runner,
         config: &'a str,
         handle: Vec<u8>,
-    ) -> Later<'a, Result<(), ChannelFailureKind>>;
+    ) -> CallFuture<'a, Result<(), ChannelFailureKind>>;
 }
 
 /// A linked component, by its role.
-pub(super) enum Linked {
+pub(super) enum LinkedComponent {
     /// Maps claims.
-    Mapper(Box<dyn Mapper>),
+    Mapper(Box<dyn MapperComponent>),
     /// Carries approvals, with evidence that the host verifies.
-    Channel(Box<dyn Carrier>),
+    Channel(Box<dyn ChannelComponent>),
     /// Carries approvals to a vendor, whose word counts.
-    Delegated(Box<dyn Carrier>),
+    Delegated(Box<dyn ChannelComponent>),
 }
 
-impl Linked {
+impl LinkedComponent {
     /// What a component of any role can be asked.
-    pub(super) fn described(&self) -> &dyn Described {
+    pub(super) fn described(&self) -> &dyn DescribedComponent {
         match self {
             Self::Mapper(mapper) => mapper.as_ref(),
             Self::Channel(carrier) | Self::Delegated(carrier) => carrier.as_ref(),
@@ -108,5 +108,5 @@ pub(super) struct Version {
     /// The interfaces that its components may import, with their versions.
     pub(super) imports: &'static [&'static str],
     /// Links a component of it.
-    pub(super) link: fn(&Component) -> wasmtime::Result<Linked>,
+    pub(super) link: fn(&Component) -> wasmtime::Result<LinkedComponent>,
 }

@@ -8,7 +8,7 @@ use crate::world::World;
 /// The identity of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PluginIdentity))]
-pub struct Identity {
+pub struct PluginIdentity {
     /// The plugin's name in the settings.
     pub plugin: String,
     /// The component's own name.

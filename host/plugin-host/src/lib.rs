@@ -41,25 +41,25 @@ mod workbench;
 mod world;
 
 pub use approval::{
-    Begun, Callback, CallbackContent, ChannelFailure, ChannelFailureKind, ChannelInfo,
-    ChannelState, Evidence, Notice, Opening, Question,
+    Callback, CallbackContent, ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelRequest,
+    ChannelState, Evidence, Notice, Question, StartedRequest,
 };
 pub use candidate::{Candidate, CandidateError};
 pub use claims::{
-    ClaimInput, MapFailure, MapFailureKind, Mapped, Protocol, RequestedClaim, SamlAttribute, Step,
-    StepEnd, Traced, ValueType,
+    ClaimInput, MapFailure, MapFailureKind, MappedClaims, MapperRun, MapperRunEnd, Protocol,
+    RequestedClaim, SamlAttribute, TracedChange, ValueType,
 };
-pub use compiled::{Compiled, check_compiled_folder};
+pub use compiled::{CompilationCache, check_compiled_folder};
 pub use compiler::{COMPILE, Compiler, compile_plugin};
-pub use description::{Description, Identity, Inspection};
+pub use description::{Description, Inspection, PluginIdentity};
 pub use fault::{Fault, LoadError};
 pub use load::Loader;
-pub use loaded::Granted;
+pub use loaded::PluginGrant;
 pub use log_line::{Journal, LogLine, one_line};
-pub use meter::{Measured, Quantiles};
+pub use meter::{PluginMetrics, Quantiles};
 pub use plugins::{PluginStatus, Plugins};
 pub use protected::{PROTECTED, is_protected};
-pub use script::{NoAnswer, Received, Script, ScriptedMethod, ScriptedRequest};
+pub use script::{Script, ScriptedError, ScriptedMethod, ScriptedRequest, ScriptedResponse};
 pub use set::PluginSet;
 pub use sink::Sink;
 pub use spec::{
@@ -67,7 +67,7 @@ pub use spec::{
     PluginSpec, Role, Trust,
 };
 pub use usage::Usage;
-pub use workbench::{ChannelUnderTest, MapperUnderTest, Tried, Workbench, inspect};
+pub use workbench::{ChannelUnderTest, MapperUnderTest, MeasuredOutcome, Workbench, inspect};
 pub use world::World;
 
 #[cfg(test)]

@@ -7,16 +7,16 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use super::admission::{BuiltPlugin, check_name, check_owners};
-use super::call::{Outside, Runner};
-use super::compiled::{self, Compiled};
+use super::call::{EgressMode, Runner};
+use super::compiled::{self, CompilationCache};
 use super::compiler::Compiler;
 use super::component_check::{self, Surface};
-use super::contract::{Described, Linked};
+use super::contract::{DescribedComponent, LinkedComponent};
 use super::contracts::Contracts;
-use super::description::{Description, Identity};
+use super::description::{Description, PluginIdentity};
 use super::engine::{self, Pool};
 use super::fault::LoadError;
-use super::loaded::Loaded;
+use super::loaded::LoadedPlugins;
 use super::log_line::{Journal, one_line};
 use super::meter::Meter;
 use super::names;
@@ -32,7 +32,7 @@ pub struct Loader {
     clock: SharedClock,
     credentials: Arc<dyn Credentials>,
     compiler: Compiler,
-    compiled: Option<Arc<Compiled>>,
+    compiled: Option<Arc<CompilationCache>>,
     contracts: Contracts,
     /// Those of all plugins together.
     turns: Arc<Turns>,
@@ -46,7 +46,7 @@ impl Loader {
         clock: SharedClock,
         credentials: Arc<dyn Credentials>,
         compiler: Compiler,
-        compiled: Option<Compiled>,
+        compiled: Option<CompilationCache>,
     ) -> Self {
         let contracts = Contracts::released();
         let (compiled, turns) = (compiled.map(Arc::new), Arc::new(Turns::of_processors()));
@@ -69,7 +69,7 @@ impl Loader {
     }
 
     /// Compiles, checks and tries out every plugin.
-    pub(super) async fn load(&self, specs: Vec<PluginSpec>) -> Result<Loaded, LoadError> {
+    pub(super) async fn load(&self, specs: Vec<PluginSpec>) -> Result<LoadedPlugins, LoadError> {
         let engine = |pool| {
             let limits = specs
                 .iter()
@@ -78,7 +78,7 @@ impl Loader {
             engine::engine(pool, limits, &self.turns).map_err(LoadError)
         };
         let (warm, cold) = (engine(Pool::Warm)?, engine(Pool::Cold)?);
-        let mut loaded = Loaded::default();
+        let mut loaded = LoadedPlugins::default();
         for spec in specs {
             check_name(&loaded, &spec.name)?;
             let engine = match spec.role.pool() {
@@ -98,7 +98,7 @@ impl Loader {
 
     async fn add(
         &self,
-        loaded: &mut Loaded,
+        loaded: &mut LoadedPlugins,
         engine: &Engine,
         spec: PluginSpec,
     ) -> Result<(), LoadError> {
@@ -106,7 +106,7 @@ impl Loader {
         let meter = self
             .meter(&spec.name)
             .map_err(|what| LoadError::of(&spec.name, what))?;
-        let build = Build {
+        let build = PluginBuild {
             bytes,
             kept: self.compiled.as_ref(),
             meter,
@@ -119,10 +119,10 @@ impl Loader {
     /// Makes a plugin of a component and adds it to those that are there.
     pub(super) async fn build(
         &self,
-        loaded: &mut Loaded,
+        loaded: &mut LoadedPlugins,
         engine: &Engine,
         spec: PluginSpec,
-        build: Build<'_>,
+        build: PluginBuild<'_>,
     ) -> Result<(), LoadError> {
         loaded.specs.push(spec.clone());
         let name = spec.name.clone();
@@ -137,9 +137,9 @@ impl Loader {
         &self,
         engine: &Engine,
         spec: PluginSpec,
-        build: Build<'_>,
+        build: PluginBuild<'_>,
     ) -> Result<BuiltPlugin, String> {
-        let Build {
+        let PluginBuild {
             bytes,
             kept,
             meter,
@@ -149,7 +149,7 @@ impl Loader {
         let digest = check_settings(&spec, &bytes)?;
         let surface = component_check::surface(&bytes, &self.contracts)?;
         spec.role.expects(surface.world)?;
-        component_check::fits(&bytes, &spec.limits)?;
+        component_check::check_limits(&bytes, &spec.limits)?;
         let outside = self.outside(&spec)?;
         let component = compile(engine, bytes, &self.compiler, kept).await?;
         let linked = link(&self.contracts, &surface, &component)?;
@@ -166,7 +166,7 @@ impl Loader {
         let description = describe(linked.described(), &runner).await?;
         let config = config.to_string();
         validate(linked.described(), &runner, &config).await?;
-        let identity = Arc::new(Identity {
+        let identity = Arc::new(PluginIdentity {
             plugin: name,
             component: description.name.clone(),
             version: description.version.clone(),
@@ -187,9 +187,9 @@ impl Loader {
     }
 
     /// Where the requests of a plugin go.
-    fn outside(&self, spec: &PluginSpec) -> Result<Outside, String> {
+    fn outside(&self, spec: &PluginSpec) -> Result<EgressMode, String> {
         let Role::ApprovalChannel { http, .. } = &spec.role else {
-            return Ok(Outside::Closed);
+            return Ok(EgressMode::Closed);
         };
         let egress = PluginEgress::new(
             http,
@@ -197,7 +197,7 @@ impl Loader {
             Arc::clone(&self.credentials),
             Arc::clone(&self.clock),
         )?;
-        Ok(Outside::Granted(Arc::new(egress)))
+        Ok(EgressMode::Granted(Arc::new(egress)))
     }
 
     fn meter(&self, name: &str) -> Result<Arc<Meter>, String> {
@@ -212,11 +212,11 @@ impl Loader {
 }
 
 /// What a plugin is made from.
-pub(super) struct Build<'a> {
+pub(super) struct PluginBuild<'a> {
     /// The component.
     pub(super) bytes: Vec<u8>,
     /// Where what is compiled is kept, if it is.
-    pub(super) kept: Option<&'a Arc<Compiled>>,
+    pub(super) kept: Option<&'a Arc<CompilationCache>>,
     /// What counts its calls.
     pub(super) meter: Arc<Meter>,
     /// Whether a claim mapper may write what its description names, in place of what the settings grant.
@@ -317,7 +317,7 @@ pub(super) async fn compile(
     engine: &Engine,
     bytes: Vec<u8>,
     compiler: &Compiler,
-    kept: Option<&Arc<Compiled>>,
+    kept: Option<&Arc<CompilationCache>>,
 ) -> Result<Component, String> {
     let (engine, compiler, kept) = (engine.clone(), compiler.clone(), kept.cloned());
     let component = tokio::task::spawn_blocking(move || match kept {
@@ -333,7 +333,7 @@ pub(super) fn link(
     contracts: &Contracts,
     surface: &Surface,
     component: &Component,
-) -> Result<Linked, String> {
+) -> Result<LinkedComponent, String> {
     let version = contracts
         .find(surface.world, &surface.version)
         .ok_or("its contract is not served")?;
@@ -342,7 +342,11 @@ pub(super) fn link(
 }
 
 /// Has a plugin check its settings.
-async fn validate(component: &dyn Described, runner: &Runner, config: &str) -> Result<(), String> {
+async fn validate(
+    component: &dyn DescribedComponent,
+    runner: &Runner,
+    config: &str,
+) -> Result<(), String> {
     match component.validate(runner, config).await.result {
         Ok(Ok(())) => Ok(()),
         Ok(Err(errors)) => Err(errors
@@ -356,7 +360,7 @@ async fn validate(component: &dyn Described, runner: &Runner, config: &str) -> R
 
 /// What a component says about itself.
 pub(super) async fn describe(
-    component: &dyn Described,
+    component: &dyn DescribedComponent,
     runner: &Runner,
 ) -> Result<Description, String> {
     let json = component.describe(runner).await.result;

@@ -12,16 +12,16 @@ use assent_model::id::Did;
 
 /// One set of plugins.
 #[derive(Default)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedPlugins {
     pub(crate) mappers: Vec<Arc<ClaimMapper>>,
     pub(crate) channels: Vec<ApprovalChannel>,
     /// By their names.
-    pub(crate) granted: HashMap<String, Granted>,
+    pub(crate) granted: HashMap<String, PluginGrant>,
     /// What the operator set up, in the order of the settings.
     pub(crate) specs: Vec<PluginSpec>,
 }
 
-impl Loaded {
+impl LoadedPlugins {
     pub(crate) fn channel(&self, name: &str) -> Result<&ApprovalChannel, ChannelFailure> {
         let found = self.channels.iter().find(|channel| channel.name() == name);
         found.ok_or_else(|| ChannelFailure {
@@ -34,7 +34,7 @@ impl Loaded {
 /// The permissions that the operator grants a plugin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PluginGrants))]
-pub struct Granted {
+pub struct PluginGrant {
     /// The applications that it serves; `null` for all.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<String>>))]
     pub applications: Option<Vec<Did>>,
@@ -44,7 +44,7 @@ pub struct Granted {
     pub hosts: Vec<String>,
 }
 
-impl Granted {
+impl PluginGrant {
     /// What a role gives.
     pub(crate) fn of(role: &Role) -> Self {
         match role {

@@ -20,7 +20,7 @@ struct Second {
 
 /// Whether a line may be written.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Allowed {
+pub(super) struct LineAllowance {
     /// Whether it may.
     pub(super) line: bool,
     /// The count of suppressed lines before it that the log does not show yet.
@@ -29,7 +29,7 @@ pub(super) struct Allowed {
 
 impl LogLimit {
     /// Counts a line.
-    pub(super) fn count(&self, now: Timestamp) -> Allowed {
+    pub(super) fn count(&self, now: Timestamp) -> LineAllowance {
         let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut suppressed = 0;
         if second.at != now.seconds() {
@@ -41,13 +41,13 @@ impl LogLimit {
         }
         if second.lines >= LINES_PER_SECOND {
             second.suppressed += 1;
-            return Allowed {
+            return LineAllowance {
                 line: false,
                 suppressed,
             };
         }
         second.lines += 1;
-        Allowed {
+        LineAllowance {
             line: true,
             suppressed,
         }
@@ -65,14 +65,14 @@ mod tests {
         assert_eq!((0..200).filter(|_| at(1).line).count(), 50);
         assert_eq!(
             at(2),
-            Allowed {
+            LineAllowance {
                 line: true,
                 suppressed: 150
             }
         );
         assert_eq!(
             at(2),
-            Allowed {
+            LineAllowance {
                 line: true,
                 suppressed: 0
             }

@@ -16,11 +16,11 @@ pub(super) struct Meter {
     rejected: AtomicU64,
     suspensions: AtomicU64,
     waiting: AtomicU64,
-    used: Mutex<Used>,
+    used: Mutex<ResourceUse>,
 }
 
 /// What calls used: a call's time in microseconds, and its fuel.
-struct Used {
+struct ResourceUse {
     time: Histogram<u64>,
     fuel: Histogram<u64>,
     time_total: Duration,
@@ -30,7 +30,7 @@ struct Used {
 /// The metrics of a plugin's calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PluginMetrics))]
-pub struct Measured {
+pub struct PluginMetrics {
     /// Started calls.
     pub calls: u64,
     /// Calls that failed, or violated the contract or a limit.
@@ -74,7 +74,7 @@ impl Meter {
             rejected: AtomicU64::new(0),
             suspensions: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
-            used: Mutex::new(Used {
+            used: Mutex::new(ResourceUse {
                 time: histogram(60_000_000)?,
                 fuel: histogram(1 << 40)?,
                 time_total: Duration::ZERO,
@@ -84,9 +84,9 @@ impl Meter {
     }
 
     /// A call waits for a place, as long as the answer lives.
-    pub(super) fn waits(&self) -> Waits<'_> {
+    pub(super) fn waits(&self) -> WaitingCall<'_> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        Waits(self)
+        WaitingCall(self)
     }
 
     /// A call found no place.
@@ -124,7 +124,7 @@ impl Meter {
     }
 
     /// What was counted.
-    pub(super) fn measured(&self) -> Measured {
+    pub(super) fn measured(&self) -> PluginMetrics {
         let used = self.used();
         let quantiles = |histogram: &Histogram<u64>, total| Quantiles {
             p50: histogram.value_at_quantile(0.5),
@@ -132,7 +132,7 @@ impl Meter {
             total,
         };
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Measured {
+        PluginMetrics {
             calls: read(&self.calls),
             faults: read(&self.faults),
             denials: read(&self.denials),
@@ -148,15 +148,15 @@ impl Meter {
     }
 
     /// A thread that ended while it counted left numbers, and numbers are what is asked for.
-    fn used(&self) -> MutexGuard<'_, Used> {
+    fn used(&self) -> MutexGuard<'_, ResourceUse> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A call that waits for a place.
-pub(super) struct Waits<'a>(&'a Meter);
+pub(super) struct WaitingCall<'a>(&'a Meter);
 
-impl Drop for Waits<'_> {
+impl Drop for WaitingCall<'_> {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn calls_are_counted_and_spread() {
         let meter = Meter::new().expect("a meter");
-        assert_eq!(meter.measured(), Measured::default());
+        assert_eq!(meter.measured(), PluginMetrics::default());
         for micros in 1..=100 {
             let usage = Usage {
                 fuel: micros * 1000,

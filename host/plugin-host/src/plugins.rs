@@ -6,15 +6,15 @@ use arc_swap::ArcSwap;
 use serde::Serialize;
 
 use crate::approval::{
-    ApprovalChannel, Begun, Callback, CallbackContent, ChannelFailure, ChannelInfo, ChannelState,
-    Opening,
+    ApprovalChannel, Callback, CallbackContent, ChannelFailure, ChannelInfo, ChannelRequest,
+    ChannelState, StartedRequest,
 };
-use crate::claims::{ClaimInput, ClaimMapper, MapFailure, Mapped};
-use crate::description::Identity;
+use crate::claims::{ClaimInput, ClaimMapper, MapFailure, MappedClaims};
+use crate::description::PluginIdentity;
 use crate::fault::LoadError;
 use crate::load::Loader;
-use crate::loaded::{Granted, Loaded};
-use crate::meter::Measured;
+use crate::loaded::{LoadedPlugins, PluginGrant};
+use crate::meter::PluginMetrics;
 use crate::set::PluginSet;
 use crate::sink::Sink;
 use crate::smoke_test;
@@ -26,7 +26,7 @@ use assent_model::secret::Digest;
 /// they began with.
 pub struct Plugins {
     pub(crate) loader: Loader,
-    pub(crate) loaded: ArcSwap<Loaded>,
+    pub(crate) loaded: ArcSwap<LoadedPlugins>,
 }
 
 /// A loaded plugin.
@@ -35,15 +35,15 @@ pub struct Plugins {
 pub struct PluginStatus {
     /// Which one it is.
     #[serde(flatten)]
-    pub identity: Identity,
+    pub identity: PluginIdentity,
     /// Its role.
     pub role: &'static str,
     /// The permissions that the operator grants it.
     #[serde(rename = "grants")]
-    pub granted: Granted,
+    pub granted: PluginGrant,
     /// The metrics of its calls since the instance started.
     #[serde(rename = "metrics")]
-    pub measured: Measured,
+    pub measured: PluginMetrics,
 }
 
 impl Plugins {
@@ -72,7 +72,7 @@ impl Plugins {
     }
 
     /// Puts a set that was loaded before in the place of the one that is there, which comes back.
-    pub fn put(&self, set: PluginSet) -> PluginSet {
+    pub fn replace_set(&self, set: PluginSet) -> PluginSet {
         PluginSet(self.loaded.swap(set.0))
     }
 
@@ -95,13 +95,13 @@ impl Plugins {
         let loaded = self.loaded.load();
         let granted = |name: &str| loaded.granted.get(name).cloned().unwrap_or_default();
         let mappers = loaded.mappers.iter().map(|mapper| PluginStatus {
-            identity: Identity::clone(mapper.identity()),
+            identity: PluginIdentity::clone(mapper.identity()),
             role: "claim-mapper",
             granted: granted(mapper.name()),
             measured: mapper.runner().meter().measured(),
         });
         let channels = loaded.channels.iter().map(|channel| PluginStatus {
-            identity: Identity::clone(&channel.identity),
+            identity: PluginIdentity::clone(&channel.identity),
             role: match channel.trust {
                 Trust::Verified => "approval-channel",
                 Trust::Delegated => "delegated-approval-channel",
@@ -125,7 +125,7 @@ impl Plugins {
     ///
     /// # Errors
     /// The first plugin that denies or fails, unless its settings say that its claims may be left out.
-    pub async fn map_claims(&self, input: ClaimInput) -> Result<Mapped, MapFailure> {
+    pub async fn map_claims(&self, input: ClaimInput) -> Result<MappedClaims, MapFailure> {
         self.set().map_claims(input).await
     }
 
@@ -205,7 +205,11 @@ impl Plugins {
     ///
     /// # Errors
     /// See [`ChannelFailureKind`](crate::ChannelFailureKind).
-    pub async fn begin(&self, channel: &str, opening: Opening) -> Result<Begun, ChannelFailure> {
+    pub async fn begin(
+        &self,
+        channel: &str,
+        opening: ChannelRequest,
+    ) -> Result<StartedRequest, ChannelFailure> {
         self.loaded
             .load_full()
             .channel(channel)?

@@ -32,7 +32,7 @@ pub enum ScriptedMethod {
 
 /// What a request is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Received {
+pub struct ScriptedResponse {
     /// The status code.
     pub status: u16,
     /// Names in lower case, and values.
@@ -43,7 +43,7 @@ pub struct Received {
 
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoAnswer {
+pub enum ScriptedError {
     /// The host does not allow it.
     Refused(String),
     /// It can't be sent as it is.
@@ -57,12 +57,12 @@ pub enum NoAnswer {
 }
 
 /// Answers a plugin's requests in place of the network.
-pub type Script = Box<dyn FnMut(ScriptedRequest) -> Result<Received, NoAnswer> + Send>;
+pub type Script = Box<dyn FnMut(ScriptedRequest) -> Result<ScriptedResponse, ScriptedError> + Send>;
 
 /// A script that calls of one plugin share.
-pub(crate) struct Scripted(Mutex<Script>);
+pub(crate) struct SharedScript(Mutex<Script>);
 
-impl Scripted {
+impl SharedScript {
     pub(crate) fn new(script: Script) -> Self {
         Self(Mutex::new(script))
     }
@@ -81,7 +81,7 @@ impl Scripted {
         };
         let mut script = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match script(request) {
-            Ok(Received {
+            Ok(ScriptedResponse {
                 status,
                 headers,
                 body,
@@ -90,11 +90,11 @@ impl Scripted {
                 headers,
                 body,
             }),
-            Err(NoAnswer::Refused(why)) => Err(http::Error::Refused(why)),
-            Err(NoAnswer::Invalid(why)) => Err(http::Error::Invalid(why)),
-            Err(NoAnswer::Unreachable(why)) => Err(http::Error::Unreachable(why)),
-            Err(NoAnswer::TimedOut) => Err(http::Error::TimedOut),
-            Err(NoAnswer::TooLarge) => Err(http::Error::TooLarge),
+            Err(ScriptedError::Refused(why)) => Err(http::Error::Refused(why)),
+            Err(ScriptedError::Invalid(why)) => Err(http::Error::Invalid(why)),
+            Err(ScriptedError::Unreachable(why)) => Err(http::Error::Unreachable(why)),
+            Err(ScriptedError::TimedOut) => Err(http::Error::TimedOut),
+            Err(ScriptedError::TooLarge) => Err(http::Error::TooLarge),
         }
     }
 }

@@ -3,16 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::claims::{self, ClaimInput, MapFailure, Mapped};
+use super::claims::{self, ClaimInput, MapFailure, MappedClaims};
 use super::component_check;
-use super::description::Identity;
-use super::loaded::Loaded;
+use super::description::PluginIdentity;
+use super::loaded::LoadedPlugins;
 use super::spec::PluginSpec;
 use assent_model::secret::Digest;
 
 /// A set of plugins that was loaded, compiled as it was, with the settings it had.
 #[derive(Clone)]
-pub struct PluginSet(pub(super) Arc<Loaded>);
+pub struct PluginSet(pub(super) Arc<LoadedPlugins>);
 
 impl std::fmt::Debug for PluginSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -24,18 +24,18 @@ impl std::fmt::Debug for PluginSet {
 
 impl PluginSet {
     /// Which plugins it has: claim mappers in their order, then channels.
-    pub fn identities(&self) -> Vec<Identity> {
+    pub fn identities(&self) -> Vec<PluginIdentity> {
         let mappers = self
             .0
             .mappers
             .iter()
-            .map(|mapper| Identity::clone(mapper.identity()));
+            .map(|mapper| PluginIdentity::clone(mapper.identity()));
         mappers
             .chain(
                 self.0
                     .channels
                     .iter()
-                    .map(|channel| Identity::clone(&channel.identity)),
+                    .map(|channel| PluginIdentity::clone(&channel.identity)),
             )
             .collect()
     }
@@ -44,7 +44,7 @@ impl PluginSet {
     ///
     /// # Errors
     /// The first plugin that denies or fails, unless its settings say that its claims may be left out.
-    pub async fn map_claims(&self, input: ClaimInput) -> Result<Mapped, MapFailure> {
+    pub async fn map_claims(&self, input: ClaimInput) -> Result<MappedClaims, MapFailure> {
         claims::run_chain(&self.0.mappers, input).await
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::fault::Fault;
 use super::spec::Limits;
-use super::turns::{Bounds, Ticket, Turns};
+use super::turns::{Ticket, TurnBounds, Turns};
 use assent_model::id::Did;
 
 /// A part of the places of a plugin.
@@ -20,10 +20,10 @@ pub(super) struct Share {
 
 impl Share {
     /// A quarter of the places of these limits, one at least, and for each application half of the queue.
-    pub(super) fn of(limits: &Limits) -> Self {
+    pub(super) fn quarter_of(limits: &Limits) -> Self {
         let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
         let running = count((limits.concurrency / 4).max(1));
-        let bounds = Bounds {
+        let bounds = TurnBounds {
             all: running,
             each: running,
             each_waiting: count(limits.queue_length / 2),

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::call::{Call, Runner, fresh};
-use super::claims::{ClaimInput, Edit, Refusal};
-use super::contract::{Described, Later, Linked, Mapper, Version};
+use super::claims::{ClaimInput, Edit, MapError};
+use super::contract::{CallFuture, DescribedComponent, LinkedComponent, MapperComponent, Version};
 use super::*;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
@@ -34,21 +34,21 @@ mod next {
         link,
     };
 
-    fn link(component: &Component) -> wasmtime::Result<Linked> {
+    fn link(component: &Component) -> wasmtime::Result<LinkedComponent> {
         let mut linker = Linker::<Call>::new(component.engine());
         crate::bindings::approval::assent::host::log::add_to_linker::<_, HasSelf<Call>>(
             &mut linker,
             |call| call,
         )?;
-        Ok(Linked::Mapper(Box::new(V2(bindings::ClaimMapperPre::new(
-            linker.instantiate_pre(component)?,
-        )?))))
+        Ok(LinkedComponent::Mapper(Box::new(V2(
+            bindings::ClaimMapperPre::new(linker.instantiate_pre(component)?)?,
+        ))))
     }
 
     struct V2(bindings::ClaimMapperPre<Call>);
 
-    impl Described for V2 {
-        fn describe<'a>(&'a self, runner: &'a Runner) -> Later<'a, String> {
+    impl DescribedComponent for V2 {
+        fn describe<'a>(&'a self, runner: &'a Runner) -> CallFuture<'a, String> {
             Box::pin(async move { fresh!(runner, self.0, assent_claims_mapper.call_describe) })
         }
 
@@ -56,21 +56,21 @@ mod next {
             &'a self,
             runner: &'a Runner,
             config: &'a str,
-        ) -> Later<'a, Result<(), Vec<String>>> {
+        ) -> CallFuture<'a, Result<(), Vec<String>>> {
             Box::pin(
                 async move { fresh!(runner, self.0, assent_claims_mapper.call_validate, config) },
             )
         }
     }
 
-    impl Mapper for V2 {
+    impl MapperComponent for V2 {
         fn map<'a>(
             &'a self,
             runner: &'a Runner,
             input: &'a ClaimInput,
             current: &'a str,
             config: &'a str,
-        ) -> Later<'a, Result<Vec<Edit>, Refusal>> {
+        ) -> CallFuture<'a, Result<Vec<Edit>, MapError>> {
             Box::pin(async move {
                 let person = bindings::exports::assent::claims::mapper::Person {
                     roles: input.roles.clone(),
@@ -88,7 +88,7 @@ mod next {
                         .into_iter()
                         .map(|(name, json)| Edit::Set(name, json))
                         .collect()),
-                    Err(reason) => Err(Refusal::Fault(reason)),
+                    Err(reason) => Err(MapError::Fault(reason)),
                 })
             })
         }

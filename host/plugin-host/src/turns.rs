@@ -24,7 +24,7 @@ const SAVED: Duration = Duration::from_millis(100);
 
 /// The bounds of concurrent calls, and of waiting ones.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
+pub(super) struct TurnBounds {
     /// Concurrent calls.
     pub(super) all: usize,
     /// Those of one asker among them.
@@ -35,7 +35,7 @@ pub(super) struct Bounds {
 
 /// A fair queue.
 pub(super) struct Turns {
-    bounds: Bounds,
+    bounds: TurnBounds,
     queue: Mutex<Queue>,
 }
 
@@ -43,24 +43,24 @@ pub(super) struct Turns {
 struct Queue {
     next: u64,
     /// Running calls, and calls with an assigned turn.
-    held: Vec<Held>,
+    held: Vec<HeldTurn>,
     /// Calls that wait, by their askers, the earliest call first.
     lines: HashMap<Arc<str>, BTreeMap<u64, Waker>>,
     /// The askers with a ticket, and former ones that used more than an asker with a ticket.
-    askers: HashMap<Arc<str>, Asker>,
+    askers: HashMap<Arc<str>, CallerShare>,
     /// The use of the asker with the latest turn. A new asker has saved nothing, so it begins there.
     clock: Duration,
 }
 
 /// An application or plugin that has tickets, or had them a moment ago.
-struct Asker {
+struct CallerShare {
     tickets: usize,
     /// For how long its calls held turns, counted from where the clock was when it came.
     used: Duration,
 }
 
 /// A turn that a call has.
-struct Held {
+struct HeldTurn {
     ticket: u64,
     asker: Arc<str>,
     /// The engine of its code, if another asker can interrupt it.
@@ -80,7 +80,7 @@ pub(super) struct Ticket<'a> {
 }
 
 impl Turns {
-    pub(super) fn new(bounds: Bounds) -> Self {
+    pub(super) fn new(bounds: TurnBounds) -> Self {
         Self {
             bounds,
             queue: Mutex::default(),
@@ -93,7 +93,7 @@ impl Turns {
             .map_or(1, NonZero::get)
             .saturating_sub(1)
             .max(1);
-        Self::new(Bounds {
+        Self::new(TurnBounds {
             all,
             each: all,
             each_waiting: usize::MAX,
@@ -103,7 +103,7 @@ impl Turns {
     /// Lets a call in; `None` if too many calls of this asker are in already. With an `engine`, its code is interrupted
     /// when another asker waits.
     pub(super) fn enter(&self, asker: &Arc<str>, engine: Option<Engine>) -> Option<Ticket<'_>> {
-        let Bounds {
+        let TurnBounds {
             each, each_waiting, ..
         } = self.bounds;
         let mut queue = self.queue();
@@ -111,7 +111,7 @@ impl Turns {
         let own = queue
             .askers
             .entry(Arc::clone(asker))
-            .or_insert(Asker { tickets: 0, used });
+            .or_insert(CallerShare { tickets: 0, used });
         if own.tickets == 0 {
             own.used = own.used.max(used);
         }
@@ -133,12 +133,13 @@ impl Turns {
     pub(super) fn reclaim(&self) {
         let woken = {
             let mut queue = self.queue();
-            let is_late = |held: &Held| held.untaken.is_some() && held.since.elapsed() > UNTAKEN;
-            let (late, held): (Vec<Held>, Vec<Held>) = std::mem::take(&mut queue.held)
+            let is_late =
+                |held: &HeldTurn| held.untaken.is_some() && held.since.elapsed() > UNTAKEN;
+            let (late, held): (Vec<HeldTurn>, Vec<HeldTurn>) = std::mem::take(&mut queue.held)
                 .into_iter()
                 .partition(is_late);
             queue.held = held;
-            for Held {
+            for HeldTurn {
                 ticket,
                 asker,
                 untaken,
@@ -153,7 +154,7 @@ impl Turns {
                     queue.wait(&asker, ticket, waker);
                 }
             }
-            queue.give(&self.bounds)
+            queue.grant_turns(&self.bounds)
         };
         woken.into_iter().for_each(Waker::wake);
     }
@@ -195,7 +196,7 @@ impl Queue {
     }
 
     /// Whether a call that waits for a turn belongs to an asker that used less than this one.
-    fn is_overtaken(&self, asker: &Arc<str>, bounds: &Bounds) -> bool {
+    fn is_overtaken(&self, asker: &Arc<str>, bounds: &TurnBounds) -> bool {
         let own = self.used(asker);
         let others = self
             .lines
@@ -205,7 +206,7 @@ impl Queue {
     }
 
     /// Removes the askers that have no ticket and used no more than others. Their use no longer affects the order.
-    fn forget(&mut self) {
+    fn drop_idle_shares(&mut self) {
         if self.askers.values().all(|asker| asker.tickets == 0) {
             self.clock = self
                 .askers
@@ -241,7 +242,7 @@ impl Queue {
     }
 
     /// Assigns free turns to the next calls. Returns their wakers, which the caller must wake.
-    fn give(&mut self, bounds: &Bounds) -> Vec<Waker> {
+    fn grant_turns(&mut self, bounds: &TurnBounds) -> Vec<Waker> {
         let mut woken = Vec::new();
         while self.held.len() < bounds.all {
             let waiting = self
@@ -262,7 +263,7 @@ impl Queue {
             }
             self.clock = self.clock.max(self.used(&asker));
             woken.push(waker.clone());
-            self.held.push(Held {
+            self.held.push(HeldTurn {
                 ticket,
                 asker,
                 engine: None,
@@ -317,7 +318,7 @@ impl Ticket<'_> {
             else if queue.held.len() < bounds.all && queue.held_by(&self.asker) < bounds.each {
                 let (asker, engine) = (Arc::clone(&self.asker), self.engine.clone());
                 queue.clock = queue.clock.max(queue.used(&asker));
-                queue.held.push(Held {
+                queue.held.push(HeldTurn {
                     ticket: self.number,
                     asker,
                     engine,
@@ -327,7 +328,7 @@ impl Ticket<'_> {
                 return Poll::Ready(());
             }
             queue.wait(&self.asker, self.number, context.waker().clone());
-            (queue.give(&bounds), queue.in_the_way_of(&self.asker))
+            (queue.grant_turns(&bounds), queue.in_the_way_of(&self.asker))
         };
         woken.into_iter().for_each(Waker::wake);
         if let Some(engine) = in_the_way {
@@ -346,7 +347,7 @@ impl Ticket<'_> {
         let woken = {
             let mut queue = self.turns.queue();
             queue.leave(&self.asker, self.number);
-            queue.give(&self.turns.bounds)
+            queue.grant_turns(&self.turns.bounds)
         };
         woken.into_iter().for_each(Waker::wake);
     }
@@ -360,8 +361,8 @@ impl Drop for Ticket<'_> {
             if let Some(asker) = queue.askers.get_mut(&self.asker) {
                 asker.tickets -= 1;
             }
-            queue.forget();
-            queue.give(&self.turns.bounds)
+            queue.drop_idle_shares();
+            queue.grant_turns(&self.turns.bounds)
         };
         woken.into_iter().for_each(Waker::wake);
     }

@@ -19,12 +19,12 @@ pub struct Usage {
 
 /// How a call ended, and what it used.
 #[derive(Debug)]
-pub(crate) struct Ran<T> {
+pub(crate) struct CallResult<T> {
     pub(crate) result: Result<T, Fault>,
     pub(crate) usage: Usage,
 }
 
-impl<T> Ran<T> {
+impl<T> CallResult<T> {
     /// An answer that the plugin was not asked for.
     pub(crate) fn unasked(answer: T) -> Self {
         Self {
@@ -41,8 +41,8 @@ impl<T> Ran<T> {
         }
     }
 
-    pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> Ran<U> {
-        Ran {
+    pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> CallResult<U> {
+        CallResult {
             result: self.result.map(change),
             usage: self.usage,
         }

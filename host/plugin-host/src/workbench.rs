@@ -9,27 +9,29 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use super::approval::{
-    ApprovalChannel, Begun, Callback, CallbackContent, ChannelFailureKind, ChannelState, Opening,
+    ApprovalChannel, Callback, CallbackContent, ChannelFailureKind, ChannelRequest, ChannelState,
+    StartedRequest,
 };
-use super::call::{Outside, Runner};
+use super::call::{EgressMode, Runner};
 use super::claims::{
-    self, ClaimInput, ClaimMapper, MapFailureKind, Parts, Scope, Step, StepEnd, Traced,
+    self, ClaimInput, ClaimMapper, MapFailureKind, MapperRun, MapperRunEnd, Scope, TracedChange,
 };
 use super::compiler::Compiler;
 use super::component_check::{self, Surface};
-use super::contract::Linked;
+use super::contract::LinkedComponent;
 use super::contracts::Contracts;
-use super::description::{Description, Identity, Inspection};
+use super::description::{Description, Inspection, PluginIdentity};
 use super::engine::{self, Pool};
 use super::fault::{Fault, LoadError};
 use super::load::{compile, describe, link};
 use super::log_line::one_line;
 use super::meter::Meter;
 use super::protected::Grants;
-use super::script::{Script, Scripted};
+use super::script::{Script, SharedScript};
+use super::share::Share;
 use super::spec::{Limits, OnFailure, Trust};
 use super::turns::Turns;
-use super::usage::{Ran, Usage};
+use super::usage::{CallResult, Usage};
 use super::world::World;
 use assent_model::clock::{ManualClock, SharedClock, SystemClock, Timestamp};
 use assent_model::secret::Digest;
@@ -37,11 +39,11 @@ use assent_model::secret::Digest;
 /// One component, compiled.
 pub struct Workbench {
     inspection: Inspection,
-    compiled: Compiled,
+    compiled: CompiledComponent,
 }
 
 /// What a component's calls are made from.
-struct Compiled {
+struct CompiledComponent {
     name: String,
     surface: Surface,
     contracts: Contracts,
@@ -53,17 +55,17 @@ struct Compiled {
 
 /// What came of a call, and what the call used.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tried<T> {
+pub struct MeasuredOutcome<T> {
     /// The result.
     pub outcome: T,
     /// What it used; nothing, if the plugin was not asked.
     pub usage: Usage,
 }
 
-impl<T, E> Tried<Result<T, E>> {
+impl<T, E> MeasuredOutcome<Result<T, E>> {
     /// The same with what came of it, if anything, changed.
-    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Tried<Result<U, E>> {
-        Tried {
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> MeasuredOutcome<Result<U, E>> {
+        MeasuredOutcome {
             outcome: self.outcome.map(change),
             usage: self.usage,
         }
@@ -103,7 +105,7 @@ impl Workbench {
         let (size, sha256) = (bytes.len(), Digest::of(&bytes).to_text());
         let contracts = Contracts::released();
         let surface = component_check::surface(&bytes, &contracts).map_err(error)?;
-        component_check::fits(&bytes, &limits).map_err(error)?;
+        component_check::check_limits(&bytes, &limits).map_err(error)?;
         let pool = if surface.world == World::ClaimMapper {
             Pool::Warm
         } else {
@@ -114,7 +116,7 @@ impl Workbench {
         let component = compile(&engine, bytes, compiler, None)
             .await
             .map_err(error)?;
-        let compiled = Compiled {
+        let compiled = CompiledComponent {
             name: name.to_owned(),
             surface,
             contracts,
@@ -124,7 +126,7 @@ impl Workbench {
             turns,
         };
         let (linked, runner) = compiled
-            .plugin(Arc::new(SystemClock), Outside::Closed)
+            .plugin(Arc::new(SystemClock), EgressMode::Closed)
             .map_err(error)?;
         let description = describe(linked.described(), &runner).await.map_err(error)?;
         let Surface {
@@ -156,7 +158,9 @@ impl Workbench {
     /// # Errors
     /// The plugin fails.
     pub async fn validate(&self, config: &Value) -> Result<Vec<String>, Fault> {
-        let plugin = self.compiled.plugin(Arc::new(SystemClock), Outside::Closed);
+        let plugin = self
+            .compiled
+            .plugin(Arc::new(SystemClock), EgressMode::Closed);
         let (linked, runner) = plugin.map_err(|why| Fault::Answer(one_line(&why)))?;
         let config = config.to_string();
         let said = linked.described().validate(&runner, &config).await.result?;
@@ -176,13 +180,14 @@ impl Workbench {
         let error = |what: String| self.error(what);
         let (linked, runner) = self
             .compiled
-            .plugin(Arc::new(SystemClock), Outside::Closed)
+            .plugin(Arc::new(SystemClock), EgressMode::Closed)
             .map_err(error)?;
-        let Linked::Mapper(component) = linked else {
+        let LinkedComponent::Mapper(component) = linked else {
             return Err(self.wrong_role(World::ClaimMapper));
         };
         let Description { writes, sinks, .. } = self.inspection.description.clone();
-        Ok(MapperUnderTest(ClaimMapper::new(Parts {
+        Ok(MapperUnderTest(ClaimMapper {
+            lookups: Share::quarter_of(runner.limits()),
             identity: self.identity(),
             runner,
             component,
@@ -193,7 +198,7 @@ impl Workbench {
             grants: Grants::whole(writes).map_err(error)?,
             on_failure: OnFailure::Fail,
             config: config.to_string(),
-        })))
+        }))
     }
 
     /// The approval channel with these settings, at this moment. Its requests go to the script.
@@ -206,15 +211,15 @@ impl Workbench {
         now: Timestamp,
         script: Script,
     ) -> Result<ChannelUnderTest, LoadError> {
-        let outside = Outside::Scripted(Arc::new(Scripted::new(script)));
+        let outside = EgressMode::Scripted(Arc::new(SharedScript::new(script)));
         let plugin = self
             .compiled
             .plugin(Arc::new(ManualClock::new(now)), outside);
         let (linked, runner) = plugin.map_err(|what| self.error(what))?;
         let (component, trust) = match linked {
-            Linked::Channel(component) => (component, Trust::Verified),
-            Linked::Delegated(component) => (component, Trust::Delegated),
-            Linked::Mapper(_) => return Err(self.wrong_role(World::ApprovalChannel)),
+            LinkedComponent::Channel(component) => (component, Trust::Verified),
+            LinkedComponent::Delegated(component) => (component, Trust::Delegated),
+            LinkedComponent::Mapper(_) => return Err(self.wrong_role(World::ApprovalChannel)),
         };
         let (identity, config) = (self.identity(), config.to_string());
         let (shows_letters, applications) = (false, None);
@@ -229,13 +234,13 @@ impl Workbench {
         }))
     }
 
-    fn identity(&self) -> Arc<Identity> {
+    fn identity(&self) -> Arc<PluginIdentity> {
         let Inspection {
             description,
             sha256,
             ..
         } = &self.inspection;
-        Arc::new(Identity {
+        Arc::new(PluginIdentity {
             plugin: self.compiled.name.clone(),
             component: description.name.clone(),
             version: description.version.clone(),
@@ -256,9 +261,13 @@ impl Workbench {
     }
 }
 
-impl Compiled {
+impl CompiledComponent {
     /// The component, linked anew, with what runs its calls.
-    fn plugin(&self, clock: SharedClock, outside: Outside) -> Result<(Linked, Runner), String> {
+    fn plugin(
+        &self,
+        clock: SharedClock,
+        outside: EgressMode,
+    ) -> Result<(LinkedComponent, Runner), String> {
         let linked = link(&self.contracts, &self.surface, &self.component)?;
         let (engine, limits, meter) = (self.engine.clone(), self.limits, Arc::new(Meter::new()?));
         let turns = Arc::clone(&self.turns);
@@ -271,42 +280,52 @@ impl Compiled {
 
 impl MapperUnderTest {
     /// What the mapper changes, each edit judged as in a login; nothing, if its description leaves this sink out.
-    pub async fn map(&self, input: ClaimInput) -> Tried<Result<Vec<Traced>, MapFailureKind>> {
+    pub async fn map(
+        &self,
+        input: ClaimInput,
+    ) -> MeasuredOutcome<Result<Vec<TracedChange>, MapFailureKind>> {
         let ran = claims::run_chain(std::slice::from_ref(&self.0), input).await;
         let mut steps = ran.map_or_else(|failure| failure.steps, |mapped| mapped.steps);
-        let Some(Step { usage, end, .. }) = steps.pop() else {
-            return Tried {
+        let Some(MapperRun { usage, end, .. }) = steps.pop() else {
+            return MeasuredOutcome {
                 outcome: Ok(Vec::new()),
                 usage: Usage::default(),
             };
         };
         let outcome = match end {
-            StepEnd::Changed(changes) => Ok(changes),
-            StepEnd::LeftOut(fault) => Err(MapFailureKind::Fault(fault)),
-            StepEnd::Stopped(kind) => Err(kind),
+            MapperRunEnd::Changed(changes) => Ok(changes),
+            MapperRunEnd::LeftOut(fault) => Err(MapFailureKind::Fault(fault)),
+            MapperRunEnd::Stopped(kind) => Err(kind),
         };
-        Tried { outcome, usage }
+        MeasuredOutcome { outcome, usage }
     }
 }
 
 impl ChannelUnderTest {
     /// Sends a request on its way: a notice, or a question for a delegated channel.
-    pub async fn begin(&self, opening: Opening) -> Tried<Result<Begun, ChannelFailureKind>> {
+    pub async fn begin(
+        &self,
+        opening: ChannelRequest,
+    ) -> MeasuredOutcome<Result<StartedRequest, ChannelFailureKind>> {
         let Self(ApprovalChannel {
             runner,
             component,
             config,
             ..
         }) = self;
-        let Tried { outcome, usage } = tried(component.begin(runner, config, opening).await);
-        Tried {
-            outcome: outcome.and_then(|begun| begun.kept().map_err(ChannelFailureKind::Fault)),
+        let MeasuredOutcome { outcome, usage } =
+            tried(component.begin(runner, config, opening).await);
+        MeasuredOutcome {
+            outcome: outcome.and_then(|begun| begun.checked().map_err(ChannelFailureKind::Fault)),
             usage,
         }
     }
 
     /// Asks how the request with this handle stands.
-    pub async fn poll(&self, handle: Vec<u8>) -> Tried<Result<ChannelState, ChannelFailureKind>> {
+    pub async fn poll(
+        &self,
+        handle: Vec<u8>,
+    ) -> MeasuredOutcome<Result<ChannelState, ChannelFailureKind>> {
         let Self(ApprovalChannel {
             runner,
             component,
@@ -320,7 +339,7 @@ impl ChannelUnderTest {
     pub async fn on_callback(
         &self,
         callback: Callback,
-    ) -> Tried<Result<CallbackContent, ChannelFailureKind>> {
+    ) -> MeasuredOutcome<Result<CallbackContent, ChannelFailureKind>> {
         let Self(ApprovalChannel {
             runner,
             component,
@@ -331,7 +350,7 @@ impl ChannelUnderTest {
     }
 
     /// Takes the request with this handle back.
-    pub async fn cancel(&self, handle: Vec<u8>) -> Tried<Result<(), ChannelFailureKind>> {
+    pub async fn cancel(&self, handle: Vec<u8>) -> MeasuredOutcome<Result<(), ChannelFailureKind>> {
         let Self(ApprovalChannel {
             runner,
             component,
@@ -342,8 +361,10 @@ impl ChannelUnderTest {
     }
 }
 
-fn tried<T>(ran: Ran<Result<T, ChannelFailureKind>>) -> Tried<Result<T, ChannelFailureKind>> {
-    Tried {
+fn tried<T>(
+    ran: CallResult<Result<T, ChannelFailureKind>>,
+) -> MeasuredOutcome<Result<T, ChannelFailureKind>> {
+    MeasuredOutcome {
         outcome: ran
             .result
             .unwrap_or_else(|fault| Err(ChannelFailureKind::Fault(fault))),

@@ -25,16 +25,16 @@ use assent_model::entropy::{SharedEntropy, SystemEntropy};
 use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use assent_plugin_host::egress::Egress;
-use assent_plugin_host::{Compiled, Compiler, Credentials, Loader, Plugins};
-use assent_store::{Chaining, ConnectionCounts, Database, Store, StoreError};
+use assent_plugin_host::{CompilationCache, Compiler, Credentials, Loader, Plugins};
+use assent_store::{ChainContext, ConnectionCounts, Database, Store, StoreError};
 
 pub use error::StartError;
 pub use listen::{Identities, Ports, identities, listen};
-pub use serve::{Running, Shutdown, serve};
+pub use serve::{RunningServer, Shutdown, serve};
 
 /// What the host takes from its surroundings.
 #[derive(Clone, Debug)]
-pub struct Surroundings {
+pub struct Environment {
     /// The time.
     pub clock: SharedClock,
     /// Randomness.
@@ -47,7 +47,7 @@ pub struct Surroundings {
     pub dropped_log_lines: Option<ErrorCounter>,
 }
 
-impl Surroundings {
+impl Environment {
     /// Those of this program, with the settings of this file.
     pub fn of_this_program(settings_file: &Path) -> Self {
         Self {
@@ -63,9 +63,9 @@ impl Surroundings {
 /// Opens the database and the keys, and loads the plugins: everything but the listener.
 pub async fn compose(
     settings: Settings,
-    surroundings: Surroundings,
+    surroundings: Environment,
 ) -> Result<Arc<Host>, StartError> {
-    let Surroundings {
+    let Environment {
         clock,
         entropy,
         compiler,
@@ -83,7 +83,7 @@ pub async fn compose(
         None if database.holds_keys().await? => MasterKey::read(&settings.keys.master_key_file)?,
         None => MasterKey::read_or_make(&settings.keys.master_key_file, &*entropy)?,
     };
-    let chaining = Chaining::new(
+    let chaining = ChainContext::new(
         ChainKey::new(master_key.authenticate("audit chain", b"")?),
         Arc::clone(&entropy),
     );
@@ -100,7 +100,7 @@ pub async fn compose(
         clock: Arc::clone(&clock),
     });
     let compiled = match &settings.plugins.compiled_folder {
-        Some(folder) => Some(Compiled::new(
+        Some(folder) => Some(CompilationCache::new(
             folder.clone(),
             master_key.authenticate("compiled plugins", b"")?.into(),
         )),
@@ -155,7 +155,7 @@ pub async fn compose(
         reloads: domain::operations::plugin_reloads::Reloads::default(),
         settings_file,
         dropped_log_lines,
-        draining: domain::operations::draining::Draining::default(),
+        draining: domain::operations::draining::DrainSwitch::default(),
         wakeups: crate::domain::operations::wakeups::Wakeups::default(),
         clock,
         entropy,

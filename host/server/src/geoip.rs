@@ -19,16 +19,16 @@ const LONGEST: usize = 60;
 #[derive(Debug, Default)]
 pub struct GeoIp {
     file: Option<PathBuf>,
-    read: ArcSwapOption<Read>,
+    read: ArcSwapOption<LoadedDatabase>,
 }
 
 /// A database as it was read.
-struct Read {
+struct LoadedDatabase {
     reader: Reader<Vec<u8>>,
-    stamp: Stamp,
+    stamp: FileStamp,
 }
 
-impl std::fmt::Debug for Read {
+impl std::fmt::Debug for LoadedDatabase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Read")
             .field("stamp", &self.stamp)
@@ -38,12 +38,12 @@ impl std::fmt::Debug for Read {
 
 /// What a changed file is known by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     modified: Option<SystemTime>,
     length: u64,
 }
 
-impl Stamp {
+impl FileStamp {
     fn of(file: &Path) -> std::io::Result<Self> {
         let about = std::fs::metadata(file)?;
         Ok(Self {
@@ -131,7 +131,7 @@ impl GeoIp {
         let Some(file) = &self.file else {
             return Ok(false);
         };
-        let stamp = Stamp::of(file).map_err(|reason| GeoIpError::Unreadable {
+        let stamp = FileStamp::of(file).map_err(|reason| GeoIpError::Unreadable {
             file: file.clone(),
             reason,
         })?;
@@ -165,18 +165,18 @@ impl GeoIp {
     }
 }
 
-fn read(file: &Path) -> Result<Read, GeoIpError> {
+fn read(file: &Path) -> Result<LoadedDatabase, GeoIpError> {
     let unreadable = |reason| GeoIpError::Unreadable {
         file: file.to_owned(),
         reason,
     };
-    let stamp = Stamp::of(file).map_err(unreadable)?;
+    let stamp = FileStamp::of(file).map_err(unreadable)?;
     let content = std::fs::read(file).map_err(unreadable)?;
     let reader = Reader::from_source(content).map_err(|reason| GeoIpError::NoDatabase {
         file: file.to_owned(),
         reason,
     })?;
-    Ok(Read { reader, stamp })
+    Ok(LoadedDatabase { reader, stamp })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Accounts: people in applications.
 
 mod lookup;
-mod person;
+mod user_account;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -10,16 +10,16 @@ use sqlx::AnyConnection;
 
 use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::to_json;
-use crate::users::{UserRow, all_of, search_index};
-use crate::{Result, Store, StoreError, UserGuard, audit, deprovisioning, taken};
+use crate::users::{UserRow, ensure_all_written, search_index};
+use crate::{Result, Store, StoreError, UserGuard, VersionedWrite, audit, deprovisioning, taken};
 use assent_model::account::Account;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{AccountId, UserId};
 use assent_model::user::{LifecycleState, User};
 
-pub use person::Person;
-pub(crate) use person::{AccountRow, PersonRow, USER_KIND};
+pub use user_account::UserAccount;
+pub(crate) use user_account::{AccountRow, USER_KIND, UserAccountRow};
 
 /// An account that is kept, in one write with others.
 #[derive(Clone, Debug)]
@@ -50,18 +50,18 @@ static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
 
 /// The accounts with the people whose they are, who are not changed until the transaction ends: what they are called is
 /// what their accounts are found by. Fails where one of them is not as they were seen.
-async fn hold(
+async fn lock_users_of(
     db: &mut AnyConnection,
     accounts: &[Account],
     whom: &[UserGuard],
-) -> Result<Vec<Person>> {
+) -> Result<Vec<UserAccount>> {
     let mut ids: Vec<UserId> = accounts.iter().map(|account| account.user_id).collect();
     ids.sort_unstable();
     ids.dedup();
     let mut users: HashMap<UserId, User> = HashMap::with_capacity(ids.len());
     for ids in ids.chunks(MOST) {
-        let mut query = sqlx::query_as::<_, UserRow>(HOLD.of(ids.len()));
-        for id in HOLD.filled(ids) {
+        let mut query = sqlx::query_as::<_, UserRow>(HOLD.sql_for(ids.len()));
+        for id in HOLD.padded(ids) {
             query = query.bind(id.to_string());
         }
         for row in query.fetch_all(&mut *db).await? {
@@ -74,8 +74,8 @@ async fn hold(
             .get(&account.user_id)
             .cloned()
             .ok_or(StoreError::Overtaken("the user was deleted meanwhile"))?;
-        whom.must_be(&user)?;
-        Ok(Person {
+        whom.check(&user)?;
+        Ok(UserAccount {
             user,
             account: account.clone(),
         })
@@ -97,10 +97,10 @@ async fn insert_all(
     accounts: &[Account],
     whom: &[UserGuard],
 ) -> Result<()> {
-    let people = hold(db, accounts, whom).await?;
+    let people = lock_users_of(db, accounts, whom).await?;
     for rows in accounts.chunks(MOST) {
-        let mut query = sqlx::query(INSERT.of(rows.len()));
-        for account in INSERT.filled(rows) {
+        let mut query = sqlx::query(INSERT.sql_for(rows.len()));
+        for account in INSERT.padded(rows) {
             query = query
                 .bind(account.id.to_string())
                 .bind(account.user_id.to_string())
@@ -113,7 +113,7 @@ async fn insert_all(
                 .bind(account.created_at.millis());
         }
         let kept = query.execute(&mut *db).await?.rows_affected();
-        all_of(
+        ensure_all_written(
             rows.len(),
             kept,
             "the user has an account there already, or the name",
@@ -129,8 +129,8 @@ async fn update(
     whom: UserGuard,
     before: LifecycleState,
     now: Timestamp,
-) -> Result<bool> {
-    let people = hold(db, std::slice::from_ref(account), &[whom]).await?;
+) -> Result<VersionedWrite> {
+    let people = lock_users_of(db, std::slice::from_ref(account), &[whom]).await?;
     let result = sqlx::query(
         "UPDATE accounts SET name = $2, roles = $3, state = $4, version = version + 1 WHERE id = $1 AND version = $5",
     )
@@ -143,7 +143,7 @@ async fn update(
     .await
     .map_err(taken("the account's name"))?;
     if result.rows_affected() == 0 {
-        return Ok(false);
+        return Ok(VersionedWrite::Stale);
     }
     for person in &people {
         search_index::replace_account(db, person).await?;
@@ -153,14 +153,14 @@ async fn update(
             account.user_id.to_string(),
             account.application_id.to_string(),
         );
-        deprovisioning::of_account(db, user, application, account.state, now).await?;
+        deprovisioning::deprovision_account(db, user, application, account.state, now).await?;
     }
-    Ok(true)
+    Ok(VersionedWrite::Done)
 }
 
 /// Notes that a person signed in to an application: an account that was invited is active from then on, which `entry`
 /// tells of. It names both.
-pub(crate) async fn signed_in_to(db: &mut AnyConnection, entry: &Entry) -> Result<()> {
+pub(crate) async fn activate_account(db: &mut AnyConnection, entry: &Entry) -> Result<()> {
     let activated: Option<(String,)> = sqlx::query_as(
         "UPDATE accounts SET state = 'active', version = version + 1
          WHERE user_id = $1 AND application_id = $2 AND state = 'invited' RETURNING id",
@@ -198,8 +198,7 @@ impl Store {
         .await
     }
 
-    /// Replaces what may change of an account: its name, roles and state. `false`, and nothing done, if it was changed
-    /// since it was read. Where the state is another than `before`, what was begun with the account is over, and its
+    /// Replaces what may change of an account: its name, roles and state. Where the state is another than `before`, what was begun with the account is over, and its
     /// application is to be told.
     ///
     /// # Errors
@@ -211,13 +210,14 @@ impl Store {
         before: LifecycleState,
         entries: Vec<Entry>,
         now: Timestamp,
-    ) -> Result<bool> {
+    ) -> Result<VersionedWrite> {
         let whom = whom.into();
         self.write(move |db| {
             let (account, entries) = (account.clone(), entries.clone());
             Box::pin(async move {
                 let done = update(db, &account, whom, before, now).await?;
-                audit::append_if(db, done, &entries).await
+                audit::append_if(db, done == VersionedWrite::Done, &entries).await?;
+                Ok(done)
             })
         })
         .await
@@ -240,7 +240,7 @@ impl Store {
                 } in &writes
                 {
                     if let Some(before) = before
-                        && !update(db, account, *whom, *before, now).await?
+                        && update(db, account, *whom, *before, now).await? == VersionedWrite::Stale
                     {
                         return Err(StoreError::Overtaken("the account was changed meanwhile"));
                     }
@@ -258,8 +258,7 @@ impl Store {
         .await
     }
 
-    /// Deletes this version of an account, which ends what was begun with it. Its application is to be told. Whether
-    /// there was that.
+    /// Deletes this version of an account, which ends what was begun with it. Its application is to be told.
     ///
     /// # Errors
     /// [`StoreError::Stale`] if its person is not as they were seen.
@@ -269,12 +268,12 @@ impl Store {
         whom: impl Into<UserGuard>,
         entries: Vec<Entry>,
         now: Timestamp,
-    ) -> Result<bool> {
+    ) -> Result<VersionedWrite> {
         let whom = whom.into();
         self.write(move |db| {
             let entries = entries.clone();
             Box::pin(async move {
-                whom.held(db).await?;
+                whom.lock(db).await?;
                 let deleted: Option<(String, String)> = sqlx::query_as(
                     "DELETE FROM accounts WHERE id = $1 AND version = $2 RETURNING user_id, application_id",
                 )
@@ -282,10 +281,10 @@ impl Store {
                 .bind(version)
                 .fetch_optional(&mut *db)
                 .await?;
-                let Some((user, application)) = deleted else { return Ok(false) };
-                deprovisioning::of_account(db, user, application, LifecycleState::Terminated, now).await?;
+                let Some((user, application)) = deleted else { return Ok(VersionedWrite::Stale) };
+                deprovisioning::deprovision_account(db, user, application, LifecycleState::Terminated, now).await?;
                 audit::append(db, &entries).await?;
-                Ok(true)
+                Ok(VersionedWrite::Done)
             })
         })
         .await

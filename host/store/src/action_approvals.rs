@@ -244,7 +244,7 @@ impl Store {
                         .bind(id.to_string())
                         .fetch_one(db)
                         .await?;
-                parse(&approval, cell("approvals", "id", "")).map(Some)
+                parse(&approval, cell("approvals", "id", &approval)).map(Some)
             })
         })
         .await

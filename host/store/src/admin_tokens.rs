@@ -47,7 +47,7 @@ impl Store {
                 .bind(now.millis())
                 .fetch_optional(&self.readers)
                 .await?;
-        row.map(|(text,)| digest(&text, cell("admin_tokens", "digest", "")))
+        row.map(|(text,)| digest(&text, cell("admin_tokens", "digest", &id.to_string())))
             .transpose()
     }
 }

@@ -9,8 +9,8 @@ use sqlx::AnyConnection;
 
 use crate::batch::loader::Row;
 use crate::rows::{cell, digest, from_json, moment, parse, to_json};
-use crate::{Result, Store, StoreError, audit};
-use assent_model::application::{Application, Protocol, Registered};
+use crate::{Result, Store, StoreError, VersionedWrite, audit};
+use assent_model::application::{Application, Protocol, RegisteredApplication};
 use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
 use assent_model::saml::ServiceProvider;
@@ -35,7 +35,7 @@ pub(crate) struct ApplicationRow {
     updated_at: i64,
 }
 
-impl TryFrom<ApplicationRow> for Registered {
+impl TryFrom<ApplicationRow> for RegisteredApplication {
     type Error = StoreError;
     fn try_from(row: ApplicationRow) -> Result<Self> {
         let id = parse(&row.id, cell("applications", "id", &row.id))?;
@@ -68,7 +68,7 @@ impl TryFrom<ApplicationRow> for Registered {
 }
 
 impl Row for ApplicationRow {
-    type Value = Registered;
+    type Value = RegisteredApplication;
     fn id(&self) -> &str {
         &self.id
     }
@@ -132,7 +132,7 @@ impl Store {
         &self,
         application: Application,
         entries: Vec<Entry>,
-    ) -> Result<bool> {
+    ) -> Result<VersionedWrite> {
         self.write(move |db| {
             let (application, entries) = (application.clone(), entries.clone());
             Box::pin(async move {
@@ -151,7 +151,7 @@ impl Store {
                 .execute(&mut *db)
                 .await?;
                 if result.rows_affected() == 0 {
-                    return Ok(false);
+                    return Ok(VersionedWrite::Stale);
                 }
                 sqlx::query("DELETE FROM application_origins WHERE application_id = $1")
                     .bind(application.id.to_string())
@@ -159,7 +159,7 @@ impl Store {
                     .await?;
                 insert_origins(db, &application).await?;
                 audit::append(db, &entries).await?;
-                Ok(true)
+                Ok(VersionedWrite::Done)
             })
         })
         .await
@@ -186,7 +186,7 @@ impl Store {
         id: Did,
         version: i64,
         entries: Vec<Entry>,
-    ) -> Result<bool> {
+    ) -> Result<VersionedWrite> {
         self.write(move |db| {
             let (id, entries) = (id.to_string(), entries.clone());
             Box::pin(async move {
@@ -195,7 +195,8 @@ impl Store {
                     .bind(version)
                     .execute(&mut *db)
                     .await?;
-                audit::append_if(db, result.rows_affected() > 0, &entries).await
+                audit::append_if(db, result.rows_affected() > 0, &entries).await?;
+                Ok(VersionedWrite::of_rows(result.rows_affected()))
             })
         })
         .await
@@ -206,29 +207,38 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn application(&self, id: &Did) -> Result<Option<Arc<Application>>> {
-        Ok(self.registered(id).await?.and_then(Registered::client))
+        Ok(self
+            .registered(id)
+            .await?
+            .and_then(RegisteredApplication::client))
     }
 
     /// The application with this id, whatever it speaks.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
-    pub async fn registered(&self, id: &Did) -> Result<Option<Registered>> {
-        self.lookups.applications.ask(id.to_string()).await
+    pub async fn registered(&self, id: &Did) -> Result<Option<RegisteredApplication>> {
+        self.lookups.applications.call(id.to_string()).await
     }
 
     /// Up to `limit` applications whose id follows `after`.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
-    pub async fn applications(&self, after: Option<&Did>, limit: u32) -> Result<Vec<Registered>> {
+    pub async fn applications(
+        &self,
+        after: Option<&Did>,
+        limit: u32,
+    ) -> Result<Vec<RegisteredApplication>> {
         let rows: Vec<ApplicationRow> =
             sqlx::query_as("SELECT * FROM applications WHERE id > $1 ORDER BY id LIMIT $2")
                 .bind(after.map(ToString::to_string).unwrap_or_default())
                 .bind(i64::from(limit))
                 .fetch_all(&self.readers)
                 .await?;
-        rows.into_iter().map(Registered::try_from).collect()
+        rows.into_iter()
+            .map(RegisteredApplication::try_from)
+            .collect()
     }
 
     /// Up to `limit` applications whose id follows `after` and whose name begins with `prefix`, in upper or lower case;
@@ -242,7 +252,7 @@ impl Store {
         protocol: Option<Protocol>,
         after: Option<&Did>,
         limit: u32,
-    ) -> Result<Vec<Registered>> {
+    ) -> Result<Vec<RegisteredApplication>> {
         let rows: Vec<ApplicationRow> = sqlx::query_as(
             "SELECT * FROM applications
              WHERE id > $1 AND ($2 = '' OR protocol = $2) AND substr(lower(name), 1, length($3)) = lower($3)
@@ -258,14 +268,20 @@ impl Store {
         .bind(i64::from(limit))
         .fetch_all(&self.readers)
         .await?;
-        rows.into_iter().map(Registered::try_from).collect()
+        rows.into_iter()
+            .map(RegisteredApplication::try_from)
+            .collect()
     }
 
     /// Up to `limit` applications in which a person has an account that may be used, by their names.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
-    pub async fn applications_of(&self, user: UserId, limit: u32) -> Result<Vec<Registered>> {
+    pub async fn applications_of(
+        &self,
+        user: UserId,
+        limit: u32,
+    ) -> Result<Vec<RegisteredApplication>> {
         let rows: Vec<ApplicationRow> = sqlx::query_as(
             "SELECT applications.* FROM accounts JOIN applications ON applications.id = accounts.application_id
              WHERE accounts.user_id = $1 AND accounts.state IN ('invited', 'active')
@@ -275,6 +291,8 @@ impl Store {
         .bind(i64::from(limit))
         .fetch_all(&self.readers)
         .await?;
-        rows.into_iter().map(Registered::try_from).collect()
+        rows.into_iter()
+            .map(RegisteredApplication::try_from)
+            .collect()
     }
 }

@@ -12,7 +12,7 @@
 
 use sqlx::AnyConnection;
 
-use crate::requested_approvals::{ApprovalRequest, RefusedRequest, Unexpired};
+use crate::requested_approvals::{ApprovalRequest, RefusedRequest, UnexpiredRequest};
 use crate::{Result, deliveries};
 use assent_model::approval::RequestKind;
 use assent_model::clock::Timestamp;
@@ -52,7 +52,7 @@ impl Conflict {
 
 /// Refused requests of a name or user that still count.
 #[derive(sqlx::FromRow)]
-pub(crate) struct Refusals {
+pub(crate) struct RefusalRow {
     /// The user's id, or the digest of the typed name.
     subject: String,
     /// The digest of the cookie of their browser; empty if they came from several.
@@ -60,9 +60,9 @@ pub(crate) struct Refusals {
 }
 
 /// Finds what conflicts with a new request; `None` if it may go its way. `refusals` are those that matter to it.
-pub(crate) fn find(
-    unexpired: &[Unexpired],
-    refusals: &[Refusals],
+pub(crate) fn find_conflict(
+    unexpired: &[UnexpiredRequest],
+    refusals: &[RefusalRow],
     request: &ApprovalRequest,
 ) -> Option<Conflict> {
     if !is_typed(request.kind.as_str()) {
@@ -72,7 +72,7 @@ pub(crate) fn find(
         request.browser.to_text(),
         request.approval.name_digest.to_text(),
     );
-    let mut conflict = others(unexpired, &browser, &name, request.without_binding);
+    let mut conflict = conflicting(unexpired, &browser, &name, request.without_binding);
     for refusal in refusals
         .iter()
         .filter(|refusal| refusal.rejected_browser != browser)
@@ -95,7 +95,12 @@ pub(crate) fn is_typed(kind: &str) -> bool {
 }
 
 /// The requests of other browsers that conflict with one of this browser and name, which itself may be without_binding.
-fn others(unexpired: &[Unexpired], browser: &str, name: &str, without_binding: bool) -> Conflict {
+fn conflicting(
+    unexpired: &[UnexpiredRequest],
+    browser: &str,
+    name: &str,
+    without_binding: bool,
+) -> Conflict {
     let mut conflict = Conflict::default();
     for other in unexpired {
         // Whether one was withdrawn or reported must not be seen on another's page. Neither must a hidden conflict on
@@ -121,12 +126,12 @@ fn others(unexpired: &[Unexpired], browser: &str, name: &str, without_binding: b
 }
 
 /// The refused requests of this name and user that still count.
-pub(crate) async fn refusals(
+pub(crate) async fn active_refusals(
     db: &mut AnyConnection,
     name: String,
     user: String,
     now: Timestamp,
-) -> Result<Vec<Refusals>> {
+) -> Result<Vec<RefusalRow>> {
     let rows = sqlx::query_as(
         "SELECT subject, rejected_browser FROM approval_subjects
          WHERE (subject = $1 OR subject = $2) AND rejected_until > $3",
@@ -141,14 +146,14 @@ pub(crate) async fn refusals(
 
 /// Ends the requests that a channel without letters may carry and that conflict with a refused one, and has the refused
 /// one count from now on. The rows of the name and of the user are locked.
-pub(crate) async fn refuse(
+pub(crate) async fn record_refusal(
     db: &mut AnyConnection,
-    unexpired: &[Unexpired],
+    unexpired: &[UnexpiredRequest],
     refused: &RefusedRequest,
 ) -> Result<()> {
     let (browser, now) = (refused.browser.to_text(), refused.refused_at);
     let (name, user) = refused.subjects();
-    end(db, others(unexpired, &browser, &name, false), now).await?;
+    end_requests(db, conflicting(unexpired, &browser, &name, false), now).await?;
     for subject in [name, user] {
         sqlx::query(
             "UPDATE approval_subjects
@@ -167,7 +172,11 @@ pub(crate) async fn refuse(
 }
 
 /// Ends the requests of a conflict.
-pub(crate) async fn end(db: &mut AnyConnection, conflict: Conflict, now: Timestamp) -> Result<()> {
+pub(crate) async fn end_requests(
+    db: &mut AnyConnection,
+    conflict: Conflict,
+    now: Timestamp,
+) -> Result<()> {
     let Conflict { shown, hidden, .. } = conflict;
     let shown = shown.into_iter().map(|id| (id, "cancelled", SHOWN));
     for (id, state, conflicted) in

@@ -6,7 +6,7 @@
 
 use sqlx::AnyConnection;
 
-use crate::requested_approvals::{ApprovalRequest, RefusedRequest, Unexpired, subjects};
+use crate::requested_approvals::{ApprovalRequest, RefusedRequest, UnexpiredRequest, subjects};
 use crate::rows::{cell, parse, to_json};
 use crate::{Result, Store, StoreError, action_approvals, approval_conflicts, deliveries, repeats};
 use assent_model::approval::{ApprovalSubject, MatchingNumber, RequestKind};
@@ -30,10 +30,10 @@ const KNOWN_PER_USER: usize = 15;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestOutcome {
     /// It is to be sent to the devices of this user.
-    Person(UserId),
+    Prompted(UserId),
     /// The login waits as for any other, but the request is not sent: no user who may sign in has the name, a cooldown
     /// runs, or too many requests are pending.
-    Nobody,
+    NotPrompted,
     /// Nothing was done: the login was answered, or waits for another; or the user whom the protected action concerns
     /// was changed, or deleted, since its summary was rendered.
     NotOpen,
@@ -48,7 +48,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
     pub async fn request_approval(&self, request: ApprovalRequest) -> Result<RequestOutcome> {
-        self.asks
+        self.approval_writer
             .write(move |db| {
                 let request = request.clone();
                 Box::pin(async move { add(db, &request).await })
@@ -62,13 +62,13 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn refuse_request(&self, refused: RefusedRequest) -> Result<()> {
-        self.asks
+        self.approval_writer
             .write(move |db| {
                 let refused = refused.clone();
                 Box::pin(async move {
                     let (name, user) = refused.subjects();
                     let unexpired = lock_and_read(db, name, user, refused.refused_at).await?;
-                    approval_conflicts::refuse(db, &unexpired, &refused).await
+                    approval_conflicts::record_refusal(db, &unexpired, &refused).await
                 })
             })
             .await
@@ -77,7 +77,7 @@ impl Store {
 
 /// Locks a user or a typed name until the end of the transaction: requests, denials and reports of it come one after
 /// another.
-pub(crate) async fn hold_subject(
+pub(crate) async fn lock_subject(
     db: &mut AnyConnection,
     subject: &str,
     now: Timestamp,
@@ -97,7 +97,7 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Reques
     let approval = &request.approval;
     // An erasure of the user waits until the transaction ends, and finds the row; or was before.
     if let Some(target) = request.target {
-        match target.held(db).await {
+        match target.lock(db).await {
             Err(StoreError::Stale) => return Ok(RequestOutcome::NotOpen),
             held => held?,
         };
@@ -106,7 +106,12 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Reques
     let unexpired = lock_and_read(db, name.clone(), user.clone(), approval.requested_at).await?;
     let Some(number) = free_number(&unexpired, request) else {
         if approval_conflicts::is_typed(request.kind.as_str()) {
-            approval_conflicts::refuse(db, &unexpired, &RefusedRequest::of(request)).await?;
+            approval_conflicts::record_refusal(
+                db,
+                &unexpired,
+                &RefusedRequest::from_request(request),
+            )
+            .await?;
         }
         return Ok(RequestOutcome::TooMany);
     };
@@ -122,27 +127,32 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Reques
         _ => return Err(StoreError::Internal("a request is not about its subject")),
     }
     let replaced = replace(db, request).await?;
-    let pending: Vec<&Unexpired> = unexpired
+    let pending: Vec<&UnexpiredRequest> = unexpired
         .iter()
         .filter(|other| other.state == "requested" && !replaced.contains(&other.id))
         .collect();
     // No channel carries a refused request, so it matters only to one that a channel without letters may carry.
     let refusals = match request.without_binding {
-        true => approval_conflicts::refusals(db, name, user, approval.requested_at).await?,
+        true => approval_conflicts::active_refusals(db, name, user, approval.requested_at).await?,
         false => Vec::new(),
     };
-    let conflict = approval_conflicts::find(&unexpired, &refusals, request);
+    let conflict = approval_conflicts::find_conflict(&unexpired, &refusals, request);
     let is_sent = conflict.is_none() && has_place(&pending, request);
     let reached = insert(db, request, number, is_sent).await?;
     if let Some(conflict) = conflict {
-        approval_conflicts::end(db, conflict.including(approval.id), approval.requested_at).await?;
+        approval_conflicts::end_requests(
+            db,
+            conflict.including(approval.id),
+            approval.requested_at,
+        )
+        .await?;
     }
     let reached = reached
-        .map(|id| parse(&id, cell("approvals", "user_id", "")))
+        .map(|id| parse(&id, cell("approvals", "user_id", &approval.id.to_string())))
         .transpose()?;
     let entry = request.entry.clone().with("prompted", reached.is_some());
     repeats::append(db, &entry, approval.name_digest).await?;
-    Ok(reached.map_or(RequestOutcome::Nobody, RequestOutcome::Person))
+    Ok(reached.map_or(RequestOutcome::NotPrompted, RequestOutcome::Prompted))
 }
 
 /// Locks the name and the user, in an order that is the same for all, and reads their unexpired requests.
@@ -151,11 +161,11 @@ async fn lock_and_read(
     name: String,
     user: String,
     now: Timestamp,
-) -> Result<Vec<Unexpired>> {
+) -> Result<Vec<UnexpiredRequest>> {
     let mut subjects = [&name, &user];
     subjects.sort_unstable();
     for subject in subjects {
-        hold_subject(db, subject, now).await?;
+        lock_subject(db, subject, now).await?;
     }
     let rows = sqlx::query_as(
         "SELECT id, number, kind, state, user_id, name_digest, browser, without_binding, conflicted FROM approvals
@@ -170,13 +180,16 @@ async fn lock_and_read(
 }
 
 /// The first number that no unexpired request of the user or name has; `None` where there are too many.
-fn free_number(unexpired: &[Unexpired], request: &ApprovalRequest) -> Option<MatchingNumber> {
+fn free_number(
+    unexpired: &[UnexpiredRequest],
+    request: &ApprovalRequest,
+) -> Option<MatchingNumber> {
     if request.kind == RequestKind::Typed {
         let name = request.approval.name_digest.to_text();
         let typed = || {
             unexpired
                 .iter()
-                .filter(|other| other.is_of(RequestKind::Typed))
+                .filter(|other| other.is_kind(RequestKind::Typed))
         };
         if typed().filter(|other| other.name_digest == name).count() >= TYPED_PER_NAME
             || typed().count() >= TYPED_PER_USER
@@ -189,7 +202,7 @@ fn free_number(unexpired: &[Unexpired], request: &ApprovalRequest) -> Option<Mat
     let known = || {
         unexpired
             .iter()
-            .filter(|other| KNOWN.iter().any(|kind| other.is_of(*kind)))
+            .filter(|other| KNOWN.iter().any(|kind| other.is_kind(*kind)))
     };
     if KNOWN.contains(&request.kind) && known().count() >= KNOWN_PER_USER {
         return None;
@@ -208,12 +221,12 @@ fn free_number(unexpired: &[Unexpired], request: &ApprovalRequest) -> Option<Mat
 }
 
 /// Whether the user's devices have room for the request. QR sign-ins and protected actions always have a place.
-fn has_place(pending: &[&Unexpired], request: &ApprovalRequest) -> bool {
+fn has_place(pending: &[&UnexpiredRequest], request: &ApprovalRequest) -> bool {
     let user = request.approval.user_id.map(|id| id.to_string());
     let others = |kind| {
         pending
             .iter()
-            .filter(|other| other.is_of(kind) && other.user_id == user)
+            .filter(|other| other.is_kind(kind) && other.user_id == user)
             .count()
     };
     match request.kind {

@@ -152,7 +152,7 @@ pub enum DeviceAnswer {
         device: DeviceId,
     },
     /// The person says that it was not theirs: every open request of theirs ends.
-    NotMe {
+    Report {
         /// The device whose proof was verified.
         device: DeviceId,
     },
@@ -171,7 +171,7 @@ pub struct AuditNote {
     /// What the audit log is told of it.
     pub entry: Entry,
     /// The pause that it begins if it is a denial, with what the audit log is told of that.
-    pub pause: (CooldownPolicy, Entry),
+    pub cooldown: (CooldownPolicy, Entry),
 }
 
 /// What came of a device's answer.
@@ -187,6 +187,16 @@ pub enum AnswerOutcome {
     /// The device has a passkey, and it was not used, or not as it goes on from its last use.
     NoPasskey,
     /// It came too late: the request was decided before, is over, or its device or user is no longer good.
+    Late,
+}
+
+/// The outcome of a vendor's ruling on a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum RulingOutcome {
+    /// It counts.
+    Counted,
+    /// It came too late: the request was decided before or expired, or its user or vendor may not decide it any more.
     Late,
 }
 
@@ -289,22 +299,22 @@ impl Store {
             Box::pin(async move {
                 let decision = match verdict {
                     DeviceAnswer::NumberMismatch { device, number } => {
-                        return number_mismatch(db, id, device, number, noted, now).await;
+                        return record_number_mismatch(db, id, device, number, noted, now).await;
                     }
                     DeviceAnswer::Approve {
                         device,
                         amr,
                         passkey,
                     } => {
-                        if !passkeys::allow(db, device, passkey.as_deref()).await? {
+                        if !passkeys::may_approve(db, device, passkey.as_deref()).await? {
                             return Ok(AnswerOutcome::NoPasskey);
                         }
-                        (device, Decided::Approved(to_json(&amr)?))
+                        (device, Decision::Approved(to_json(&amr)?))
                     }
-                    DeviceAnswer::Deny { device } => (device, Decided::Denied),
-                    DeviceAnswer::NotMe { device } => (device, Decided::NotMe),
+                    DeviceAnswer::Deny { device } => (device, Decision::Denied),
+                    DeviceAnswer::Report { device } => (device, Decision::Reported),
                 };
-                decide(db, id, decision, noted, now).await
+                record_answer(db, id, decision, noted, now).await
             })
         })
         .await
@@ -323,10 +333,10 @@ impl Store {
         ruling: Ruling,
         noted: AuditNote,
         now: Timestamp,
-    ) -> Result<bool> {
+    ) -> Result<RulingOutcome> {
         self.write(move |db| {
             let noted = noted.clone();
-            Box::pin(async move { rule(db, delivery, ruling, noted, now).await })
+            Box::pin(async move { record_ruling(db, delivery, ruling, noted, now).await })
         })
         .await
     }
@@ -375,28 +385,28 @@ impl Store {
 }
 
 /// What a device decided.
-enum Decided {
+enum Decision {
     /// By these methods, in JSON.
     Approved(String),
     Denied,
-    NotMe,
+    Reported,
 }
 
-async fn decide(
+async fn record_answer(
     db: &mut AnyConnection,
     id: ApprovalId,
-    (device, decided): (DeviceId, Decided),
+    (device, decided): (DeviceId, Decision),
     noted: AuditNote,
     now: Timestamp,
 ) -> Result<AnswerOutcome> {
     let (state, amr) = match &decided {
-        Decided::Approved(amr) => ("approved", Some(amr.clone())),
-        Decided::Denied => ("denied", None),
-        Decided::NotMe => ("reported", None),
+        Decision::Approved(amr) => ("approved", Some(amr.clone())),
+        Decision::Denied => ("denied", None),
+        Decision::Reported => ("reported", None),
     };
-    let is_report = matches!(decided, Decided::NotMe);
-    devices::hold(db, device).await?;
-    hold_user_of(db, id, now).await?;
+    let is_report = matches!(decided, Decision::Reported);
+    devices::lock_device(db, device).await?;
+    lock_user_of(db, id, now).await?;
     // A report keeps the state of a request that ended before: its page shows that already.
     let counted: Option<(String, String)> = sqlx::query_as(
         "UPDATE approvals SET state = CASE WHEN state = 'requested' THEN $2 ELSE state END,
@@ -425,14 +435,14 @@ async fn decide(
         return Ok(AnswerOutcome::Late);
     };
     deliveries::wake(db, &id.to_string()).await?;
-    devices::used(db, device, now).await?;
+    devices::record_use(db, device, now).await?;
     if is_report {
         end_reported(db, &user, &kind, device, now).await?;
     }
-    note(
+    record_decision(
         db,
         &user,
-        matches!(decided, Decided::Approved(_)),
+        matches!(decided, Decision::Approved(_)),
         noted,
         now,
     )
@@ -441,14 +451,14 @@ async fn decide(
 }
 
 /// Locks the user of a request, so that a new request sees the cooldown that a denial or report begins.
-async fn hold_user_of(db: &mut AnyConnection, id: ApprovalId, now: Timestamp) -> Result<()> {
+async fn lock_user_of(db: &mut AnyConnection, id: ApprovalId, now: Timestamp) -> Result<()> {
     let user: Option<(Option<String>,)> =
         sqlx::query_as("SELECT user_id FROM approvals WHERE id = $1")
             .bind(id.to_string())
             .fetch_optional(&mut *db)
             .await?;
     match user {
-        Some((Some(user),)) => approval_requests::hold_subject(db, &user, now).await,
+        Some((Some(user),)) => approval_requests::lock_subject(db, &user, now).await,
         _ => Ok(()),
     }
 }
@@ -485,7 +495,7 @@ async fn end_reported(
 }
 
 /// Notes a decision that counts: an approval forgets the denials before it, denials and reports begin cooldowns.
-async fn note(
+async fn record_decision(
     db: &mut AnyConnection,
     user: &str,
     approved: bool,
@@ -494,19 +504,19 @@ async fn note(
 ) -> Result<()> {
     audit::append(db, &[noted.entry]).await?;
     if approved {
-        return cooldowns::forget(db, user).await;
+        return cooldowns::reset_denials(db, user).await;
     }
-    let (pause, entry) = noted.pause;
-    cooldowns::begin(db, user, &pause, entry, now).await
+    let (pause, entry) = noted.cooldown;
+    cooldowns::count_denial(db, user, &pause, entry, now).await
 }
 
-async fn rule(
+async fn record_ruling(
     db: &mut AnyConnection,
     delivery: DeliveryId,
     ruling: Ruling,
     noted: AuditNote,
     now: Timestamp,
-) -> Result<bool> {
+) -> Result<RulingOutcome> {
     let state = match ruling {
         Ruling::Approved => "approved",
         Ruling::Denied => "denied",
@@ -517,9 +527,12 @@ async fn rule(
             .fetch_optional(&mut *db)
             .await?;
     if let Some((asked,)) = asked {
-        hold_user_of(
+        lock_user_of(
             db,
-            parse(&asked, cell("approval_deliveries", "approval_id", ""))?,
+            parse(
+                &asked,
+                cell("approval_deliveries", "approval_id", &delivery.to_string()),
+            )?,
             now,
         )
         .await?;
@@ -549,14 +562,14 @@ async fn rule(
     .await?;
     deliveries::delete(&mut *db, delivery).await?;
     let Some((id, user)) = decided else {
-        return Ok(false);
+        return Ok(RulingOutcome::Late);
     };
     deliveries::wake(db, &id).await?;
-    note(db, &user, ruling == Ruling::Approved, noted, now).await?;
-    Ok(true)
+    record_decision(db, &user, ruling == Ruling::Approved, noted, now).await?;
+    Ok(RulingOutcome::Counted)
 }
 
-async fn number_mismatch(
+async fn record_number_mismatch(
     db: &mut AnyConnection,
     id: ApprovalId,
     device: DeviceId,

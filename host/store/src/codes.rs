@@ -111,7 +111,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn code(&self, id: CodeId) -> Result<Option<CodeGrant>> {
-        self.lookups.codes.ask(id.to_string()).await
+        self.lookups.codes.call(id.to_string()).await
     }
 
     /// Ends every token of a family.

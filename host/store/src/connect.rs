@@ -9,7 +9,7 @@ use sqlx::migrate::Migrator;
 use sqlx::{AnyConnection, Connection};
 
 use crate::connections::{Connections, Epoch, Readers};
-use crate::connector::{Connector, Kind};
+use crate::connector::{Connector, DatabaseKind};
 use crate::{Result, StoreError};
 
 /// A directive for the log: each start asks PostgreSQL for tables that are there, and its remarks on that are of no
@@ -25,7 +25,7 @@ pub struct Database {
     pub(crate) writers: Connections,
     /// For [`Store::probe`](crate::Store::probe).
     pub(crate) probe: Connections,
-    pub(crate) kind: Kind,
+    pub(crate) kind: DatabaseKind,
     /// How many connections write: one for SQLite, which lets no two write at once.
     pub(crate) writer_count: u32,
     /// The statement that begins a transaction which will write.
@@ -43,15 +43,15 @@ pub struct ConnectionCounts {
 }
 
 impl ConnectionCounts {
-    fn for_kind(self, kind: Kind) -> (u32, u32) {
+    fn for_kind(self, kind: DatabaseKind) -> (u32, u32) {
         let cores = std::thread::available_parallelism()
             .ok()
             .and_then(|cores| u32::try_from(cores.get()).ok())
             .unwrap_or(1);
         let read = self.read.map_or((2 * cores).max(4), NonZeroU32::get);
         let write = match kind {
-            Kind::Sqlite => 1,
-            Kind::Postgres => self.write.map_or(cores.max(2), NonZeroU32::get),
+            DatabaseKind::Sqlite => 1,
+            DatabaseKind::Postgres => self.write.map_or(cores.max(2), NonZeroU32::get),
         };
         (read, write)
     }
@@ -107,8 +107,8 @@ async fn open(url: &str, counts: ConnectionCounts) -> Result<Database> {
         reason,
     };
     let (kind, url) = match url.split_once(':').map(|(scheme, _)| scheme) {
-        Some("sqlite") => (Kind::Sqlite, sqlite_url(url).map_err(failed)?),
-        Some("postgres" | "postgresql") => (Kind::Postgres, url.to_owned()),
+        Some("sqlite") => (DatabaseKind::Sqlite, sqlite_url(url).map_err(failed)?),
+        Some("postgres" | "postgresql") => (DatabaseKind::Postgres, url.to_owned()),
         _ => {
             return Err(failed(
                 "expected sqlite://path/to/file or postgres://user@host/database".to_owned(),
@@ -132,13 +132,13 @@ async fn open(url: &str, counts: ConnectionCounts) -> Result<Database> {
     let epoch = Epoch::default();
     let connections = |count| Connections::new(connector.clone(), epoch.clone(), count);
     // On PostgreSQL one more writes approval requests, one batch at a time.
-    let writers = connections(writer_count + u32::from(kind == Kind::Postgres));
+    let writers = connections(writer_count + u32::from(kind == DatabaseKind::Postgres));
     let readers = Readers::new(connections(reader_count));
     let probe = connections(1);
     let begin = match kind {
         // A deferred transaction that read first could not be made a writing one while another writes.
-        Kind::Sqlite => "BEGIN IMMEDIATE",
-        Kind::Postgres => "BEGIN",
+        DatabaseKind::Sqlite => "BEGIN IMMEDIATE",
+        DatabaseKind::Postgres => "BEGIN",
     };
     Ok(Database {
         readers,
@@ -167,14 +167,14 @@ async fn check_order(connection: &mut AnyConnection) -> std::result::Result<(), 
 
 /// Brings the tables up to date while no other host does.
 async fn migrate(
-    kind: Kind,
+    kind: DatabaseKind,
     connection: &mut AnyConnection,
 ) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
     match kind {
         // The migrator holds an advisory lock of PostgreSQL's.
-        Kind::Postgres => MIGRATIONS.run_direct(None, connection, false).await?,
+        DatabaseKind::Postgres => MIGRATIONS.run_direct(None, connection, false).await?,
         // SQLite has no such lock, but a writing transaction around all of it is one.
-        Kind::Sqlite => {
+        DatabaseKind::Sqlite => {
             let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
             MIGRATIONS
                 .run_direct(None, &mut *transaction, false)

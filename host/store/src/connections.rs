@@ -155,14 +155,14 @@ impl Lease {
     }
 
     /// The connection was lost, so others that were opened before probably are as well.
-    pub(crate) fn lost(self) {
+    pub(crate) fn end_epoch(self) {
         self.shared.epoch.end(self.epoch);
     }
 
     /// Gives the connection back, or closes it, depending on how its use ended.
     pub(crate) fn end(self, error: Option<&sqlx::Error>) {
         match error {
-            Some(error) if is_connection_lost(error) => self.lost(),
+            Some(error) if is_connection_lost(error) => self.end_epoch(),
             Some(error) if is_outage(error) => drop(self),
             _ => self.give_back(),
         }
@@ -188,14 +188,14 @@ impl DerefMut for Lease {
 pub(crate) struct Readers(Connections);
 
 /// A statement that can be executed more than once.
-struct Statement {
+struct RepeatableRead {
     sql: SqlStr,
     arguments: Option<AnyArguments>,
     persistent: bool,
 }
 
-impl Statement {
-    fn of<'q, E: Execute<'q, Any>>(mut query: E) -> sqlx::Result<Self> {
+impl RepeatableRead {
+    fn from_query<'q, E: Execute<'q, Any>>(mut query: E) -> sqlx::Result<Self> {
         Ok(Self {
             arguments: query.take_arguments().map_err(sqlx::Error::Encode)?,
             persistent: query.persistent(),
@@ -203,48 +203,52 @@ impl Statement {
         })
     }
 
-    fn run<'c>(&self, connection: &'c mut AnyConnection, wanted: Wanted) -> BoxFuture<'c, Outcome> {
+    fn run<'c>(
+        &self,
+        connection: &'c mut AnyConnection,
+        rows: RowCount,
+    ) -> BoxFuture<'c, ReadResult> {
         let Some(given) = &self.arguments else {
-            return connection.run(sqlx::raw_sql(self.sql.clone()), wanted);
+            return connection.run(sqlx::raw_sql(self.sql.clone()), rows);
         };
         let mut arguments = AnyArguments::default();
         arguments.values.0.clone_from(&given.values.0);
         let query =
             sqlx::query_with::<Any, _>(self.sql.clone(), arguments).persistent(self.persistent);
-        connection.run(query, wanted)
+        connection.run(query, rows)
     }
 }
 
 #[derive(Clone, Copy)]
-enum Wanted {
+enum RowCount {
     /// The first row.
     One,
     All,
 }
 
-type Step = Either<AnyQueryResult, AnyRow>;
-type Outcome = sqlx::Result<Vec<Step>>;
+type StatementPart = Either<AnyQueryResult, AnyRow>;
+type ReadResult = sqlx::Result<Vec<StatementPart>>;
 
 trait Run<'c> {
     fn run<'q: 'c, E: Execute<'q, Any> + 'q>(
         self,
         query: E,
-        wanted: Wanted,
-    ) -> BoxFuture<'c, Outcome>;
+        rows: RowCount,
+    ) -> BoxFuture<'c, ReadResult>;
 }
 
 impl<'c> Run<'c> for &'c mut AnyConnection {
     fn run<'q: 'c, E: Execute<'q, Any> + 'q>(
         self,
         query: E,
-        wanted: Wanted,
-    ) -> BoxFuture<'c, Outcome> {
-        match wanted {
-            Wanted::One => Box::pin(
+        rows: RowCount,
+    ) -> BoxFuture<'c, ReadResult> {
+        match rows {
+            RowCount::One => Box::pin(
                 self.fetch_optional(query)
                     .map_ok(|row| row.into_iter().map(Either::Right).collect()),
             ),
-            Wanted::All => Box::pin(self.fetch_many(query).try_collect()),
+            RowCount::All => Box::pin(self.fetch_many(query).try_collect()),
         }
     }
 }
@@ -258,24 +262,29 @@ impl Readers {
         self.0.close().await;
     }
 
-    async fn read(&self, statement: sqlx::Result<Statement>, wanted: Wanted) -> Outcome {
+    async fn read(&self, statement: sqlx::Result<RepeatableRead>, rows: RowCount) -> ReadResult {
         let statement = statement?;
         let deadline = Instant::now() + READ;
-        match self.read_once(&statement, wanted, deadline).await {
+        match self.read_once(&statement, rows, deadline).await {
             // The time limit is one for both, since somebody waits.
             Err(error) if is_connection_lost(&error) && Instant::now() < deadline => {
-                self.read_once(&statement, wanted, deadline).await
+                self.read_once(&statement, rows, deadline).await
             }
             outcome => outcome,
         }
     }
 
-    async fn read_once(&self, statement: &Statement, wanted: Wanted, deadline: Instant) -> Outcome {
+    async fn read_once(
+        &self,
+        statement: &RepeatableRead,
+        rows: RowCount,
+        deadline: Instant,
+    ) -> ReadResult {
         let mut lease = timeout_at(deadline, self.0.lease())
             .await
             .map_err(|_| too_long())??;
-        let Ok(outcome) = timeout_at(deadline, statement.run(&mut lease, wanted)).await else {
-            lease.lost();
+        let Ok(outcome) = timeout_at(deadline, statement.run(&mut lease, rows)).await else {
+            lease.end_epoch();
             return Err(too_long());
         };
         lease.end(outcome.as_ref().err());
@@ -295,14 +304,14 @@ const ONE_CONNECTION: &str = "statements are prepared by one connection, not by 
 impl<'c> Executor<'c> for &'c Readers {
     type Database = Any;
 
-    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, sqlx::Result<Step>>
+    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, sqlx::Result<StatementPart>>
     where
         'c: 'e,
         E: 'q + Execute<'q, Any>,
     {
-        let statement = Statement::of(query);
+        let statement = RepeatableRead::from_query(query);
         // All rows are collected first, since a read that is repeated must not return a row twice.
-        stream::once(self.read(statement, Wanted::All))
+        stream::once(self.read(statement, RowCount::All))
             .map_ok(|steps| stream::iter(steps.into_iter().map(Ok)))
             .try_flatten()
             .boxed()
@@ -313,8 +322,8 @@ impl<'c> Executor<'c> for &'c Readers {
         'c: 'e,
         E: 'q + Execute<'q, Any>,
     {
-        let statement = Statement::of(query);
-        Box::pin(self.read(statement, Wanted::One).map_ok(|steps| {
+        let statement = RepeatableRead::from_query(query);
+        Box::pin(self.read(statement, RowCount::One).map_ok(|steps| {
             steps.into_iter().find_map(|step| match step {
                 Either::Right(row) => Some(row),
                 Either::Left(_) => None,

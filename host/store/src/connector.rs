@@ -30,7 +30,7 @@ const PRAGMAS: [&str; 4] = [
 
 /// Which database it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum DatabaseKind {
     Sqlite,
     Postgres,
 }
@@ -38,19 +38,19 @@ pub(crate) enum Kind {
 /// Opens connections to one database.
 #[derive(Clone, Debug)]
 pub(crate) struct Connector {
-    kind: Kind,
+    kind: DatabaseKind,
     options: AnyConnectOptions,
     migration: AnyConnectOptions,
 }
 
 impl Connector {
     /// For the database at `url`, as the driver expects it.
-    pub(crate) fn new(kind: Kind, url: &str) -> sqlx::Result<Self> {
+    pub(crate) fn new(kind: DatabaseKind, url: &str) -> sqlx::Result<Self> {
         let plain =
             AnyConnectOptions::from_str(url)?.log_statements(tracing::log::LevelFilter::Trace);
         let (options, migration) = match kind {
-            Kind::Sqlite => (plain.clone(), plain),
-            Kind::Postgres => (
+            DatabaseKind::Sqlite => (plain.clone(), plain),
+            DatabaseKind::Postgres => (
                 with_options(&plain, SESSION),
                 with_options(&plain, MIGRATION),
             ),
@@ -75,7 +75,7 @@ impl Connector {
     async fn connect_with(&self, options: &AnyConnectOptions) -> sqlx::Result<AnyConnection> {
         let connecting = async {
             let mut connection = options.connect().await?;
-            if self.kind == Kind::Sqlite {
+            if self.kind == DatabaseKind::Sqlite {
                 for pragma in PRAGMAS {
                     execute_when_free(&mut connection, pragma).await?;
                 }
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn settings_of_the_url_take_precedence() {
         let connector = Connector::new(
-            Kind::Postgres,
+            DatabaseKind::Postgres,
             "postgres://u@h/d?host=/tmp/x&options=-c%20statement_timeout%3D1",
         )
         .unwrap();

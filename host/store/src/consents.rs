@@ -139,7 +139,10 @@ impl Store {
             .map(
                 |(application, application_name, scopes, granted_at, expires_at)| {
                     Ok(Consent {
-                        application: parse(&application, cell("consents", "application_id", ""))?,
+                        application: parse(
+                            &application,
+                            cell("consents", "application_id", &user.to_string()),
+                        )?,
                         application_name,
                         scopes: Scopes::known(&scopes),
                         granted_at: moment(granted_at),
@@ -166,7 +169,7 @@ impl Store {
         self.write(move |db| {
             let (application, entries) = (application.to_string(), entries.clone());
             Box::pin(async move {
-                let user = whom.held(db).await?;
+                let user = whom.lock(db).await?;
                 let deleted = sqlx::query("DELETE FROM consents WHERE user_id = $1 AND application_id = $2")
                     .bind(user.to_string())
                     .bind(application.clone())

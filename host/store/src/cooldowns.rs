@@ -12,7 +12,7 @@ use assent_model::id::UserId;
 
 /// Counts a denial or report of this user, and begins the cooldown that is due. `entry` is for the audit log and gets
 /// the end.
-pub(crate) async fn begin(
+pub(crate) async fn count_denial(
     db: &mut AnyConnection,
     user: &str,
     pause: &CooldownPolicy,
@@ -54,7 +54,7 @@ pub(crate) async fn begin(
 
 /// Forgets a user's denials, because the user approved. A running cooldown stays: the user may approve a QR sign-in or
 /// a protected action while an attacker still asks.
-pub(crate) async fn forget(db: &mut AnyConnection, user: &str) -> Result<()> {
+pub(crate) async fn reset_denials(db: &mut AnyConnection, user: &str) -> Result<()> {
     sqlx::query("UPDATE approval_cooldowns SET denials = 0 WHERE user_id = $1")
         .bind(user.to_owned())
         .execute(db)

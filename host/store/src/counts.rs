@@ -50,7 +50,7 @@ impl Store {
         rows.into_iter()
             .map(|(state, count)| {
                 Ok((
-                    lifecycle_state(&state, cell("user_counts", "state", ""))?,
+                    lifecycle_state(&state, cell("user_counts", "state", &state))?,
                     u64::try_from(count).unwrap_or(0),
                 ))
             })
@@ -82,7 +82,7 @@ impl Store {
                     note(
                         db,
                         &[(
-                            lifecycle_state(&state, cell("user_counts", "state", ""))?,
+                            lifecycle_state(&state, cell("user_counts", "state", &state))?,
                             sum,
                         )],
                     )

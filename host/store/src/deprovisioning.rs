@@ -26,13 +26,13 @@ const UNUSED: &str = "UPDATE approvals SET state = 'withdrawn', decided_at = $2
 /// Ends what was begun in a person's name: requests on the phone, approvals that were not used, sessions, and what was
 /// granted. It does so whatever the new state is: what a login under way left behind while the person was suspended
 /// does not come back with them.
-pub(crate) async fn of_user(
+pub(crate) async fn deprovision_user(
     db: &mut AnyConnection,
     user: UserId,
     state: LifecycleState,
     now: Timestamp,
 ) -> Result<()> {
-    of_open_request(db, user, now).await?;
+    withdraw_pending_of(db, user, now).await?;
     let statements = match state {
         LifecycleState::Invited | LifecycleState::Active => [
             "UPDATE accounts SET grants_not_before = $2 WHERE user_id = $1 AND grants_not_before < $2",
@@ -61,12 +61,12 @@ pub(crate) async fn of_user(
 
 /// Ends a person's sessions and what would become one: whoever signs in from now on does so as who the person is by
 /// now.
-pub(crate) async fn of_sign_ins(
+pub(crate) async fn end_sign_ins_of(
     db: &mut AnyConnection,
     user: UserId,
     now: Timestamp,
 ) -> Result<()> {
-    of_open_request(db, user, now).await?;
+    withdraw_pending_of(db, user, now).await?;
     sqlx::query(UNUSED)
         .bind(user.to_string())
         .bind(now.millis())
@@ -76,7 +76,7 @@ pub(crate) async fn of_sign_ins(
 }
 
 /// Ends what was begun in a person's name in one application alone: the person's sessions go on in the others.
-pub(crate) async fn of_account(
+pub(crate) async fn deprovision_account(
     db: &mut AnyConnection,
     user: String,
     application: String,
@@ -113,11 +113,11 @@ pub(crate) async fn of_account(
             .execute(&mut *db)
             .await?;
     }
-    sessions::leave(db, user, application, now).await
+    sessions::leave_application(db, user, application, now).await
 }
 
 /// Ends the request that waits for a person, wherever it is on its way to.
-pub(crate) async fn of_open_request(
+pub(crate) async fn withdraw_pending_of(
     db: &mut AnyConnection,
     user: UserId,
     now: Timestamp,
@@ -137,7 +137,7 @@ pub(crate) async fn of_open_request(
 }
 
 /// Ends what a device approved and no browser has used yet, and forgets its passkey.
-pub(crate) async fn of_device(
+pub(crate) async fn deprovision_device(
     db: &mut AnyConnection,
     device: DeviceId,
     now: Timestamp,
@@ -154,12 +154,12 @@ pub(crate) async fn of_device(
     .bind(now.millis())
     .execute(&mut *db)
     .await?;
-    passkeys::forget(db, device).await
+    passkeys::delete_passkey(db, device).await
 }
 
 /// Deletes what belongs to a person whose data is erased, and takes the names from the accounts. What is left of them
 /// are identifiers that say nothing.
-pub(crate) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<()> {
+pub(crate) async fn erase_user(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<()> {
     let names: Vec<(String,)> =
         sqlx::query_as("DELETE FROM login_names WHERE user_id = $1 RETURNING name")
             .bind(user.to_string())
@@ -179,7 +179,7 @@ pub(crate) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) 
         }
     }
     action_approvals::erase_user(db, user, &names, now).await?;
-    search_index::forget(db, user).await?;
+    search_index::delete_user(db, user).await?;
     for statement in [
         "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE named_user = $1 OR user_id = $1)",
         "DELETE FROM test_sign_ins WHERE created_session IN (SELECT id FROM sessions WHERE user_id = $1)",

@@ -4,14 +4,14 @@ mod enrolment_links;
 mod locks;
 
 use crate::rows::{cell, from_json, moment, parse, to_json};
-use crate::{Result, Store, StoreError, audit, taken, users};
+use crate::{Result, Store, StoreError, Transition, audit, taken, users};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{DeviceId, EnrolmentId, UserId};
 
 pub(crate) use enrolment_links::{end_links, end_own_links, insert_enrolment};
-pub(crate) use locks::{hold, hold_approver, hold_with_owner};
+pub(crate) use locks::{lock_active_device, lock_approver, lock_device};
 
 #[derive(sqlx::FromRow)]
 struct DeviceRow {
@@ -43,7 +43,11 @@ impl TryFrom<DeviceRow> for Device {
 }
 
 /// Notes that a device decided something.
-pub(crate) async fn used(db: &mut sqlx::AnyConnection, id: DeviceId, now: Timestamp) -> Result<()> {
+pub(crate) async fn record_use(
+    db: &mut sqlx::AnyConnection,
+    id: DeviceId,
+    now: Timestamp,
+) -> Result<()> {
     sqlx::query("UPDATE devices SET used_at = $2 WHERE id = $1")
         .bind(id.to_string())
         .bind(now.millis())
@@ -54,8 +58,9 @@ pub(crate) async fn used(db: &mut sqlx::AnyConnection, id: DeviceId, now: Timest
 
 impl Store {
     /// Uses the right to enrol and adds the device. A user who was invited is active from then on, which `activated` is
-    /// to tell of, and their other links are over. Whether the right was still there to be used, by somebody who may
-    /// sign in or is invited to.
+    /// to tell of, and their other links are over. The right is not open if the user may
+    /// neither
+    /// sign in nor is invited.
     ///
     /// # Errors
     /// [`StoreError::Taken`] if another device has the key. Otherwise if the database fails.
@@ -65,12 +70,12 @@ impl Store {
         device: Device,
         entries: Vec<Entry>,
         activated: Option<Entry>,
-    ) -> Result<bool> {
+    ) -> Result<Transition> {
         self.write(move |db| {
             let (device, entries, activated) = (device.clone(), entries.clone(), activated.clone());
             Box::pin(async move {
                 // The person first: of two links that are used at once, the one ends the other, or comes after it.
-                users::hold(db, device.user_id).await?;
+                users::lock_user(db, device.user_id).await?;
                 let claimed: Option<(String,)> = sqlx::query_as(
                     "UPDATE enrolments SET used_at = $2
                      WHERE id = $1 AND user_id = $3 AND used_at IS NULL AND expires_at > $2
@@ -83,7 +88,7 @@ impl Store {
                 .fetch_optional(&mut *db)
                 .await?;
                 if claimed.is_none() {
-                    return Ok(false);
+                    return Ok(Transition::NotOpen);
                 }
                 sqlx::query(
                     "INSERT INTO devices (id, user_id, name, public_key, created_at) VALUES ($1, $2, $3, $4, $5)",
@@ -98,7 +103,7 @@ impl Store {
                 .map_err(taken("the device's key"))?;
                 audit::append(db, &entries).await?;
                 users::activate(db, device.user_id, activated.as_ref(), device.created_at).await?;
-                Ok(true)
+                Ok(Transition::Done)
             })
         })
         .await

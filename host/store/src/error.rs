@@ -33,7 +33,7 @@ pub enum StoreError {
         table: &'static str,
         /// The column.
         column: &'static str,
-        /// The row's id; empty where the statement did not read it.
+        /// The row's id, or the part of its key that the statement read.
         row: String,
         /// What is wrong with the value.
         source: ValueError,
@@ -96,7 +96,7 @@ impl StoreError {
     /// succeed.
     pub(crate) fn lost_to_another(&self) -> bool {
         matches!(self, Self::Database(sqlx::Error::Database(error))
-            if matches!(code_of(error.as_ref()), Some(Code::Postgres(code)) if code == "40001" || code == "40P01"))
+            if matches!(code_of(error.as_ref()), Some(ErrorCode::Postgres(code)) if code == "40001" || code == "40P01"))
     }
 }
 
@@ -110,9 +110,9 @@ pub(crate) fn is_outage(error: &sqlx::Error) -> bool {
         sqlx::Error::Database(error) => match code_of(error.as_ref()) {
             // Insufficient resources (the disk, the memory, the number of connections); a failure of the server's
             // system.
-            Some(Code::Postgres(code)) => code.starts_with("53") || code.starts_with("58"),
+            Some(ErrorCode::Postgres(code)) => code.starts_with("53") || code.starts_with("58"),
             // BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN.
-            Some(Code::Sqlite(code)) => matches!(code & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14),
+            Some(ErrorCode::Sqlite(code)) => matches!(code & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14),
             None => false,
         },
         _ => false,
@@ -126,7 +126,7 @@ pub(crate) fn is_connection_lost(error: &sqlx::Error) -> bool {
     match error {
         Io(_) | Protocol(_) | Tls(_) | WorkerCrashed => true,
         Database(error) => match code_of(error.as_ref()) {
-            Some(Code::Postgres(code)) => {
+            Some(ErrorCode::Postgres(code)) => {
                 // The connection; the server or an administrator ends it; it was idle in a transaction for too long;
                 // a former primary, which is read-only.
                 code.starts_with("08")
@@ -146,21 +146,21 @@ pub(crate) fn is_connection_lost(error: &sqlx::Error) -> bool {
 pub(crate) fn takes_too_long(error: &sqlx::Error) -> bool {
     matches!(
         error.as_database_error().and_then(code_of),
-        Some(Code::Postgres(code)) if code == "57014" || code == "55P03"
+        Some(ErrorCode::Postgres(code)) if code == "57014" || code == "55P03"
     )
 }
 
-enum Code {
+enum ErrorCode {
     /// SQLSTATE, five characters.
     Postgres(String),
     /// The extended result code, of at most four digits.
     Sqlite(u32),
 }
 
-fn code_of(error: &(dyn sqlx::error::DatabaseError + 'static)) -> Option<Code> {
+fn code_of(error: &(dyn sqlx::error::DatabaseError + 'static)) -> Option<ErrorCode> {
     let code = error.code()?;
     if code.len() == 5 {
-        return Some(Code::Postgres(code.into_owned()));
+        return Some(ErrorCode::Postgres(code.into_owned()));
     }
-    code.parse().ok().map(Code::Sqlite)
+    code.parse().ok().map(ErrorCode::Sqlite)
 }

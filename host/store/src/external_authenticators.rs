@@ -51,7 +51,7 @@ impl Store {
             } = identifier.clone();
             let (entries, activated) = (entries.clone(), activated.clone());
             Box::pin(async move {
-                let user = whom.held(db).await?;
+                let user = whom.lock(db).await?;
                 let set = sqlx::query(
                     "INSERT INTO external_authenticators (user_id, channel, identifier)
                      SELECT users.id, $2, $3 FROM users WHERE users.id = $1
@@ -87,7 +87,7 @@ impl Store {
         self.write(move |db| {
             let (channel, entries) = (channel.clone(), entries.clone());
             Box::pin(async move {
-                let user = whom.held(db).await?;
+                let user = whom.lock(db).await?;
                 let removed = sqlx::query(
                     "DELETE FROM external_authenticators WHERE user_id = $1 AND channel = $2",
                 )

@@ -50,11 +50,11 @@ impl Store {
                 }
                 let (body, answer): (String, Option<String>) =
                     sqlx::query_as("SELECT body_digest, response FROM idempotent_requests WHERE id = $1")
-                        .bind(id)
+                        .bind(id.clone())
                         .fetch_one(db)
                         .await?;
                 Ok(Some(IdempotentRow {
-                    body: digest(&body, cell("idempotent_requests", "body_digest", ""))?,
+                    body: digest(&body, cell("idempotent_requests", "body_digest", &id))?,
                     answer,
                 }))
             })
@@ -67,7 +67,7 @@ impl Store {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn keep_answer(
+    pub async fn store_response(
         &self,
         id: String,
         answer: String,

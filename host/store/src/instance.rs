@@ -5,35 +5,35 @@ use tokio::time::Instant;
 
 use crate::clock_guard::ClockGuard;
 use crate::connections::Connections;
-use crate::connector::Kind;
+use crate::connector::DatabaseKind;
 use assent_model::clock::{Clock, Timestamp};
 
 /// This run.
 #[derive(Debug)]
 pub(crate) struct Instance {
     pub(crate) id: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: DatabaseKind,
     /// Of its own, so that readiness does not fail because others wait for connections.
     connections: Connections,
-    pub(crate) began: OnceCell<Began>,
+    pub(crate) start: OnceCell<RunStart>,
     /// When the last probe succeeded, and its difference of the clocks.
     pub(crate) last: Mutex<Option<(Instant, i64)>>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Began {
+pub(crate) struct RunStart {
     pub(crate) started_at: Timestamp,
     pub(crate) at: Instant,
     pub(crate) guard: ClockGuard,
 }
 
 impl Instance {
-    pub(crate) fn new(id: String, kind: Kind, connections: Connections) -> Self {
+    pub(crate) fn new(id: String, kind: DatabaseKind, connections: Connections) -> Self {
         Self {
             id,
             kind,
             connections,
-            began: OnceCell::new(),
+            start: OnceCell::new(),
             last: Mutex::new(None),
         }
     }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 use crate::clock_guard::ClockGuard;
-use crate::connector::Kind;
+use crate::connector::DatabaseKind;
 use crate::error::is_connection_lost;
-use crate::instance::Began;
+use crate::instance::RunStart;
 use crate::{Result, Store, StoreError};
 use assent_model::clock::{Clock, Timestamp};
 
@@ -46,10 +46,10 @@ impl Store {
         {
             return Ok(difference);
         }
-        let started_at = self.began(clock).await?.started_at;
+        let started_at = self.run_start(clock).await?.started_at;
         let difference = match self.instance.kind {
             // SQLite lets no two connections write at once, and the writer's queue is fair.
-            Kind::Sqlite => {
+            DatabaseKind::Sqlite => {
                 let (id, now) = (self.instance.id.clone(), clock.now());
                 self.write(move |db| {
                     let id = id.clone();
@@ -64,7 +64,7 @@ impl Store {
                 })
                 .await?
             }
-            Kind::Postgres => match self.instance.compare(started_at, clock).await {
+            DatabaseKind::Postgres => match self.instance.compare(started_at, clock).await {
                 // The connection was lost while nobody used it.
                 Err(error) if is_connection_lost(&error) => {
                     self.instance.compare(started_at, clock).await?
@@ -77,12 +77,12 @@ impl Store {
     }
 
     /// The beginning of this run, as of the first call.
-    async fn began(&self, clock: &dyn Clock) -> Result<&Began> {
+    async fn run_start(&self, clock: &dyn Clock) -> Result<&RunStart> {
         let begin = || async {
             let started_at = clock.now();
             let guard = match self.instance.kind {
-                Kind::Postgres => ClockGuard::Compared,
-                Kind::Sqlite => {
+                DatabaseKind::Postgres => ClockGuard::Compared,
+                DatabaseKind::Sqlite => {
                     let (newest,): (Option<i64>,) =
                         sqlx::query_as("SELECT MAX(seen_at) FROM instances WHERE id <> $1")
                             .bind(self.instance.id.clone())
@@ -93,19 +93,19 @@ impl Store {
                     }
                 }
             };
-            Ok(Began {
+            Ok(RunStart {
                 started_at,
                 at: Instant::now(),
                 guard,
             })
         };
-        self.instance.began.get_or_try_init(begin).await
+        self.instance.start.get_or_try_init(begin).await
     }
 
     /// The moment by which this instance may delete; `None` if its clock is not to be trusted.
     pub(crate) async fn retention_limit(&self, clock: &dyn Clock) -> Result<Option<Timestamp>> {
         let difference = self.probe(clock).await?;
-        let began = self.began(clock).await?;
+        let began = self.run_start(clock).await?;
         let limit = began
             .guard
             .limit(clock.now(), difference, began.at.elapsed());

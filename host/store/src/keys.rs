@@ -79,7 +79,8 @@ impl Store {
         .await
     }
 
-    /// Lets a published key sign from `now` on. Whether it would have begun later.
+    /// Lets a published key sign from `now` on. Nothing happens if it signs already or is
+    /// revoked.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -88,12 +89,12 @@ impl Store {
         id: KeyId,
         now: Timestamp,
         entry: Entry,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
                 let sooner = sign_from(db, id, now).await?;
-                audit::append_if(db, sooner, &[entry]).await
+                audit::append_if(db, sooner, &[entry]).await.map(drop)
             })
         })
         .await
@@ -116,7 +117,7 @@ impl Store {
         self.write(move |db| {
             let (public_jwk, fresh, entries) = (public_jwk.clone(), fresh.clone(), entries.clone());
             Box::pin(async move {
-                let keys = locked(db, fresh.purpose).await?;
+                let keys = lock_keys(db, fresh.purpose).await?;
                 let times: Vec<KeyTimes> = keys.iter().map(|key| key.times).collect();
                 let signing = signing_at(&times, now).map(|key| key.generation);
                 let revoked: Option<(i64,)> = sqlx::query_as(
@@ -140,7 +141,7 @@ impl Store {
                     .find(|key| key.times.generation > revoked && key.times.revoked_at.is_none())
                 {
                     Some(next) => sign_from(db, next.id, now).await?,
-                    None => insert_to_sign(db, &fresh, 1 + highest(&times), now).await?,
+                    None => insert_to_sign(db, &fresh, 1 + highest_generation(&times), now).await?,
                 };
                 Ok(true)
             })
@@ -152,7 +153,7 @@ impl Store {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn forget_private_key(&self, id: KeyId, public_jwk: Value) -> Result<()> {
+    pub async fn delete_private_key(&self, id: KeyId, public_jwk: Value) -> Result<()> {
         self.write(move |db| {
             let public_jwk = public_jwk.clone();
             Box::pin(async move {
@@ -188,7 +189,7 @@ impl Store {
 }
 
 /// The keys of a purpose, read while nobody else revokes one: the last one's row is taken first.
-async fn locked(db: &mut AnyConnection, purpose: KeyPurpose) -> Result<Vec<SigningKey>> {
+async fn lock_keys(db: &mut AnyConnection, purpose: KeyPurpose) -> Result<Vec<SigningKey>> {
     sqlx::query(
         "UPDATE signing_keys SET generation = generation
          WHERE purpose = $1 AND generation = (SELECT MAX(generation) FROM signing_keys WHERE purpose = $1)",
@@ -207,7 +208,7 @@ async fn locked(db: &mut AnyConnection, purpose: KeyPurpose) -> Result<Vec<Signi
         .collect())
 }
 
-fn highest(times: &[KeyTimes]) -> i64 {
+fn highest_generation(times: &[KeyTimes]) -> i64 {
     times
         .iter()
         .map(|key| key.generation)

@@ -88,7 +88,7 @@ impl Store {
                 .execute(&mut *db)
                 .await?;
                 match &bounds {
-                    Some(bounds) => open_sign_ins::evict(db, bounds).await,
+                    Some(bounds) => open_sign_ins::evict_sign_ins(db, bounds).await,
                     None => Ok(()),
                 }
             })
@@ -130,15 +130,15 @@ impl Store {
         .await
     }
 
-    /// Notes that the person goes on with the session that their browser has. `false`, and nothing done, if the phone
-    /// was asked, or the login was answered.
+    /// Notes that the person goes on with the session that their browser has. Nothing happens if a
+    /// device was asked, or the login was answered.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn continue_login(&self, id: LoginId, session: SessionId) -> Result<bool> {
+    pub async fn continue_login(&self, id: LoginId, session: SessionId) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                let updated = sqlx::query(
+                sqlx::query(
                     "UPDATE logins SET session_id = $2
                      WHERE id = $1 AND answered_at IS NULL AND approval_id IS NULL",
                 )
@@ -146,7 +146,7 @@ impl Store {
                 .bind(session.to_string())
                 .execute(db)
                 .await?;
-                Ok(updated.rows_affected() > 0)
+                Ok(())
             })
         })
         .await

@@ -71,14 +71,15 @@ impl Store {
         .bind(application.to_string())
         .fetch_optional(&self.readers)
         .await?;
+        let id = application.to_string();
         row.map(|(kind, digest, content)| {
             Ok(ApplicationLogo {
                 kind: LogoFormat::parse(&kind)
-                    .ok_or(cell("application_logos", "kind", "").unexpected())?,
+                    .ok_or(cell("application_logos", "kind", &id).unexpected())?,
                 digest,
                 bytes: STANDARD
                     .decode(content)
-                    .map_err(|_| cell("application_logos", "content", "").unexpected())?,
+                    .map_err(|_| cell("application_logos", "content", &id).unexpected())?,
             })
         })
         .transpose()
@@ -113,7 +114,7 @@ impl Store {
         rows.into_iter()
             .map(|(id, digest)| {
                 Ok((
-                    parse(&id, cell("application_logos", "application_id", ""))?,
+                    parse(&id, cell("application_logos", "application_id", &id))?,
                     digest,
                 ))
             })

@@ -40,7 +40,8 @@ pub(crate) async fn queue(
                 .fetch_optional(&mut *db)
                 .await?;
         let Some((settings,)) = found else { continue };
-        let settings: OidcSettings = from_json(&settings, cell("applications", "settings", ""))?;
+        let settings: OidcSettings =
+            from_json(&settings, cell("applications", "settings", &application_id))?;
         if settings.backchannel_logout.is_none() {
             continue;
         }
@@ -112,7 +113,7 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
-            .map(|(did,)| parse(&did, cell("logout_deliveries", "application_id", "")))
+            .map(|(did,)| parse(&did, cell("logout_deliveries", "application_id", &did)))
             .collect()
     }
 

@@ -24,7 +24,7 @@ const SLICE: i64 = 1024;
 
 impl OpenSignIns {
     /// How many sign-ins an instance begins between two looks at all: a small part of the bound.
-    pub const fn between_looks(in_all: u32) -> u32 {
+    pub const fn check_interval(in_all: u32) -> u32 {
         let part = in_all / 64;
         if part >= 1023 { 1023 } else { part + 1 }
     }
@@ -48,7 +48,7 @@ macro_rules! evict {
 }
 
 /// Deletes the oldest open sign-ins over the bounds.
-pub(crate) async fn evict(db: &mut AnyConnection, bounds: &OpenSignIns) -> Result<()> {
+pub(crate) async fn evict_sign_ins(db: &mut AnyConnection, bounds: &OpenSignIns) -> Result<()> {
     let of_network = sqlx::query(evict!("network = $1"))
         .bind(bounds.network.clone())
         .bind(SLICE);

@@ -56,7 +56,7 @@ impl SignInHour {
 
 /// What an entry says of the wait.
 #[derive(Deserialize)]
-struct Detail {
+struct EntryDetail {
     #[serde(default)]
     approval_time_ms: Option<u64>,
 }
@@ -84,7 +84,7 @@ impl TryFrom<HourRow> for SignInHour {
             number_mismatches: row.number_mismatches.unsigned_abs(),
             approval_times: from_json(
                 &row.approval_times,
-                cell("sign_in_hours", "approval_times", ""),
+                cell("sign_in_hours", "approval_times", &row.hour.to_string()),
             )?,
         })
     }
@@ -145,20 +145,20 @@ impl Store {
         .await?;
         for (event, hour, count) in rows {
             let event =
-                Event::parse(&event).ok_or(cell("audit_entries", "event", "").unexpected())?;
+                Event::parse(&event).ok_or(cell("audit_entries", "event", &event).unexpected())?;
             if let (Some(hour), true) = (hours.get_mut(&hour), COUNTED.contains(&event)) {
                 *hour.of(event) += count.unsigned_abs();
             }
         }
-        let rows: Vec<(i64, String)> = sqlx::query_as(
-            "SELECT happened_at / 3600000, detail FROM audit_entries WHERE id >= $1 AND COALESCE(event, '') = $2",
+        let rows: Vec<(String, i64, String)> = sqlx::query_as(
+            "SELECT id, happened_at / 3600000, detail FROM audit_entries WHERE id >= $1 AND COALESCE(event, '') = $2",
         )
         .bind(since)
         .bind(Event::SignInApproved.as_str())
         .fetch_all(&self.readers)
         .await?;
-        for (hour, detail) in rows {
-            let detail: Detail = from_json(&detail, cell("audit_entries", "detail", ""))?;
+        for (id, hour, detail) in rows {
+            let detail: EntryDetail = from_json(&detail, cell("audit_entries", "detail", &id))?;
             if let (Some(hour), Some(waited)) = (hours.get_mut(&hour), detail.approval_time_ms) {
                 *hour
                     .approval_times

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use sqlx::AnyConnection;
 
 use crate::rows::{cell, from_json, moment, parse, to_json};
-use crate::{Result, Store, audit, taken};
+use crate::{DeviceWrite, Result, Store, audit, taken};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, UserId};
@@ -17,6 +17,16 @@ struct PasskeyRow {
     credential: String,
     counter: i64,
     added_at: i64,
+}
+
+/// The outcome of an assertion of a passkey whose signature was verified (WebAuthn section 7.2, step 22).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum PasskeyUseOutcome {
+    /// The use is recorded.
+    Accepted,
+    /// Nothing was done: the passkey was removed, or another use had this signature counter or a greater one.
+    Rejected,
 }
 
 impl Store {
@@ -31,12 +41,13 @@ impl Store {
         .bind(device.to_string())
         .fetch_optional(&self.readers)
         .await?;
+        let id = device.to_string();
         row.map(|row| {
             Ok(DevicePasskey {
                 device_id: device,
-                credential: from_json(&row.credential, cell("passkeys", "credential", ""))?,
+                credential: from_json(&row.credential, cell("passkeys", "credential", &id))?,
                 counter: u32::try_from(row.counter)
-                    .map_err(|_| cell("passkeys", "counter", "").unexpected())?,
+                    .map_err(|_| cell("passkeys", "counter", &id).unexpected())?,
                 added_at: moment(row.added_at),
             })
         })
@@ -56,7 +67,7 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
-            .map(|(id,)| parse(&id, cell("passkeys", "device_id", "")))
+            .map(|(id,)| parse(&id, cell("passkeys", "device_id", &id)))
             .collect()
     }
 
@@ -119,13 +130,17 @@ impl Store {
         .await
     }
 
-    /// Adds a passkey. Whether the device may have it: it is not revoked.
+    /// Adds a passkey.
     ///
     /// [`StoreError::Taken`] if the device has one already, or another device has this very one.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
-    pub async fn add_passkey(&self, passkey: DevicePasskey, entries: Vec<Entry>) -> Result<bool> {
+    pub async fn add_passkey(
+        &self,
+        passkey: DevicePasskey,
+        entries: Vec<Entry>,
+    ) -> Result<DeviceWrite> {
         self.write(move |db| {
             let (passkey, entries) = (passkey.clone(), entries.clone());
             Box::pin(async move {
@@ -142,29 +157,32 @@ impl Store {
                 .await
                 .map_err(taken("the passkey"))?;
                 if added.rows_affected() == 0 {
-                    return Ok(false);
+                    return Ok(DeviceWrite::Inactive);
                 }
                 audit::append(db, &entries).await?;
-                Ok(true)
+                Ok(DeviceWrite::Done)
             })
         })
         .await
     }
 
-    /// Notes a use of a device's passkey. Whether it was there and the assertion's counter goes on from its last use.
+    /// Records a use of a device's passkey.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn use_passkey(&self, device: DeviceId, used: PasskeyUse) -> Result<bool> {
+    pub async fn use_passkey(
+        &self,
+        device: DeviceId,
+        used: PasskeyUse,
+    ) -> Result<PasskeyUseOutcome> {
         self.write(move |db| {
             let used = used.clone();
-            Box::pin(async move { goes_on(db, device, &used).await })
+            Box::pin(async move { record_use(db, device, &used).await })
         })
         .await
     }
 
-    /// Removes a device's passkey, by an assertion of it. Whether it was there and the assertion's counter goes on from
-    /// its last use.
+    /// Removes a device's passkey, by an assertion of it.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -173,16 +191,16 @@ impl Store {
         device: DeviceId,
         used: PasskeyUse,
         entries: Vec<Entry>,
-    ) -> Result<bool> {
+    ) -> Result<PasskeyUseOutcome> {
         self.write(move |db| {
             let (used, entries) = (used.clone(), entries.clone());
             Box::pin(async move {
-                if !goes_on(db, device, &used).await? {
-                    return Ok(false);
+                let outcome = record_use(db, device, &used).await?;
+                if outcome == PasskeyUseOutcome::Accepted {
+                    delete_passkey(db, device).await?;
+                    audit::append(db, &entries).await?;
                 }
-                forget(db, device).await?;
-                audit::append(db, &entries).await?;
-                Ok(true)
+                Ok(outcome)
             })
         })
         .await
@@ -190,13 +208,13 @@ impl Store {
 }
 
 /// Whether a device may approve: by a good assertion where it has a passkey, without one where it has none.
-pub(crate) async fn allow(
+pub(crate) async fn may_approve(
     db: &mut AnyConnection,
     device: DeviceId,
     used: Option<&PasskeyUse>,
 ) -> Result<bool> {
     match used {
-        Some(used) => goes_on(db, device, used).await,
+        Some(used) => Ok(record_use(db, device, used).await? == PasskeyUseOutcome::Accepted),
         None => {
             let found: Option<(String,)> =
                 sqlx::query_as("SELECT device_id FROM passkeys WHERE device_id = $1")
@@ -208,9 +226,12 @@ pub(crate) async fn allow(
     }
 }
 
-/// Notes a use of a device's passkey. `false`, and nothing noted, if it is not there any more, or another use had this
-/// counter or a greater one (section 7.2, step 22): of two copies of a key at most one gets through.
-async fn goes_on(db: &mut AnyConnection, device: DeviceId, used: &PasskeyUse) -> Result<bool> {
+/// Records a use of a device's passkey. Of two copies of a key at most one is accepted.
+async fn record_use(
+    db: &mut AnyConnection,
+    device: DeviceId,
+    used: &PasskeyUse,
+) -> Result<PasskeyUseOutcome> {
     let noted = sqlx::query(
         "UPDATE passkeys SET credential = $2, counter = $3
          WHERE device_id = $1 AND credential_id = $4 AND (counter < $3 OR (counter = 0 AND $3 = 0))",
@@ -221,11 +242,14 @@ async fn goes_on(db: &mut AnyConnection, device: DeviceId, used: &PasskeyUse) ->
     .bind(hex::encode(used.credential.cred_id()))
     .execute(db)
     .await?;
-    Ok(noted.rows_affected() == 1)
+    Ok(match noted.rows_affected() {
+        0 => PasskeyUseOutcome::Rejected,
+        _ => PasskeyUseOutcome::Accepted,
+    })
 }
 
 /// Forgets a device's passkey and what it was asked.
-pub(crate) async fn forget(db: &mut AnyConnection, device: DeviceId) -> Result<()> {
+pub(crate) async fn delete_passkey(db: &mut AnyConnection, device: DeviceId) -> Result<()> {
     for statement in [
         "DELETE FROM passkeys WHERE device_id = $1",
         "DELETE FROM passkey_ceremonies WHERE device_id = $1",

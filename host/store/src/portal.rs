@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sqlx::AnyConnection;
 
 use crate::rows::{cell, moment, parse};
-use crate::{Result, Store, UserGuard, audit, deprovisioning, devices, sessions};
+use crate::{DeviceWrite, Result, Store, UserGuard, audit, deprovisioning, devices, sessions};
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, SessionId, UserId};
@@ -76,7 +76,7 @@ impl Store {
             .map(|row| {
                 let address = row
                     .ip_address
-                    .map(|text| parse(&text, cell("sessions", "ip_address", "")))
+                    .map(|text| parse(&text, cell("sessions", "ip_address", &row.id)))
                     .transpose()?;
                 Ok(OpenSession {
                     id: parse(&row.id, cell("sessions", "id", &row.id))?,
@@ -109,7 +109,7 @@ impl Store {
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
-                let user = whom.held(db).await?;
+                let user = whom.lock(db).await?;
                 let open: Option<(String,)> = sqlx::query_as(
                     "SELECT sid FROM sessions WHERE id = $1 AND user_id = $2 AND ended_at IS NULL",
                 )
@@ -141,7 +141,7 @@ impl Store {
         self.write(move |db| {
             let (keep, entry) = (keep.clone(), entry.clone());
             Box::pin(async move {
-                let user = whom.held(db).await?;
+                let user = whom.lock(db).await?;
                 let open: Vec<(String,)> = sqlx::query_as(
                     "SELECT DISTINCT sid FROM sessions WHERE user_id = $1 AND sid <> $2 AND ended_at IS NULL ORDER BY \
                      sid",
@@ -171,11 +171,11 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
-            .map(|(id, at)| Ok((parse(&id, cell("devices", "id", ""))?, moment(at))))
+            .map(|(id, at)| Ok((parse(&id, cell("devices", "id", &id))?, moment(at))))
             .collect()
     }
 
-    /// Gives a device of a person's another name. Whether they have such a device.
+    /// Gives a device of a person's another name.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -185,7 +185,7 @@ impl Store {
         id: DeviceId,
         name: String,
         entry: Entry,
-    ) -> Result<bool> {
+    ) -> Result<DeviceWrite> {
         self.write(move |db| {
             let (name, entry) = (name.clone(), entry.clone());
             Box::pin(async move {
@@ -197,10 +197,10 @@ impl Store {
                         .execute(&mut *db)
                         .await?;
                 if renamed.rows_affected() == 0 {
-                    return Ok(false);
+                    return Ok(DeviceWrite::Inactive);
                 }
                 audit::append(db, &[entry]).await?;
-                Ok(true)
+                Ok(DeviceWrite::Done)
             })
         })
         .await
@@ -225,7 +225,7 @@ impl Store {
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
-                let user = whom.held(db).await?;
+                let user = whom.lock(db).await?;
                 let revoked = sqlx::query(
                     "UPDATE devices SET revoked_at = $3, push = NULL
                      WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL",
@@ -238,8 +238,8 @@ impl Store {
                 if revoked.rows_affected() == 0 {
                     return Ok(None);
                 }
-                deprovisioning::of_device(db, id, now).await?;
-                deprovisioning::of_open_request(db, user, now).await?;
+                deprovisioning::deprovision_device(db, id, now).await?;
+                deprovisioning::withdraw_pending_of(db, user, now).await?;
                 // Whoever had it may have made themselves another way in.
                 devices::end_own_links(db, user).await?;
                 let ended = sqlx::query(

@@ -1,7 +1,7 @@
 //! Recovery codes.
 
 use crate::rows::moment;
-use crate::{Result, Store, audit, devices};
+use crate::{DeviceWrite, Result, Store, Transition, audit, devices};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::device::Enrolment;
@@ -21,7 +21,6 @@ pub struct Recovery {
 
 impl Store {
     /// Gives the owner of a device these codes in place of those that they had, and ends the links that nobody used.
-    /// `false`, and nothing done, if the device was revoked or its owner may not sign in.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -31,12 +30,12 @@ impl Store {
         codes: Vec<(RecoveryCodeId, Digest)>,
         entry: Entry,
         now: Timestamp,
-    ) -> Result<bool> {
+    ) -> Result<DeviceWrite> {
         self.write(move |db| {
             let (codes, entry) = (codes.clone(), entry.clone());
             Box::pin(async move {
-                if !devices::hold_with_owner(db, user, device).await? {
-                    return Ok(false);
+                if !devices::lock_active_device(db, user, device).await? {
+                    return Ok(DeviceWrite::Inactive);
                 }
                 devices::end_own_links(db, user).await?;
                 sqlx::query("DELETE FROM recovery_codes WHERE user_id = $1")
@@ -57,7 +56,7 @@ impl Store {
                     .await?;
                 }
                 audit::append(db, &[entry]).await?;
-                Ok(true)
+                Ok(DeviceWrite::Done)
             })
         })
         .await
@@ -96,8 +95,8 @@ impl Store {
         Ok(at.map(moment))
     }
 
-    /// Uses a code up, for the right to enrol a device. Whether it was one that its person had not used; the person may
-    /// sign in.
+    /// Uses a code up, for the right to enrol a device. The code is not open if it is
+    /// unknown or used, or if the user may not sign in.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -106,7 +105,7 @@ impl Store {
         digest: Digest,
         recovery: Recovery,
         now: Timestamp,
-    ) -> Result<bool> {
+    ) -> Result<Transition> {
         self.write(move |db| {
             let Recovery { enrolment, used, refused } = recovery.clone();
             Box::pin(async move {
@@ -123,11 +122,11 @@ impl Store {
                 .await?;
                 if claimed.is_none() {
                     audit::append_if_about_somebody(db, &refused, true).await?;
-                    return Ok(false);
+                    return Ok(Transition::NotOpen);
                 }
                 devices::insert_enrolment(db, &enrolment, now).await?;
                 audit::append(db, &[used]).await?;
-                Ok(true)
+                Ok(Transition::Done)
             })
         })
         .await

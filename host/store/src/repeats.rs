@@ -126,7 +126,10 @@ impl Store {
         .await?;
         let repeated = rows.into_iter().map(|row| {
             Ok(RepetitionCount {
-                user: parse(&row.user_id, cell("repeated_requests", "user_id", ""))?,
+                user: parse(
+                    &row.user_id,
+                    cell("repeated_requests", "user_id", &row.name_digest),
+                )?,
                 network: row.network,
                 first_at: moment(row.first_at),
                 name_digest: row.name_digest,

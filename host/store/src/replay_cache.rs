@@ -1,28 +1,42 @@
-//! Client assertions that were used.
+//! The replay cache: what is valid once, and was used.
 
-use crate::{Result, Store};
+use sqlx::AnyConnection;
+
+use crate::{ReplayCheck, Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;
 
+/// Claims what has this digest. The cache knows it until it would not be accepted any more anyway.
+pub(crate) async fn claim(
+    db: &mut AnyConnection,
+    digest: Digest,
+    until: Timestamp,
+) -> Result<ReplayCheck> {
+    let claimed = sqlx::query(
+        "INSERT INTO replay_cache (id, expires_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING",
+    )
+    .bind(digest.to_text())
+    .bind(until.millis())
+    .execute(db)
+    .await?;
+    Ok(match claimed.rows_affected() {
+        0 => ReplayCheck::Replayed,
+        _ => ReplayCheck::FirstUse,
+    })
+}
+
 impl Store {
-    /// Claims a client assertion, which is known by this digest of its client and its `jti`. `false` if it was used
-    /// before.
+    /// Claims a client assertion, whose digest is of the client and the `jti`, so that another with this `jti` is known to be a replay
+    /// (RFC 7523 section 3).
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn claim_assertion(&self, assertion: Digest, until: Timestamp) -> Result<bool> {
-        self.write(move |db| {
-            Box::pin(async move {
-                let result = sqlx::query(
-                    "INSERT INTO replay_cache (id, expires_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING",
-                )
-                .bind(assertion.to_text())
-                .bind(until.millis())
-                .execute(db)
-                .await?;
-                Ok(result.rows_affected() > 0)
-            })
-        })
-        .await
+    pub async fn claim_assertion(
+        &self,
+        assertion: Digest,
+        until: Timestamp,
+    ) -> Result<ReplayCheck> {
+        self.write(move |db| Box::pin(async move { claim(db, assertion, until).await }))
+            .await
     }
 }

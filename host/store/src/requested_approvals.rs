@@ -49,7 +49,7 @@ pub struct RefusedRequest {
 
 impl RefusedRequest {
     /// The rejected request that this one is.
-    pub(crate) fn of(request: &ApprovalRequest) -> Self {
+    pub(crate) fn from_request(request: &ApprovalRequest) -> Self {
         let Approval {
             name_digest,
             requested_at,
@@ -81,7 +81,7 @@ pub(crate) fn subjects(name: Digest, known: Option<UserId>) -> (String, String) 
 
 /// An unexpired request of the user or the name.
 #[derive(sqlx::FromRow)]
-pub(crate) struct Unexpired {
+pub(crate) struct UnexpiredRequest {
     pub(crate) id: String,
     pub(crate) number: String,
     pub(crate) kind: String,
@@ -93,9 +93,9 @@ pub(crate) struct Unexpired {
     pub(crate) conflicted: i64,
 }
 
-impl Unexpired {
+impl UnexpiredRequest {
     /// Whether the request began in this way.
-    pub(crate) fn is_of(&self, kind: RequestKind) -> bool {
+    pub(crate) fn is_kind(&self, kind: RequestKind) -> bool {
         self.kind == kind.as_str()
     }
 }

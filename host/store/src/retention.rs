@@ -91,18 +91,18 @@ macro_rules! by_end {
 }
 
 /// The instance that has the lease on retention, as long as it has it. Without a clock no lease is needed.
-struct Turn<'a> {
+struct RetentionRun<'a> {
     store: &'a Store,
     clock: Option<&'a dyn Clock>,
     renewed: Instant,
 }
 
-impl Turn<'_> {
+impl RetentionRun<'_> {
     /// Whether to go on after a slice: not after the last one.
     ///
     /// # Errors
     /// If another instance has taken over.
-    async fn goes_on(&mut self, deleted: usize) -> Result<bool> {
+    async fn has_next_slice(&mut self, deleted: usize) -> Result<bool> {
         if deleted < usize::try_from(SLICE).unwrap_or(usize::MAX) {
             return Ok(false);
         }
@@ -138,7 +138,7 @@ impl Store {
         if !self.claim_lease(NAME, LEASE, clock.now()).await? {
             return Ok(None);
         }
-        let turn = Turn {
+        let turn = RetentionRun {
             store: self,
             clock: Some(clock),
             renewed: Instant::now(),
@@ -152,7 +152,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn apply_retention(&self, retention: Retention, now: Timestamp) -> Result<u64> {
-        let turn = Turn {
+        let turn = RetentionRun {
             store: self,
             clock: None,
             renewed: Instant::now(),
@@ -164,7 +164,7 @@ impl Store {
         &self,
         retention: Retention,
         now: Timestamp,
-        mut turn: Turn<'_>,
+        mut turn: RetentionRun<'_>,
     ) -> Result<u64> {
         let mut deleted = 0;
         self.clear_ended_actions(now).await?;
@@ -225,7 +225,7 @@ impl Store {
                 .await?;
             deleted += slice;
             if !turn
-                .goes_on(usize::try_from(slice).unwrap_or(usize::MAX))
+                .has_next_slice(usize::try_from(slice).unwrap_or(usize::MAX))
                 .await?
             {
                 break;
@@ -246,7 +246,7 @@ impl Store {
         statement: &'static str,
         before: Timestamp,
         now: Timestamp,
-        turn: &mut Turn<'_>,
+        turn: &mut RetentionRun<'_>,
     ) -> Result<u64> {
         let (mut from, mut deleted) = (String::new(), 0);
         loop {
@@ -266,7 +266,7 @@ impl Store {
                 })
                 .await?;
             deleted += slice.len() as u64;
-            if !turn.goes_on(slice.len()).await? {
+            if !turn.has_next_slice(slice.len()).await? {
                 return Ok(deleted);
             }
             from = slice.into_iter().map(|(id,)| id).max().unwrap_or(from);
@@ -277,7 +277,7 @@ impl Store {
         &self,
         statement: &'static str,
         before: Timestamp,
-        turn: &mut Turn<'_>,
+        turn: &mut RetentionRun<'_>,
     ) -> Result<u64> {
         let (mut from, mut deleted) = (i64::MIN, 0);
         loop {
@@ -294,7 +294,7 @@ impl Store {
                 })
                 .await?;
             deleted += slice.len() as u64;
-            if !turn.goes_on(slice.len()).await? {
+            if !turn.has_next_slice(slice.len()).await? {
                 return Ok(deleted);
             }
             from = slice.into_iter().map(|(end,)| end).max().unwrap_or(from);
@@ -307,7 +307,7 @@ impl Store {
         &self,
         before: Timestamp,
         now: Timestamp,
-        turn: &mut Turn<'_>,
+        turn: &mut RetentionRun<'_>,
     ) -> Result<u64> {
         let (mut from, mut deleted) = (String::new(), 0);
         loop {
@@ -343,7 +343,7 @@ impl Store {
                 })
                 .await?;
             deleted += slice.len() as u64;
-            if !turn.goes_on(slice.len()).await? {
+            if !turn.has_next_slice(slice.len()).await? {
                 return Ok(deleted);
             }
             from = slice.into_iter().map(|(id, _)| id).max().unwrap_or(from);

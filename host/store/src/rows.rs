@@ -8,8 +8,7 @@ use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;
 use assent_model::user::{ConsoleRole, LifecycleState};
 
-/// Where a value is stored: the table, the column and the id of the row. The row is empty if the statement does not
-/// read its id.
+/// Where a value is stored: the table, the column and the id of the row.
 #[derive(Clone, Copy)]
 pub(crate) struct Cell<'r> {
     table: &'static str,

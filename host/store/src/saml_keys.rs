@@ -3,7 +3,7 @@
 use sqlx::AnyConnection;
 
 use crate::rows::{cell, moment, parse};
-use crate::{Result, Store, StoreError, audit};
+use crate::{Result, Store, StoreError, Transition, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, KeyId};
@@ -59,6 +59,18 @@ pub(crate) async fn insert(db: &mut AnyConnection, key: &SamlKey) -> Result<bool
     Ok(inserted.rows_affected() == 1)
 }
 
+/// The outcome of the deletion of a service provider's key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum KeyDeletion {
+    /// It is deleted.
+    Deleted,
+    /// There is no such key.
+    Unknown,
+    /// Nothing was done: it is the service provider's last key.
+    LastKey,
+}
+
 impl Store {
     /// The keys of a service provider.
     ///
@@ -91,7 +103,7 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
-            .map(|(did,)| parse(&did, cell("saml_keys", "application_id", "")))
+            .map(|(did,)| parse(&did, cell("saml_keys", "application_id", &did)))
             .collect()
     }
 
@@ -111,11 +123,16 @@ impl Store {
         .await
     }
 
-    /// Lets a published key sign from `now` on. Whether it would have begun later.
+    /// Lets a published key sign from `now` on.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
-    pub async fn activate_saml_key(&self, id: KeyId, now: Timestamp, entry: Entry) -> Result<bool> {
+    pub async fn activate_saml_key(
+        &self,
+        id: KeyId,
+        now: Timestamp,
+        entry: Entry,
+    ) -> Result<Transition> {
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
@@ -126,17 +143,18 @@ impl Store {
                 .bind(now.millis())
                 .execute(&mut *db)
                 .await?;
-                audit::append_if(db, changed.rows_affected() == 1, &[entry]).await
+                audit::append_if(db, changed.rows_affected() == 1, &[entry]).await?;
+                Ok(Transition::of_rows(changed.rows_affected()))
             })
         })
         .await
     }
 
-    /// Deletes a key, unless it is its service provider's last one. Whether it was there.
+    /// Deletes a key, unless it is its service provider's last one.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
-    pub async fn delete_saml_key(&self, id: KeyId, entries: Vec<Entry>) -> Result<bool> {
+    pub async fn delete_saml_key(&self, id: KeyId, entries: Vec<Entry>) -> Result<KeyDeletion> {
         self.write(move |db| {
             let entries = entries.clone();
             Box::pin(async move {
@@ -155,7 +173,15 @@ impl Store {
                 .bind(id.to_string())
                 .execute(&mut *db)
                 .await?;
-                audit::append_if(db, deleted.rows_affected() == 1, &entries).await
+                if deleted.rows_affected() == 1 {
+                    audit::append(db, &entries).await?;
+                    return Ok(KeyDeletion::Deleted);
+                }
+                let left: Option<(String,)> = sqlx::query_as("SELECT id FROM saml_keys WHERE id = $1")
+                    .bind(id.to_string())
+                    .fetch_optional(db)
+                    .await?;
+                Ok(left.map_or(KeyDeletion::Unknown, |_| KeyDeletion::LastKey))
             })
         })
         .await

@@ -4,7 +4,7 @@ use sqlx::AnyConnection;
 
 use crate::rows::{cell, from_json, moment, parse, to_json};
 use crate::sessions::name_id;
-use crate::{Result, Store, StoreError};
+use crate::{Result, Store, StoreError, Transition};
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, LogoutId};
 use assent_model::saml::{Logout, LogoutOutcome, LogoutTurn};
@@ -30,7 +30,11 @@ impl TryFrom<TurnRow> for LogoutTurn {
                 cell("saml_logout_requests", "application_id", &row.id),
             )?,
             sid: row.sid,
-            name_id: name_id(&row.name_format, row.name)?,
+            name_id: name_id(
+                &row.name_format,
+                row.name,
+                cell("saml_logout_requests", "name_format", &row.id),
+            )?,
             requested_at: row.requested_at.map(moment),
             outcome: match row.outcome.as_deref() {
                 None => None,
@@ -131,8 +135,11 @@ impl Store {
         };
         let logout = Logout {
             id,
-            browsers: from_json(&browsers, cell("saml_logouts", "browsers", ""))?,
-            continuation: from_json(&continuation, cell("saml_logouts", "continuation", ""))?,
+            browsers: from_json(&browsers, cell("saml_logouts", "browsers", &id.to_string()))?,
+            continuation: from_json(
+                &continuation,
+                cell("saml_logouts", "continuation", &id.to_string()),
+            )?,
             expires_at: moment(expires_at),
         };
         let rows: Vec<TurnRow> = sqlx::query_as(
@@ -153,7 +160,7 @@ impl Store {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn ask_saml_logout(&self, request: String, now: Timestamp) -> Result<()> {
+    pub async fn start_saml_logout_turn(&self, request: String, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             let request = request.clone();
             Box::pin(async move {
@@ -184,27 +191,27 @@ impl Store {
         self.write(move |db| {
             let (request, application) = (request.clone(), application.to_string());
             Box::pin(async move {
-                let row: Option<(String,)> = sqlx::query_as(
+                let row: Option<(String, String)> = sqlx::query_as(
                     "UPDATE saml_logout_requests SET outcome = $3
-                     WHERE id = $1 AND application_id = $2 AND outcome IS NULL RETURNING logout_id",
+                     WHERE id = $1 AND application_id = $2 AND outcome IS NULL RETURNING id, logout_id",
                 )
                 .bind(request)
                 .bind(application)
                 .bind(outcome_text(outcome))
                 .fetch_optional(db)
                 .await?;
-                row.map(|(id,)| parse(&id, cell("saml_logout_requests", "logout_id", "")))
+                row.map(|(id, logout)| parse(&logout, cell("saml_logout_requests", "logout_id", &id)))
                     .transpose()
             })
         })
         .await
     }
 
-    /// Claims the one end of a logout. `false` if it was finished before.
+    /// Claims the one end of a logout.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn finish_saml_logout(&self, id: LogoutId, now: Timestamp) -> Result<bool> {
+    pub async fn finish_saml_logout(&self, id: LogoutId, now: Timestamp) -> Result<Transition> {
         self.write(move |db| {
             Box::pin(async move {
                 let finished = sqlx::query(
@@ -215,7 +222,7 @@ impl Store {
                 .bind(now.millis())
                 .execute(db)
                 .await?;
-                Ok(finished.rows_affected() == 1)
+                Ok(Transition::of_rows(finished.rows_affected()))
             })
         })
         .await

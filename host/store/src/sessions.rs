@@ -13,7 +13,9 @@ use assent_model::saml::{Participation, SessionBrowser, SessionEnd};
 use assent_model::secret::Digest;
 use assent_model::session::{Authentication, Session};
 
-pub(crate) use saml_participants::{ParticipantRow, join, name_id, take_part};
+pub(crate) use saml_participants::{
+    ParticipantRow, insert_participation, join_application, name_id,
+};
 
 #[derive(sqlx::FromRow)]
 struct SessionRow {
@@ -138,7 +140,7 @@ pub(crate) async fn log_out(
 
 /// Ends what came of sessions that have run out by themselves, where their person is told to be signed out after all.
 /// `None` if one is still open.
-async fn log_out_if_over(
+async fn log_out_if_ended(
     db: &mut AnyConnection,
     sid: String,
     now: Timestamp,
@@ -182,7 +184,7 @@ pub(crate) async fn log_out_everywhere(
 }
 
 /// Takes one application out of all sessions of a person, who may no longer use it.
-pub(crate) async fn leave(
+pub(crate) async fn leave_application(
     db: &mut AnyConnection,
     user: String,
     application: String,
@@ -206,7 +208,11 @@ pub(crate) async fn leave(
 
 /// Whether a session is open; if so, it is used at `now`. Until the commit nobody can end it: a logout that waits for
 /// this row finds what was noted of it.
-pub(crate) async fn hold(db: &mut AnyConnection, id: SessionId, now: Timestamp) -> Result<bool> {
+pub(crate) async fn lock_open_session(
+    db: &mut AnyConnection,
+    id: SessionId,
+    now: Timestamp,
+) -> Result<bool> {
     let open = sqlx::query(
         "UPDATE sessions SET signed_out = 0, used_at = $2 WHERE id = $1 AND ended_at IS NULL",
     )
@@ -231,7 +237,7 @@ impl Store {
         .fetch_optional(&self.readers)
         .await?;
         found
-            .map(|(device,)| parse(&device, cell("sessions", "device_id", "")))
+            .map(|(device,)| parse(&device, cell("sessions", "device_id", &id.to_string())))
             .transpose()
     }
 
@@ -302,16 +308,16 @@ impl Store {
         self.write(move |db| {
             let (sid, entry) = (sid.clone(), entry.clone());
             Box::pin(async move {
-                let open: Option<(String,)> = sqlx::query_as(
-                    "SELECT user_id FROM sessions WHERE sid = $1 AND ended_at IS NULL LIMIT 1",
+                let open: Option<(String, String)> = sqlx::query_as(
+                    "SELECT id, user_id FROM sessions WHERE sid = $1 AND ended_at IS NULL LIMIT 1",
                 )
                 .bind(sid.clone())
                 .fetch_optional(&mut *db)
                 .await?;
-                if let Some((user,)) = open {
+                if let Some((session, user)) = open {
                     audit::append(
                         db,
-                        &[entry.about(parse(&user, cell("sessions", "user_id", ""))?)],
+                        &[entry.about(parse(&user, cell("sessions", "user_id", &session))?)],
                     )
                     .await?;
                 }
@@ -326,10 +332,14 @@ impl Store {
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
-    pub async fn log_out_if_over(&self, sid: String, now: Timestamp) -> Result<Option<SessionEnd>> {
+    pub async fn log_out_if_ended(
+        &self,
+        sid: String,
+        now: Timestamp,
+    ) -> Result<Option<SessionEnd>> {
         self.write(move |db| {
             let sid = sid.clone();
-            Box::pin(async move { log_out_if_over(db, sid, now).await })
+            Box::pin(async move { log_out_if_ended(db, sid, now).await })
         })
         .await
     }

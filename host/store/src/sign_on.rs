@@ -1,37 +1,23 @@
 //! SAML messages: those that wait for their browser, and those that count once.
 
-use sqlx::AnyConnection;
-
 use crate::rows::{cell, from_json, to_json};
-use crate::{Result, Store};
+use crate::{ReplayCheck, Result, Store, replay_cache};
 use assent_model::clock::Timestamp;
 use assent_model::id::SignOnId;
 use assent_model::saml::{MessageClaim, PendingSignOn, SignOnRequest};
 
-/// Claims a message. `false` if it was used before.
-async fn claim(db: &mut AnyConnection, once: MessageClaim) -> Result<bool> {
-    let result = sqlx::query(
-        "INSERT INTO replay_cache (id, expires_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING",
-    )
-    .bind(once.digest.to_text())
-    .bind(once.until.millis())
-    .execute(db)
-    .await?;
-    Ok(result.rows_affected() > 0)
-}
-
 impl Store {
-    /// Claims a message, so that another with its `ID` is known to be a replay. `false` if this is one.
+    /// Claims a message, so that another with its `ID` is known to be a replay.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn claim_message(&self, once: MessageClaim) -> Result<bool> {
-        self.write(move |db| Box::pin(async move { claim(db, once).await }))
+    pub async fn claim_message(&self, once: MessageClaim) -> Result<ReplayCheck> {
+        self.write(move |db| Box::pin(replay_cache::claim(db, once.digest, once.until)))
             .await
     }
 
-    /// Claims an AuthnRequest, and keeps it until the browser comes with its cookies. `false`, and nothing kept, if it
-    /// is a replay.
+    /// Claims an AuthnRequest, and keeps it until the browser comes with its cookies. A replay is not
+    /// kept.
     ///
     /// # Errors
     /// If the database fails.
@@ -39,12 +25,13 @@ impl Store {
         &self,
         kept: PendingSignOn,
         once: MessageClaim,
-    ) -> Result<bool> {
+    ) -> Result<ReplayCheck> {
         self.write(move |db| {
             let kept = kept.clone();
             Box::pin(async move {
-                if !claim(db, once).await? {
-                    return Ok(false);
+                if replay_cache::claim(db, once.digest, once.until).await? == ReplayCheck::Replayed
+                {
+                    return Ok(ReplayCheck::Replayed);
                 }
                 sqlx::query(
                     "INSERT INTO sign_on_requests (id, request, expires_at) VALUES ($1, $2, $3)",
@@ -54,7 +41,7 @@ impl Store {
                 .bind(kept.expires_at.millis())
                 .execute(db)
                 .await?;
-                Ok(true)
+                Ok(ReplayCheck::FirstUse)
             })
         })
         .await
@@ -80,8 +67,13 @@ impl Store {
                 .bind(now.millis())
                 .fetch_optional(db)
                 .await?;
-                row.map(|(request,)| from_json(&request, cell("sign_on_requests", "request", "")))
-                    .transpose()
+                row.map(|(request,)| {
+                    from_json(
+                        &request,
+                        cell("sign_on_requests", "request", &id.to_string()),
+                    )
+                })
+                .transpose()
             })
         })
         .await

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::audit::chain::{self, Chaining};
+use crate::audit::chain::{self, ChainContext};
 use crate::batch::issuance_queues::TokenIssuance;
 use crate::batch::loader::start_loader;
 use crate::connect::Database;
-use crate::connector::Kind;
+use crate::connector::DatabaseKind;
 use crate::error::Result;
 use crate::instance::Instance;
 use crate::store::{Loaders, Store};
@@ -18,11 +18,11 @@ impl Store {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn start(database: Database, chaining: Chaining) -> Result<Self> {
+    pub async fn start(database: Database, chaining: ChainContext) -> Result<Self> {
         chain::ensure_ends(&database.writers, database.begin, &chaining).await?;
         let chaining = Arc::new(chaining);
         let writer = Writer::start(&database, database.writer_count, &chaining);
-        let asks = if database.kind == Kind::Sqlite {
+        let approval_writer = if database.kind == DatabaseKind::Sqlite {
             writer.clone()
         } else {
             Writer::start(&database, 1, &chaining)
@@ -30,14 +30,22 @@ impl Store {
         let instance = Instance::new(chaining.salt(), database.kind, database.probe);
         let readers = database.readers;
         // One connection that hangs holds up no other where there are several.
-        let at_a_time = if database.kind == Kind::Sqlite { 1 } else { 2 };
+        let at_a_time = if database.kind == DatabaseKind::Sqlite {
+            1
+        } else {
+            2
+        };
         let lookups = Loaders {
             applications: start_loader::<applications::ApplicationRow>(
                 &readers,
                 at_a_time,
                 applications::BY_ID,
             ),
-            persons: start_loader::<accounts::PersonRow>(&readers, at_a_time, accounts::USER_KIND),
+            user_accounts: start_loader::<accounts::UserAccountRow>(
+                &readers,
+                at_a_time,
+                accounts::USER_KIND,
+            ),
             codes: start_loader::<codes::CodeRow>(&readers, at_a_time, codes::BY_ID),
             access_tokens: start_loader::<tokens::AccessRow>(&readers, at_a_time, tokens::ACCESS),
             refresh_tokens: start_loader::<tokens::RefreshRow>(
@@ -46,13 +54,13 @@ impl Store {
                 tokens::REFRESH,
             ),
         };
-        let issuing = TokenIssuance::start(&writer);
+        let token_issuance = TokenIssuance::start(&writer);
         Ok(Self {
             readers,
             writer,
-            asks,
+            approval_writer,
             lookups,
-            issuing,
+            token_issuance,
             chaining,
             instance: Arc::new(instance),
         })

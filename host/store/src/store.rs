@@ -5,17 +5,17 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use sqlx::AnyConnection;
 
-use crate::accounts::Person;
-use crate::audit::chain::Chaining;
+use crate::accounts::UserAccount;
+use crate::audit::chain::ChainContext;
 use crate::batch::issuance_queues::TokenIssuance;
 use crate::batch::loader::Loader;
 use crate::connect;
 use crate::connections::Readers;
 use crate::error::Result;
 use crate::instance::Instance;
-use crate::tokens::{Access, Refresh};
+use crate::tokens::{AccessLookup, RefreshLookup};
 use crate::writer::Writer;
-use assent_model::application::Registered;
+use assent_model::application::RegisteredApplication;
 use assent_model::token::CodeGrant;
 
 /// The database.
@@ -25,21 +25,21 @@ pub struct Store {
     pub(crate) writer: Writer,
     /// Writes approvals that are asked for, one batch at a time: of two at once that ask for the same names in another
     /// order, each would wait for the other.
-    pub(crate) asks: Writer,
+    pub(crate) approval_writer: Writer,
     pub(crate) lookups: Loaders,
-    pub(crate) issuing: TokenIssuance,
-    pub(crate) chaining: Arc<Chaining>,
+    pub(crate) token_issuance: TokenIssuance,
+    pub(crate) chaining: Arc<ChainContext>,
     pub(crate) instance: Arc<Instance>,
 }
 
 /// What applications' requests look up.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaders {
-    pub(crate) applications: Loader<Registered>,
-    pub(crate) persons: Loader<Person>,
+    pub(crate) applications: Loader<RegisteredApplication>,
+    pub(crate) user_accounts: Loader<UserAccount>,
     pub(crate) codes: Loader<CodeGrant>,
-    pub(crate) access_tokens: Loader<Access>,
-    pub(crate) refresh_tokens: Loader<Refresh>,
+    pub(crate) access_tokens: Loader<AccessLookup>,
+    pub(crate) refresh_tokens: Loader<RefreshLookup>,
 }
 
 impl Store {
@@ -50,7 +50,7 @@ impl Store {
 
     /// Waits for writes under way and closes the connections.
     pub async fn close(&self) {
-        self.asks.stop().await;
+        self.approval_writer.stop().await;
         self.writer.close().await;
         self.instance.close().await;
         self.readers.close().await;

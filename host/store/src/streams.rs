@@ -53,7 +53,7 @@ impl Store {
         .await
     }
 
-    /// Notes how far a stream has come, if this host still carries it. Whether it does.
+    /// Notes how far a stream has come, if this instance still has its lease. Otherwise nothing happens.
     ///
     /// # Errors
     /// If the database fails.
@@ -62,19 +62,18 @@ impl Store {
         name: &'static str,
         instance: &str,
         seq: i64,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         let instance = instance.to_owned();
         self.write(move |db| {
             let instance = instance.clone();
             Box::pin(async move {
-                let advanced =
-                    sqlx::query("UPDATE audit_streams SET seq = $3 WHERE name = $1 AND instance = $2 AND seq <= $3")
+                sqlx::query("UPDATE audit_streams SET seq = $3 WHERE name = $1 AND instance = $2 AND seq <= $3")
                         .bind(name)
                         .bind(instance)
                         .bind(seq)
                         .execute(db)
                         .await?;
-                Ok(advanced.rows_affected() == 1)
+                Ok(())
             })
         })
         .await

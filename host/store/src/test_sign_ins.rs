@@ -3,7 +3,7 @@
 use sqlx::AnyConnection;
 
 use crate::rows::{cell, digest, moment, parse};
-use crate::{Result, Store, StoreError, audit};
+use crate::{Result, Store, StoreError, Transition, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, LoginId, SessionId, TestSignInId};
@@ -82,7 +82,7 @@ pub struct TestSignInResult {
     pub entry: Entry,
 }
 
-async fn keep_step(db: &mut AnyConnection, id: TestSignInId, step: &StepRecord) -> Result<()> {
+async fn insert_step(db: &mut AnyConnection, id: TestSignInId, step: &StepRecord) -> Result<()> {
     sqlx::query(
         "INSERT INTO test_sign_in_steps (test_sign_in_id, name, at, step) SELECT id, $2, $3,
            $4 FROM test_sign_ins WHERE id = $1
@@ -125,7 +125,7 @@ impl Store {
                 .bind(test_sign_in.expires_at.millis())
                 .execute(&mut *db)
                 .await?;
-                keep_step(&mut *db, test_sign_in.id, &step).await?;
+                insert_step(&mut *db, test_sign_in.id, &step).await?;
                 audit::append(db, &[entry]).await
             })
         })
@@ -186,8 +186,9 @@ impl Store {
         let mut steps = rows
             .into_iter()
             .map(|(name, at, sealed)| {
-                let name =
-                    known(&name).ok_or(cell("test_sign_in_steps", "name", "").unexpected())?;
+                let name = known(&name).ok_or_else(|| {
+                    cell("test_sign_in_steps", "name", &id.to_string()).unexpected()
+                })?;
                 Ok(StepRecord {
                     name,
                     at: moment(at),
@@ -211,13 +212,14 @@ impl Store {
     pub async fn record_test_sign_in_step(&self, id: TestSignInId, step: StepRecord) -> Result<()> {
         self.write(move |db| {
             let step = step.clone();
-            Box::pin(async move { keep_step(db, id, &step).await })
+            Box::pin(async move { insert_step(db, id, &step).await })
         })
         .await
     }
 
-    /// Lets this login answer a test sign-in, and none before it. Whether the test sign-in is open still, and of the
-    /// browser with this digest.
+    /// Lets this login answer a test sign-in, and none before it. Only the
+    /// browser with this digest may do
+    /// so.
     ///
     /// # Errors
     /// If the database fails.
@@ -227,7 +229,7 @@ impl Store {
         login: LoginId,
         browser: Digest,
         now: Timestamp,
-    ) -> Result<bool> {
+    ) -> Result<Transition> {
         self.write(move |db| {
             Box::pin(async move {
                 let updated = sqlx::query(
@@ -240,7 +242,7 @@ impl Store {
                 .bind(browser.to_text())
                 .execute(db)
                 .await?;
-                Ok(updated.rows_affected() > 0)
+                Ok(Transition::of_rows(updated.rows_affected()))
             })
         })
         .await
@@ -268,29 +270,28 @@ impl Store {
         .await
     }
 
-    /// Claims the one answer of a test sign-in. `false` if it was answered before, or is over.
+    /// Claims the one answer of a test sign-in.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn claim_test_sign_in(&self, id: TestSignInId, now: Timestamp) -> Result<bool> {
+    pub async fn claim_test_sign_in(&self, id: TestSignInId, now: Timestamp) -> Result<Transition> {
         self.write(move |db| {
             Box::pin(async move {
-                let claimed: Option<(String,)> = sqlx::query_as(
+                let claimed = sqlx::query(
                     "UPDATE test_sign_ins SET claimed_at = $2
-                     WHERE id = $1 AND claimed_at IS NULL AND finished_at IS NULL AND expires_at > $2 RETURNING id",
+                     WHERE id = $1 AND claimed_at IS NULL AND finished_at IS NULL AND expires_at > $2",
                 )
                 .bind(id.to_string())
                 .bind(now.millis())
-                .fetch_optional(db)
+                .execute(db)
                 .await?;
-                Ok(claimed.is_some())
+                Ok(Transition::of_rows(claimed.rows_affected()))
             })
         })
         .await
     }
 
-    /// Ends a test sign-in: it has a result, and what it gave is over, the session too. `false`, and nothing done, if
-    /// it had ended before.
+    /// Ends a test sign-in: it has a result, and what it gave is over, the session too.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -299,7 +300,7 @@ impl Store {
         id: TestSignInId,
         end: TestSignInResult,
         now: Timestamp,
-    ) -> Result<bool> {
+    ) -> Result<Transition> {
         self.write(move |db| {
             let end = end.clone();
             Box::pin(async move {
@@ -313,7 +314,7 @@ impl Store {
                 .bind(end.result.clone())
                 .fetch_optional(&mut *db)
                 .await?;
-                let Some((session,)) = ended else { return Ok(false) };
+                let Some((session,)) = ended else { return Ok(Transition::NotOpen) };
                 if let Some(family) = end.family {
                     crate::codes::revoke(&mut *db, family, now).await?;
                 }
@@ -326,7 +327,7 @@ impl Store {
                         .await?;
                 }
                 audit::append(db, &[end.entry]).await?;
-                Ok(true)
+                Ok(Transition::Done)
             })
         })
         .await

@@ -1,4 +1,4 @@
-//! Access and refresh tokens.
+//! AccessLookup and refresh tokens.
 
 mod lookup;
 
@@ -14,7 +14,7 @@ use crate::batch::issuance_queues::Rotation;
 use crate::batch::token_inserts;
 use crate::rows::{cell, parse};
 
-pub(crate) use lookup::{ACCESS, Access, AccessRow, REFRESH, Refresh, RefreshRow};
+pub(crate) use lookup::{ACCESS, AccessLookup, AccessRow, REFRESH, RefreshLookup, RefreshRow};
 pub use lookup::{ActiveAccessToken, RefreshTokenState, TokenFamily};
 
 impl Store {
@@ -28,9 +28,9 @@ impl Store {
         id: TokenId,
         now: Timestamp,
     ) -> Result<Option<ActiveAccessToken>> {
-        let found = self.lookups.access_tokens.ask(id.to_string()).await?;
+        let found = self.lookups.access_tokens.call(id.to_string()).await?;
         Ok(found
-            .and_then(|Access(found)| found)
+            .and_then(|AccessLookup(found)| found)
             .filter(|found| found.grant.expires_at > now))
     }
 
@@ -66,17 +66,17 @@ impl Store {
         let found = self
             .lookups
             .refresh_tokens
-            .ask(id.to_string())
+            .call(id.to_string())
             .await?
             .filter(|refresh| refresh.open);
         Ok(found.map(
-            |Refresh {
+            |RefreshLookup {
                  unused,
                  grant,
                  family,
                  ..
              }| RefreshTokenState {
-                good: unused && grant.expires_at > now,
+                is_active: unused && grant.expires_at > now,
                 grant,
                 family,
             },
@@ -205,7 +205,10 @@ pub(crate) async fn revoke_family_of(
         Some((family,)) => {
             codes::revoke(
                 db,
-                parse(&family, cell("refresh_tokens", "family_id", ""))?,
+                parse(
+                    &family,
+                    cell("refresh_tokens", "family_id", &id.to_string()),
+                )?,
                 now,
             )
             .await

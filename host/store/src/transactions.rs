@@ -9,16 +9,16 @@ use futures_util::future::BoxFuture;
 use sqlx::{AnyConnection, Connection, SqlSafeStr, Transaction};
 use tokio::time::{Instant, timeout_at};
 
-use crate::audit::chain::{self, Chaining};
+use crate::audit::chain::{self, ChainContext};
 use crate::connections::Connections;
 use crate::error::{is_connection_lost, takes_too_long};
 use crate::{Result, StoreError};
 
 /// What came of a job, of a type that only the caller knows.
-pub(crate) type Outcome = Box<dyn Any + Send>;
+pub(crate) type JobOutput = Box<dyn Any + Send>;
 /// What a job does. It may be called more than once; only one call is committed.
 pub(crate) type Work =
-    Box<dyn for<'c> Fn(&'c mut AnyConnection) -> BoxFuture<'c, Result<Outcome>> + Send + Sync>;
+    Box<dyn for<'c> Fn(&'c mut AnyConnection) -> BoxFuture<'c, Result<JobOutput>> + Send + Sync>;
 
 /// What a failing job undoes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,13 +30,13 @@ pub(crate) enum Isolation {
 }
 
 /// Why a transaction was not committed; or it is unknown whether it was, then the error is an outage.
-pub(crate) struct Failure {
+pub(crate) struct TransactionError {
     pub(crate) error: StoreError,
     /// The job that must not be done again: it panicked, or took too long.
     pub(crate) culprit: Option<usize>,
 }
 
-impl<E: Into<StoreError>> From<E> for Failure {
+impl<E: Into<StoreError>> From<E> for TransactionError {
     fn from(error: E) -> Self {
         Self {
             error: error.into(),
@@ -46,11 +46,11 @@ impl<E: Into<StoreError>> From<E> for Failure {
 }
 
 /// What came of the jobs of a transaction that was committed, or why it was not.
-pub(crate) type Attempt = std::result::Result<Vec<Result<Outcome>>, Failure>;
+pub(crate) type TransactionResult = std::result::Result<Vec<Result<JobOutput>>, TransactionError>;
 
 /// What came of a call of a job.
-enum Call {
-    Done(Outcome),
+enum JobResult {
+    Done(JobOutput),
     Failed(StoreError),
     Panicked,
 }
@@ -60,14 +60,14 @@ pub(crate) struct Transactions {
     connections: Connections,
     /// The statement that begins a transaction which will write.
     begin: &'static str,
-    chaining: Arc<Chaining>,
+    chaining: Arc<ChainContext>,
 }
 
 impl Transactions {
     pub(crate) fn new(
         connections: Connections,
         begin: &'static str,
-        chaining: Arc<Chaining>,
+        chaining: Arc<ChainContext>,
     ) -> Self {
         Self {
             connections,
@@ -85,7 +85,7 @@ impl Transactions {
         jobs: &[&Work],
         isolation: Isolation,
         deadline: Instant,
-    ) -> Attempt {
+    ) -> TransactionResult {
         let mut attempts = 0;
         loop {
             attempts += 1;
@@ -100,13 +100,13 @@ impl Transactions {
                 Ok(result) => result,
                 // The connection was lost while nobody used it. Nothing was done, so another is tried.
                 Err(error) if is_connection_lost(&error) && attempts == 1 => {
-                    lease.lost();
+                    lease.end_epoch();
                     continue;
                 }
                 Err(error) => Err(error.into()),
             };
             match &result {
-                Err(Failure {
+                Err(TransactionError {
                     error: StoreError::Database(error),
                     ..
                 }) => lease.end(Some(error)),
@@ -126,7 +126,7 @@ impl Transactions {
         db: &mut AnyConnection,
         jobs: &[&Work],
         isolation: Isolation,
-    ) -> sqlx::Result<Attempt> {
+    ) -> sqlx::Result<TransactionResult> {
         let transaction = db.begin_with(self.begin.into_sql_str()).await?;
         Ok(self.commit(transaction, jobs, isolation).await)
     }
@@ -136,15 +136,15 @@ impl Transactions {
         mut transaction: Transaction<'_, sqlx::Any>,
         jobs: &[&Work],
         isolation: Isolation,
-    ) -> Attempt {
+    ) -> TransactionResult {
         let work = async {
             let (outcomes, appended) =
-                chain::collect(work(&mut transaction, jobs, isolation)).await?;
+                chain::collect(run_jobs(&mut transaction, jobs, isolation)).await?;
             // The entries of the audit log are chained last, since all writers wait for each other there.
             chain::append(&mut transaction, &self.chaining, appended).await?;
             Ok(outcomes)
         };
-        let worked: Attempt = work.await;
+        let worked: TransactionResult = work.await;
         match worked {
             Ok(outcomes) => {
                 transaction.commit().await?;
@@ -160,32 +160,36 @@ impl Transactions {
     }
 }
 
-async fn work(db: &mut AnyConnection, jobs: &[&Work], isolation: Isolation) -> Attempt {
+async fn run_jobs(
+    db: &mut AnyConnection,
+    jobs: &[&Work],
+    isolation: Isolation,
+) -> TransactionResult {
     let mut outcomes = Vec::with_capacity(jobs.len());
     for (index, job) in jobs.iter().enumerate() {
         let error = match isolation {
-            Isolation::None => match call(job, db).await {
-                Call::Done(outcome) => {
+            Isolation::None => match call_job(job, db).await {
+                JobResult::Done(outcome) => {
                     outcomes.push(Ok(outcome));
                     continue;
                 }
-                Call::Failed(error) if !too_long(&error) => return Err(error.into()),
-                Call::Failed(error) => error,
-                Call::Panicked => panicked(),
+                JobResult::Failed(error) if !too_long(&error) => return Err(error.into()),
+                JobResult::Failed(error) => error,
+                JobResult::Panicked => panicked(),
             },
             Isolation::Savepoints => match call_at_savepoint(job, db).await? {
-                Call::Done(outcome) => {
+                JobResult::Done(outcome) => {
                     outcomes.push(Ok(outcome));
                     continue;
                 }
-                Call::Failed(error) => {
+                JobResult::Failed(error) => {
                     outcomes.push(Err(error));
                     continue;
                 }
-                Call::Panicked => panicked(),
+                JobResult::Panicked => panicked(),
             },
         };
-        return Err(Failure {
+        return Err(TransactionError {
             error,
             culprit: Some(index),
         });
@@ -206,13 +210,13 @@ fn too_long(error: &StoreError) -> bool {
 }
 
 /// Calls the job. A panic must not end the writer, which serves all others.
-async fn call(job: &Work, db: &mut AnyConnection) -> Call {
+async fn call_job(job: &Work, db: &mut AnyConnection) -> JobResult {
     match AssertUnwindSafe(async { job(db).await })
         .catch_unwind()
         .await
     {
-        Ok(Ok(outcome)) => Call::Done(outcome),
-        Ok(Err(error)) => Call::Failed(error),
+        Ok(Ok(outcome)) => JobResult::Done(outcome),
+        Ok(Err(error)) => JobResult::Failed(error),
         Err(panic) => {
             let message = panic
                 .downcast_ref::<&str>()
@@ -222,7 +226,7 @@ async fn call(job: &Work, db: &mut AnyConnection) -> Call {
                 panic = message.unwrap_or_default(),
                 "database write panicked"
             );
-            Call::Panicked
+            JobResult::Panicked
         }
     }
 }
@@ -234,32 +238,32 @@ async fn call(job: &Work, db: &mut AnyConnection) -> Call {
 async fn call_at_savepoint(
     job: &Work,
     db: &mut AnyConnection,
-) -> std::result::Result<Call, Failure> {
+) -> std::result::Result<JobResult, TransactionError> {
     let before = chain::pending();
     sqlx::raw_sql("SAVEPOINT job").execute(&mut *db).await?;
-    let called = match call(job, db).await {
+    let called = match call_job(job, db).await {
         // On PostgreSQL it fails if the job went on after a statement that failed.
-        Call::Done(outcome) => match release(db).await {
-            Ok(()) => Call::Done(outcome),
-            Err(error) => Call::Failed(error),
+        JobResult::Done(outcome) => match release_savepoint(db).await {
+            Ok(()) => JobResult::Done(outcome),
+            Err(error) => JobResult::Failed(error),
         },
         other => other,
     };
-    if let Call::Failed(error) = called {
+    if let JobResult::Failed(error) = called {
         if error.lost_to_another() || (error.is_outage() && !too_long(&error)) {
             return Err(error.into());
         }
         sqlx::raw_sql("ROLLBACK TO SAVEPOINT job")
             .execute(&mut *db)
             .await?;
-        release(db).await?;
+        release_savepoint(db).await?;
         chain::restore(before);
-        return Ok(Call::Failed(error));
+        return Ok(JobResult::Failed(error));
     }
     Ok(called)
 }
 
-async fn release(db: &mut AnyConnection) -> Result<()> {
+async fn release_savepoint(db: &mut AnyConnection) -> Result<()> {
     sqlx::raw_sql("RELEASE SAVEPOINT job").execute(db).await?;
     Ok(())
 }

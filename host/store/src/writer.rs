@@ -9,10 +9,10 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use crate::audit::chain::Chaining;
+use crate::audit::chain::ChainContext;
 use crate::connect::Database;
 use crate::connections::Connections;
-use crate::transactions::{Failure, Isolation, Outcome, Transactions, Work};
+use crate::transactions::{Isolation, JobOutput, TransactionError, Transactions, Work};
 use crate::{Result, StoreError};
 
 /// How many writes share a commit at most.
@@ -25,11 +25,11 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 struct Job {
     work: Work,
-    reply: oneshot::Sender<Result<Outcome>>,
+    reply: oneshot::Sender<Result<JobOutput>>,
 }
 
 impl Job {
-    fn answer(self, outcome: Result<Outcome>) {
+    fn answer(self, outcome: Result<JobOutput>) {
         // Whoever asked may have gone away; the write stands all the same.
         let _ = self.reply.send(outcome);
     }
@@ -57,7 +57,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts `count` writers with one queue.
-    pub(crate) fn start(database: &Database, count: u32, chaining: &Arc<Chaining>) -> Self {
+    pub(crate) fn start(database: &Database, count: u32, chaining: &Arc<ChainContext>) -> Self {
         let (sender, receiver) = mpsc::channel(QUEUE);
         let receiver = Arc::new(Mutex::new(receiver));
         let mut tasks = JoinSet::new();
@@ -88,7 +88,7 @@ impl Writer {
         let work = Arc::new(work);
         let work: Work = Box::new(move |connection| {
             let work = Arc::clone(&work);
-            Box::pin(async move { Ok(Box::new(work(connection).await?) as Outcome) })
+            Box::pin(async move { Ok(Box::new(work(connection).await?) as JobOutput) })
         });
         let queue = self.queue.upgrade().ok_or(StoreError::Closed)?;
         let writing = async move {
@@ -158,7 +158,7 @@ async fn write_batch(transactions: &Transactions, mut batch: Vec<Job>) {
         };
         match failure {
             // The job would do the same again.
-            Failure {
+            TransactionError {
                 error,
                 culprit: Some(index),
             } if index < batch.len() => {
@@ -166,13 +166,13 @@ async fn write_batch(transactions: &Transactions, mut batch: Vec<Job>) {
                 isolation = Isolation::Savepoints;
             }
             // Nothing is wrong with any one of them: further attempts would only make others wait longer.
-            Failure { error, .. } if error.is_outage() => {
+            TransactionError { error, .. } if error.is_outage() => {
                 let reason = error.to_string();
                 return batch.into_iter().for_each(|job| job.unavailable(&reason));
             }
-            Failure { error, .. } if batch.len() == 1 && !error.lost_to_another() => {
+            TransactionError { error, .. } if batch.len() == 1 && !error.lost_to_another() => {
                 return batch.into_iter().for_each(|job| {
-                    job.answer(Err(error.again()));
+                    job.answer(Err(error.copy()));
                 });
             }
             _ if isolation == Isolation::None => isolation = Isolation::Savepoints,
@@ -217,7 +217,7 @@ mod tests {
     async fn writer(folder: &tempfile::TempDir) -> (Writer, Database) {
         let url = format!("sqlite://{}", folder.path().join("t.db").display());
         let database = Database::open(&url).await.unwrap();
-        let chaining = Arc::new(Chaining::new(
+        let chaining = Arc::new(ChainContext::new(
             ChainKey::new([7; 32]),
             Arc::new(SystemEntropy),
         ));

@@ -7,10 +7,11 @@ use anyhow::{Context, Result};
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 use assent_plugin_host::{
-    Begun, Callback, CallbackContent, ChannelFailureKind, ChannelState, ChannelUnderTest,
-    ClaimInput, Compiler, Evidence, Fault, Limits, MapFailureKind, MapperUnderTest, NoAnswer,
-    Notice, Opening, Question, Received, RequestedClaim, SamlAttribute, ScriptedMethod,
-    ScriptedRequest, Sink, Traced, Tried, Usage, ValueType, Workbench, World,
+    Callback, CallbackContent, ChannelFailureKind, ChannelRequest, ChannelState, ChannelUnderTest,
+    ClaimInput, Compiler, Evidence, Fault, Limits, MapFailureKind, MapperUnderTest,
+    MeasuredOutcome, Notice, Question, RequestedClaim, SamlAttribute, ScriptedError,
+    ScriptedMethod, ScriptedRequest, ScriptedResponse, Sink, StartedRequest, TracedChange, Usage,
+    ValueType, Workbench, World,
 };
 use assent_plugin_sdk::claims;
 use assent_plugin_sdk::fixtures::{
@@ -169,7 +170,7 @@ async fn mapper(bench: &Workbench, fixture: &MapperFixture) -> Result<Vec<String
     Ok(fixture.differences(&outcome))
 }
 
-fn mapper_outcome(outcome: Result<Vec<Traced>, MapFailureKind>) -> MapperOutcome {
+fn mapper_outcome(outcome: Result<Vec<TracedChange>, MapFailureKind>) -> MapperOutcome {
     match outcome {
         Ok(changes) => MapperOutcome::Edits(changes.into_iter().map(edit).collect()),
         Err(MapFailureKind::Deny(reason)) => MapperOutcome::Deny(reason),
@@ -178,17 +179,17 @@ fn mapper_outcome(outcome: Result<Vec<Traced>, MapFailureKind>) -> MapperOutcome
     }
 }
 
-fn edit(change: Traced) -> claims::Edit {
+fn edit(change: TracedChange) -> claims::Edit {
     match change {
-        Traced::Claim {
+        TracedChange::Claim {
             name,
             after: Some(value),
             ..
         } => claims::Edit::Set(name, value),
-        Traced::Claim {
+        TracedChange::Claim {
             name, after: None, ..
         } => claims::Edit::Remove(name),
-        Traced::Attribute(SamlAttribute {
+        TracedChange::Attribute(SamlAttribute {
             name,
             name_format,
             friendly_name,
@@ -289,7 +290,11 @@ fn scripted(
     Ok(bench.channel(&fixture.config, timestamp(fixture.now)?, Box::new(answer))?)
 }
 
-async fn ask(channel: &ChannelUnderTest, call: &ChannelCall, world: World) -> Result<Tried<Asked>> {
+async fn ask(
+    channel: &ChannelUnderTest,
+    call: &ChannelCall,
+    world: World,
+) -> Result<MeasuredOutcome<Asked>> {
     Ok(match call {
         ChannelCall::Begin(opening) => channel.begin(begin(opening, world)?).await.map(begun),
         ChannelCall::Poll(handle) => channel.poll(handle.0.clone()).await.map(state),
@@ -307,7 +312,10 @@ async fn ask(channel: &ChannelUnderTest, call: &ChannelCall, world: World) -> Re
     })
 }
 
-fn answer(script: &Mutex<Script>, request: ScriptedRequest) -> Result<Received, NoAnswer> {
+fn answer(
+    script: &Mutex<Script>,
+    request: ScriptedRequest,
+) -> Result<ScriptedResponse, ScriptedError> {
     let request = Request {
         method: match request.method {
             ScriptedMethod::Get => Method::Get,
@@ -324,20 +332,20 @@ fn answer(script: &Mutex<Script>, request: ScriptedRequest) -> Result<Received, 
         .unwrap_or_else(PoisonError::into_inner)
         .answer(&request)
     {
-        Ok(answer) => Ok(Received {
+        Ok(answer) => Ok(ScriptedResponse {
             status: answer.status,
             headers: answer.headers,
             body: answer.body,
         }),
-        Err(HttpError::Refused(why)) => Err(NoAnswer::Refused(why)),
-        Err(HttpError::Invalid(why)) => Err(NoAnswer::Invalid(why)),
-        Err(HttpError::Unreachable(why)) => Err(NoAnswer::Unreachable(why)),
-        Err(HttpError::TimedOut) => Err(NoAnswer::TimedOut),
-        Err(HttpError::TooLarge) => Err(NoAnswer::TooLarge),
+        Err(HttpError::Refused(why)) => Err(ScriptedError::Refused(why)),
+        Err(HttpError::Invalid(why)) => Err(ScriptedError::Invalid(why)),
+        Err(HttpError::Unreachable(why)) => Err(ScriptedError::Unreachable(why)),
+        Err(HttpError::TimedOut) => Err(ScriptedError::TimedOut),
+        Err(HttpError::TooLarge) => Err(ScriptedError::TooLarge),
     }
 }
 
-fn begin(opening: &OpeningJson, world: World) -> Result<Opening> {
+fn begin(opening: &OpeningJson, world: World) -> Result<ChannelRequest> {
     let OpeningJson {
         request_id,
         address,
@@ -367,9 +375,9 @@ fn begin(opening: &OpeningJson, world: World) -> Result<Opening> {
             binding,
             callback_url,
         };
-        return Ok(Opening::Question(question));
+        return Ok(ChannelRequest::Question(question));
     }
-    Ok(Opening::Notice(Notice {
+    Ok(ChannelRequest::Notice(Notice {
         request_id,
         expires_at,
         address,
@@ -379,7 +387,7 @@ fn begin(opening: &OpeningJson, world: World) -> Result<Opening> {
     }))
 }
 
-fn begun(begun: Begun) -> ChannelOutcome {
+fn begun(begun: StartedRequest) -> ChannelOutcome {
     ChannelOutcome::Begun {
         handle: Bytes(begun.handle),
         poll_after_ms: begun

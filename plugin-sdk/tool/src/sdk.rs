@@ -22,9 +22,10 @@ macro_rules! sources {
 }
 
 /// The files of the crate beside its Cargo.toml.
-const CRATE: [Source; 27] = sources![
+const CRATE: [Source; 28] = sources![
     "src/approval.rs",
     "src/bindings.rs",
+    "src/channel_exports.rs",
     "src/claims.rs",
     "src/delegated.rs",
     "src/description.rs",

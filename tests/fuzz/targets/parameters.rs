@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use assent::oidc::parameters::{BadParameters, Parameters};
+use assent::oidc::parameters::{Parameters, ParametersError};
 use assent_model::scope::Scopes;
 use libfuzzer_sys::fuzz_target;
 
@@ -33,7 +33,7 @@ fuzz_target!(|input: &[u8]| {
                 assert!(times(name) <= 1, "{name} is repeated and was not refused");
             }
         }
-        Err(BadParameters::Repeated(name)) => {
+        Err(ParametersError::Repeated(name)) => {
             assert!(times(name) > 1, "{name} is not repeated and was refused")
         }
         Err(error) => panic!("a limit was found too late: {error}"),

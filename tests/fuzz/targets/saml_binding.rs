@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use assent_saml_core::binding::{
-    Incoming, Kind, RELAY_STATE_BYTES, Signature, post_value, redirect_location,
+    Incoming, MessageKind, RELAY_STATE_BYTES, Signature, post_value, redirect_location,
 };
 use assent_saml_core::xml::{Document, Limits, TrustedKey, canonical};
 use libfuzzer_sys::fuzz_target;
@@ -56,8 +56,9 @@ fn check_parameters(incoming: &Incoming, encoded: &[u8]) {
         let all = form_urlencoded::parse(encoded).filter(|(name, _)| name == wanted);
         all.map(|(_, value)| value.into_owned()).collect()
     };
-    let messages = [Kind::Request, Kind::Response].map(|kind| values(kind.parameter()).len());
-    let expected = if incoming.kind() == Kind::Request {
+    let messages =
+        [MessageKind::Request, MessageKind::Response].map(|kind| values(kind.parameter()).len());
+    let expected = if incoming.kind() == MessageKind::Request {
         [1, 0]
     } else {
         [0, 1]
@@ -80,7 +81,7 @@ fn form(incoming: &Incoming, keys: &[TrustedKey], signature: Signature) -> Optio
 }
 
 /// Sends a message in canonical form in both ways.
-fn check_sent(kind: Kind, xml: &str, relay_state: Option<&str>) {
+fn check_sent(kind: MessageKind, xml: &str, relay_state: Option<&str>) {
     // Where namespaces are declared once more than they were, it may be over the limits.
     if Document::read(xml.as_bytes(), Limits::MESSAGE).is_err() {
         return;
@@ -141,6 +142,6 @@ fuzz_target!(|input: &[u8]| {
     if let Ok(form) = canonical(document.unverified(), &[], None)
         && state.len() <= RELAY_STATE_BYTES
     {
-        check_sent(Kind::Request, &form, Some(state));
+        check_sent(MessageKind::Request, &form, Some(state));
     }
 });

@@ -6,7 +6,7 @@ mod targets;
 use assent_test_macros::both_databases;
 use std::fmt::Write;
 
-use assent::domain::operations::rate_limits::Held;
+use assent::domain::operations::rate_limits::ConcurrencyLimit;
 use axum::body::Bytes;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -671,7 +671,7 @@ fn started(
 }
 
 /// Waits until so many are held. Whoever asked over the network until then could be the first one themselves.
-async fn wait_for_locks(held: &Held<()>, count: usize) {
+async fn wait_for_locks(held: &ConcurrencyLimit<()>, count: usize) {
     while !format!("{held:?}").contains(&format!("{{(): {count}}}")) {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }

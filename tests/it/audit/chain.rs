@@ -454,7 +454,7 @@ async fn a_bounded_verification_reads_the_last_entries(database: Database) {
 async fn verification_with_another_key_reports_forged_ends() {
     let fixture = fixture(Database::Sqlite).await;
     assert_eq!(broken(&fixture.store).await, None);
-    let chaining = assent_store::Chaining::new(
+    let chaining = assent_store::ChainContext::new(
         assent_model::audit::chain::ChainKey::new([8; 32]),
         std::sync::Arc::new(SystemEntropy),
     );

@@ -1,6 +1,6 @@
 //! An export verifies by itself.
 
-use assent::domain::audit::{Unreadable, verify_export};
+use assent::domain::audit::{ExportError, verify_export};
 use assent_model::audit::chain::Break;
 use assent_model::audit::jsonl;
 
@@ -19,7 +19,7 @@ async fn exported() -> Vec<String> {
         .collect()
 }
 
-fn verified(lines: &[String]) -> Result<Option<Break>, Unreadable> {
+fn verified(lines: &[String]) -> Result<Option<Break>, ExportError> {
     let text = lines
         .iter()
         .fold(String::new(), |text, line| text + line + "\n");
@@ -66,14 +66,14 @@ async fn an_export_verifies_by_itself_and_reveals_tampering() {
         Some("out_of_order")
     );
 
-    assert!(matches!(verified(&[]), Err(Unreadable::Empty)));
+    assert!(matches!(verified(&[]), Err(ExportError::Empty)));
     let unknown = vec![lines[0].replacen('{', "{\"unknown\":1,", 1)];
     assert!(
-        matches!(verified(&unknown), Err(Unreadable::Line { line: 1, .. })),
+        matches!(verified(&unknown), Err(ExportError::Line { line: 1, .. })),
         "a value that no digest covers"
     );
     assert!(matches!(
         verified(&["nonsense".to_owned()]),
-        Err(Unreadable::Line { line: 1, .. })
+        Err(ExportError::Line { line: 1, .. })
     ));
 }

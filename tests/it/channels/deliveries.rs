@@ -13,7 +13,8 @@ use assent_model::secret::Digest;
 use assent_model::session::Amr;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{
-    AnswerOutcome, ApprovalRequest, DeviceAnswer, RequestOutcome, Store, UserUpdateOutcome,
+    AnswerOutcome, ApprovalRequest, DeviceAnswer, RequestOutcome, RulingOutcome, Store,
+    UserUpdateOutcome,
 };
 
 use crate::harness::{Database, open_store};
@@ -262,10 +263,10 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
             .stage
     };
     let rule = async |delivery: DeliveryId, ruling, now| {
-        store
+        let outcome = store
             .rule_on_approval(delivery, ruling, audited(&[]), now)
-            .await
-            .expect("ruled")
+            .await;
+        outcome.expect("ruled") == RulingOutcome::Counted
     };
     // On its way to a device: no word decides it.
     let first = requested(store, Some(&user), "ada").await;
@@ -359,7 +360,7 @@ async fn requested_later(store: &Store, user: &User) -> ApprovalId {
         .request_approval(request(approval, Some(user)))
         .await
         .expect("requested");
-    assert_eq!(requested, RequestOutcome::Person(user.id));
+    assert_eq!(requested, RequestOutcome::Prompted(user.id));
     id
 }
 
@@ -389,11 +390,11 @@ async fn of_fifty_concurrent_decisions_by_devices_and_vendors_one_counts(databas
                 } else {
                     Ruling::Denied
                 };
-                fixture
+                let outcome = fixture
                     .store
                     .rule_on_approval(delivery.id, ruling, audited(&[]), NOW)
-                    .await
-                    .expect("ruled")
+                    .await;
+                outcome.expect("ruled") == RulingOutcome::Counted
             } else {
                 let answer = fixture
                     .store
@@ -431,16 +432,17 @@ async fn a_vendor_decision_without_letters_is_rejected_after_a_second_request(da
         )
     };
     let (one, reached) = typed(b"one", true).await;
-    assert_eq!(reached, RequestOutcome::Person(user.id), "{database:?}");
+    assert_eq!(reached, RequestOutcome::Prompted(user.id), "{database:?}");
     let carried = delivery(store, one, "vendor", vendor()).await;
     // The second is for an application that no such channel serves: the user could still take one for the other.
     let (two, reached) = typed(b"two", false).await;
-    assert_eq!(reached, RequestOutcome::Nobody, "{database:?}");
+    assert_eq!(reached, RequestOutcome::NotPrompted, "{database:?}");
     let ruled = store
         .rule_on_approval(carried.id, Ruling::Approved, audited(&[]), NOW + SECOND)
         .await;
-    assert!(
-        !ruled.expect("read"),
+    assert_eq!(
+        ruled.expect("read"),
+        RulingOutcome::Late,
         "{database:?}: the vendor's word came too late"
     );
     for id in [one, two] {
@@ -494,7 +496,7 @@ async fn a_request_beyond_the_limit_of_its_name_ends_a_delegated_request(databas
         let (own, reached) = typed("ada", b"own", without_binding).await;
         assert_eq!(
             reached,
-            RequestOutcome::Person(user.id),
+            RequestOutcome::Prompted(user.id),
             "{database:?} {name}"
         );
         let carried = delivery(store, own, "vendor", vendor()).await;
@@ -516,7 +518,7 @@ async fn a_request_beyond_the_limit_of_its_name_ends_a_delegated_request(databas
             .rule_on_approval(carried.id, Ruling::Approved, audited(&[]), NOW + SECOND)
             .await;
         assert_eq!(
-            ruled.expect("read"),
+            ruled.expect("read") == RulingOutcome::Counted,
             expected == ApprovalStage::Requested,
             "{database:?} {name}"
         );

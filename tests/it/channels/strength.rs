@@ -25,7 +25,7 @@ struct TwoApplications {
     other: Application,
     /// The instance's address and settings as they are since the first application is known.
     base: String,
-    running: assent::app::Running,
+    running: assent::app::RunningServer,
 }
 
 impl TwoApplications {

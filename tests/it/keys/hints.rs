@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assent::keys::{KeyRing, MasterKey, NotOurs, TokenType, generate};
+use assent::keys::{IdTokenError, KeyRing, MasterKey, TokenType, generate};
 use assent_model::clock::Timestamp;
 use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
@@ -73,7 +73,7 @@ impl Fixture {
         with_signature(&header.to_string(), |message| rs256(&self.ours, message))
     }
 
-    fn verify(&self, jwt: &str) -> Result<Map<String, Value>, NotOurs> {
+    fn verify(&self, jwt: &str) -> Result<Map<String, Value>, IdTokenError> {
         self.ring.verify_own(jwt)
     }
 }
@@ -130,14 +130,17 @@ async fn alg_none_is_rejected() {
         let header = fixture.header(json!({"alg": alg})).to_string();
         assert_eq!(
             fixture.verify(&with_signature(&header, |_| Vec::new())),
-            Err(NotOurs::OtherAlgorithm),
+            Err(IdTokenError::OtherAlgorithm),
             "{alg}"
         );
     }
     let no_signature = with_signature(&fixture.header(json!({})).to_string(), |_| Vec::new());
-    assert_eq!(fixture.verify(&no_signature), Err(NotOurs::BadSignature));
+    assert_eq!(
+        fixture.verify(&no_signature),
+        Err(IdTokenError::BadSignature)
+    );
     let two_parts = no_signature.trim_end_matches('.');
-    assert_eq!(fixture.verify(two_parts), Err(NotOurs::Malformed));
+    assert_eq!(fixture.verify(two_parts), Err(IdTokenError::Malformed));
 }
 
 #[tokio::test]
@@ -163,11 +166,15 @@ async fn hs256_keyed_with_the_public_key_is_rejected() {
         let token = with_signature(&fixture.header(json!({"alg": "HS256"})).to_string(), mac);
         assert_eq!(
             fixture.verify(&token),
-            Err(NotOurs::OtherAlgorithm),
+            Err(IdTokenError::OtherAlgorithm),
             "{form}"
         );
         let token = with_signature(&fixture.header(json!({})).to_string(), mac);
-        assert_eq!(fixture.verify(&token), Err(NotOurs::BadSignature), "{form}");
+        assert_eq!(
+            fixture.verify(&token),
+            Err(IdTokenError::BadSignature),
+            "{form}"
+        );
     }
 }
 
@@ -179,17 +186,23 @@ async fn a_key_is_used_with_its_own_algorithm_only() {
         let token = with_signature(&header, |message| ps256(&fixture.ours, message));
         assert_eq!(
             fixture.verify(&token),
-            Err(NotOurs::OtherAlgorithm),
+            Err(IdTokenError::OtherAlgorithm),
             "{alg}"
         );
     }
     let pss_as_rs256 = with_signature(&fixture.header(json!({})).to_string(), |message| {
         ps256(&fixture.ours, message)
     });
-    assert_eq!(fixture.verify(&pss_as_rs256), Err(NotOurs::BadSignature));
+    assert_eq!(
+        fixture.verify(&pss_as_rs256),
+        Err(IdTokenError::BadSignature)
+    );
     let anothers_kid =
         fixture.signed(&fixture.header(json!({"alg": "PS256", "kid": fixture.ps256_kid})));
-    assert_eq!(fixture.verify(&anothers_kid), Err(NotOurs::BadSignature));
+    assert_eq!(
+        fixture.verify(&anothers_kid),
+        Err(IdTokenError::BadSignature)
+    );
 }
 
 #[tokio::test]
@@ -211,8 +224,8 @@ async fn a_key_in_the_header_is_ignored() {
         ),
     ] {
         for (kid, refusal) in [
-            ("theirs", NotOurs::UnknownKey),
-            (fixture.kid.as_str(), NotOurs::BadSignature),
+            ("theirs", IdTokenError::UnknownKey),
+            (fixture.kid.as_str(), IdTokenError::BadSignature),
         ] {
             let header = fixture
                 .header(json!({member: value, "kid": kid}))
@@ -244,7 +257,7 @@ async fn an_unknown_critical_header_is_rejected() {
             .header(json!({"crit": crit, "b64": false, "exp": 1, "https://example.org/x": 1}));
         assert_eq!(
             fixture.verify(&fixture.signed(&header)),
-            Err(NotOurs::Critical),
+            Err(IdTokenError::Critical),
             "{crit}"
         );
     }
@@ -268,17 +281,21 @@ async fn a_kid_with_a_path_or_sql_matches_no_key() {
         kid.to_ascii_lowercase(),
     ] {
         let token = fixture.signed(&fixture.header(json!({"kid": other})));
-        assert_eq!(fixture.verify(&token), Err(NotOurs::UnknownKey), "{other}");
+        assert_eq!(
+            fixture.verify(&token),
+            Err(IdTokenError::UnknownKey),
+            "{other}"
+        );
     }
     let mut without = fixture.header(json!({}));
     without.members_mut().remove("kid");
     assert_eq!(
         fixture.verify(&fixture.signed(&without)),
-        Err(NotOurs::Malformed)
+        Err(IdTokenError::Malformed)
     );
     assert_eq!(
         fixture.verify(&fixture.signed(&fixture.header(json!({"kid": [kid]})))),
-        Err(NotOurs::Malformed)
+        Err(IdTokenError::Malformed)
     );
 }
 
@@ -291,7 +308,7 @@ async fn a_logout_token_is_rejected_as_a_hint() {
         .expect("signed");
     let header: Value = jwt_header(&token);
     assert_eq!(header, fixture.header(json!({"typ": "logout+jwt"})));
-    assert_eq!(fixture.verify(&token), Err(NotOurs::OtherType));
+    assert_eq!(fixture.verify(&token), Err(IdTokenError::OtherType));
 }
 
 #[tokio::test]
@@ -305,11 +322,11 @@ async fn a_changed_or_malformed_token_is_rejected() {
     let eve = URL_SAFE_NO_PAD.encode(json!({"sub": "eve", "exp": 1}).to_string());
     assert_eq!(
         fixture.verify(&format!("{header}.{eve}.{signature}")),
-        Err(NotOurs::BadSignature)
+        Err(IdTokenError::BadSignature)
     );
     assert_eq!(
         fixture.verify(&format!("{header}.{payload}.{}", &signature[4..])),
-        Err(NotOurs::BadSignature)
+        Err(IdTokenError::BadSignature)
     );
     let twice = format!(
         r#"{{"alg":"none","alg":"RS256","kid":"{}","typ":"JWT"}}"#,
@@ -332,12 +349,12 @@ async fn a_changed_or_malformed_token_is_rejected() {
         assert!(
             matches!(
                 fixture.verify(malformed),
-                Err(NotOurs::Malformed | NotOurs::BadSignature)
+                Err(IdTokenError::Malformed | IdTokenError::BadSignature)
             ),
             "{malformed:?}: {:?}",
             fixture.verify(malformed)
         );
     }
     let long = format!("{header}.{}.{signature}", "A".repeat(64 * 1024));
-    assert_eq!(fixture.verify(&long), Err(NotOurs::TooLong));
+    assert_eq!(fixture.verify(&long), Err(IdTokenError::TooLong));
 }

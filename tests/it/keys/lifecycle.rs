@@ -1,6 +1,6 @@
 //! The lifecycle of a key, on both databases.
 
-use assent::keys::NotOurs;
+use assent::keys::IdTokenError;
 use assent_model::clock::{Clock, Timestamp};
 use assent_model::key::KeyStage::{Archived, Expired, Published, Retired, Revoked, Signing};
 use assent_model::key::{KeyMaterial, KeyPurpose, SigningAlgorithm};
@@ -66,7 +66,10 @@ async fn a_key_is_published_activated_retired_and_deleted(database: Database) {
     assert_eq!(stages(&host), [Expired, Signing]);
     signing_keys::maintain(&host).await.expect("looked after");
     assert_eq!(stages(&host), [Signing, Published]);
-    assert_eq!(host.key_ring.verify_own(&early), Err(NotOurs::UnknownKey));
+    assert_eq!(
+        host.key_ring.verify_own(&early),
+        Err(IdTokenError::UnknownKey)
+    );
 }
 
 #[tokio::test]
@@ -148,11 +151,11 @@ async fn without_a_rotation_interval_only_commands_rotate() {
     assert_eq!(stages(&host), [Signing]);
     assert!(matches!(
         signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::SERVER).await,
-        Ok(Rotated::Published(_))
+        Ok(RotationOutcome::Published(_))
     ));
     assert!(matches!(
         signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::SERVER).await,
-        Ok(Rotated::Waiting(_))
+        Ok(RotationOutcome::Waiting(_))
     ));
     installation.pass(&host, 2 * HOURS).await;
     assert_eq!(stages(&host), [Retired, Signing]);
@@ -166,7 +169,7 @@ async fn an_immediate_rotation_activates_the_pending_key(database: Database) {
         .await
         .expect("rotated");
     let set = published(&host).await;
-    let Rotated::Signing(now) =
+    let RotationOutcome::Signing(now) =
         signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::SERVER)
             .await
             .expect("rotated")
@@ -192,19 +195,22 @@ async fn a_revoked_key_is_removed_at_once_and_another_signs(database: Database) 
         .await
         .expect("revoked");
     assert!(
-        matches!(&revoked, signing_keys::Revoked::Done { signing: now, .. } if *now == signing(&host)),
+        matches!(&revoked, signing_keys::RevocationOutcome::Done { signing: now, .. } if *now == signing(&host)),
         "{revoked:?}"
     );
     assert_eq!(stages(&host), [Revoked, Signing]);
     assert!(!published(&host).await.contains(&first));
-    assert_eq!(host.key_ring.verify_own(&forged), Err(NotOurs::UnknownKey));
+    assert_eq!(
+        host.key_ring.verify_own(&forged),
+        Err(IdTokenError::UnknownKey)
+    );
     assert!(matches!(
         signing_keys::revoke(&host, &first, &AuditContext::SERVER).await,
-        Ok(signing_keys::Revoked::Already)
+        Ok(signing_keys::RevocationOutcome::Already)
     ));
     assert!(matches!(
         signing_keys::revoke(&host, "nothing", &AuditContext::SERVER).await,
-        Ok(signing_keys::Revoked::Unknown)
+        Ok(signing_keys::RevocationOutcome::Unknown)
     ));
 
     // One waits, and takes its place; revoked before its time, it takes none.

@@ -12,7 +12,7 @@ use assent::app;
 use assent::config;
 use assent::domain::Host;
 use assent::domain::keys::signing_keys;
-use assent::domain::keys::signing_keys::{Rotated, Takeover};
+use assent::domain::keys::signing_keys::{RotationOutcome, Takeover};
 use assent::keys::TokenType;
 use assent_model::audit::AuditContext;
 use assent_model::clock::{Clock, ManualClock, SystemClock};

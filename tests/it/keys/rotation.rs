@@ -4,7 +4,7 @@ use assent_test_macros::both_databases;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use assent::keys::NotOurs;
+use assent::keys::IdTokenError;
 use assent_model::clock::Clock;
 use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
@@ -43,11 +43,11 @@ async fn concurrent_rotations_create_one_key(database: Database) {
     let rotated = rotations.join_all().await;
     let created = rotated
         .iter()
-        .filter(|rotated| matches!(rotated, Ok(Rotated::Published(_))))
+        .filter(|rotated| matches!(rotated, Ok(RotationOutcome::Published(_))))
         .count();
     let found = rotated
         .iter()
-        .filter(|rotated| matches!(rotated, Ok(Rotated::Waiting(_))))
+        .filter(|rotated| matches!(rotated, Ok(RotationOutcome::Waiting(_))))
         .count();
     assert_eq!(
         (created, found),
@@ -146,7 +146,10 @@ async fn tokens_of_another_instance_are_accepted_at_once_and_unknown_keys_are_ch
         .expect("rotated");
         tokens.push(token(&two, SigningAlgorithm::Rs256, claims()).await);
         if let [token] = tokens.as_slice() {
-            assert_eq!(one.key_ring.verify_own(token), Err(NotOurs::UnknownKey));
+            assert_eq!(
+                one.key_ring.verify_own(token),
+                Err(IdTokenError::UnknownKey)
+            );
             assert_eq!(
                 signing_keys::verify_own(&one, token).await,
                 Ok(object(claims()))
@@ -156,7 +159,7 @@ async fn tokens_of_another_instance_are_accepted_at_once_and_unknown_keys_are_ch
     // The database was asked a moment ago; a second later it is asked again.
     assert_eq!(
         signing_keys::verify_own(&one, &tokens[1]).await,
-        Err(NotOurs::UnknownKey)
+        Err(IdTokenError::UnknownKey)
     );
     installation.clock.advance(Duration::from_secs(1));
     assert_eq!(

@@ -166,7 +166,7 @@ async fn of_fifty_decisions_on_two_instances_one_counts_and_none_after_a_restart
             passkey: None,
         },
         DeviceAnswer::Deny { device: device.id },
-        DeviceAnswer::NotMe { device: device.id },
+        DeviceAnswer::Report { device: device.id },
     ];
     let mut attempts = JoinSet::new();
     for count in 0..50 {

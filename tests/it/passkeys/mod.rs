@@ -8,7 +8,7 @@ use assent::config;
 use assent::domain::devices::relying_party::RelyingParty;
 use assent_model::passkey::PasskeyUse;
 use assent_model::session::Amr;
-use assent_store::{AnswerOutcome, DeviceAnswer};
+use assent_store::{AnswerOutcome, DeviceAnswer, PasskeyUseOutcome};
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -444,18 +444,11 @@ async fn the_store_rejects_approvals_without_the_registered_passkey(database: Da
             AnswerOutcome::NoPasskey
         ]
     );
-    assert!(
-        !store
-            .remove_passkey(device, other, Vec::new())
-            .await
-            .expect("refused")
-    );
-    assert!(
-        store
-            .remove_passkey(device, PasskeyUse { counter: 6, ..used }, Vec::new())
-            .await
-            .expect("removed")
-    );
+    let remove = async |used| store.remove_passkey(device, used, Vec::new()).await;
+    let refused = remove(other).await.expect("refused");
+    assert_eq!(refused, PasskeyUseOutcome::Rejected);
+    let removed = remove(PasskeyUse { counter: 6, ..used }).await;
+    assert_eq!(removed.expect("removed"), PasskeyUseOutcome::Accepted);
     assert_eq!(
         approve(Some(7)).await,
         AnswerOutcome::NoPasskey,

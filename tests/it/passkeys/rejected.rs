@@ -1,6 +1,6 @@
 //! Assertions and registrations that must be rejected.
 
-use assent::domain::approvals::channel_proofs;
+use assent::domain::approvals::channel_proofs::{self, EvidenceOutcome};
 use assent_plugin_host::Evidence;
 use assent_test_macros::both_databases;
 use futures_util::future::join_all;
@@ -258,18 +258,15 @@ async fn a_channel_proof_without_the_passkey_approves_nothing() {
         request_id: it.request.id.to_string(),
         proof: proof.to_string().into(),
     };
-    assert!(
-        !channel_proofs::take(&it.host.host, "relay", &evidence(&carried))
+    let accept = async |proof: &Value| {
+        channel_proofs::accept_evidence(&it.host.host, "relay", &evidence(proof))
             .await
             .expect("taken")
-    );
+    };
+    assert_eq!(accept(&carried).await, EvidenceOutcome::Ignored);
     assert_eq!(it.waiting.again().await.number(), it.number);
     carried["passkey"] = it.passkey.show(&it.question().await);
-    assert!(
-        channel_proofs::take(&it.host.host, "relay", &evidence(&carried))
-            .await
-            .expect("taken")
-    );
+    assert_eq!(accept(&carried).await, EvidenceOutcome::Decided);
 }
 
 #[tokio::test]

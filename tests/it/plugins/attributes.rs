@@ -2,7 +2,7 @@
 
 use assent_model::id::Did;
 use assent_plugin_host::{
-    ClaimInput, Fault, Mapped, OnFailure, PluginSpec, Protocol, Role, SamlAttribute, Sink,
+    ClaimInput, Fault, MappedClaims, OnFailure, PluginSpec, Protocol, Role, SamlAttribute, Sink,
     ValueType,
 };
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ async fn run_hostile(config: &Value) -> Fault {
 }
 
 /// The attributes' names and values.
-fn texts<'a>(mapped: &'a Mapped) -> Vec<(&'a str, Vec<&'a str>)> {
+fn texts<'a>(mapped: &'a MappedClaims) -> Vec<(&'a str, Vec<&'a str>)> {
     let text = |attribute: &'a SamlAttribute| {
         (
             attribute.name.as_str(),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use assent_model::clock::Timestamp;
 use assent_model::secret::Secret;
 use assent_plugin_host::{
-    Callback, CallbackContent, ChannelFailureKind, ChannelState, Credential, CredentialGrant,
-    Credentials, Fault, HttpGrant, Limits, Notice, Opening, PluginSpec,
+    Callback, CallbackContent, ChannelFailureKind, ChannelRequest, ChannelState, Credential,
+    CredentialGrant, Credentials, Fault, HttpGrant, Limits, Notice, PluginSpec,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -102,8 +102,8 @@ async fn answer(path: &str) -> (StatusCode, [(&'static str, &'static str); 1], V
     }
 }
 
-fn notice(address: String) -> Opening {
-    Opening::Notice(Notice {
+fn notice(address: String) -> ChannelRequest {
+    ChannelRequest::Notice(Notice {
         request_id: "018f0000000070008000000000000001".to_owned(),
         expires_at: Timestamp::from_seconds(NOW + 120),
         address,

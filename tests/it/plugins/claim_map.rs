@@ -2,8 +2,8 @@
 
 use assent_model::id::Did;
 use assent_plugin_host::{
-    ClaimInput, Fault, MapFailureKind, Mapped, OnFailure, PluginSpec, Plugins, Protocol, Role,
-    Sink, ValueType, is_protected,
+    ClaimInput, Fault, MapFailureKind, MappedClaims, OnFailure, PluginSpec, Plugins, Protocol,
+    Role, Sink, ValueType, is_protected,
 };
 use serde_json::{Value, json};
 
@@ -29,12 +29,12 @@ fn claim_map(name: &str, served: &Did, writes: &[&str], rules: &str) -> PluginSp
 }
 
 /// What these rules make for this place.
-async fn mapped(writes: &[&str], rules: &str, sink: Sink) -> Result<Mapped, MapFailureKind> {
+async fn mapped(writes: &[&str], rules: &str, sink: Sink) -> Result<MappedClaims, MapFailureKind> {
     let plugins = load(vec![claim_map("claim-map", &application(1), writes, rules)]).await;
     map(&plugins, sink).await
 }
 
-async fn map(plugins: &Plugins, sink: Sink) -> Result<Mapped, MapFailureKind> {
+async fn map(plugins: &Plugins, sink: Sink) -> Result<MappedClaims, MapFailureKind> {
     let saml = sink == Sink::SamlAssertion;
     let mut input = ClaimInput {
         sink,

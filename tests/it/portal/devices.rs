@@ -2,7 +2,7 @@
 
 use assent::domain::audit;
 use assent::domain::devices::device;
-use assent::domain::devices::device::Renaming;
+use assent::domain::devices::device::RenameOutcome;
 use assent::domain::portal;
 use assent_model::audit::{AuditContext, Event};
 use assent_model::recovery::CodesOfDevice;
@@ -14,6 +14,7 @@ use super::{returned, signed_in, through_login};
 use crate::harness::{Browser, Database, Device, Page, Parsed, TestHost, TestUser, Text, id};
 use crate::lifecycle::{entries, events};
 use crate::oidc::token::userinfo;
+use assent_store::DeviceWrite;
 
 /// Another device of a user, with this name.
 async fn another(host: &TestHost, ada: &TestUser, name: &str) -> Device {
@@ -304,7 +305,7 @@ async fn a_device_of_another_user_is_not_found(database: Database) {
     let renaming = device::rename(&host.host, user, device, "Stolen", &AuditContext::SERVER)
         .await
         .expect("done");
-    assert_eq!(renaming, Renaming::Unknown);
+    assert_eq!(renaming, RenameOutcome::Unknown);
     assert!(
         portal::device(&host.host, &of_eve, device)
             .await
@@ -321,7 +322,11 @@ async fn a_device_of_another_user_is_not_found(database: Database) {
             entry(Event::DeviceRenamed),
         )
         .await;
-    assert!(!renamed.expect("done"), "{database:?}");
+    assert_eq!(
+        renamed.expect("done"),
+        DeviceWrite::Inactive,
+        "{database:?}"
+    );
     let revoked = store
         .revoke_device_of(
             user,

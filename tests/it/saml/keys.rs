@@ -135,7 +135,7 @@ async fn an_expiring_certificate_is_renewed_automatically(database: Database) {
     let service_provider = TestServiceProvider::register(&host, json!({})).await;
     let application = service_provider.id.parsed();
     let stages = async || -> Vec<SamlKeyStage> {
-        let staged = assent::domain::keys::saml_keys::staged(&host.host, &application)
+        let staged = assent::domain::keys::saml_keys::keys_with_stage(&host.host, &application)
             .await
             .expect("keys");
         staged.into_iter().map(|(_, stage)| stage).collect()

@@ -10,8 +10,8 @@ use assent_model::saml::{NameId, NameIdFormat};
 use assent_model::session::{Amr, Authentication};
 use assent_plugin_host::{SamlAttribute, ValueType};
 use assent_saml_core::xml::{
-    Document, Limits, Name, Namespace, SignatureAlgorithm, SignatureError, Signer, TrustedKey,
-    Verified, Writer, XS, XSI,
+    Document, Limits, Name, Namespace, SignatureAlgorithm, SignatureError, SignedDocument, Signer,
+    TrustedKey, Writer, XS, XSI,
 };
 use openssl::ec::{EcGroup, EcKey};
 use openssl::nid::Nid;
@@ -119,7 +119,7 @@ impl KeyHolder {
         utf8(output.stdout)
     }
 
-    fn verify(&self, text: &str) -> Result<Verified, SignatureError> {
+    fn verify(&self, text: &str) -> Result<SignedDocument, SignatureError> {
         let document = Document::read(text.as_bytes(), Limits::MESSAGE)
             .unwrap_or_else(|error| panic!("{error}: {text}"));
         document.verify(slice::from_ref(&self.trusted))

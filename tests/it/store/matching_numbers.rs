@@ -42,11 +42,11 @@ async fn concurrent_requests_have_different_numbers_and_five_are_sent(database: 
     let requested = requests.join_all().await;
     let sent = requested
         .iter()
-        .filter(|(requested, _)| *requested == RequestOutcome::Person(ada.id))
+        .filter(|(requested, _)| *requested == RequestOutcome::Prompted(ada.id))
         .count();
     let unsent = requested
         .iter()
-        .filter(|(requested, _)| *requested == RequestOutcome::Nobody)
+        .filter(|(requested, _)| *requested == RequestOutcome::NotPrompted)
         .count();
     assert_eq!((sent, unsent), (5, 20), "{database:?}");
     let mut numbers: Vec<_> = requested
@@ -160,7 +160,7 @@ async fn a_number_is_released_when_its_request_expires_not_when_it_ends(database
             ..request(approval, Some(&ada))
         };
         let requested = store.request_approval(request).await.expect("asked");
-        assert_eq!(requested, RequestOutcome::Person(ada.id), "{database:?}");
+        assert_eq!(requested, RequestOutcome::Prompted(ada.id), "{database:?}");
         store
             .approval(id)
             .await

@@ -141,7 +141,7 @@ impl AdminScopes {
     }
 
     /// Whether one of them gives this permission.
-    pub fn give(&self, permission: Permission) -> bool {
+    pub fn grants(&self, permission: Permission) -> bool {
         self.0.iter().any(|scope| scope.gives(permission))
     }
 }

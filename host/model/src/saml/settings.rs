@@ -195,7 +195,7 @@ impl IdpInitiated {
     }
 
     /// The RelayState for a link that asks for this one; `Err` if it may not.
-    pub fn chosen(&self, asked: Option<&str>) -> Result<Option<String>, UnknownRelayState> {
+    pub fn chosen(&self, asked: Option<&str>) -> Result<Option<String>, RelayStateError> {
         match asked {
             None => Ok(self.relay_state.clone()),
             Some(asked) => {
@@ -207,7 +207,7 @@ impl IdpInitiated {
                 if known {
                     Ok(Some(asked.to_owned()))
                 } else {
-                    Err(UnknownRelayState)
+                    Err(RelayStateError)
                 }
             }
         }
@@ -217,4 +217,4 @@ impl IdpInitiated {
 /// A link asks for a RelayState that is not registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the RelayState of the link is not registered for this application")]
-pub struct UnknownRelayState;
+pub struct RelayStateError;

@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use super::types::{
-    Begun, Callback, CallbackContent, ChannelFailure, ChannelFailureKind, ChannelInfo,
-    ChannelState, Opening,
+    Callback, CallbackContent, ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelRequest,
+    ChannelState, StartedRequest,
 };
 use crate::call::Runner;
-use crate::contract::Carrier;
-use crate::description::Identity;
+use crate::contract::ChannelComponent;
+use crate::description::PluginIdentity;
 use crate::spec::Trust;
-use crate::usage::Ran;
+use crate::usage::CallResult;
 use assent_model::id::Did;
 
 /// One approval channel.
 pub(crate) struct ApprovalChannel {
-    pub(crate) identity: Arc<Identity>,
+    pub(crate) identity: Arc<PluginIdentity>,
     pub(crate) runner: Runner,
-    pub(crate) component: Box<dyn Carrier>,
+    pub(crate) component: Box<dyn ChannelComponent>,
     pub(crate) trust: Trust,
     pub(crate) shows_letters: bool,
     /// The applications it serves; `None` stands for all, and for the host's own pages.
@@ -46,10 +46,14 @@ impl ApprovalChannel {
     }
 
     /// Sends a request on its way.
-    pub(crate) async fn begin(&self, opening: Opening) -> Result<Begun, ChannelFailure> {
+    pub(crate) async fn begin(
+        &self,
+        opening: ChannelRequest,
+    ) -> Result<StartedRequest, ChannelFailure> {
         let fits = matches!(
             (&opening, self.trust),
-            (Opening::Notice(_), Trust::Verified) | (Opening::Question(_), Trust::Delegated)
+            (ChannelRequest::Notice(_), Trust::Verified)
+                | (ChannelRequest::Question(_), Trust::Delegated)
         );
         if !fits {
             return Err(self.failed(ChannelFailureKind::WrongKind));
@@ -59,7 +63,7 @@ impl ApprovalChannel {
                 .begin(&self.runner, &self.config, opening)
                 .await,
         )?;
-        begun.kept().map_err(|fault| {
+        begun.checked().map_err(|fault| {
             self.runner.meter().broke_contract();
             self.failed(ChannelFailureKind::Fault(fault))
         })
@@ -95,7 +99,10 @@ impl ApprovalChannel {
         )
     }
 
-    fn judged<T>(&self, ran: Ran<Result<T, ChannelFailureKind>>) -> Result<T, ChannelFailure> {
+    fn judged<T>(
+        &self,
+        ran: CallResult<Result<T, ChannelFailureKind>>,
+    ) -> Result<T, ChannelFailure> {
         match ran.result {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(kind)) => Err(self.failed(kind)),

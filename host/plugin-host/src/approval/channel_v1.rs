@@ -1,177 +1,68 @@
 //! `assent:approval@1.0.0`, world `approval-channel`.
 
-use wasmtime::component::{Component, HasSelf, Linker};
+use wasmtime::component::Component;
 
+use super::adapter::{IMPORTS, channel_component, linker};
 use super::types::{
-    Begun, Callback, CallbackContent, ChannelFailureKind, ChannelState, Evidence, Opening,
+    Callback, CallbackContent, ChannelFailureKind, ChannelRequest, ChannelState, Evidence,
+    StartedRequest,
 };
 use super::wire::{milliseconds, rejected, retry_after, whole_seconds};
 use crate::bindings::approval::ApprovalChannelPre;
-use crate::bindings::approval::assent::host::{clock, http, log};
 use crate::bindings::approval::exports::assent::approval::channel as wit;
-use crate::call::{Asker, Call, Runner, fresh, fresh_for};
-use crate::contract::{Carrier, Described, Later, Linked, Version};
-use crate::usage::Ran;
+use crate::call::{Call, CallOrigin, Runner, fresh, fresh_for};
+use crate::contract::{CallFuture, ChannelComponent, DescribedComponent, LinkedComponent, Version};
+use crate::usage::CallResult;
 use crate::world::World;
 
-/// The version, with what its components get: log, clock, and HTTP through their grant.
+/// The version, with what its components get.
 pub(crate) const VERSION: Version = Version {
     world: World::ApprovalChannel,
     version: "1.0.0",
-    imports: &[
-        "assent:host/log@1.0.0",
-        "assent:host/http@1.0.0",
-        "assent:host/clock@1.0.0",
-    ],
+    imports: IMPORTS,
     link,
 };
 
-fn link(component: &Component) -> wasmtime::Result<Linked> {
-    let mut linker = Linker::<Call>::new(component.engine());
-    log::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
-    http::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
-    clock::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
-    Ok(Linked::Channel(Box::new(V1(ApprovalChannelPre::new(
-        linker.instantiate_pre(component)?,
-    )?))))
+fn link(component: &Component) -> wasmtime::Result<LinkedComponent> {
+    let instance = linker(component)?.instantiate_pre(component)?;
+    let channel = V1(ApprovalChannelPre::new(instance)?);
+    Ok(LinkedComponent::Channel(Box::new(channel)))
 }
 
-struct V1(ApprovalChannelPre<Call>);
+channel_component!(ApprovalChannelPre, assent_approval_channel);
 
-impl Described for V1 {
-    fn describe<'a>(&'a self, runner: &'a Runner) -> Later<'a, String> {
-        Box::pin(async move { fresh!(runner, self.0, assent_approval_channel.call_describe) })
-    }
-
-    fn validate<'a>(
-        &'a self,
-        runner: &'a Runner,
-        config: &'a str,
-    ) -> Later<'a, Result<(), Vec<String>>> {
-        Box::pin(async move {
-            fresh!(
-                runner,
-                self.0,
-                assent_approval_channel.call_validate,
-                config
-            )
-        })
-    }
-}
-
-impl Carrier for V1 {
-    fn begin<'a>(
-        &'a self,
-        runner: &'a Runner,
-        config: &'a str,
-        opening: Opening,
-    ) -> Later<'a, Result<Begun, ChannelFailureKind>> {
-        Box::pin(async move {
-            let Opening::Notice(notice) = opening else {
-                return Ran::unasked(Err(ChannelFailureKind::WrongKind));
-            };
-            let notice = wit::Notice {
-                request_id: notice.request_id,
-                expires_at: whole_seconds(notice.expires_at),
-                address: notice.address,
-                sealed: notice.sealed,
-                collapse_key: notice.collapse_key,
-                callback_url: notice.callback_url,
-            };
-            let ran = fresh!(
-                runner,
-                self.0,
-                assent_approval_channel.call_begin,
-                config,
-                &notice
-            );
-            sorted(ran, |begun| Begun {
-                handle: begun.handle,
-                poll_after: begun.poll_after_ms.map(milliseconds),
-            })
-        })
-    }
-
-    fn poll<'a>(
-        &'a self,
-        runner: &'a Runner,
-        config: &'a str,
-        handle: Vec<u8>,
-    ) -> Later<'a, Result<ChannelState, ChannelFailureKind>> {
-        Box::pin(async move {
-            let ran = fresh!(
-                runner,
-                self.0,
-                assent_approval_channel.call_poll,
-                config,
-                &handle
-            );
-            sorted(ran, |state| match state {
-                wit::State::Pending(after) => ChannelState::Pending(milliseconds(after)),
-                wit::State::Proof(evidence) => ChannelState::Evidence(evidence.into()),
-                wit::State::Denied => ChannelState::Denied,
-                wit::State::Expired => ChannelState::Expired,
-            })
-        })
-    }
-
-    fn on_callback<'a>(
-        &'a self,
-        runner: &'a Runner,
-        config: &'a str,
-        callback: Callback,
-    ) -> Later<'a, Result<CallbackContent, ChannelFailureKind>> {
-        Box::pin(async move {
-            let callback = wit::Callback {
-                headers: callback.headers,
-                body: callback.body,
-            };
-            let ran = fresh_for!(
-                runner,
-                Asker::Stranger,
-                self.0,
-                assent_approval_channel.call_on_callback,
-                config,
-                &callback
-            );
-            sorted(ran, |list| {
-                CallbackContent::Evidence(list.into_iter().map(Evidence::from).collect())
-            })
-        })
-    }
-
-    fn cancel<'a>(
-        &'a self,
-        runner: &'a Runner,
-        config: &'a str,
-        handle: Vec<u8>,
-    ) -> Later<'a, Result<(), ChannelFailureKind>> {
-        Box::pin(async move {
-            sorted(
-                fresh!(
-                    runner,
-                    self.0,
-                    assent_approval_channel.call_cancel,
-                    config,
-                    &handle
-                ),
-                |()| (),
-            )
-        })
-    }
-}
-
-/// The answer in the host's own terms.
-fn sorted<T, U>(
-    ran: Ran<Result<T, wit::Failure>>,
-    change: impl FnOnce(T) -> U,
-) -> Ran<Result<U, ChannelFailureKind>> {
-    ran.map(|answer| match answer {
-        Ok(value) => Ok(change(value)),
-        Err(wit::Failure::Gone) => Err(ChannelFailureKind::Gone),
-        Err(wit::Failure::RetryAfter(seconds)) => Err(retry_after(seconds)),
-        Err(wit::Failure::Rejected(why)) => Err(rejected(&why)),
+fn request(opening: ChannelRequest) -> Option<wit::Notice> {
+    let ChannelRequest::Notice(notice) = opening else {
+        return None;
+    };
+    Some(wit::Notice {
+        request_id: notice.request_id,
+        expires_at: whole_seconds(notice.expires_at),
+        address: notice.address,
+        sealed: notice.sealed,
+        collapse_key: notice.collapse_key,
+        callback_url: notice.callback_url,
     })
+}
+
+fn started(begun: wit::Begun) -> StartedRequest {
+    StartedRequest {
+        handle: begun.handle,
+        poll_after: begun.poll_after_ms.map(milliseconds),
+    }
+}
+
+fn state(state: wit::State) -> ChannelState {
+    match state {
+        wit::State::Pending(after) => ChannelState::Pending(milliseconds(after)),
+        wit::State::Proof(evidence) => ChannelState::Evidence(evidence.into()),
+        wit::State::Denied => ChannelState::Denied,
+        wit::State::Expired => ChannelState::Expired,
+    }
+}
+
+fn callback_content(list: Vec<wit::Evidence>) -> CallbackContent {
+    CallbackContent::Evidence(list.into_iter().map(Evidence::from).collect())
 }
 
 impl From<wit::Evidence> for Evidence {

@@ -1,5 +1,6 @@
 //! Approval channels: plugins that carry the question to a person's authenticator.
 
+mod adapter;
 mod channel;
 pub(super) mod channel_v1;
 pub(super) mod delegated_v1;
@@ -8,6 +9,6 @@ mod wire;
 
 pub(super) use channel::ApprovalChannel;
 pub use types::{
-    Begun, Callback, CallbackContent, ChannelFailure, ChannelFailureKind, ChannelInfo,
-    ChannelState, Evidence, Notice, Opening, Question,
+    Callback, CallbackContent, ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelRequest,
+    ChannelState, Evidence, Notice, Question, StartedRequest,
 };

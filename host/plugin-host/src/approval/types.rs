@@ -52,7 +52,7 @@ pub struct Question {
 
 /// What a channel is given to begin with, by its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Opening {
+pub enum ChannelRequest {
     /// For a channel that carries to a device of this host.
     Notice(Notice),
     /// For a channel that carries to a vendor.
@@ -72,16 +72,16 @@ pub struct ChannelInfo {
 
 /// A request that is on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Begun {
+pub struct StartedRequest {
     /// What the channel needs to find the request again; at most 4 KiB.
     pub handle: Vec<u8>,
     /// When to poll first; `None` if there is nothing to poll for.
     pub poll_after: Option<Duration>,
 }
 
-impl Begun {
+impl StartedRequest {
     /// Itself, if the host can keep its handle.
-    pub(crate) fn kept(self) -> Result<Self, Fault> {
+    pub(crate) fn checked(self) -> Result<Self, Fault> {
         if self.handle.len() > HANDLE {
             return Err(Fault::Answer(format!(
                 "its handle is larger than {HANDLE} bytes"

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::state::{Call, LOG_LINES, Outside, REQUESTS};
+use super::state::{Call, EgressMode, LOG_LINES, REQUESTS};
 use crate::bindings::approval::assent::host::{clock, http, log};
 use crate::log_line::{one_line, say_suppressed};
 
@@ -64,11 +64,11 @@ impl http::Host for Call {
         self.requests = left;
         let begun = Instant::now();
         let sent = match &self.outside {
-            Outside::Closed => Err(http::Error::Refused(
+            EgressMode::Closed => Err(http::Error::Refused(
                 "the operator granted no host".to_owned(),
             )),
-            Outside::Granted(egress) => egress.send(request).await,
-            Outside::Scripted(script) => script.answer(request),
+            EgressMode::Granted(egress) => egress.send(request).await,
+            EgressMode::Scripted(script) => script.answer(request),
         };
         self.waited += begun.elapsed();
         let plugin = &*self.plugin;

@@ -41,7 +41,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::call::Outside;
+    use crate::call::EgressMode;
 
     #[test]
     fn all_memories_of_a_call_share_one_limit() {
@@ -54,7 +54,7 @@ mod tests {
             limit: Arc::default(),
             waited: Duration::ZERO,
             clock: Arc::new(assent_model::clock::SystemClock),
-            outside: Outside::Closed,
+            outside: EgressMode::Closed,
             requests: 0,
             lines: 0,
             journal: None,

@@ -27,12 +27,12 @@ use crate::log_limit::LogLimit;
 use crate::log_line::{Journal, one_line, say_suppressed};
 use crate::meter::Meter;
 use crate::spec::Limits;
-use crate::turns::{Bounds, Ticket, Turns};
-use crate::usage::{Ran, Usage};
+use crate::turns::{Ticket, TurnBounds, Turns};
+use crate::usage::{CallResult, Usage};
 use assent_model::clock::SharedClock;
 use assent_model::id::Did;
 use own_time::OwnTime;
-pub(crate) use state::{Call, Outside};
+pub(crate) use state::{Call, EgressMode};
 use state::{LOG_LINES, REQUESTS};
 
 /// The message of a Rust plugin before it traps because it requested the time.
@@ -45,7 +45,7 @@ const TOO_MUCH: &str = "fuel allocated for hostcalls has been exhausted";
 const SHORT: Duration = Duration::from_millis(2);
 
 /// The origin of a plugin call.
-pub(crate) enum Asker<'a> {
+pub(crate) enum CallOrigin<'a> {
     /// An application.
     Application(&'a Did),
     /// The plugin itself, or all applications together.
@@ -58,7 +58,7 @@ pub(crate) enum Asker<'a> {
 /// arguments...)`, with `runner for asker` for others than the plugin itself.
 macro_rules! fresh {
     ($runner:expr, $($rest:tt)*) => {
-        $crate::call::fresh_for!($runner, $crate::call::Asker::Itself, $($rest)*)
+        $crate::call::fresh_for!($runner, $crate::call::CallOrigin::Itself, $($rest)*)
     };
 }
 pub(crate) use fresh;
@@ -85,7 +85,7 @@ pub(crate) struct Runner {
     name: Arc<str>,
     limits: Limits,
     clock: SharedClock,
-    outside: Outside,
+    outside: EgressMode,
     meter: Arc<Meter>,
     /// The asker for the plugin's own calls.
     itself: Arc<str>,
@@ -108,7 +108,7 @@ impl Runner {
         name: &str,
         limits: Limits,
         clock: SharedClock,
-        outside: Outside,
+        outside: EgressMode,
         meter: Arc<Meter>,
         turns: Arc<Turns>,
     ) -> Self {
@@ -173,26 +173,26 @@ impl Runner {
     /// Runs one call in a store of its own, which it gives back; see [`fresh`].
     pub(crate) async fn run<T, F>(
         &self,
-        asker: Asker<'_>,
+        asker: CallOrigin<'_>,
         call: impl FnOnce(Store<Call>) -> F,
-    ) -> Ran<T>
+    ) -> CallResult<T>
     where
         F: Future<Output = (Store<Call>, wasmtime::Result<T>)>,
     {
         let key = match asker {
-            Asker::Application(application) => application.as_str().into(),
-            Asker::Itself => Arc::clone(&self.itself),
-            Asker::Stranger => Arc::clone(&self.strangers),
+            CallOrigin::Application(application) => application.as_str().into(),
+            CallOrigin::Itself => Arc::clone(&self.itself),
+            CallOrigin::Stranger => Arc::clone(&self.strangers),
         };
         // An unauthenticated caller could break a limit at will, and so suspend the plugin.
-        let admitted = match (!matches!(asker, Asker::Stranger))
+        let admitted = match (!matches!(asker, CallOrigin::Stranger))
             .then(|| self.breakers.admit(&key))
             .transpose()
         {
             Ok(admitted) => admitted,
             Err(left) => {
                 self.meter.rejected();
-                return Ran::not_begun(Fault::Suspended(left));
+                return CallResult::not_begun(Fault::Suspended(left));
             }
         };
         let Some(place) = self.places.enter(&key, None) else {
@@ -208,7 +208,7 @@ impl Runner {
         let own = Arc::new(OwnTime::default());
         let store = match self.store(Arc::clone(&own)) {
             Ok(store) => store,
-            Err(error) => return Ran::not_begun(self.fault(&error, None)),
+            Err(error) => return CallResult::not_begun(self.fault(&error, None)),
         };
         let (store, answer) = by_turns(&turn, &own, call(store)).await;
         drop(turn);
@@ -227,12 +227,12 @@ impl Runner {
         if admitted.is_some_and(|admitted| admitted.ended(result.as_ref().err())) {
             self.meter.suspended();
         }
-        Ran { result, usage }
+        CallResult { result, usage }
     }
 
-    fn rejected<T>(&self) -> Ran<T> {
+    fn rejected<T>(&self) -> CallResult<T> {
         self.meter.rejected();
-        Ran::not_begun(Fault::Busy)
+        CallResult::not_begun(Fault::Busy)
     }
 
     /// Whether the host may write one more line about this plugin into the log.
@@ -303,16 +303,16 @@ impl Runner {
 
 /// How many calls of a plugin have an instance or wait for one. Claim mappers are called for applications, of which
 /// none has more than half of the places, and each a queue of its own; calls of a channel are for all of them.
-fn bounds(limits: &Limits, outside: &Outside) -> Bounds {
+fn bounds(limits: &Limits, outside: &EgressMode) -> TurnBounds {
     let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
     let (all, each_waiting) = (count(limits.concurrency), count(limits.queue_length));
     match outside {
-        Outside::Closed => Bounds {
+        EgressMode::Closed => TurnBounds {
             all,
             each: all.div_ceil(2),
             each_waiting,
         },
-        Outside::Granted(_) | Outside::Scripted(_) => Bounds {
+        EgressMode::Granted(_) | EgressMode::Scripted(_) => TurnBounds {
             all,
             each: all,
             each_waiting,

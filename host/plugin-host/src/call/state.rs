@@ -7,7 +7,7 @@ use super::own_time::OwnTime;
 use crate::log_limit::LogLimit;
 use crate::log_line::Journal;
 use crate::plugin_egress::PluginEgress;
-use crate::script::Scripted;
+use crate::script::SharedScript;
 use assent_model::clock::SharedClock;
 
 /// Lines that one call may write to the log.
@@ -18,13 +18,13 @@ pub(super) const REQUESTS: u32 = 4;
 
 /// Where the requests of a plugin go.
 #[derive(Clone)]
-pub(crate) enum Outside {
+pub(crate) enum EgressMode {
     /// Nowhere.
     Closed,
     /// To the hosts that the operator granted.
     Granted(Arc<PluginEgress>),
     /// To whoever tries the plugin out.
-    Scripted(Arc<Scripted>),
+    Scripted(Arc<SharedScript>),
 }
 
 /// The state of one call.
@@ -39,7 +39,7 @@ pub(crate) struct Call {
     /// What it waited for the host.
     pub(super) waited: Duration,
     pub(super) clock: SharedClock,
-    pub(super) outside: Outside,
+    pub(super) outside: EgressMode,
     /// Requests that it may still send.
     pub(super) requests: u32,
     /// Lines that it may still write to the log.

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::attribute::SamlAttribute;
-use super::mapper::{Change, ClaimMapper};
+use super::mapper::{ClaimChange, ClaimMapper};
 use super::types::{
-    ClaimInput, MapFailure, MapFailureKind, Mapped, Step, StepEnd, Traced, json_text,
+    ClaimInput, MapFailure, MapFailureKind, MappedClaims, MapperRun, MapperRunEnd, TracedChange,
+    json_text,
 };
 use crate::spec::OnFailure;
 
@@ -16,10 +17,10 @@ use crate::spec::OnFailure;
 pub(crate) async fn run_chain(
     chain: &[impl Borrow<ClaimMapper>],
     mut input: ClaimInput,
-) -> Result<Mapped, MapFailure> {
-    let mut mapped = Mapped {
+) -> Result<MappedClaims, MapFailure> {
+    let mut mapped = MappedClaims {
         claims: std::mem::take(&mut input.claims),
-        ..Mapped::default()
+        ..MappedClaims::default()
     };
     let application = &input.application_id;
     for mapper in chain
@@ -31,8 +32,8 @@ pub(crate) async fn run_chain(
         let (changes, usage) = mapper
             .changes(&mapper.runner, &input, &json_text(&mapped.claims))
             .await;
-        let step = |mapped: &mut Mapped, end| {
-            mapped.steps.push(Step {
+        let step = |mapped: &mut MappedClaims, end| {
+            mapped.steps.push(MapperRun {
                 plugin: Arc::clone(&mapper.identity),
                 usage,
                 end,
@@ -41,7 +42,7 @@ pub(crate) async fn run_chain(
         match changes {
             Ok(changes) => {
                 let changed = mapped.apply(plugin, changes);
-                step(&mut mapped, StepEnd::Changed(changed));
+                step(&mut mapped, MapperRunEnd::Changed(changed));
             }
             // That it is busy says nothing of this person: who makes it busy must not choose what is left out.
             Err(MapFailureKind::Fault(fault))
@@ -50,13 +51,13 @@ pub(crate) async fn run_chain(
                 if mapper.runner.may_log() {
                     tracing::warn!(plugin, %application, reason = %fault, "plugin failed, claims omitted");
                 }
-                step(&mut mapped, StepEnd::LeftOut(fault));
+                step(&mut mapped, MapperRunEnd::LeftOut(fault));
             }
             Err(kind) => {
                 if mapper.runner.may_log() {
                     tracing::warn!(plugin, %application, reason = %kind, "plugin failed, sign-in failed");
                 }
-                step(&mut mapped, StepEnd::Stopped(kind.clone()));
+                step(&mut mapped, MapperRunEnd::Stopped(kind.clone()));
                 return Err(MapFailure {
                     plugin: plugin.to_owned(),
                     kind,
@@ -74,7 +75,7 @@ const VOUCHED: [(&str, &str); 2] = [
     ("phone_number", "phone_number_verified"),
 ];
 
-impl Mapped {
+impl MappedClaims {
     /// Adds an attribute, or its values to those of the same.
     fn add(&mut self, attribute: SamlAttribute) {
         let same = self.attributes.iter_mut().find(|other| {
@@ -88,15 +89,15 @@ impl Mapped {
         }
     }
 
-    fn apply(&mut self, plugin: &str, changes: Vec<Change>) -> Vec<Traced> {
+    fn apply(&mut self, plugin: &str, changes: Vec<ClaimChange>) -> Vec<TracedChange> {
         let mut traced = Vec::with_capacity(changes.len());
         for change in changes {
             match change {
-                Change::Set(name, value) => self.claim(plugin, name, Some(value), &mut traced),
-                Change::Remove(name) => self.claim(plugin, name, None, &mut traced),
-                Change::Attribute(attribute) => {
+                ClaimChange::Set(name, value) => self.claim(plugin, name, Some(value), &mut traced),
+                ClaimChange::Remove(name) => self.claim(plugin, name, None, &mut traced),
+                ClaimChange::Attribute(attribute) => {
                     self.add(attribute.clone());
-                    traced.push(Traced::Attribute(attribute));
+                    traced.push(TracedChange::Attribute(attribute));
                 }
             }
         }
@@ -109,7 +110,7 @@ impl Mapped {
         plugin: &str,
         name: String,
         after: Option<Value>,
-        traced: &mut Vec<Traced>,
+        traced: &mut Vec<TracedChange>,
     ) {
         let before = match &after {
             Some(value) => self.claims.insert(name.clone(), value.clone()),
@@ -120,7 +121,7 @@ impl Mapped {
             .iter()
             .find(|(claim, _)| *claim == name)
             .filter(|_| before != after);
-        traced.push(Traced::Claim {
+        traced.push(TracedChange::Claim {
             name,
             before,
             after,
@@ -128,7 +129,7 @@ impl Mapped {
         if let Some((_, verdict)) = vouched
             && let Some(before) = self.claims.remove(*verdict)
         {
-            traced.push(Traced::Claim {
+            traced.push(TracedChange::Claim {
                 name: (*verdict).to_owned(),
                 before: Some(before),
                 after: None,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::attribute::{BASIC, SamlAttribute, is_xml_char};
-use super::types::{ClaimInput, Edit, MapFailureKind, Refusal, json_text};
+use super::types::{ClaimInput, Edit, MapError, MapFailureKind, json_text};
 use crate::call::Runner;
-use crate::contract::Mapper;
-use crate::description::Identity;
+use crate::contract::MapperComponent;
+use crate::description::PluginIdentity;
 use crate::fault::Fault;
 use crate::log_line::one_line;
 use crate::names::is_name;
@@ -41,22 +41,11 @@ impl Scope {
 
 /// One claim mapper of the chain.
 pub(crate) struct ClaimMapper {
-    pub(super) identity: Arc<Identity>,
+    pub(crate) identity: Arc<PluginIdentity>,
     /// The places that UserInfo and introspection may use.
-    lookups: Share,
-    pub(super) runner: Runner,
-    component: Box<dyn Mapper>,
-    pub(super) scope: Scope,
-    grants: Grants,
-    pub(super) on_failure: OnFailure,
-    config: String,
-}
-
-/// What a claim mapper is made of.
-pub(crate) struct Parts {
-    pub(crate) identity: Arc<Identity>,
+    pub(crate) lookups: Share,
     pub(crate) runner: Runner,
-    pub(crate) component: Box<dyn Mapper>,
+    pub(crate) component: Box<dyn MapperComponent>,
     pub(crate) scope: Scope,
     pub(crate) grants: Grants,
     pub(crate) on_failure: OnFailure,
@@ -64,28 +53,6 @@ pub(crate) struct Parts {
 }
 
 impl ClaimMapper {
-    pub(crate) fn new(parts: Parts) -> Self {
-        let Parts {
-            identity,
-            runner,
-            component,
-            scope,
-            grants,
-            on_failure,
-            config,
-        } = parts;
-        Self {
-            lookups: Share::of(runner.limits()),
-            identity,
-            runner,
-            component,
-            scope,
-            grants,
-            on_failure,
-            config,
-        }
-    }
-
     /// A claim that this plugin and the other may both write for one application: then neither would be its owner.
     pub(crate) fn contended_claim(&self, other: &Self) -> Option<&str> {
         let overlap = match (&self.scope.applications, &other.scope.applications) {
@@ -145,7 +112,7 @@ impl ClaimMapper {
             .then_some(application)
     }
 
-    pub(crate) fn identity(&self) -> &Arc<Identity> {
+    pub(crate) fn identity(&self) -> &Arc<PluginIdentity> {
         &self.identity
     }
 
@@ -159,7 +126,7 @@ impl ClaimMapper {
         runner: &Runner,
         input: &ClaimInput,
         current: &str,
-    ) -> (Result<Vec<Change>, MapFailureKind>, Usage) {
+    ) -> (Result<Vec<ClaimChange>, MapFailureKind>, Usage) {
         let _place = match input.sink {
             Sink::Userinfo | Sink::Introspection => {
                 match self.lookups.enter(&input.application_id).await {
@@ -181,11 +148,11 @@ impl ClaimMapper {
                 .into_iter()
                 .map(|edit| self.change(input.sink, edit))
                 .collect(),
-            Ok(Err(Refusal::Deny(reason))) => {
+            Ok(Err(MapError::Deny(reason))) => {
                 runner.meter().denied();
                 return (Err(MapFailureKind::Deny(one_line(&reason))), ran.usage);
             }
-            Ok(Err(Refusal::Fault(reason))) => Err(Fault::Reported(one_line(&reason))),
+            Ok(Err(MapError::Fault(reason))) => Err(Fault::Reported(one_line(&reason))),
             Err(fault) => return (Err(MapFailureKind::Fault(fault)), ran.usage),
         };
         let changes = changes.inspect_err(|_| runner.meter().broke_contract());
@@ -193,19 +160,19 @@ impl ClaimMapper {
     }
 
     /// The edit as a change that this plugin may make. One that it may not make spoils all.
-    fn change(&self, sink: Sink, edit: Edit) -> Result<Change, Fault> {
+    fn change(&self, sink: Sink, edit: Edit) -> Result<ClaimChange, Fault> {
         match edit {
             Edit::Set(name, json) => {
                 let name = self.writable(name)?;
                 match serde_json::from_str(&json) {
-                    Ok(value) => Ok(Change::Set(name, value)),
+                    Ok(value) => Ok(ClaimChange::Set(name, value)),
                     Err(error) => Err(Fault::NotJson {
                         name,
                         why: error.to_string(),
                     }),
                 }
             }
-            Edit::Remove(name) => Ok(Change::Remove(self.writable(name)?)),
+            Edit::Remove(name) => Ok(ClaimChange::Remove(self.writable(name)?)),
             Edit::Attribute(SamlAttribute {
                 name,
                 name_format,
@@ -261,7 +228,7 @@ impl ClaimMapper {
                     });
                 }
                 let name_format = name_format.filter(|format| format != BASIC);
-                Ok(Change::Attribute(SamlAttribute {
+                Ok(ClaimChange::Attribute(SamlAttribute {
                     name,
                     name_format,
                     friendly_name,
@@ -287,7 +254,7 @@ impl ClaimMapper {
 }
 
 /// A change that may be made.
-pub(super) enum Change {
+pub(super) enum ClaimChange {
     Set(String, Value),
     Remove(String),
     Attribute(SamlAttribute),

@@ -8,8 +8,9 @@ pub(super) mod v1;
 
 pub use attribute::{SamlAttribute, ValueType};
 pub(super) use chain::run_chain;
-pub(super) use mapper::{ClaimMapper, Parts, Scope};
+pub(super) use mapper::{ClaimMapper, Scope};
 pub use types::{
-    ClaimInput, MapFailure, MapFailureKind, Mapped, Protocol, RequestedClaim, Step, StepEnd, Traced,
+    ClaimInput, MapFailure, MapFailureKind, MappedClaims, MapperRun, MapperRunEnd, Protocol,
+    RequestedClaim, TracedChange,
 };
-pub(super) use types::{Edit, Refusal};
+pub(super) use types::{Edit, MapError};

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::attribute::SamlAttribute;
-use crate::description::Identity;
+use crate::description::PluginIdentity;
 use crate::fault::Fault;
 use crate::sink::Sink;
 use crate::usage::Usage;
@@ -67,7 +67,7 @@ pub struct ClaimInput {
 
 /// What the chain made.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Mapped {
+pub struct MappedClaims {
     /// All claims: the host's, as the plugins edited them. The protected ones are as they came.
     pub claims: Map<String, Value>,
     /// Which plugin set or removed a claim, by the claim's name.
@@ -75,25 +75,25 @@ pub struct Mapped {
     /// Attributes for the assertion, in the order in which they were made.
     pub attributes: Vec<SamlAttribute>,
     /// The plugin calls, in their order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<MapperRun>,
 }
 
 /// What one plugin of the chain did.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct MapperRun {
     /// The plugin.
-    pub plugin: Arc<Identity>,
+    pub plugin: Arc<PluginIdentity>,
     /// What its call used.
     pub usage: Usage,
     /// The outcome.
-    pub end: StepEnd,
+    pub end: MapperRunEnd,
 }
 
 /// How a plugin's part in the chain ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum StepEnd {
+pub enum MapperRunEnd {
     /// It changed this, in this order.
-    Changed(Vec<Traced>),
+    Changed(Vec<TracedChange>),
     /// It failed, and its claims were left out.
     LeftOut(Fault),
     /// It denied, or failed, and the chain ended.
@@ -102,7 +102,7 @@ pub enum StepEnd {
 
 /// One change of a plugin.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Traced {
+pub enum TracedChange {
     /// It set or removed a claim.
     Claim {
         /// The claim's name.
@@ -125,7 +125,7 @@ pub struct MapFailure {
     /// What it did.
     pub kind: MapFailureKind,
     /// What each plugin did until then, the one that stopped the chain as the last.
-    pub steps: Vec<Step>,
+    pub steps: Vec<MapperRun>,
 }
 
 /// An edit as a plugin suggests it, before it is judged.
@@ -141,7 +141,7 @@ pub(crate) enum Edit {
 
 /// What a plugin answers in place of edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum MapError {
     /// The person does not get in.
     Deny(String),
     /// It could not do its work.

@@ -3,12 +3,12 @@
 use wasmtime::component::{Component, HasSelf, Linker};
 
 use super::types::json_text;
-use super::{ClaimInput, Edit, Protocol, Refusal, SamlAttribute, ValueType};
+use super::{ClaimInput, Edit, MapError, Protocol, SamlAttribute, ValueType};
 use crate::bindings::approval::assent::host::log;
 use crate::bindings::claims::ClaimMapperPre;
 use crate::bindings::claims::exports::assent::claims::mapper as wit;
-use crate::call::{Asker, Call, Runner, fresh, fresh_for};
-use crate::contract::{Described, Later, Linked, Mapper, Version};
+use crate::call::{Call, CallOrigin, Runner, fresh, fresh_for};
+use crate::contract::{CallFuture, DescribedComponent, LinkedComponent, MapperComponent, Version};
 use crate::sink::Sink;
 use crate::world::World;
 
@@ -20,18 +20,18 @@ pub(crate) const VERSION: Version = Version {
     link,
 };
 
-fn link(component: &Component) -> wasmtime::Result<Linked> {
+fn link(component: &Component) -> wasmtime::Result<LinkedComponent> {
     let mut linker = Linker::<Call>::new(component.engine());
     log::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
-    Ok(Linked::Mapper(Box::new(V1(ClaimMapperPre::new(
+    Ok(LinkedComponent::Mapper(Box::new(V1(ClaimMapperPre::new(
         linker.instantiate_pre(component)?,
     )?))))
 }
 
 struct V1(ClaimMapperPre<Call>);
 
-impl Described for V1 {
-    fn describe<'a>(&'a self, runner: &'a Runner) -> Later<'a, String> {
+impl DescribedComponent for V1 {
+    fn describe<'a>(&'a self, runner: &'a Runner) -> CallFuture<'a, String> {
         Box::pin(async move { fresh!(runner, self.0, assent_claims_mapper.call_describe) })
     }
 
@@ -39,19 +39,19 @@ impl Described for V1 {
         &'a self,
         runner: &'a Runner,
         config: &'a str,
-    ) -> Later<'a, Result<(), Vec<String>>> {
+    ) -> CallFuture<'a, Result<(), Vec<String>>> {
         Box::pin(async move { fresh!(runner, self.0, assent_claims_mapper.call_validate, config) })
     }
 }
 
-impl Mapper for V1 {
+impl MapperComponent for V1 {
     fn map<'a>(
         &'a self,
         runner: &'a Runner,
         input: &'a ClaimInput,
         current: &'a str,
         config: &'a str,
-    ) -> Later<'a, Result<Vec<Edit>, Refusal>> {
+    ) -> CallFuture<'a, Result<Vec<Edit>, MapError>> {
         Box::pin(async move {
             // The record borrows all that it holds, down to each role.
             let [application, account, user] =
@@ -98,7 +98,7 @@ impl Mapper for V1 {
                 current,
                 config,
             };
-            let asker = Asker::Application(&input.application_id);
+            let asker = CallOrigin::Application(&input.application_id);
             fresh_for!(
                 runner,
                 asker,
@@ -108,8 +108,8 @@ impl Mapper for V1 {
             )
             .map(|answer| match answer {
                 Ok(edits) => Ok(edits.into_iter().map(Edit::from).collect()),
-                Err(wit::Failure::Deny(reason)) => Err(Refusal::Deny(reason)),
-                Err(wit::Failure::Fault(reason)) => Err(Refusal::Fault(reason)),
+                Err(wit::Failure::Deny(reason)) => Err(MapError::Deny(reason)),
+                Err(wit::Failure::Fault(reason)) => Err(MapError::Fault(reason)),
             })
         })
     }

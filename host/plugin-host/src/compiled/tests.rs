@@ -20,8 +20,8 @@ fn warm() -> Engine {
     .unwrap()
 }
 
-fn compiled(folder: &Path, key: u8) -> Compiled {
-    Compiled::new(folder.to_owned(), Zeroizing::new([key; 32]))
+fn compiled(folder: &Path, key: u8) -> CompilationCache {
+    CompilationCache::new(folder.to_owned(), Zeroizing::new([key; 32]))
 }
 
 #[test]
@@ -32,20 +32,20 @@ fn only_what_this_host_made_of_this_component_is_loaded() {
     let from = origin(&engine, EMPTY);
     let file = ours.file(&from);
     assert!(
-        ours.kept(&engine, &from, &file).is_none(),
+        ours.load_artifact(&engine, &from, &file).is_none(),
         "there is none yet"
     );
     ours.component(&engine, &Compiler::InProcess, EMPTY)
         .unwrap();
-    assert!(ours.kept(&engine, &from, &file).is_some());
+    assert!(ours.load_artifact(&engine, &from, &file).is_some());
     assert!(
         compiled(folder.path(), 2)
-            .kept(&engine, &from, &file)
+            .load_artifact(&engine, &from, &file)
             .is_none(),
         "another host's"
     );
     assert!(
-        ours.kept(&engine, &origin(&engine, b"another"), &file)
+        ours.load_artifact(&engine, &origin(&engine, b"another"), &file)
             .is_none(),
         "another component's"
     );
@@ -56,14 +56,14 @@ fn only_what_this_host_made_of_this_component_is_loaded() {
         bad[at] ^= 1;
         std::fs::write(&file, bad).unwrap();
         assert!(
-            ours.kept(&engine, &from, &file).is_none(),
+            ours.load_artifact(&engine, &from, &file).is_none(),
             "byte {at} was changed"
         );
     }
     for length in [0, CODE - 1, CODE, good.len() - 1] {
         std::fs::write(&file, &good[..length]).unwrap();
         assert!(
-            ours.kept(&engine, &from, &file).is_none(),
+            ours.load_artifact(&engine, &from, &file).is_none(),
             "only {length} bytes are left"
         );
     }
@@ -103,7 +103,7 @@ fn what_does_not_fit_is_said_in_the_terms_of_the_limits() {
     let engine = warm();
     let limits = Limits::default();
     let said = |bytes: &[u8]| {
-        let fits = crate::component_check::fits(bytes, &limits);
+        let fits = crate::component_check::check_limits(bytes, &limits);
         fits.and_then(|()| compile(&engine, &Compiler::InProcess, bytes).map(drop))
             .err()
     };
@@ -152,10 +152,10 @@ fn what_another_engine_made_is_not_loaded_whatever_it_is_called() {
     let file = ours.file(&from);
     assert!(!file.exists(), "it has another name");
     std::fs::rename(ours.file(&origin(&other, EMPTY)), &file).unwrap();
-    assert!(ours.kept(&engine, &from, &file).is_none());
+    assert!(ours.load_artifact(&engine, &from, &file).is_none());
     ours.component(&engine, &Compiler::InProcess, EMPTY)
         .unwrap();
-    assert!(ours.kept(&engine, &from, &file).is_some());
+    assert!(ours.load_artifact(&engine, &from, &file).is_some());
 }
 
 #[test]

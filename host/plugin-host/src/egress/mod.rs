@@ -146,7 +146,7 @@ impl Egress {
         if reachable(address, self.allow_private) {
             Ok(())
         } else {
-            Err(NotPublic(address.to_string()).into())
+            Err(AddressError(address.to_string()).into())
         }
     }
 }
@@ -208,7 +208,7 @@ impl From<reqwest::Error> for Failure {
     fn from(error: reqwest::Error) -> Self {
         let causes =
             || std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
-        if let Some(refused) = causes().find_map(|cause| cause.downcast_ref::<NotPublic>()) {
+        if let Some(refused) = causes().find_map(|cause| cause.downcast_ref::<AddressError>()) {
             return Self::Refused(refused.to_string());
         }
         if error.is_timeout() {
@@ -249,7 +249,7 @@ impl Resolve for Resolver {
                 .filter(|address| reachable(address.ip(), allow_private))
                 .collect();
             if allowed.is_empty() {
-                return Err(NotPublic(name.as_str().to_owned()).into());
+                return Err(AddressError(name.as_str().to_owned()).into());
             }
             Ok(Box::new(allowed.into_iter()) as Addrs)
         })
@@ -258,9 +258,9 @@ impl Resolve for Resolver {
 
 /// A host that has only addresses inside.
 #[derive(Debug)]
-struct NotPublic(String);
+struct AddressError(String);
 
-impl fmt::Display for NotPublic {
+impl fmt::Display for AddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -270,10 +270,10 @@ impl fmt::Display for NotPublic {
     }
 }
 
-impl std::error::Error for NotPublic {}
+impl std::error::Error for AddressError {}
 
-impl From<NotPublic> for Failure {
-    fn from(refused: NotPublic) -> Self {
+impl From<AddressError> for Failure {
+    fn from(refused: AddressError) -> Self {
         Self::Refused(refused.to_string())
     }
 }

@@ -35,12 +35,12 @@ pub(super) struct Keychain {
 struct Key {
     /// Empty for every host that the plugin may call.
     hosts: Vec<HostPattern>,
-    kind: Kind,
+    kind: CredentialKind,
     /// The secret, in the forms in which an answer may repeat it.
     forms: Vec<Zeroizing<Vec<u8>>>,
 }
 
-enum Kind {
+enum CredentialKind {
     Vapid,
     Header {
         name: HeaderName,
@@ -79,16 +79,16 @@ impl Keychain {
     ) -> Result<(), String> {
         for key in self.keys.iter().filter(|key| key.is_for(url, elsewhere)) {
             match &key.kind {
-                Kind::Vapid => {
+                CredentialKind::Vapid => {
                     // RFC 8292, section 2: the audience is the origin of the push endpoint.
                     let value = self.credentials.vapid(&url.origin().ascii_serialization());
                     let value = value.ok_or("the host has no VAPID key for this request")?;
                     headers.insert(AUTHORIZATION, sensitive(&value)?);
                 }
-                Kind::Header { name, value, .. } => {
+                CredentialKind::Header { name, value, .. } => {
                     headers.insert(name, value.clone());
                 }
-                Kind::Signature { key_id, key, .. } => {
+                CredentialKind::Signature { key_id, key, .. } => {
                     let created = self.clock.now().seconds();
                     for (name, value) in signature(method, url, body, created, key_id, key)? {
                         headers.insert(name, value);
@@ -118,7 +118,7 @@ impl Key {
             .map(|text| HostPattern::parse(text))
             .collect::<Result<_, _>>()?;
         let (kind, forms) = match &grant.credential {
-            Credential::Vapid => (Kind::Vapid, Vec::new()),
+            Credential::Vapid => (CredentialKind::Vapid, Vec::new()),
             Credential::Header {
                 name,
                 prefix,
@@ -135,7 +135,7 @@ impl Key {
                 }
                 let value = Zeroizing::new(format!("{prefix}{}", secret.expose()));
                 (
-                    Kind::Header {
+                    CredentialKind::Header {
                         name,
                         value: sensitive(&value)?,
                     },
@@ -154,7 +154,7 @@ impl Key {
                 let forms = forms(key);
                 let key = PKey::hmac(key.expose().as_bytes()).map_err(|error| error.to_string())?;
                 (
-                    Kind::Signature {
+                    CredentialKind::Signature {
                         key_id: key_id.clone(),
                         key,
                     },

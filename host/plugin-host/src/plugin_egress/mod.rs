@@ -67,11 +67,11 @@ impl PluginEgress {
 
     /// Sends one request, and those that it is redirected to where that is granted.
     pub(super) async fn send(&self, request: Request) -> Result<Response, Error> {
-        let sent = tokio::time::timeout(self.timeout, self.follow(request)).await;
+        let sent = tokio::time::timeout(self.timeout, self.send_with_redirects(request)).await;
         sent.unwrap_or(Err(Error::TimedOut))
     }
 
-    async fn follow(&self, request: Request) -> Result<Response, Error> {
+    async fn send_with_redirects(&self, request: Request) -> Result<Response, Error> {
         if request.body.len() > REQUEST_BODY {
             return Err(Error::Invalid(format!(
                 "the body is larger than {REQUEST_BODY} bytes"

@@ -1,7 +1,7 @@
 use super::*;
 
 fn turns(all: usize, each: usize) -> Turns {
-    Turns::new(Bounds {
+    Turns::new(TurnBounds {
         all,
         each,
         each_waiting: 2,
@@ -20,7 +20,7 @@ fn has_turn(ticket: &Ticket<'_>) -> bool {
 
 #[test]
 fn an_application_with_many_calls_delays_another_by_one_turn() {
-    let turns = Turns::new(Bounds {
+    let turns = Turns::new(TurnBounds {
         all: 1,
         each: 1,
         each_waiting: 100,
@@ -48,7 +48,7 @@ fn an_application_with_many_calls_delays_another_by_one_turn() {
 
 #[test]
 fn a_call_that_has_not_begun_gives_way_to_an_application_that_used_less() {
-    let turns = Turns::new(Bounds {
+    let turns = Turns::new(TurnBounds {
         all: 1,
         each: 1,
         each_waiting: 100,
@@ -74,7 +74,7 @@ fn a_call_that_has_not_begun_gives_way_to_an_application_that_used_less() {
 
 #[test]
 fn applications_that_come_again_and_again_do_not_keep_another_from_its_turn() {
-    let turns = Turns::new(Bounds {
+    let turns = Turns::new(TurnBounds {
         all: 1,
         each: 1,
         each_waiting: 100,
@@ -168,7 +168,7 @@ fn a_turn_that_is_not_taken_goes_to_another() {
 
 #[test]
 fn code_of_an_application_that_used_more_is_interrupted_for_one_that_used_less() {
-    let turns = Turns::new(Bounds {
+    let turns = Turns::new(TurnBounds {
         all: 2,
         each: 2,
         each_waiting: 100,

@@ -2,7 +2,7 @@
 
 use crate::binding::parameters::Parameters;
 use crate::binding::relay_state::RELAY_STATE;
-use crate::binding::{BindingError, Kind};
+use crate::binding::{BindingError, MessageKind};
 use crate::xml::{AlgorithmError, SignatureAlgorithm, TrustedKey};
 
 pub(super) const ALGORITHM: &str = "SigAlg";
@@ -23,7 +23,7 @@ impl Detached {
     /// algorithm, in this order, in whichever order they came (SAML bindings section 3.4.4.1).
     pub(super) fn of(
         parameters: &Parameters<'_>,
-        kind: Kind,
+        kind: MessageKind,
     ) -> Result<Option<Self>, BindingError> {
         let (algorithm, value) = match (
             parameters.decoded(ALGORITHM)?,

@@ -2,14 +2,14 @@
 
 /// Whether a message asks or answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MessageKind {
     /// It came as `SAMLRequest`.
     Request,
     /// It came as `SAMLResponse`.
     Response,
 }
 
-impl Kind {
+impl MessageKind {
     /// The parameter that such a message is in.
     pub const fn parameter(self) -> &'static str {
         match self {

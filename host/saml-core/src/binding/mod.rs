@@ -17,11 +17,11 @@ mod trust;
 
 pub use error::{BindingError, SendError};
 pub use incoming::Incoming;
-pub use kind::Kind;
+pub use kind::MessageKind;
 pub use post::post_value;
 pub use redirect::redirect_location;
 pub use relay_state::RELAY_STATE_BYTES;
-pub use trust::{Signature, Trusted, Untrusted};
+pub use trust::{Signature, TrustError, TrustedMessage};
 
 #[cfg(test)]
 mod tests;

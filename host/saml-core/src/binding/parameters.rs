@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use percent_encoding::percent_decode;
 
 use super::relay_state::{RELAY_STATE, RELAY_STATE_BYTES};
-use super::{BindingError, Kind};
+use super::{BindingError, MessageKind};
 use crate::xml::{Document, Limits};
 
 /// The known parameters of a query or a form, each at most once. Unknown ones are ignored: other systems on the way add
@@ -20,8 +20,8 @@ impl<'q> Parameters<'q> {
     /// [`BindingError::Repeated`]. A name may be percent-encoded as well, and is repeated all the same.
     pub(super) fn find(encoded: &'q [u8], others: &[&'static str]) -> Result<Self, BindingError> {
         let own = [
-            Kind::Request.parameter(),
-            Kind::Response.parameter(),
+            MessageKind::Request.parameter(),
+            MessageKind::Response.parameter(),
             RELAY_STATE,
         ];
         let mut found: Vec<(&str, &[u8])> = Vec::new();
@@ -90,20 +90,20 @@ impl<'q> Parameters<'q> {
     ///
     /// # Errors
     /// [`BindingError::Missing`] or [`BindingError::Both`]
-    pub(super) fn kind(&self) -> Result<Kind, BindingError> {
+    pub(super) fn kind(&self) -> Result<MessageKind, BindingError> {
         match (
-            self.raw(Kind::Request.parameter()),
-            self.raw(Kind::Response.parameter()),
+            self.raw(MessageKind::Request.parameter()),
+            self.raw(MessageKind::Response.parameter()),
         ) {
-            (Some(_), None) => Ok(Kind::Request),
-            (None, Some(_)) => Ok(Kind::Response),
+            (Some(_), None) => Ok(MessageKind::Request),
+            (None, Some(_)) => Ok(MessageKind::Response),
             (Some(_), Some(_)) => Err(BindingError::Both),
             (None, None) => Err(BindingError::Missing),
         }
     }
 
     /// The message in base64, which may yet be compressed.
-    pub(super) fn message(&self) -> Result<(Kind, Vec<u8>), BindingError> {
+    pub(super) fn message(&self) -> Result<(MessageKind, Vec<u8>), BindingError> {
         let kind = self.kind()?;
         Ok((
             kind,

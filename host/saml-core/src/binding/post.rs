@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::BindingError;
-use super::incoming::{Carrier, Incoming};
+use super::incoming::{Incoming, MessageCarrier};
 use super::parameters::{Parameters, document};
 
 impl Incoming {
@@ -21,12 +21,12 @@ impl Incoming {
             kind,
             relay_state,
             document: document(&message)?,
-            carrier: Carrier::Post,
+            carrier: MessageCarrier::Post,
         })
     }
 }
 
-/// The value of the form's field that is named [`Kind::parameter`](super::Kind::parameter), for this message.
+/// The value of the form's field that is named [`MessageKind::parameter`](super::MessageKind::parameter), for this message.
 pub fn post_value(xml: &str) -> String {
     STANDARD.encode(xml)
 }

@@ -6,10 +6,10 @@ use base64::engine::general_purpose::STANDARD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::deflate::{deflate, inflate};
-use super::incoming::{Carrier, Incoming};
+use super::incoming::{Incoming, MessageCarrier};
 use super::parameters::{Parameters, document};
 use super::relay_state::RELAY_STATE;
-use super::{BindingError, Kind, SendError};
+use super::{BindingError, MessageKind, SendError};
 use crate::binding::detached::{ALGORITHM, Detached, SIGNATURE};
 use crate::xml::{Limits, Signer};
 
@@ -44,7 +44,7 @@ impl Incoming {
             kind,
             relay_state,
             document: document(&message)?,
-            carrier: Carrier::Redirect(detached),
+            carrier: MessageCarrier::Redirect(detached),
         })
     }
 }
@@ -56,7 +56,7 @@ impl Incoming {
 /// [`SendError`]
 pub fn redirect_location(
     url: &str,
-    kind: Kind,
+    kind: MessageKind,
     xml: &str,
     relay_state: Option<&str>,
     signer: Option<&Signer>,

@@ -32,7 +32,7 @@ fn compressed(xml: &str) -> String {
 fn query(relay_state: Option<&str>, signer: Option<&Signer>) -> String {
     let location = redirect_location(
         "https://id.example.org/sso",
-        Kind::Request,
+        MessageKind::Request,
         PLAIN,
         relay_state,
         signer,
@@ -77,7 +77,7 @@ fn a_redirect_brings_a_message_and_its_relay_state() {
     let incoming = redirect(&query(Some("a b+c/<script>\r\n\u{1f600}"), None));
     assert_eq!(
         (incoming.kind(), incoming.is_signed()),
-        (Kind::Request, false)
+        (MessageKind::Request, false)
     );
     assert_eq!(incoming.relay_state(), Some("a b+c/<script>\r\n\u{1f600}"));
     let trusted = incoming.trusted(keys(), Signature::Optional).unwrap();
@@ -91,7 +91,7 @@ fn a_redirect_brings_a_message_and_its_relay_state() {
 fn a_message_joins_the_query_that_is_there() {
     let location = redirect_location(
         "https://sp.example.org/slo?a=1",
-        Kind::Response,
+        MessageKind::Response,
         PLAIN,
         None,
         None,
@@ -99,7 +99,7 @@ fn a_message_joins_the_query_that_is_there() {
     .unwrap();
     assert!(location.starts_with("https://sp.example.org/slo?a=1&SAMLResponse="));
     let incoming = redirect(location.split_once('?').unwrap().1);
-    assert_eq!(incoming.kind(), Kind::Response);
+    assert_eq!(incoming.kind(), MessageKind::Response);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_post_brings_a_message_and_its_relay_state() {
     let incoming = Incoming::read_post(body.as_bytes()).unwrap();
     assert_eq!(
         (incoming.kind(), incoming.relay_state()),
-        (Kind::Response, Some("<b> &"))
+        (MessageKind::Response, Some("<b> &"))
     );
     assert!(!incoming.is_signed());
     // It is not compressed.
@@ -325,7 +325,7 @@ fn a_signed_query_is_trusted_as_a_whole() {
             incoming,
             slice::from_ref(&STRANGER.trusted),
             Optional,
-            Untrusted::Query
+            TrustError::Query
         );
     }
 }
@@ -359,11 +359,11 @@ fn the_octets_count_as_they_came_and_in_the_order_of_the_standard() {
         redirect(&query.replace("%61", "a")),
         keys(),
         Required,
-        Untrusted::Query
+        TrustError::Query
     );
     // Signed in another order than the standard's it is not signed.
     let swapped = signed(&format!("RelayState=a&SAMLRequest={message}"), RSA_SHA256);
-    assert_untrusted!(redirect(&swapped), keys(), Required, Untrusted::Query);
+    assert_untrusted!(redirect(&swapped), keys(), Required, TrustError::Query);
 }
 
 #[test]
@@ -383,8 +383,8 @@ fn a_changed_query_is_refused() {
         good.replace(signature, "YWJj"),
         good.replace(signature, ""),
     ] {
-        assert_untrusted!(redirect(&bad), keys(), Required, Untrusted::Query);
-        assert_untrusted!(redirect(&bad), keys(), Optional, Untrusted::Query);
+        assert_untrusted!(redirect(&bad), keys(), Required, TrustError::Query);
+        assert_untrusted!(redirect(&bad), keys(), Optional, TrustError::Query);
     }
     let half = good.split_once("&Signature=").unwrap().0;
     assert_eq!(refused(half), BindingError::HalfSigned("Signature"));
@@ -418,7 +418,7 @@ fn weak_algorithms_are_refused() {
         for rule in [Signature::Required, Signature::Optional] {
             let trusted = incoming.trusted(keys(), rule);
             assert!(
-                matches!(trusted, Err(Untrusted::Algorithm(error)) if error == expected),
+                matches!(trusted, Err(TrustError::Algorithm(error)) if error == expected),
                 "{trusted:?}"
             );
         }
@@ -454,13 +454,13 @@ fn a_posted_message_is_read_from_what_was_signed() {
         post(&xml.replace("acs?a=1", "acs?a=2")),
         keys(),
         Optional,
-        Untrusted::Message(_)
+        TrustError::Message(_)
     );
     assert_untrusted!(
         incoming,
         slice::from_ref(&STRANGER.trusted),
         Optional,
-        Untrusted::Message(_)
+        TrustError::Message(_)
     );
 }
 
@@ -497,7 +497,7 @@ fn a_signature_that_is_there_must_be_good() {
         ] {
             let trusted = incoming.trusted(keys(), Signature::Optional);
             assert!(
-                matches!(&trusted, Err(Untrusted::Message(error)) if is_expected(error)),
+                matches!(&trusted, Err(TrustError::Message(error)) if is_expected(error)),
                 "{trusted:?}"
             );
         }
@@ -510,7 +510,7 @@ fn a_signature_that_is_there_must_be_good() {
             .unwrap()
             .is_signed()
     );
-    assert_untrusted!(stripped, keys(), Required, Untrusted::Unsigned);
+    assert_untrusted!(stripped, keys(), Required, TrustError::Unsigned);
 }
 
 #[test]
@@ -522,7 +522,7 @@ fn the_signature_of_a_redirect_is_in_its_query() {
             .unwrap()
             .is_signed()
     );
-    assert_untrusted!(bare, keys(), Required, Untrusted::Unsigned);
+    assert_untrusted!(bare, keys(), Required, TrustError::Unsigned);
     // With both, both count.
     let with = |xml: &str| {
         redirect(&signed(
@@ -543,7 +543,7 @@ fn the_signature_of_a_redirect_is_in_its_query() {
         foreign,
         keys(),
         Required,
-        Untrusted::Message(SignatureError::Untrusted)
+        TrustError::Message(SignatureError::Untrusted)
     );
 }
 
@@ -555,11 +555,11 @@ fn without_keys_nothing_is_signed() {
     ] {
         let trusted = incoming.trusted(&[], Signature::Optional).unwrap();
         assert!(!trusted.is_signed() && trusted.root().attribute("ID") == Some("_r1"));
-        assert_untrusted!(incoming, &[], Required, Untrusted::NoKeys);
+        assert_untrusted!(incoming, &[], Required, TrustError::NoKeys);
     }
     for incoming in [redirect(&query(None, None)), post(PLAIN)] {
-        assert_untrusted!(incoming.clone(), &[], Required, Untrusted::NoKeys);
-        assert_untrusted!(incoming, keys(), Required, Untrusted::Unsigned);
+        assert_untrusted!(incoming.clone(), &[], Required, TrustError::NoKeys);
+        assert_untrusted!(incoming, keys(), Required, TrustError::Unsigned);
     }
 }
 
@@ -571,7 +571,7 @@ proptest! {
     ) {
         prop_assume!(state.as_ref().is_none_or(|state| state.len() <= RELAY_STATE_BYTES));
         let xml = format!("<r>{text}</r>");
-        let location = redirect_location("https://sp.example.org/", Kind::Response, &xml, state.as_deref(), None);
+        let location = redirect_location("https://sp.example.org/", MessageKind::Response, &xml, state.as_deref(), None);
         let location = location.unwrap();
         prop_assert!(location.bytes().all(|byte| byte.is_ascii_graphic()));
         let incoming = redirect(location.split_once('?').unwrap().1);

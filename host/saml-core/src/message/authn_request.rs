@@ -4,7 +4,7 @@ use super::names::{
     AUTHN_CONTEXT_DECL_REF, AUTHN_REQUEST, NAME_ID_POLICY, REQUESTED_AUTHN_CONTEXT, SUBJECT,
     SUBJECT_CONFIRMATION,
 };
-use super::{Flaw, Header, MessageError, NameId, Unsupported, read};
+use super::{FormError, Header, MessageError, NameId, Unsupported, read};
 use crate::xml::{Element, WriteError};
 
 /// A request to sign a person in (SAML core section 3.4.1). `Conditions`, `Scoping`, `Extensions`,
@@ -105,7 +105,7 @@ impl AuthnRequest {
         let acs_url = read::uri(root, "AssertionConsumerServiceURL")?;
         let acs_index = read::index(root, "AssertionConsumerServiceIndex")?;
         if acs_index.is_some() && (acs_url.is_some() || protocol_binding.is_some()) {
-            return Err(Flaw::TwoEndpoints.into());
+            return Err(FormError::TwoEndpoints.into());
         }
         let context = root.optional_child(REQUESTED_AUTHN_CONTEXT)?;
         let subject = root.optional_child(SUBJECT)?;
@@ -129,7 +129,7 @@ impl AuthnRequest {
 }
 
 impl NameIdPolicy {
-    fn read(policy: Element<'_>) -> Result<Self, Flaw> {
+    fn read(policy: Element<'_>) -> Result<Self, FormError> {
         Ok(Self {
             format: read::uri(policy, "Format")?,
             sp_name_qualifier: read::string(policy, "SPNameQualifier")?,
@@ -139,14 +139,14 @@ impl NameIdPolicy {
 }
 
 impl RequestedAuthnContext {
-    fn read(context: Element<'_>) -> Result<Self, Flaw> {
+    fn read(context: Element<'_>) -> Result<Self, FormError> {
         let comparison = match context.attribute("Comparison") {
             None | Some("exact") => Comparison::Exact,
             Some("minimum") => Comparison::Minimum,
             Some("maximum") => Comparison::Maximum,
             Some("better") => Comparison::Better,
             Some(_) => {
-                return Err(Flaw::Value {
+                return Err(FormError::Value {
                     name: "Comparison",
                     must: "exact, minimum, maximum or better",
                 });
@@ -157,7 +157,7 @@ impl RequestedAuthnContext {
             .children()
             .any(|child| child.is(AUTHN_CONTEXT_DECL_REF));
         if classes.is_empty() != declarations {
-            return Err(Flaw::Value {
+            return Err(FormError::Value {
                 name: "RequestedAuthnContext",
                 must: "a list of classes, or of declarations",
             });

@@ -2,7 +2,7 @@
 
 use super::status::{REQUEST_UNSUPPORTED, REQUESTER, VERSION_MISMATCH};
 use super::{Header, Status};
-use crate::message::flaw::Flaw;
+use crate::message::flaw::FormError;
 use crate::xml::ShapeError;
 
 /// A message that is not acted upon. The texts hold nothing of it.
@@ -10,7 +10,7 @@ use crate::xml::ShapeError;
 pub enum MessageError {
     /// Its form is wrong, so nothing of it counts, and nobody is answered.
     #[error("the message is malformed: {0}")]
-    Malformed(#[from] Flaw),
+    Malformed(#[from] FormError),
     /// It asks for what Assent does not do. The one that sent it may be told, by [`Unsupported::status`].
     #[error("{what}")]
     Unsupported {

@@ -4,7 +4,7 @@ use crate::xml::ShapeError;
 
 /// What is wrong with the form of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Flaw {
+pub enum FormError {
     /// It is another message.
     #[error("it is not the {0} that is expected here")]
     Root(&'static str),

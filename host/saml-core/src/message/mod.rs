@@ -17,7 +17,7 @@ pub mod status;
 
 pub use authn_request::{AuthnRequest, Comparison, NameIdPolicy, RequestedAuthnContext, Subject};
 pub use error::{MessageError, Unsupported};
-pub use flaw::Flaw;
+pub use flaw::FormError;
 pub use header::Header;
 pub use instant::{instant, instant_text};
 pub use logout::{LogoutRequest, LogoutResponse};

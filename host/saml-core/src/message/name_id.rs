@@ -1,7 +1,7 @@
 //! What a person is called.
 
 use super::names::{BASE_ID, ENCRYPTED_ID, NAME_ID};
-use super::{Flaw, Header, MessageError, Unsupported, read};
+use super::{FormError, Header, MessageError, Unsupported, read};
 use crate::xml::{Element, ShapeError, Writer};
 
 /// What a person is called (SAML core section 2.2.2).
@@ -18,7 +18,7 @@ pub struct NameId {
 }
 
 impl NameId {
-    fn read(element: Element<'_>) -> Result<Self, Flaw> {
+    fn read(element: Element<'_>) -> Result<Self, FormError> {
         Ok(Self {
             value: read::text(element, "a NameID")?,
             format: read::uri(element, "Format")?,

@@ -1,6 +1,6 @@
 //! Values of the types that the schema of SAML uses.
 
-use super::Flaw;
+use super::FormError;
 use super::instant::instant;
 use super::names::{AUTHN_CONTEXT_CLASS_REF, ISSUER};
 use crate::xml::{Element, is_ncname};
@@ -17,9 +17,9 @@ fn collapsed(text: &str) -> &str {
 }
 
 /// Checks a text as SAML wants it: with something in it (SAML core section 1.3.1), and not without end.
-fn checked<'d>(name: &'static str, text: &'d str) -> Result<&'d str, Flaw> {
+fn checked<'d>(name: &'static str, text: &'d str) -> Result<&'d str, FormError> {
     if collapsed(text).is_empty() || text.len() > VALUE_BYTES {
-        return Err(Flaw::Value {
+        return Err(FormError::Value {
             name,
             must: "a text of 1 to 4096 bytes",
         });
@@ -28,17 +28,20 @@ fn checked<'d>(name: &'static str, text: &'d str) -> Result<&'d str, Flaw> {
 }
 
 /// The text of an element, exactly as it is.
-pub(super) fn text(element: Element<'_>, name: &'static str) -> Result<String, Flaw> {
+pub(super) fn text(element: Element<'_>, name: &'static str) -> Result<String, FormError> {
     checked(name, element.text()?).map(str::to_owned)
 }
 
 /// The URI in an element.
-pub fn uri_text(element: Element<'_>, name: &'static str) -> Result<String, Flaw> {
+pub fn uri_text(element: Element<'_>, name: &'static str) -> Result<String, FormError> {
     checked(name, element.text()?).map(|text| collapsed(text).to_owned())
 }
 
 /// An attribute, exactly as it is.
-pub(super) fn string(element: Element<'_>, name: &'static str) -> Result<Option<String>, Flaw> {
+pub(super) fn string(
+    element: Element<'_>,
+    name: &'static str,
+) -> Result<Option<String>, FormError> {
     element
         .attribute(name)
         .map(|value| checked(name, value).map(str::to_owned))
@@ -46,7 +49,7 @@ pub(super) fn string(element: Element<'_>, name: &'static str) -> Result<Option<
 }
 
 /// An attribute that is a URI.
-pub fn uri(element: Element<'_>, name: &'static str) -> Result<Option<String>, Flaw> {
+pub fn uri(element: Element<'_>, name: &'static str) -> Result<Option<String>, FormError> {
     element
         .attribute(name)
         .map(|value| checked(name, value).map(|text| collapsed(text).to_owned()))
@@ -54,18 +57,18 @@ pub fn uri(element: Element<'_>, name: &'static str) -> Result<Option<String>, F
 }
 
 /// An attribute that must be there.
-pub fn required<T>(name: &'static str, value: Option<T>) -> Result<T, Flaw> {
-    value.ok_or(Flaw::Missing(name))
+pub fn required<T>(name: &'static str, value: Option<T>) -> Result<T, FormError> {
+    value.ok_or(FormError::Missing(name))
 }
 
 /// An attribute that is the ID of a message (`xs:ID`, `xs:NCName`).
-pub(super) fn id(element: Element<'_>, name: &'static str) -> Result<Option<String>, Flaw> {
+pub(super) fn id(element: Element<'_>, name: &'static str) -> Result<Option<String>, FormError> {
     let Some(value) = element.attribute(name) else {
         return Ok(None);
     };
     let id = collapsed(value);
     if id.len() > ID_BYTES || !is_ncname(id) {
-        return Err(Flaw::Value {
+        return Err(FormError::Value {
             name,
             must: "an xs:ID of at most 256 bytes",
         });
@@ -74,23 +77,23 @@ pub(super) fn id(element: Element<'_>, name: &'static str) -> Result<Option<Stri
 }
 
 /// An attribute that is a moment.
-pub fn moment(element: Element<'_>, name: &'static str) -> Result<Option<Timestamp>, Flaw> {
+pub fn moment(element: Element<'_>, name: &'static str) -> Result<Option<Timestamp>, FormError> {
     let Some(value) = element.attribute(name) else {
         return Ok(None);
     };
     let moment = instant(collapsed(value));
-    moment.map(Some).ok_or(Flaw::Value {
+    moment.map(Some).ok_or(FormError::Value {
         name,
         must: "a time with its zone, such as 2026-11-21T08:00:00Z",
     })
 }
 
 /// An attribute that is a boolean, and false where there is none (XML Schema part 2 section 3.2.2).
-pub fn boolean(element: Element<'_>, name: &'static str) -> Result<bool, Flaw> {
+pub fn boolean(element: Element<'_>, name: &'static str) -> Result<bool, FormError> {
     match element.attribute(name).map(collapsed) {
         None | Some("false" | "0") => Ok(false),
         Some("true" | "1") => Ok(true),
-        Some(_) => Err(Flaw::Value {
+        Some(_) => Err(FormError::Value {
             name,
             must: "true or false",
         }),
@@ -98,12 +101,12 @@ pub fn boolean(element: Element<'_>, name: &'static str) -> Result<bool, Flaw> {
 }
 
 /// An attribute that is an index (`xs:unsignedShort`).
-pub fn index(element: Element<'_>, name: &'static str) -> Result<Option<u16>, Flaw> {
+pub fn index(element: Element<'_>, name: &'static str) -> Result<Option<u16>, FormError> {
     let Some(value) = element.attribute(name) else {
         return Ok(None);
     };
     let index = collapsed(value).parse();
-    index.map(Some).map_err(|_| Flaw::Value {
+    index.map(Some).map_err(|_| FormError::Value {
         name,
         must: "a number from 0 to 65535",
     })
@@ -111,13 +114,13 @@ pub fn index(element: Element<'_>, name: &'static str) -> Result<Option<u16>, Fl
 
 /// Who sent a message: an entity, which needs no format (SAML core section 3.2.1). White space around its URI is
 /// dropped, as every other reader does.
-pub(super) fn issuer(root: Element<'_>) -> Result<Option<String>, Flaw> {
+pub(super) fn issuer(root: Element<'_>) -> Result<Option<String>, FormError> {
     let Some(issuer) = root.optional_child(ISSUER)? else {
         return Ok(None);
     };
     let format = uri(issuer, "Format")?;
     if format.is_some_and(|format| format != "urn:oasis:names:tc:SAML:2.0:nameid-format:entity") {
-        return Err(Flaw::Value {
+        return Err(FormError::Value {
             name: "the Format of the Issuer",
             must: "that of an entity; leave it out",
         });
@@ -126,7 +129,7 @@ pub(super) fn issuer(root: Element<'_>) -> Result<Option<String>, Flaw> {
 }
 
 /// The authentication context classes in an element.
-pub(super) fn classes(context: Element<'_>) -> Result<Vec<String>, Flaw> {
+pub(super) fn classes(context: Element<'_>) -> Result<Vec<String>, FormError> {
     let named = context
         .children()
         .filter(|child| child.is(AUTHN_CONTEXT_CLASS_REF));

@@ -1,17 +1,17 @@
 //! The header of a received message.
 
 use crate::message::header::Header;
-use crate::message::{Flaw, MessageError, Unsupported, read};
+use crate::message::{FormError, MessageError, Unsupported, read};
 use crate::xml::{Element, Name};
 
 impl Header {
     /// Reads the header of a message that has this name.
     ///
     /// # Errors
-    /// [`Flaw`], and [`Unsupported::Version`] if it is a message of another version.
+    /// [`FormError`], and [`Unsupported::Version`] if it is a message of another version.
     pub(super) fn read(root: Element<'_>, name: Name) -> Result<Self, MessageError> {
         if !root.is(name) {
-            return Err(Flaw::Root(name.local).into());
+            return Err(FormError::Root(name.local).into());
         }
         let version = read::required("Version", root.attribute("Version"))?;
         let header = Self {

@@ -1,7 +1,7 @@
 //! What became of a request.
 
 use super::names::{STATUS, STATUS_CODE, STATUS_MESSAGE};
-use super::{Flaw, read};
+use super::{FormError, read};
 use crate::xml::{Element, Writer};
 
 /// It was done.
@@ -56,7 +56,7 @@ impl Status {
     }
 
     /// Reads the status of a response. Levels below the second say nothing that anybody defined.
-    pub(super) fn read(response: Element<'_>) -> Result<Self, Flaw> {
+    pub(super) fn read(response: Element<'_>) -> Result<Self, FormError> {
         let status = response.child(STATUS)?;
         let code = status.child(STATUS_CODE)?;
         let value = |code| read::required("Value", read::uri(code, "Value")?);

@@ -189,16 +189,16 @@ fn only_the_message_that_is_expected_is_read() {
     let text = message("LogoutRequest", HEAD, NAME_ID);
     assert_malformed!(
         AuthnRequest::read(read(&text).unverified()),
-        Flaw::Root("AuthnRequest")
+        FormError::Root("AuthnRequest")
     );
     assert_malformed!(
         LogoutResponse::read(read(&text).unverified()),
-        Flaw::Root("LogoutResponse")
+        FormError::Root("LogoutResponse")
     );
     let other = text.replace("SAML:2.0:protocol", "SAML:1.0:protocol");
     assert_malformed!(
         LogoutRequest::read(read(&other).unverified()),
-        Flaw::Root("LogoutRequest")
+        FormError::Root("LogoutRequest")
     );
 }
 
@@ -213,10 +213,13 @@ fn the_header_is_checked() {
         ("IssueInstant", "IssueTime"),
     ] {
         let error = of(&HEAD.replace(&format!("{name}="), &format!("{other}="))).unwrap_err();
-        assert_eq!(error, MessageError::Malformed(Flaw::Missing(name)));
+        assert_eq!(error, MessageError::Malformed(FormError::Missing(name)));
     }
     for id in ["", "1", "a b", "a:b", "../x", &"a".repeat(257)] {
-        assert_malformed!(of(&HEAD.replace("_m1", id)), Flaw::Value { name: "ID", .. });
+        assert_malformed!(
+            of(&HEAD.replace("_m1", id)),
+            FormError::Value { name: "ID", .. }
+        );
     }
     assert!(of(&HEAD.replace("_m1", &"a".repeat(256))).is_ok());
     for time in [
@@ -227,7 +230,7 @@ fn the_header_is_checked() {
     ] {
         assert_malformed!(
             of(&HEAD.replace("2026-11-21T08:00:00Z", time)),
-            Flaw::Value {
+            FormError::Value {
                 name: "IssueInstant",
                 ..
             }
@@ -235,7 +238,7 @@ fn the_header_is_checked() {
     }
     assert_malformed!(
         authn("Destination=''", ""),
-        Flaw::Value {
+        FormError::Value {
             name: "Destination",
             ..
         }
@@ -257,7 +260,7 @@ fn another_version_can_be_answered() {
     );
     assert_malformed!(
         AuthnRequest::read(read(&text).unverified()),
-        Flaw::Missing("ID")
+        FormError::Missing("ID")
     );
 }
 
@@ -273,28 +276,28 @@ fn the_issuer_is_an_entity() {
     let email = "Format='urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress'";
     assert_malformed!(
         with(email),
-        Flaw::Value {
+        FormError::Value {
             name: "the Format of the Issuer",
             ..
         }
     );
     assert_malformed!(
         authn("", &ISSUER.repeat(2)),
-        Flaw::Shape(ShapeError::Repeated("Issuer"))
+        FormError::Shape(ShapeError::Repeated("Issuer"))
     );
     assert_malformed!(
         authn("", "<saml:Issuer> </saml:Issuer>"),
-        Flaw::Value {
+        FormError::Value {
             name: "the Issuer",
             ..
         }
     );
     let nested = "<saml:Issuer><saml:Issuer>a</saml:Issuer></saml:Issuer>";
-    assert_malformed!(authn("", nested), Flaw::Shape(ShapeError::NotText));
+    assert_malformed!(authn("", nested), FormError::Shape(ShapeError::NotText));
     let long = format!("<saml:Issuer>{}</saml:Issuer>", "x".repeat(4097));
     assert_malformed!(
         authn("", &long),
-        Flaw::Value {
+        FormError::Value {
             name: "the Issuer",
             ..
         }
@@ -332,7 +335,7 @@ fn elements_of_other_namespaces_are_not_ours() {
     assert_eq!(authn("", &ISSUER.replace("saml:", "samlp:")), authn("", ""));
     assert_malformed!(
         logout("", &NAME_ID.replace("saml:", "samlp:")),
-        Flaw::Shape(ShapeError::Missing("NameID"))
+        FormError::Shape(ShapeError::Missing("NameID"))
     );
     // An attribute in a namespace is another one.
     assert_eq!(authn("samlp:ForceAuthn='true'", ""), authn("", ""));
@@ -344,7 +347,7 @@ fn what_an_authn_request_asks_is_checked() {
         for value in ["", "yes", "TRUE", "2"] {
             assert_malformed!(
                 authn(&format!("{name}='{value}'"), ""),
-                Flaw::Value {
+                FormError::Value {
                     must: "true or false",
                     ..
                 }
@@ -357,7 +360,7 @@ fn what_an_authn_request_asks_is_checked() {
         let read = authn(&format!("AssertionConsumerServiceIndex='{index}'"), "");
         assert_malformed!(
             read,
-            Flaw::Value {
+            FormError::Value {
                 name: "AssertionConsumerServiceIndex",
                 ..
             }
@@ -370,7 +373,7 @@ fn what_an_authn_request_asks_is_checked() {
         assert!(authn(other, "").is_ok());
         assert_malformed!(
             authn(&format!("AssertionConsumerServiceIndex='0' {other}"), ""),
-            Flaw::TwoEndpoints
+            FormError::TwoEndpoints
         );
     }
     let policy = "<samlp:NameIDPolicy/>";
@@ -383,11 +386,11 @@ fn what_an_authn_request_asks_is_checked() {
     );
     assert_malformed!(
         authn("", &policy.repeat(2)),
-        Flaw::Shape(ShapeError::Repeated("NameIDPolicy"))
+        FormError::Shape(ShapeError::Repeated("NameIDPolicy"))
     );
     assert_malformed!(
         authn("", "<samlp:NameIDPolicy AllowCreate='yes'/>"),
-        Flaw::Value {
+        FormError::Value {
             name: "AllowCreate",
             ..
         }
@@ -420,7 +423,7 @@ fn a_context_is_a_list_of_classes_or_of_declarations() {
     }
     assert_malformed!(
         context("Comparison='best'", class),
-        Flaw::Value {
+        FormError::Value {
             name: "Comparison",
             ..
         }
@@ -430,7 +433,7 @@ fn a_context_is_a_list_of_classes_or_of_declarations() {
     for content in [String::new(), format!("{class}{declaration}")] {
         assert_malformed!(
             context("", &content),
-            Flaw::Value {
+            FormError::Value {
                 name: "RequestedAuthnContext",
                 ..
             }
@@ -467,21 +470,24 @@ fn a_person_is_named_by_a_name_id() {
         assert_unsupported(logout("", other), expected, "Requester");
         // Which of two is meant is not for us to guess.
         let both = format!("{NAME_ID}{other}");
-        assert_malformed!(subject(&both), Flaw::Shape(ShapeError::Repeated(_)));
-        assert_malformed!(logout("", &both), Flaw::Shape(ShapeError::Repeated(_)));
+        assert_malformed!(subject(&both), FormError::Shape(ShapeError::Repeated(_)));
+        assert_malformed!(logout("", &both), FormError::Shape(ShapeError::Repeated(_)));
     }
     assert_malformed!(
         logout("", &NAME_ID.repeat(2)),
-        Flaw::Shape(ShapeError::Repeated(_))
+        FormError::Shape(ShapeError::Repeated(_))
     );
     assert_malformed!(
         logout("", "<saml:NameID/>"),
-        Flaw::Value {
+        FormError::Value {
             name: "a NameID",
             ..
         }
     );
-    assert_malformed!(logout("", ""), Flaw::Shape(ShapeError::Missing("NameID")));
+    assert_malformed!(
+        logout("", ""),
+        FormError::Shape(ShapeError::Missing("NameID"))
+    );
 }
 
 #[test]
@@ -507,7 +513,7 @@ fn a_logout_request_names_sessions() {
     assert_eq!(logout("Reason=''", NAME_ID).unwrap().reason, None);
     assert_malformed!(
         logout("NotOnOrAfter='soon'", NAME_ID),
-        Flaw::Value {
+        FormError::Value {
             name: "NotOnOrAfter",
             ..
         }
@@ -515,7 +521,7 @@ fn a_logout_request_names_sessions() {
     let empty = format!("{NAME_ID}<samlp:SessionIndex/>");
     assert_malformed!(
         logout("", &empty),
-        Flaw::Value {
+        FormError::Value {
             name: "a SessionIndex",
             ..
         }
@@ -541,19 +547,22 @@ fn a_logout_response_has_a_status() {
     assert!(!status.is_success() && Status::partial_logout().is_success());
     assert_malformed!(
         response("InResponseTo='1'", STATUS),
-        Flaw::Value {
+        FormError::Value {
             name: "InResponseTo",
             ..
         }
     );
-    assert_malformed!(response("", ""), Flaw::Shape(ShapeError::Missing("Status")));
+    assert_malformed!(
+        response("", ""),
+        FormError::Shape(ShapeError::Missing("Status"))
+    );
     assert_malformed!(
         response("", "<samlp:Status/>"),
-        Flaw::Shape(ShapeError::Missing("StatusCode"))
+        FormError::Shape(ShapeError::Missing("StatusCode"))
     );
     assert_malformed!(
         response("", "<samlp:Status><samlp:StatusCode/></samlp:Status>"),
-        Flaw::Missing("Value")
+        FormError::Missing("Value")
     );
     let two = STATUS.replace(
         "<samlp:StatusCode",
@@ -561,7 +570,7 @@ fn a_logout_response_has_a_status() {
     );
     assert_malformed!(
         response("", &two),
-        Flaw::Shape(ShapeError::Repeated("StatusCode"))
+        FormError::Shape(ShapeError::Repeated("StatusCode"))
     );
 }
 

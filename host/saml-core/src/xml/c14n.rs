@@ -3,7 +3,7 @@
 use super::error::XmlProblem;
 use super::escape;
 use super::names::XML_URI;
-use super::tree::{Attribute, Content, Element};
+use super::tree::{Attribute, Element, NodeContent};
 
 /// The canonical form of an element, as it would be if the element were signed.
 ///
@@ -50,10 +50,10 @@ impl<'d> Canonical<'d, '_> {
         self.out.push('>');
         for content in element.content() {
             match content {
-                Content::Text(text) => escape::text(&mut self.out, text),
-                Content::Element(child)
+                NodeContent::Text(text) => escape::text(&mut self.out, text),
+                NodeContent::Element(child)
                     if self.without.is_some_and(|left_out| left_out.is_same(child)) => {}
-                Content::Element(child) => self.element(child, false)?,
+                NodeContent::Element(child) => self.element(child, false)?,
             }
         }
         self.out.push_str("</");

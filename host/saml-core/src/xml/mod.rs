@@ -33,5 +33,5 @@ pub use limits::Limits;
 pub use names::{DSIG, EXC_C14N, Name, Namespace, XS, XSI};
 pub use sign::Signer;
 pub use tree::{Children, Document, Element};
-pub use verify::{SignatureError, Verified};
+pub use verify::{SignatureError, SignedDocument};
 pub use writer::{Start, WriteError, Writer};

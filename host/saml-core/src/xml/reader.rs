@@ -15,7 +15,7 @@ use super::markup::{
     attributes, check_declaration, declared_prefix, is_absolute, reference, split_name,
 };
 use super::names::{XML_URI, XMLNS_URI};
-use super::tree::{Attribute, Binding, Document, ElementNode, Node};
+use super::tree::{Attribute, Document, ElementNode, Node, PrefixBinding};
 
 impl Document {
     /// Reads a document.
@@ -53,17 +53,17 @@ struct Reader<'t> {
     root: Option<ElementNode>,
     nodes: Vec<Node>,
     /// The elements that are not closed yet.
-    open: Vec<Open>,
+    open: Vec<OpenElement>,
     /// Whether text would go on with the text before it: nothing but comments stands between.
     in_text: bool,
     /// The declarations in force, those of the innermost element last.
-    scope: Vec<Arc<Binding>>,
+    scope: Vec<Arc<PrefixBinding>>,
     /// The binding of the prefix `xml`, which needs no declaration.
-    xml: Arc<Binding>,
+    xml: Arc<PrefixBinding>,
 }
 
 /// An element that is not closed yet.
-struct Open {
+struct OpenElement {
     /// As [`ElementNode::parent`] counts.
     place: usize,
     /// How many declarations are in force around it.
@@ -76,7 +76,7 @@ impl<'t> Reader<'t> {
     fn new(text: &'t str, limits: Limits) -> Self {
         let mut events = Events::from_str(text);
         events.config_mut().check_comments = true;
-        let xml = Arc::new(Binding {
+        let xml = Arc::new(PrefixBinding {
             prefix: "xml".into(),
             uri: XML_URI.into(),
         });
@@ -196,7 +196,7 @@ impl<'t> Reader<'t> {
             }
         };
         self.in_text = false;
-        self.open.push(Open {
+        self.open.push(OpenElement {
             place,
             outer_scope,
             has_text: false,
@@ -228,7 +228,7 @@ impl<'t> Reader<'t> {
             if self.scope.len() >= Limits::NAMESPACES {
                 return Err(XmlProblem::TooManyNamespaces);
             }
-            self.scope.push(Arc::new(Binding {
+            self.scope.push(Arc::new(PrefixBinding {
                 prefix: prefix.into(),
                 uri: uri.as_str().into(),
             }));
@@ -267,7 +267,7 @@ impl<'t> Reader<'t> {
     }
 
     /// What a prefix is bound to; the empty one is that of elements without a prefix.
-    fn bound(&self, prefix: &str) -> Result<Option<Arc<Binding>>, XmlProblem> {
+    fn bound(&self, prefix: &str) -> Result<Option<Arc<PrefixBinding>>, XmlProblem> {
         if prefix == "xml" {
             return Ok(Some(Arc::clone(&self.xml)));
         }

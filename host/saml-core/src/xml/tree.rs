@@ -29,10 +29,10 @@ pub(super) enum Node {
 #[derive(Clone, Debug)]
 pub(super) struct ElementNode {
     /// What its prefix is bound to; `None` outside every namespace.
-    pub(super) namespace: Option<Arc<Binding>>,
+    pub(super) namespace: Option<Arc<PrefixBinding>>,
     pub(super) local: Box<str>,
     /// The namespaces that it declares, itself.
-    pub(super) declared: Vec<Arc<Binding>>,
+    pub(super) declared: Vec<Arc<PrefixBinding>>,
     pub(super) attributes: Vec<Attribute>,
     /// Where the element around it is: 0 is the root, and 1 the first of the nodes in it. `None` for the root itself.
     pub(super) parent: Option<usize>,
@@ -42,7 +42,7 @@ pub(super) struct ElementNode {
 
 /// A prefix and its namespace.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Binding {
+pub(super) struct PrefixBinding {
     /// Empty for the default namespace.
     pub(super) prefix: Box<str>,
     /// Empty where the default namespace is undone.
@@ -51,7 +51,7 @@ pub(super) struct Binding {
 
 #[derive(Clone, Debug)]
 pub(super) struct Attribute {
-    pub(super) namespace: Option<Arc<Binding>>,
+    pub(super) namespace: Option<Arc<PrefixBinding>>,
     pub(super) local: Box<str>,
     pub(super) value: Box<str>,
 }
@@ -107,7 +107,7 @@ pub struct Element<'d> {
 
 /// What an element holds, one after the other.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Content<'d> {
+pub(super) enum NodeContent<'d> {
     Element(Element<'d>),
     Text(&'d str),
 }
@@ -223,7 +223,7 @@ impl<'d> Element<'d> {
     }
 
     /// What a prefix is bound to where the element stands, by itself or by an element around it.
-    pub(super) fn binding(self, prefix: &str) -> Option<&'d Binding> {
+    pub(super) fn binding(self, prefix: &str) -> Option<&'d PrefixBinding> {
         let mut node = self.node;
         loop {
             if let Some(found) = node
@@ -246,19 +246,19 @@ pub(super) struct Inside<'d> {
 }
 
 impl<'d> Iterator for Inside<'d> {
-    type Item = Content<'d>;
+    type Item = NodeContent<'d>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let (first, rest) = self.nodes.split_first()?;
         match first {
             Node::Text(text) => {
                 self.nodes = rest;
-                Some(Content::Text(text))
+                Some(NodeContent::Text(text))
             }
             Node::Element(node) => {
                 let (inside, after) = rest.split_at_checked(node.size)?;
                 self.nodes = after;
-                Some(Content::Element(Element {
+                Some(NodeContent::Element(Element {
                     document: self.document,
                     node,
                     inside,
@@ -277,8 +277,8 @@ impl<'d> Iterator for Children<'d> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.0.find_map(|content| match content {
-            Content::Element(element) => Some(element),
-            Content::Text(_) => None,
+            NodeContent::Element(element) => Some(element),
+            NodeContent::Text(_) => None,
         })
     }
 }

@@ -25,12 +25,12 @@ use super::tree::{Document, Element};
 
 /// What a trusted key signed: the root element without its signature, read from its canonical form.
 #[derive(Clone, Debug)]
-pub struct Verified {
+pub struct SignedDocument {
     document: Document,
     algorithm: SignatureAlgorithm,
 }
 
-impl Verified {
+impl SignedDocument {
     /// The root element, as it was signed.
     pub fn root(&self) -> Element<'_> {
         self.document.root()
@@ -105,11 +105,11 @@ impl Document {
     /// # Errors
     /// [`SignatureError`] unless there is exactly one signature, in the form that SAML demands, by one of the keys,
     /// over this root element.
-    pub fn verify(&self, keys: &[TrustedKey]) -> Result<Verified, SignatureError> {
+    pub fn verify(&self, keys: &[TrustedKey]) -> Result<SignedDocument, SignatureError> {
         let root = self.root();
         let signature = only_signature(root)?;
         check_ids(root)?;
-        let parts = Parts::of(signature)?;
+        let parts = SignatureElements::of(signature)?;
         parts.reference.check_uri(root)?;
 
         let signed_info = canonical(parts.signed_info, &parts.inclusive, None)?;
@@ -123,7 +123,7 @@ impl Document {
             return Err(SignatureError::Digest);
         }
         let document = Self::read(covered.as_bytes(), self.limits)?;
-        Ok(Verified {
+        Ok(SignedDocument {
             document,
             algorithm: parts.algorithm,
         })
@@ -167,7 +167,7 @@ fn check_ids(root: Element<'_>) -> Result<(), SignatureError> {
 }
 
 /// A signature, taken apart.
-struct Parts<'d> {
+struct SignatureElements<'d> {
     signed_info: Element<'d>,
     /// The prefixes of its own canonicalization.
     inclusive: Vec<&'d str>,
@@ -184,7 +184,7 @@ struct Reference<'d> {
     digest: Vec<u8>,
 }
 
-impl<'d> Parts<'d> {
+impl<'d> SignatureElements<'d> {
     fn of(signature: Element<'d>) -> Result<Self, SignatureError> {
         let parts: Vec<_> = signature.children().collect();
         let (signed_info, value) = match *parts.as_slice() {

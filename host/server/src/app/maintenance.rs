@@ -33,8 +33,8 @@ pub(super) async fn sweep(host: Arc<Host>) {
         sessions: after(host.settings.session.absolute_timeout, DAY),
         enrolments: after(lifetimes.enrolment, DAY),
         admin_tokens: after(lifetimes.admin_token, DAY),
-        traces: domain::claims::traces::kept(&host),
-        audit: domain::audit::kept(&host),
+        traces: domain::claims::traces::retention(&host),
+        audit: domain::audit::retention(&host),
         streams: host.settings.audit.stream.names(),
         denials: host.settings.approvals.denial_reset_after.get(),
     };

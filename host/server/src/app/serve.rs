@@ -11,7 +11,7 @@ use crate::app::listen::{Identities, Ports, identities, most_connections};
 use crate::app::maintenance::{keep_keys, refresh_geoip, sweep};
 use crate::app::supervision::{Pauses, supervise};
 use crate::domain::Host;
-use crate::http::{Listener, Newcomers};
+use crate::http::{Listener, NewConnectionBounds};
 use crate::oidc::backchannel;
 use crate::{domain, http};
 
@@ -26,7 +26,7 @@ pub enum Shutdown {
 
 /// A host that serves.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningServer {
     /// What it works with.
     pub host: Arc<Host>,
     /// Where it listens.
@@ -39,7 +39,7 @@ pub struct Running {
 }
 
 /// Serves until it is stopped.
-pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
+pub fn serve(host: Arc<Host>, ports: Ports) -> Result<RunningServer, StartError> {
     let Identities {
         main: tls,
         mtls: mtls_identity,
@@ -57,7 +57,7 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
         socket,
         tls,
         most_connections,
-        newcomers: Newcomers {
+        newcomers: NewConnectionBounds {
             most_of_network: usize::try_from(host.settings.http.connections_per_network)
                 .unwrap_or(usize::MAX),
             patience: host.settings.http.first_request_timeout.get(),
@@ -91,7 +91,7 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
     in_background(&mut background, &host, "logouts", backchannel::deliver);
     let deliveries = domain::approvals::deliveries::run;
     in_background(&mut background, &host, "approval_channels", deliveries);
-    let traces = domain::claims::traces::keep;
+    let traces = domain::claims::traces::run_trace_writer;
     in_background(&mut background, &host, "claim_traces", traces);
     in_background(
         &mut background,
@@ -99,7 +99,7 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
         "audit_streams",
         domain::audit::stream,
     );
-    Ok(Running {
+    Ok(RunningServer {
         host,
         address,
         stop,
@@ -131,7 +131,7 @@ async fn told(mut stopped: tokio::sync::watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-impl Running {
+impl RunningServer {
     /// Serves until a signal comes or the server fails, then lets requests under way end. A second signal ends the
     /// draining that the first one began.
     pub async fn until(mut self, mut signals: mpsc::Receiver<Shutdown>) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use clap::Args;
 
-use crate::app::Surroundings;
+use crate::app::Environment;
 use crate::config::Settings;
 use crate::domain::Host;
 use crate::{app, config};
@@ -36,5 +36,5 @@ pub(super) async fn host_without_plugins(file: &Path) -> anyhow::Result<Arc<Host
             settings.database.url
         );
     }
-    Ok(app::compose(settings, Surroundings::of_this_program(file)).await?)
+    Ok(app::compose(settings, Environment::of_this_program(file)).await?)
 }

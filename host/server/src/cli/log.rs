@@ -64,9 +64,9 @@ mod tests {
     use super::*;
 
     /// Writes nothing until it is let go on.
-    struct Blocked(mpsc::Receiver<()>);
+    struct BlockedWriter(mpsc::Receiver<()>);
 
-    impl Write for Blocked {
+    impl Write for BlockedWriter {
         fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
             // An error means that the test has ended.
             let _ = self.0.recv();
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn lines_that_nobody_reads_are_dropped_and_counted_and_nobody_waits() {
         let (let_go_on, blocked) = mpsc::channel();
-        let (mut writer, guard) = non_blocking(Blocked(blocked), 10);
+        let (mut writer, guard) = non_blocking(BlockedWriter(blocked), 10);
         for _ in 0..100 {
             writer.write_all(b"a line\n").unwrap();
         }

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::app::Surroundings;
+use crate::app::Environment;
 use crate::cli::config_file::{ConfigFile, host_without_plugins, settings};
 use crate::config::Settings;
 use crate::domain::admin;
@@ -204,9 +204,9 @@ pub fn config_schema() -> String {
 async fn check(file: &Path) -> anyhow::Result<()> {
     let settings = settings(file)?;
     let specs = plugin_specs(&settings.plugins).with_context(|| file.display().to_string())?;
-    let Surroundings {
+    let Environment {
         clock, compiler, ..
-    } = Surroundings::of_this_program(file);
+    } = Environment::of_this_program(file);
     app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
     GeoIp::open(settings.geoip.database_file.as_deref())
         .with_context(|| file.display().to_string())?;

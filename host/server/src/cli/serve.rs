@@ -7,7 +7,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::app;
-use crate::app::{Shutdown, Surroundings};
+use crate::app::{Environment, Shutdown};
 use crate::cli::config_file::settings;
 use crate::cli::log;
 use crate::cli::qr_code::print_qr;
@@ -25,9 +25,9 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
         tracing::warn!(%error, "limit of open files not raised");
     }
     let ports = app::listen(&settings).await?;
-    let surroundings = Surroundings {
+    let surroundings = Environment {
         dropped_log_lines: Some(log.dropped.clone()),
-        ..Surroundings::of_this_program(file)
+        ..Environment::of_this_program(file)
     };
     let host = app::compose(settings, surroundings).await?;
     let made = app::prepare_bootstrap(&host).await?;

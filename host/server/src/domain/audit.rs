@@ -5,8 +5,8 @@ pub(super) mod streams;
 mod verify;
 
 pub use stream::{check as check_streams, run as stream};
-pub use streams::{Faring, Streams};
-pub use verify::{Unreadable, Verdict, verify, verify_export};
+pub use streams::{StreamStatus, Streams};
+pub use verify::{ExportError, Verdict, verify, verify_export};
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(super) fn of_state(entry: Entry, before: LifecycleState, after: LifecycleSta
 }
 
 /// How long entries are kept.
-pub(crate) fn kept(host: &Host) -> Duration {
+pub(crate) fn retention(host: &Host) -> Duration {
     host.settings.audit.retention.get()
 }
 

@@ -10,7 +10,7 @@ use super::claims::trace_queue::Traces;
 use super::devices::relying_party::RelyingParty;
 use super::keys::fetched_keys::FetchedKeys;
 use super::operations::branding::Logo;
-use super::operations::draining::Draining;
+use super::operations::draining::DrainSwitch;
 use super::operations::latency::LatencyHistograms;
 use super::operations::plugin_reloads::Reloads;
 use super::operations::rate_limits::Limits;
@@ -73,7 +73,7 @@ pub struct Host {
     /// Counts the lines that the log dropped, where it drops any.
     pub dropped_log_lines: Option<ErrorCounter>,
     /// Whether it is about to stop.
-    pub draining: Draining,
+    pub draining: DrainSwitch,
     /// Tells waiting requests of changes.
     pub wakeups: Wakeups,
     /// Who came how often.

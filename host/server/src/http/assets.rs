@@ -143,8 +143,9 @@ static SERVED: LazyLock<HashMap<String, Asset>> = LazyLock::new(|| {
     served
 });
 
-static ENGLISH: LazyLock<Spoken> = LazyLock::new(|| Spoken::new(Language::English));
-static GERMAN: LazyLock<Spoken> = LazyLock::new(|| Spoken::new(Language::German));
+static ENGLISH: LazyLock<LocalizedAssets> =
+    LazyLock::new(|| LocalizedAssets::new(Language::English));
+static GERMAN: LazyLock<LocalizedAssets> = LazyLock::new(|| LocalizedAssets::new(Language::German));
 
 /// The files that are in no language: all but the last two.
 fn plain_files() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static [u8])> {
@@ -168,13 +169,13 @@ impl Asset {
 }
 
 /// What the authenticator says in a language.
-struct Spoken {
+struct LocalizedAssets {
     messages: String,
     manifest: String,
     worker: String,
 }
 
-impl Spoken {
+impl LocalizedAssets {
     fn new(language: Language) -> Self {
         let spoken = Value::Object(script_texts::messages(language, "app-"));
         let messages = format!("export default {spoken};\n");

@@ -30,10 +30,13 @@ pub(super) async fn front(
 ) -> Response {
     let reply = async {
         match administrator(&host, &browser).await? {
-            Visitor::Administrator(signed_in) => render(&host, &browser, Some(&signed_in)),
-            Visitor::Other => Ok(not_allowed(&host, browser.language())),
-            Visitor::Unknown => {
-                if let Err(exhausted) = host.rate_limits.login_pages_per_ip.take(&from, host.now())
+            ConsoleVisitor::Administrator(signed_in) => render(&host, &browser, Some(&signed_in)),
+            ConsoleVisitor::Other => Ok(not_allowed(&host, browser.language())),
+            ConsoleVisitor::Unknown => {
+                if let Err(exhausted) = host
+                    .rate_limits
+                    .login_pages_per_ip
+                    .count_call(&from, host.now())
                 {
                     let (refused, again) = (
                         Message::of("error-too-many-network"),
@@ -74,9 +77,9 @@ pub(super) async fn front(
 pub(super) async fn inside(State(host): State<Arc<Host>>, browser: Browser) -> Response {
     let reply = async {
         match administrator(&host, &browser).await? {
-            Visitor::Administrator(signed_in) => render(&host, &browser, Some(&signed_in)),
-            Visitor::Other => Ok(not_allowed(&host, browser.language())),
-            Visitor::Unknown => render(&host, &browser, None),
+            ConsoleVisitor::Administrator(signed_in) => render(&host, &browser, Some(&signed_in)),
+            ConsoleVisitor::Other => Ok(not_allowed(&host, browser.language())),
+            ConsoleVisitor::Unknown => render(&host, &browser, None),
         }
     };
     reply
@@ -85,7 +88,7 @@ pub(super) async fn inside(State(host): State<Arc<Host>>, browser: Browser) -> R
 }
 
 /// Who looks at the console.
-enum Visitor {
+enum ConsoleVisitor {
     /// Somebody with a role in it.
     Administrator(Box<SignedIn>),
     /// Somebody without one.
@@ -100,17 +103,17 @@ fn console() -> LoginRequest {
     }
 }
 
-async fn administrator(host: &Host, browser: &Browser) -> Result<Visitor, InternalError> {
+async fn administrator(host: &Host, browser: &Browser) -> Result<ConsoleVisitor, InternalError> {
     let request = console();
     let enough = |signed_in: &SignedIn| {
         channels::is_enough_for(host, &request, &signed_in.session.authentication)
     };
     Ok(match browser.signed_in(host).await?.filter(enough) {
         Some(signed_in) if signed_in.user.console_role.is_some() => {
-            Visitor::Administrator(Box::new(signed_in))
+            ConsoleVisitor::Administrator(Box::new(signed_in))
         }
-        Some(_) => Visitor::Other,
-        None => Visitor::Unknown,
+        Some(_) => ConsoleVisitor::Other,
+        None => ConsoleVisitor::Unknown,
     })
 }
 

@@ -6,7 +6,7 @@ use axum::extract::ConnectInfo;
 use axum::http::{Extensions, HeaderMap};
 
 use crate::domain::Host;
-use crate::http::handshake::ProvedByHandshake;
+use crate::http::handshake::HandshakeCredentials;
 
 /// The address of the client that sent a request with these extensions and headers.
 pub(crate) fn address_of(
@@ -18,7 +18,7 @@ pub(crate) fn address_of(
         .get::<ConnectInfo<SocketAddr>>()
         .map(|info| info.0.ip());
     // No proxy terminates TLS there, so such a header is the client's own.
-    if extensions.get::<ProvedByHandshake>().is_some() {
+    if extensions.get::<HandshakeCredentials>().is_some() {
         return peer.map(|peer| peer.to_canonical());
     }
     client_address(peer, headers, &host.settings.http.trusted_proxies)

@@ -2,4 +2,4 @@
 
 /// Marks the requests of connections on which the client authenticates in the TLS handshake.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ProvedByHandshake;
+pub(super) struct HandshakeCredentials;

@@ -58,8 +58,8 @@ impl Layout {
     }
 
     /// A message, to be given its values.
-    pub fn say(&self, id: &'static str) -> Said {
-        Said {
+    pub fn say(&self, id: &'static str) -> PageMessage {
+        PageMessage {
             message: Message::of(id),
             language: self.language,
         }
@@ -78,12 +78,12 @@ impl Layout {
 
 /// A message on a page, in the page's language.
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct PageMessage {
     message: Message,
     language: Language,
 }
 
-impl Said {
+impl PageMessage {
     /// With a text that comes from people, or from applications.
     pub fn text(self, name: &'static str, text: &str) -> Self {
         Self {

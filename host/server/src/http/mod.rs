@@ -31,4 +31,4 @@ pub mod tls;
 mod user_agent;
 
 pub use router::{mtls_router, router};
-pub use serve::{Listener, Newcomers, serve};
+pub use serve::{Listener, NewConnectionBounds, serve};

@@ -21,9 +21,9 @@ use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt;
 
 use super::tls::Identity;
-use crate::domain::operations::rate_limits::{Held, Network};
+use crate::domain::operations::rate_limits::{ConcurrencyLimit, Network};
 use crate::http::forwarded::is_trusted;
-use crate::http::handshake::ProvedByHandshake;
+use crate::http::handshake::HandshakeCredentials;
 use crate::http::oidc::client_certificate::ClientCertificate;
 
 /// How long requests under way may take once the host is told to stop.
@@ -43,7 +43,7 @@ pub struct Listener {
     pub most_connections: usize,
     /// How many connections one network may have, and how long a new one may take for its handshake and for the head of
     /// its first request.
-    pub newcomers: Newcomers,
+    pub newcomers: NewConnectionBounds,
     /// How long a connection may take for a request's head, and wait for its next request.
     pub head_timeout: Duration,
     /// How long a client may leave an answer unread.
@@ -52,7 +52,7 @@ pub struct Listener {
 
 /// Bounds of connections that hold before there is a request, so that no single client uses all connections up.
 #[derive(Debug)]
-pub struct Newcomers {
+pub struct NewConnectionBounds {
     /// How many connections there may be from one IPv4 address, or from the first 64 bits of an IPv6 address. A further
     /// one is closed at once.
     pub most_of_network: usize,
@@ -66,7 +66,7 @@ pub struct Newcomers {
 pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output = ()>) {
     let graceful = GracefulShutdown::new();
     let places = Arc::new(Semaphore::new(listener.most_connections));
-    let networks = Arc::new(Held::new(listener.newcomers.most_of_network));
+    let networks = Arc::new(ConcurrencyLimit::new(listener.newcomers.most_of_network));
     let mut stop = pin!(stop);
     loop {
         let next = async {
@@ -139,7 +139,7 @@ impl Connection {
         let Some(tls) = tls else {
             return self.requests(stream, None, None).await;
         };
-        let proved = tls.asks_for_certificates().then_some(ProvedByHandshake);
+        let proved = tls.asks_for_certificates().then_some(HandshakeCredentials);
         match tokio::time::timeout(self.patience, tls.accept(stream)).await {
             Ok(Ok((stream, certificate))) => self.requests(stream, proved, certificate).await,
             Ok(Err(error)) => tracing::debug!(peer = %self.peer, %error, "TLS handshake failed"),
@@ -150,7 +150,7 @@ impl Connection {
     async fn requests(
         self,
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
-        proved: Option<ProvedByHandshake>,
+        proved: Option<HandshakeCredentials>,
         shown: Option<ClientCertificate>,
     ) {
         let Self {

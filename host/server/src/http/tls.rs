@@ -75,12 +75,12 @@ pub struct Identity {
     clients: Clients,
     clock: SharedClock,
     looked_at: AtomicI64,
-    current: Mutex<Current>,
+    current: Mutex<CurrentContext>,
 }
 
 /// What is in force, and the digest of the files it was made of or that were last found unfit.
 #[derive(Clone)]
-struct Current {
+struct CurrentContext {
     context: SslContext,
     seen: Digest,
 }
@@ -102,8 +102,8 @@ impl Identity {
         clients: Clients,
         clock: SharedClock,
     ) -> Result<Self, TlsError> {
-        let pair = Pair::read(table, &files)?;
-        let current = Mutex::new(Current {
+        let pair = CertificatePair::read(table, &files)?;
+        let current = Mutex::new(CurrentContext {
             context: pair.context(table, &files, clients)?,
             seen: pair.digest(),
         });
@@ -161,7 +161,7 @@ impl Identity {
         self.current().context
     }
 
-    fn current(&self) -> Current {
+    fn current(&self) -> CurrentContext {
         self.current
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -171,8 +171,8 @@ impl Identity {
     /// Takes the files into use if they changed. Files that are unfit change nothing: the listener goes on with what
     /// it has, and the log says so once.
     fn look(&self) {
-        let changed = Pair::read(self.table, &self.files).and_then(|pair| {
-            let Current { context, seen } = self.current();
+        let changed = CertificatePair::read(self.table, &self.files).and_then(|pair| {
+            let CurrentContext { context, seen } = self.current();
             if pair.digest() == seen {
                 return Ok(());
             }
@@ -181,7 +181,7 @@ impl Identity {
                 Ok(context) => (context, Ok(())),
                 Err(error) => (context, Err(error)),
             };
-            *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Current {
+            *self.current.lock().unwrap_or_else(PoisonError::into_inner) = CurrentContext {
                 context,
                 seen: pair.digest(),
             };
@@ -204,12 +204,12 @@ pub(super) enum HandshakeError {
 }
 
 /// A certificate and its key, as the files have them.
-struct Pair {
+struct CertificatePair {
     certificates: Vec<u8>,
     key: zeroize::Zeroizing<Vec<u8>>,
 }
 
-impl Pair {
+impl CertificatePair {
     fn read(table: &'static str, files: &config::Tls) -> Result<Self, TlsError> {
         let read = |key, file: &Path| {
             std::fs::read(file).map_err(|reason| TlsError::Unreadable {

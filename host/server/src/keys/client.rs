@@ -52,7 +52,7 @@ pub enum SignatureKeyError {
 
 /// A token that is not what it should be. The application's developer is told; the words are general on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadJwt {
+pub enum JwtError {
     /// It can't be read.
     #[error("it is not a signed JWT")]
     Malformed,
@@ -249,7 +249,7 @@ fn jwk(key: &PKey<Public>) -> Result<Map<String, Value>, SignatureKeyError> {
 
 /// The claims of a JWT that one of these keys signed. `jku`, `x5u`, `x5c` and `jwk` in its header are not looked at,
 /// and a `crit` that is not understood fails (RFC 7515 section 4.1.11).
-pub fn verify(token: &str, keys: &[Map<String, Value>]) -> Result<Map<String, Value>, BadJwt> {
+pub fn verify(token: &str, keys: &[Map<String, Value>]) -> Result<Map<String, Value>, JwtError> {
     let (algorithm, kid) = header(token, &ASYMMETRIC)?;
     let named = |key: &&Map<String, Value>| match (&kid, key.get("kid").and_then(Value::as_str)) {
         (Some(wanted), Some(known)) => wanted == known,
@@ -260,16 +260,16 @@ pub fn verify(token: &str, keys: &[Map<String, Value>]) -> Result<Map<String, Va
         .filter(named)
         .filter_map(|key| verifier(&algorithm, &Jwk::from_map(key.clone()).ok()?));
     let mut claims = verifiers.filter_map(|verifier| decode(token, &*verifier));
-    claims.next().ok_or(BadJwt::Signature)
+    claims.next().ok_or(JwtError::Signature)
 }
 
 /// The claims of a JWT that was authenticated with a client secret.
-pub fn verify_with_secret(token: &str, secret: &[u8]) -> Result<Map<String, Value>, BadJwt> {
+pub fn verify_with_secret(token: &str, secret: &[u8]) -> Result<Map<String, Value>, JwtError> {
     header(token, &SYMMETRIC)?;
     let verifier = HmacJwsAlgorithm::Hs256
         .verifier_from_bytes(secret)
-        .map_err(|_| BadJwt::Signature)?;
-    decode(token, &verifier).ok_or(BadJwt::Signature)
+        .map_err(|_| JwtError::Signature)?;
+    decode(token, &verifier).ok_or(JwtError::Signature)
 }
 
 fn decode(token: &str, verifier: &dyn JwsVerifier) -> Option<Map<String, Value>> {
@@ -279,22 +279,22 @@ fn decode(token: &str, verifier: &dyn JwsVerifier) -> Option<Map<String, Value>>
 }
 
 /// The algorithm and the key's name in a token's header, if the algorithm is one of these.
-fn header(token: &str, accepted: &[&str]) -> Result<(String, Option<String>), BadJwt> {
+fn header(token: &str, accepted: &[&str]) -> Result<(String, Option<String>), JwtError> {
     if token.len() > LONGEST {
-        return Err(BadJwt::Malformed);
+        return Err(JwtError::Malformed);
     }
     let first = token.split('.').next().unwrap_or_default();
     let bytes = URL_SAFE_NO_PAD
         .decode(first)
-        .map_err(|_| BadJwt::Malformed)?;
+        .map_err(|_| JwtError::Malformed)?;
     let header: Map<String, Value> =
-        serde_json::from_slice(&bytes).map_err(|_| BadJwt::Malformed)?;
+        serde_json::from_slice(&bytes).map_err(|_| JwtError::Malformed)?;
     let algorithm = header
         .get("alg")
         .and_then(Value::as_str)
-        .ok_or(BadJwt::Malformed)?;
+        .ok_or(JwtError::Malformed)?;
     if !accepted.contains(&algorithm) {
-        return Err(BadJwt::Algorithm);
+        return Err(JwtError::Algorithm);
     }
     Ok((
         algorithm.to_owned(),

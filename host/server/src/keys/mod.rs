@@ -15,6 +15,6 @@ pub use error::KeyError;
 pub use generation::{fresh_ed25519_public_key, generate};
 pub use master::{MasterKey, MasterKeyError};
 pub use ring::{KeyRing, KnownKey, Reading};
-pub use self_issued::NotOurs;
+pub use self_issued::IdTokenError;
 pub use signing::{IdTokenKey, SigningError, TokenType};
 pub use vapid::PushKey;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::self_issued::{self, NotOurs};
+use super::self_issued::{self, IdTokenError};
 use super::signing::IdTokenKey;
 use super::verification::VerificationKey;
 use super::{KeyError, MasterKey};
@@ -27,16 +27,16 @@ const BETWEEN_READINGS: Duration = Duration::from_millis(100);
 /// verifying ask this alone.
 #[derive(Debug)]
 pub struct KeyRing {
-    held: RwLock<Arc<Held>>,
+    held: RwLock<Arc<RingState>>,
     readings: AtomicU64,
     looked_up: AtomicI64,
     asked: AtomicU64,
-    answered: tokio::sync::Mutex<Answered>,
+    answered: tokio::sync::Mutex<LastReading>,
 }
 
 /// The last reading for requests of the key set.
 #[derive(Debug, Default)]
-struct Answered {
+struct LastReading {
     /// How many had asked when it began: it is fresh for each of them.
     asked: u64,
     /// The start of the hour or day.
@@ -67,7 +67,7 @@ pub struct KnownKey {
 }
 
 #[derive(Debug)]
-struct Held {
+struct RingState {
     reading: Reading,
     rs256: Line,
     ps256: Line,
@@ -96,7 +96,7 @@ struct RingKey {
 impl KeyRing {
     /// The ring of these keys; those for other purposes than ID tokens are passed over.
     pub fn open(keys: &[SigningKey], master: &MasterKey) -> Result<Self, KeyError> {
-        let held = Held::open(Reading(0), keys, master, None)?;
+        let held = RingState::open(Reading(0), keys, master, None)?;
         Ok(Self {
             held: RwLock::new(Arc::new(held)),
             readings: AtomicU64::new(0),
@@ -119,7 +119,7 @@ impl KeyRing {
         keys: &[SigningKey],
         master: &MasterKey,
     ) -> Result<(), KeyError> {
-        let fresh = Arc::new(Held::open(reading, keys, master, Some(&self.held()))?);
+        let fresh = Arc::new(RingState::open(reading, keys, master, Some(&self.held()))?);
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         if held.reading < reading {
             *held = fresh;
@@ -154,7 +154,7 @@ impl KeyRing {
         }
         let (all, begun) = (self.asked.load(Ordering::SeqCst), Instant::now());
         read().await;
-        *answered = Answered {
+        *answered = LastReading {
             asked: all,
             at: Some(begun),
         };
@@ -178,7 +178,7 @@ impl KeyRing {
 
     /// The claims of an ID token that this host signed, also with a key that was retired since, also if it has expired:
     /// the caller looks at `exp`.
-    pub fn verify_own(&self, jwt: &str) -> Result<Map<String, Value>, NotOurs> {
+    pub fn verify_own(&self, jwt: &str) -> Result<Map<String, Value>, IdTokenError> {
         let held = self.held();
         self_issued::verify(jwt, |key_id| held.live_key(key_id))
     }
@@ -203,12 +203,12 @@ impl KeyRing {
             .collect()
     }
 
-    fn held(&self) -> Arc<Held> {
+    fn held(&self) -> Arc<RingState> {
         Arc::clone(&self.held.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Held {
+impl RingState {
     /// Opens the keys; those that `before` has are not opened again.
     fn open(
         reading: Reading,

@@ -157,7 +157,7 @@ fn certificate(
 
 /// Why a certificate of a service provider does not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UnfitCertificate {
+pub enum CertificateError {
     /// It is a private key.
     #[error(
         "this is a private key, which must stay with the service provider; expected its certificate"
@@ -176,9 +176,9 @@ pub enum UnfitCertificate {
 }
 
 /// A certificate of a service provider, from its PEM form or from the base64 that stands in metadata.
-pub fn partner_certificate(text: &str) -> Result<PartnerCertificate, UnfitCertificate> {
+pub fn partner_certificate(text: &str) -> Result<PartnerCertificate, CertificateError> {
     if text.contains("PRIVATE KEY") {
-        return Err(UnfitCertificate::Private);
+        return Err(CertificateError::Private);
     }
     let parsed = if text.contains("-----BEGIN") {
         X509::from_pem(text.as_bytes()).ok()
@@ -192,10 +192,10 @@ pub fn partner_certificate(text: &str) -> Result<PartnerCertificate, UnfitCertif
             .ok()
             .and_then(|der| X509::from_der(&der).ok())
     };
-    let certificate = parsed.ok_or(UnfitCertificate::NotCertificate)?;
+    let certificate = parsed.ok_or(CertificateError::NotCertificate)?;
     let key = certificate
         .public_key()
-        .map_err(|_| UnfitCertificate::Key)?;
+        .map_err(|_| CertificateError::Key)?;
     let curve = key.ec_key().ok().and_then(|key| key.group().curve_name());
     let fits = match key.id() {
         Id::RSA => (2048..=8192).contains(&key.bits()),
@@ -203,11 +203,11 @@ pub fn partner_certificate(text: &str) -> Result<PartnerCertificate, UnfitCertif
         _ => false,
     };
     if !fits {
-        return Err(UnfitCertificate::Key);
+        return Err(CertificateError::Key);
     }
     let pem = certificate
         .to_pem()
-        .map_err(|_| UnfitCertificate::NotCertificate)?;
-    let pem = String::from_utf8(pem).map_err(|_| UnfitCertificate::NotCertificate)?;
+        .map_err(|_| CertificateError::NotCertificate)?;
+    let pem = String::from_utf8(pem).map_err(|_| CertificateError::NotCertificate)?;
     Ok(PartnerCertificate { pem })
 }

@@ -15,7 +15,7 @@ const LONGEST: usize = 64 * 1024;
 
 /// Why a text is not an ID token of this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotOurs {
+pub enum IdTokenError {
     /// It is longer than is looked at.
     #[error("it is too long")]
     TooLong,
@@ -59,34 +59,38 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error>
 pub(super) fn verify<'k>(
     jwt: &str,
     find: impl FnOnce(&str) -> Option<&'k VerificationKey>,
-) -> Result<Map<String, Value>, NotOurs> {
+) -> Result<Map<String, Value>, IdTokenError> {
     if jwt.len() > LONGEST {
-        return Err(NotOurs::TooLong);
+        return Err(IdTokenError::TooLong);
     }
-    let (message, signature) = jwt.rsplit_once('.').ok_or(NotOurs::Malformed)?;
-    let (header, payload) = message.split_once('.').ok_or(NotOurs::Malformed)?;
-    let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| NotOurs::Malformed);
+    let (message, signature) = jwt.rsplit_once('.').ok_or(IdTokenError::Malformed)?;
+    let (header, payload) = message.split_once('.').ok_or(IdTokenError::Malformed)?;
+    let decode = |part: &str| {
+        URL_SAFE_NO_PAD
+            .decode(part)
+            .map_err(|_| IdTokenError::Malformed)
+    };
     let header: Header =
-        serde_json::from_slice(&decode(header)?).map_err(|_| NotOurs::Malformed)?;
+        serde_json::from_slice(&decode(header)?).map_err(|_| IdTokenError::Malformed)?;
     let signature = decode(signature)?;
     if header.crit {
-        return Err(NotOurs::Critical);
+        return Err(IdTokenError::Critical);
     }
     if header.typ != TokenType::IdToken.as_str() {
-        return Err(NotOurs::OtherType);
+        return Err(IdTokenError::OtherType);
     }
-    let key = find(&header.kid).ok_or(NotOurs::UnknownKey)?;
+    let key = find(&header.kid).ok_or(IdTokenError::UnknownKey)?;
     // The key says how it is used, never the token (RFC 8725 section 3.1).
     if header.alg != key.algorithm().as_str() {
-        return Err(NotOurs::OtherAlgorithm);
+        return Err(IdTokenError::OtherAlgorithm);
     }
     // What the library finds impossible, such as a signature of another length, is no signature either.
     if !key
         .verifies(message.as_bytes(), &signature)
         .unwrap_or(false)
     {
-        return Err(NotOurs::BadSignature);
+        return Err(IdTokenError::BadSignature);
     }
     // A payload with a dot in it fails here.
-    serde_json::from_slice(&decode(payload)?).map_err(|_| NotOurs::Malformed)
+    serde_json::from_slice(&decode(payload)?).map_err(|_| IdTokenError::Malformed)
 }

@@ -34,7 +34,7 @@ const EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
 
 /// What came of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Told {
+enum AttemptOutcome {
     /// The application knows.
     Done,
     /// There is nobody to tell: the application is gone, or wants it no more.
@@ -142,29 +142,34 @@ async fn attempt(host: Arc<Host>, delivery: LogoutDelivery) -> Did {
     } = &delivery;
     let told = tell(&host, &delivery)
         .await
-        .unwrap_or_else(|error| Told::Failed(error.to_string()));
+        .unwrap_or_else(|error| AttemptOutcome::Failed(error.to_string()));
     let again = match &told {
-        Told::Failed(_) => delivery.again_after(host.now()),
-        Told::Done | Told::Nobody | Told::Refused(_) | Told::OutOfReach(_) => None,
+        AttemptOutcome::Failed(_) => delivery.again_after(host.now()),
+        AttemptOutcome::Done
+        | AttemptOutcome::Nobody
+        | AttemptOutcome::Refused(_)
+        | AttemptOutcome::OutOfReach(_) => None,
     };
     match (&told, again) {
-        (Told::Done, _) => tracing::info!(%application, sid, attempts, "logout token delivered"),
-        (Told::Nobody, _) => {
+        (AttemptOutcome::Done, _) => {
+            tracing::info!(%application, sid, attempts, "logout token delivered")
+        }
+        (AttemptOutcome::Nobody, _) => {
             tracing::debug!(%application, sid, "logout token not needed any more");
         }
-        (Told::Refused(why), _) => {
+        (AttemptOutcome::Refused(why), _) => {
             tracing::warn!(%application, sid, reason = why, "logout token rejected by the application, not retried");
         }
-        (Told::OutOfReach(why), _) => {
+        (AttemptOutcome::OutOfReach(why), _) => {
             tracing::warn!(
                 %application, sid, reason = why,
                 "logout token not sent: [egress] forbids the backchannel_logout_uri, not retried"
             );
         }
-        (Told::Failed(why), Some(_)) => {
+        (AttemptOutcome::Failed(why), Some(_)) => {
             tracing::info!(%application, sid, attempts, reason = why, "logout token not delivered, retrying later");
         }
-        (Told::Failed(why), None) => {
+        (AttemptOutcome::Failed(why), None) => {
             tracing::warn!(%application, sid, attempts, reason = why, "logout token not delivered within a day, not retried");
         }
     }
@@ -175,12 +180,12 @@ async fn attempt(host: Arc<Host>, delivery: LogoutDelivery) -> Did {
     application
 }
 
-async fn tell(host: &Host, delivery: &LogoutDelivery) -> Result<Told, InternalError> {
+async fn tell(host: &Host, delivery: &LogoutDelivery) -> Result<AttemptOutcome, InternalError> {
     let Some(application) = host.store.application(&delivery.application).await? else {
-        return Ok(Told::Nobody);
+        return Ok(AttemptOutcome::Nobody);
     };
     let Some(logout) = &application.settings.backchannel_logout else {
-        return Ok(Told::Nobody);
+        return Ok(AttemptOutcome::Nobody);
     };
     let token = logout_token(host, &application, delivery).await?;
     let answer = match host
@@ -189,14 +194,14 @@ async fn tell(host: &Host, delivery: &LogoutDelivery) -> Result<Told, InternalEr
         .await
     {
         Ok(answer) => answer,
-        Err(Failure::Refused(why)) => return Ok(Told::OutOfReach(why)),
-        Err(failure) => return Ok(Told::Failed(failure.to_string())),
+        Err(Failure::Refused(why)) => return Ok(AttemptOutcome::OutOfReach(why)),
+        Err(failure) => return Ok(AttemptOutcome::Failed(failure.to_string())),
     };
     Ok(match answer.status {
         // Section 2.8: 200, and 204 from applications whose framework sends that for an empty answer.
-        200 | 204 => Told::Done,
-        400 => Told::Refused(in_one_line(&answer.body)),
-        status => Told::Failed(format!("it answered {status}")),
+        200 | 204 => AttemptOutcome::Done,
+        400 => AttemptOutcome::Refused(in_one_line(&answer.body)),
+        status => AttemptOutcome::Failed(format!("it answered {status}")),
     })
 }
 

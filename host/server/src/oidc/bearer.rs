@@ -61,7 +61,7 @@ pub fn token_of(authorization: Option<&str>) -> Result<&str, BearerError> {
 
 /// A token as a protected endpoint was shown it.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown<'a> {
+pub struct BearerToken<'a> {
     /// The token.
     pub token: &'a str,
     /// The certificate of the connection, DER.
@@ -70,7 +70,7 @@ pub struct Shown<'a> {
 
 /// What an access token stands for, if it is good, and if whoever shows it has the key that it is bound to (RFC 8705
 /// section 3).
-pub async fn accept(host: &Host, shown: Shown<'_>) -> Result<ActiveAccessToken, BearerError> {
+pub async fn accept(host: &Host, shown: BearerToken<'_>) -> Result<ActiveAccessToken, BearerError> {
     let found = resolve(host, shown.token).await?;
     let bound_to = found.grant.certificate;
     if bound_to.is_some() && bound_to != shown.certificate.map(Digest::of) {

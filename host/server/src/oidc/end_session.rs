@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::parameters::{BadParameters, Parameters};
+use super::parameters::{Parameters, ParametersError};
 use crate::domain::claims::standard_claims::{sid_of, subject_of};
 use crate::domain::keys::signing_keys;
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::{Host, InternalError};
-use crate::keys::NotOurs;
+use crate::keys::IdTokenError;
 use assent_model::application::Application;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
@@ -30,14 +30,14 @@ const PURPOSE: &str = "end-session";
 #[derive(Clone, Debug, Default)]
 pub struct EndSession {
     application: Option<Arc<Application>>,
-    hint: Option<Hint>,
+    hint: Option<IdTokenHint>,
     redirect: Option<CheckedRedirect>,
     state: Option<String>,
 }
 
 /// What an ID token of ours says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Hint {
+struct IdTokenHint {
     subject: String,
     sid: Option<String>,
 }
@@ -47,10 +47,10 @@ struct Hint {
 pub enum Rejected {
     /// It can't be read.
     #[error("the request can't be read: {0}")]
-    Parameters(#[from] BadParameters),
+    Parameters(#[from] ParametersError),
     /// The `id_token_hint` is no ID token of ours.
     #[error("the id_token_hint is not an ID token of this service: {0}")]
-    BadHint(#[from] NotOurs),
+    BadHint(#[from] IdTokenError),
     /// The `id_token_hint` is ours, and does not say whose.
     #[error("the id_token_hint has no {0} that is known here")]
     InvalidHint(&'static str),
@@ -122,9 +122,9 @@ fn redirect(
 /// What a request came to, as the browser carries it from page to page: all that was read from the ID token, without
 /// the token, which has no business in addresses, histories and logs.
 #[derive(Serialize, Deserialize)]
-struct Sealed {
+struct SealedRequest {
     application: Did,
-    hint: Option<Hint>,
+    hint: Option<IdTokenHint>,
     redirect: Option<String>,
     state: Option<String>,
     until: Timestamp,
@@ -136,7 +136,7 @@ pub async fn unseal(host: &Host, text: &str) -> Result<EndSession, Rejected> {
         .master_key
         .open(PURPOSE, text)
         .map_err(|_| Rejected::Sealed)?;
-    let sealed: Sealed = serde_json::from_slice(&opened).map_err(|_| Rejected::Sealed)?;
+    let sealed: SealedRequest = serde_json::from_slice(&opened).map_err(|_| Rejected::Sealed)?;
     if sealed.until < host.now() {
         return Err(Rejected::Sealed);
     }
@@ -155,7 +155,7 @@ pub async fn unseal(host: &Host, text: &str) -> Result<EndSession, Rejected> {
     })
 }
 
-async fn hint(host: &Host, token: &str) -> Result<(Arc<Application>, Hint), Rejected> {
+async fn hint(host: &Host, token: &str) -> Result<(Arc<Application>, IdTokenHint), Rejected> {
     let claims = signing_keys::verify_own(host, token).await?;
     let claim = |name: &str| claims.get(name).and_then(|value| value.as_str());
     if claim("iss") != Some(host.issuer.as_str()) {
@@ -176,7 +176,7 @@ async fn hint(host: &Host, token: &str) -> Result<(Arc<Application>, Hint), Reje
         .to_owned();
     Ok((
         application,
-        Hint {
+        IdTokenHint {
             subject,
             sid: claim("sid").map(str::to_owned),
         },
@@ -189,7 +189,7 @@ impl EndSession {
         let Some(application) = &self.application else {
             return Ok(None);
         };
-        let sealed = Sealed {
+        let sealed = SealedRequest {
             application: application.id.clone(),
             hint: self.hint.clone(),
             redirect: self

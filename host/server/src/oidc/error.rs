@@ -2,7 +2,7 @@
 //! operator may know goes to the log where it happens.
 
 use crate::domain::InternalError;
-use crate::domain::operations::rate_limits::Exhausted;
+use crate::domain::operations::rate_limits::RateLimitError;
 
 /// An error of the token endpoint (RFC 6749 section 5.2).
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum TokenError {
     UnsupportedGrantType,
     /// The client failed to authenticate too often.
     #[error("client authentication failed too often; try again later")]
-    TooManyFailures(Exhausted),
+    TooManyFailures(RateLimitError),
     /// Too many calls wait for the plugins already.
     #[error("too many requests at once; try again after the time in Retry-After")]
     Busy,

@@ -4,8 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
-use crate::domain::claims::standard_claims::{Made, Subject, of_authentication};
-use crate::domain::claims::token_claims::{AtSignIn, OfToken};
+use crate::domain::claims::standard_claims::{ApplicationClaims, Subject, of_authentication};
+use crate::domain::claims::token_claims::{AtSignIn, IssuerClaims};
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::Purpose;
 use crate::domain::{Host, InternalError};
@@ -19,12 +19,12 @@ use assent_plugin_host::Sink;
 /// which is kept what the plugins did for it.
 pub fn with_sign_in(
     host: &Host,
-    made: Made,
+    made: ApplicationClaims,
     subject: &Subject<'_>,
     how: &Authentication,
     sid: &str,
 ) -> Map<String, Value> {
-    let Made { mut claims, steps } = made;
+    let ApplicationClaims { mut claims, steps } = made;
     let id = TokenId::new(host.now(), &*host.entropy).to_string();
     let (user, application) = (subject.user.id, &subject.application.id);
     traces::record(
@@ -61,7 +61,7 @@ pub async fn issue(
     access_token: &str,
 ) -> Result<String, InternalError> {
     let now = host.now().seconds();
-    let OfToken { iss, aud } = OfToken::new(host, application);
+    let IssuerClaims { iss, aud } = IssuerClaims::new(host, application);
     claims.insert("iss".to_owned(), json!(iss));
     claims.insert("aud".to_owned(), json!(aud));
     put(&mut claims, AtSignIn::Iat, json!(now));

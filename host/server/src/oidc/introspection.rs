@@ -21,21 +21,21 @@ use assent_model::secret::Token;
 use assent_model::session::Acr;
 use assent_model::token::{CertificateDigest, TokenScopes, prefix};
 use assent_plugin_host::{Fault, MapFailureKind, Sink};
-use assent_store::{Person, TokenFamily};
+use assent_store::{TokenFamily, UserAccount};
 
 /// What a client is told of a token. Of one that is not good, or not for it to see, nothing but that.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Introspection {
     /// It is good.
-    Active(Box<Active>),
+    Active(Box<ActiveToken>),
     /// It is not, or is none of the client's business.
     Inactive(Inactive),
 }
 
 /// A token that is good.
 #[derive(Debug, Serialize)]
-pub struct Active {
+pub struct ActiveToken {
     active: bool,
     client_id: Did,
     sub: String,
@@ -65,7 +65,7 @@ pub struct Inactive {
 const INACTIVE: Introspection = Introspection::Inactive(Inactive { active: false });
 
 /// What is known of a token of either kind.
-struct Known {
+struct KnownToken {
     application: Did,
     family: Option<TokenFamily>,
     scopes: TokenScopes,
@@ -135,7 +135,7 @@ pub async fn introspect(
         .family
         .as_ref()
         .map(|family| family.context.authentication.acr());
-    Ok(Introspection::Active(Box::new(Active {
+    Ok(Introspection::Active(Box::new(ActiveToken {
         active: true,
         client_id: known.application,
         sub,
@@ -154,7 +154,7 @@ pub async fn introspect(
 async fn more(
     host: &Host,
     application: &Application,
-    person: &Person,
+    person: &UserAccount,
     family: &TokenFamily,
     scopes: &Scopes,
     sub: &str,
@@ -195,9 +195,9 @@ async fn more(
     }
 }
 
-async fn access_token(host: &Host, text: &str) -> Result<Option<Known>, TokenError> {
+async fn access_token(host: &Host, text: &str) -> Result<Option<KnownToken>, TokenError> {
     match resolve(host, text).await {
-        Ok(found) => Ok(Some(Known {
+        Ok(found) => Ok(Some(KnownToken {
             application: found.grant.application,
             family: found.family,
             scopes: found.grant.scopes,
@@ -210,7 +210,7 @@ async fn access_token(host: &Host, text: &str) -> Result<Option<Known>, TokenErr
     }
 }
 
-async fn refresh_token(host: &Host, text: &str) -> Result<Option<Known>, TokenError> {
+async fn refresh_token(host: &Host, text: &str) -> Result<Option<KnownToken>, TokenError> {
     let Some(token) = Token::parse(prefix::REFRESH, text) else {
         return Ok(None);
     };
@@ -219,8 +219,8 @@ async fn refresh_token(host: &Host, text: &str) -> Result<Option<Known>, TokenEr
         .refresh_token(TokenId::from_bytes(token.id()), host.now())
         .await
         .map_err(InternalError::from)?;
-    let found = found.filter(|found| found.good && found.grant.digest == token.digest());
-    Ok(found.map(|found| Known {
+    let found = found.filter(|found| found.is_active && found.grant.digest == token.digest());
+    Ok(found.map(|found| KnownToken {
         application: found.grant.application,
         scopes: TokenScopes::Oidc(found.family.scopes.clone()),
         family: Some(found.family),

@@ -15,7 +15,7 @@ pub struct Parameters(Vec<(String, String)>);
 
 /// Parameters that can't be used. The message is for the application's developer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadParameters {
+pub enum ParametersError {
     /// A parameter is there twice.
     #[error("the parameter {0} is repeated")]
     Repeated(&'static str),
@@ -63,7 +63,7 @@ const KNOWN: [&str; 33] = [
 
 impl Parameters {
     /// Reads `application/x-www-form-urlencoded` text, of a query or a body.
-    pub fn parse(encoded: &[u8]) -> Result<Self, BadParameters> {
+    pub fn parse(encoded: &[u8]) -> Result<Self, ParametersError> {
         let mut pairs: Vec<(String, String)> = Vec::new();
         for (name, value) in form_urlencoded::parse(encoded) {
             let longest = if name == "id_token_hint" {
@@ -72,7 +72,7 @@ impl Parameters {
                 LONGEST
             };
             if pairs.len() == MOST || value.len() > longest {
-                return Err(BadParameters::TooMuch);
+                return Err(ParametersError::TooMuch);
             }
             pairs.push((name.into_owned(), value.into_owned()));
         }
@@ -80,12 +80,12 @@ impl Parameters {
     }
 
     /// That no known parameter is there twice.
-    pub fn refuse_repeated(&self) -> Result<(), BadParameters> {
+    pub fn refuse_repeated(&self) -> Result<(), ParametersError> {
         let count = |known: &str| self.0.iter().filter(|(name, _)| name == known).count();
         KNOWN
             .into_iter()
             .find(|known| count(known) > 1)
-            .map_or(Ok(()), |known| Err(BadParameters::Repeated(known)))
+            .map_or(Ok(()), |known| Err(ParametersError::Repeated(known)))
     }
 
     /// The value of a parameter, unless it is missing, empty or repeated.
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(parameters.get("state"), Some(" s t"));
         assert_eq!(
             parameters.refuse_repeated(),
-            Err(BadParameters::Repeated("client_id"))
+            Err(ParametersError::Repeated("client_id"))
         );
     }
 
@@ -130,7 +130,7 @@ mod tests {
     fn there_is_a_limit() {
         assert_eq!(
             Parameters::parse("a=1&".repeat(65).as_bytes()).unwrap_err(),
-            BadParameters::TooMuch
+            ParametersError::TooMuch
         );
         for (name, longest) in [("a", LONGEST), ("id_token_hint", LONGEST_HINT)] {
             let of_length =
@@ -138,7 +138,7 @@ mod tests {
             assert!(of_length(longest).is_ok(), "{name}");
             assert_eq!(
                 of_length(longest + 1).unwrap_err(),
-                BadParameters::TooMuch,
+                ParametersError::TooMuch,
                 "{name}"
             );
         }

@@ -2,22 +2,28 @@
 
 use serde_json::{Map, Value};
 
-use super::bearer::{BearerError, Shown, accept};
+use super::bearer::{BearerError, BearerToken, accept};
 use crate::domain::claims::standard_claims;
-use crate::domain::claims::standard_claims::{Made, Subject};
+use crate::domain::claims::standard_claims::{ApplicationClaims, Subject};
 use crate::domain::sign_in::access::person;
 use crate::domain::{Host, InternalError};
 use assent_model::scope::Scope;
 use assent_plugin_host::{Fault, MapFailureKind, Sink};
-use assent_store::Person;
+use assent_store::UserAccount;
 
 /// The claims that the scopes of an access token permit.
-pub async fn claims(host: &Host, shown: Shown<'_>) -> Result<Map<String, Value>, BearerError> {
-    Ok(made(host, shown).await?.claims)
+pub async fn claims(
+    host: &Host,
+    shown: BearerToken<'_>,
+) -> Result<Map<String, Value>, BearerError> {
+    Ok(traced_claims(host, shown).await?.claims)
 }
 
 /// The same, with what each plugin did.
-pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
+pub async fn traced_claims(
+    host: &Host,
+    shown: BearerToken<'_>,
+) -> Result<ApplicationClaims, BearerError> {
     let found = accept(host, shown).await?;
     let grant = found.grant;
     let scopes = grant
@@ -33,7 +39,7 @@ pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
         .await
         .map_err(InternalError::from)?;
     let person = person(host, family.subject, &grant.application).await?;
-    let (Some(application), Some(Person { user, account })) = (application, person) else {
+    let (Some(application), Some(UserAccount { user, account })) = (application, person) else {
         return Err(BearerError::InvalidToken);
     };
     // The application may be allowed less today than when it was granted.

@@ -8,7 +8,7 @@ use openssl::x509::X509;
 use crate::domain::keys::saml_keys;
 use crate::domain::{Host, InternalError};
 use assent_model::id::Did;
-use assent_model::name::Quoted;
+use assent_model::name::QuotedText;
 use assent_model::saml::{MessageClaim, ServiceProvider};
 use assent_model::secret::Digest;
 use assent_saml_core::message::Header;
@@ -95,16 +95,16 @@ pub fn session_index(host: &Host, provider: &Did, sid: &str) -> Result<String, I
 
 /// Why a message is not this service provider's, of now, and for here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UnfitHeader {
+pub enum HeaderError {
     /// Another wrote it, or it does not say who.
     #[error(
         "the Issuer of the message is {received}, and not the entity ID that is registered: {registered}"
     )]
     Issuer {
         /// What it says.
-        received: Quoted,
+        received: QuotedText,
         /// What it should say.
-        registered: Quoted,
+        registered: QuotedText,
     },
     /// It was meant for another address.
     #[error(
@@ -112,9 +112,9 @@ pub enum UnfitHeader {
     )]
     Destination {
         /// What it says.
-        received: Quoted,
+        received: QuotedText,
         /// What it should say.
-        here: Quoted,
+        here: QuotedText,
     },
     /// It is signed, and could have been meant for another address.
     #[error(
@@ -136,23 +136,23 @@ pub fn check_header(
     header: &Header,
     here: &str,
     is_signed: bool,
-) -> Result<(), UnfitHeader> {
+) -> Result<(), HeaderError> {
     if header.issuer.as_ref() != Some(&provider.settings.entity_id) {
-        let received = Quoted::new(header.issuer.as_deref().unwrap_or_default());
-        return Err(UnfitHeader::Issuer {
+        let received = QuotedText::new(header.issuer.as_deref().unwrap_or_default());
+        return Err(HeaderError::Issuer {
             received,
-            registered: Quoted::new(&provider.settings.entity_id),
+            registered: QuotedText::new(&provider.settings.entity_id),
         });
     }
     match &header.destination {
         Some(destination) if destination != here => {
-            let received = Quoted::new(destination);
-            return Err(UnfitHeader::Destination {
+            let received = QuotedText::new(destination);
+            return Err(HeaderError::Destination {
                 received,
-                here: Quoted::new(here),
+                here: QuotedText::new(here),
             });
         }
-        None if is_signed => return Err(UnfitHeader::NoDestination),
+        None if is_signed => return Err(HeaderError::NoDestination),
         _ => {}
     }
     let (now, skew) = (
@@ -160,12 +160,12 @@ pub fn check_header(
         Duration::from_secs(provider.settings.clock_skew.into()),
     );
     if header.issue_instant + OLDEST + skew < now {
-        return Err(UnfitHeader::Old(
+        return Err(HeaderError::Old(
             now.seconds() - header.issue_instant.seconds(),
         ));
     }
     if now + skew < header.issue_instant {
-        return Err(UnfitHeader::Early(
+        return Err(HeaderError::Early(
             header.issue_instant.seconds() - now.seconds(),
         ));
     }

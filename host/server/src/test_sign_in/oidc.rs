@@ -8,11 +8,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::domain::claims::traces;
 use crate::domain::sign_in::test_sign_in;
-use crate::domain::sign_in::test_sign_in::Derived;
+use crate::domain::sign_in::test_sign_in::DerivedValue;
 use crate::domain::{Host, InternalError};
-use crate::oidc::bearer::Shown;
+use crate::oidc::bearer::BearerToken;
 use crate::oidc::client_auth::Client;
-use crate::oidc::grant::{self, Presented};
+use crate::oidc::grant::{self, CodeExchange};
 use crate::oidc::parameters::Parameters;
 use crate::oidc::userinfo;
 use assent_model::application::Application;
@@ -35,7 +35,7 @@ pub fn request(
     application: &Application,
     name: &LoginName,
 ) -> Result<(String, StepNote), InternalError> {
-    let verifier = test_sign_in::derived(host, test_sign_in.id, Derived::Verifier)?;
+    let verifier = test_sign_in::derived(host, test_sign_in.id, DerivedValue::Verifier)?;
     let challenge = URL_SAFE_NO_PAD.encode(openssl::sha::sha256(verifier.as_bytes()));
     let parameters = [
         ("response_type", "code".to_owned()),
@@ -44,11 +44,11 @@ pub fn request(
         ("scope", application.settings.scopes.to_string()),
         (
             "state",
-            test_sign_in::derived(host, test_sign_in.id, Derived::State)?,
+            test_sign_in::derived(host, test_sign_in.id, DerivedValue::State)?,
         ),
         (
             "nonce",
-            test_sign_in::derived(host, test_sign_in.id, Derived::Nonce)?,
+            test_sign_in::derived(host, test_sign_in.id, DerivedValue::Nonce)?,
         ),
         ("code_challenge", challenge),
         ("code_challenge_method", "S256".to_owned()),
@@ -74,7 +74,7 @@ pub fn is_answer(
     test_sign_in: &TestSignIn,
     parameters: &Parameters,
 ) -> Result<bool, InternalError> {
-    let state = test_sign_in::derived(host, test_sign_in.id, Derived::State)?;
+    let state = test_sign_in::derived(host, test_sign_in.id, DerivedValue::State)?;
     Ok(parameters.get("state") == Some(state.as_str())
         && parameters.get("iss") == Some(host.issuer.as_str()))
 }
@@ -96,7 +96,7 @@ pub async fn take_up(
             || detail.to_owned(),
             |cause| format!("{detail}, since {cause}"),
         );
-        test_sign_in::note(
+        test_sign_in::record_step(
             host,
             test_sign_in.id,
             TestSignInStep::Response,
@@ -110,7 +110,7 @@ pub async fn take_up(
     };
     let data = json!({ "code": shortened(code), "state": "as it was sent", "iss": host.issuer });
     let note = StepNote::good("a code, the state of the request and the issuer").with(data);
-    test_sign_in::note(host, test_sign_in.id, TestSignInStep::Response, note).await?;
+    test_sign_in::record_step(host, test_sign_in.id, TestSignInStep::Response, note).await?;
     let family = Token::parse(prefix::CODE, code).map(|token| CodeId::from_bytes(token.id()));
     let (outcome, result) = redeem(host, open, code).await?;
     finish(host, test_sign_in, outcome, result, family).await
@@ -222,9 +222,9 @@ async fn exchange(
         application,
         certificate: None,
     };
-    let verifier = test_sign_in::derived(host, test_sign_in.id, Derived::Verifier)?;
+    let verifier = test_sign_in::derived(host, test_sign_in.id, DerivedValue::Verifier)?;
     let redirect_uri = test_sign_in::address(host, test_sign_in.id);
-    let presented = Presented {
+    let presented = CodeExchange {
         code,
         redirect_uri: &redirect_uri,
         verifier: Some(&verifier),
@@ -234,12 +234,13 @@ async fn exchange(
         Ok(response) => serde_json::to_value(response).unwrap_or_default(),
         Err(error) => {
             let note = StepNote::bad(error.to_string()).with(json!({ "error": error.code() }));
-            test_sign_in::note(host, test_sign_in.id, TestSignInStep::TokenExchange, note).await?;
+            test_sign_in::record_step(host, test_sign_in.id, TestSignInStep::TokenExchange, note)
+                .await?;
             return Ok(Err(TestFailure::new(error.code(), &error)));
         }
     };
     let (header, claims) = decoded(text_of(&response, "id_token"));
-    let nonce = test_sign_in::derived(host, test_sign_in.id, Derived::Nonce)?;
+    let nonce = test_sign_in::derived(host, test_sign_in.id, DerivedValue::Nonce)?;
     let has_nonce = claims.get("nonce") == Some(&json!(nonce));
     let detail = format!(
         "the server stands in for the application's authentication ({method}), which was not tried; the code, the \
@@ -249,7 +250,7 @@ async fn exchange(
         succeeded: has_nonce,
         ..StepNote::good(detail)
     };
-    test_sign_in::note(host, test_sign_in.id, TestSignInStep::TokenExchange, note).await?;
+    test_sign_in::record_step(host, test_sign_in.id, TestSignInStep::TokenExchange, note).await?;
     Ok(Ok(Tokens {
         response,
         header,
@@ -264,11 +265,11 @@ async fn userinfo(
     test_sign_in: &TestSignIn,
     token: &str,
 ) -> Result<Result<Value, TestFailure>, InternalError> {
-    let shown = Shown {
+    let shown = BearerToken {
         token,
         certificate: None,
     };
-    let (note, result) = match userinfo::made(host, shown).await {
+    let (note, result) = match userinfo::traced_claims(host, shown).await {
         Ok(made) => {
             let note = StepNote::good("the claims for the access token")
                 .with(json!({ "calls": traces::explain(&made.steps) }));
@@ -280,7 +281,7 @@ async fn userinfo(
             (note, Err(TestFailure::new(code, &error)))
         }
     };
-    test_sign_in::note(host, test_sign_in.id, TestSignInStep::Userinfo, note).await?;
+    test_sign_in::record_step(host, test_sign_in.id, TestSignInStep::Userinfo, note).await?;
     Ok(result)
 }
 

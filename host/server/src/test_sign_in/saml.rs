@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::domain::sign_in::test_sign_in;
-use crate::domain::sign_in::test_sign_in::Derived;
+use crate::domain::sign_in::test_sign_in::DerivedValue;
 use crate::domain::{Host, InternalError};
 use crate::saml::peer::single_sign_on_url;
 use assent_model::saml::ServiceProvider;
@@ -14,7 +14,7 @@ use assent_model::secret::Digest;
 use assent_model::test_sign_in::{
     OpenTestSignIn, StepNote, TestSignIn, TestSignInOutcome, TestSignInStep,
 };
-use assent_saml_core::binding::{Incoming, Kind, Signature, redirect_location};
+use assent_saml_core::binding::{Incoming, MessageKind, Signature, redirect_location};
 use assent_saml_core::message::names::{
     NAME_ID, SAML, STATUS, STATUS_CODE, STATUS_MESSAGE, SUBJECT,
 };
@@ -33,7 +33,7 @@ pub fn request(
 ) -> Result<(String, StepNote), InternalError> {
     let endpoint = single_sign_on_url(host, &provider.id);
     let header = Header {
-        id: test_sign_in::derived(host, test_sign_in.id, Derived::Message)?,
+        id: test_sign_in::derived(host, test_sign_in.id, DerivedValue::Message)?,
         issuer: Some(provider.settings.entity_id.clone()),
         issue_instant: host.now(),
         destination: Some(endpoint.clone()),
@@ -42,8 +42,14 @@ pub fn request(
     let xml = AuthnRequest::asking_anew(&header, &test_sign_in::address(host, test_sign_in.id))
         .map_err(|error| internal(&error))?;
     let relay_state = test_sign_in.id.to_string();
-    let url = redirect_location(&endpoint, Kind::Request, &xml, Some(&relay_state), None)
-        .map_err(|error| internal(&error))?;
+    let url = redirect_location(
+        &endpoint,
+        MessageKind::Request,
+        &xml,
+        Some(&relay_state),
+        None,
+    )
+    .map_err(|error| internal(&error))?;
     let signing = match provider.settings.require_signed_requests {
         true => {
             "an AuthnRequest in the application's place; the application must sign its own, and this server accepts the test request without a signature"
@@ -62,14 +68,14 @@ pub fn is_answer(
     incoming: &Incoming,
     body: &[u8],
 ) -> Result<bool, InternalError> {
-    let vouched = test_sign_in::vouched(host, test_sign_in.id, &posted(body))?;
+    let vouched = test_sign_in::response_seal(host, test_sign_in.id, &posted(body))?;
     // Digests are compared in constant time.
     let same = |state: &str| Digest::of(state.as_bytes()) == Digest::of(vouched.as_bytes());
-    Ok(incoming.kind() == Kind::Response && incoming.relay_state().is_some_and(same))
+    Ok(incoming.kind() == MessageKind::Response && incoming.relay_state().is_some_and(same))
 }
 
 /// What a response says.
-struct Told {
+struct ResponseContent {
     status: String,
     in_response_to: Option<String>,
     name_id: Value,
@@ -84,7 +90,7 @@ pub async fn take_up(
     body: &[u8],
 ) -> Result<TestSignInOutcome, InternalError> {
     let test_sign_in = open.test_sign_in();
-    let asked = test_sign_in::derived(host, test_sign_in.id, Derived::Message)?;
+    let asked = test_sign_in::derived(host, test_sign_in.id, DerivedValue::Message)?;
     // This host made it: whose signature it has is known.
     let told = match incoming.trusted(&[], Signature::Optional) {
         Ok(trusted) => read(trusted.root()),
@@ -96,7 +102,7 @@ pub async fn take_up(
     });
     let response = without_signatures(&posted(body));
     let (outcome, note, result) = match told {
-        Ok(Told {
+        Ok(ResponseContent {
             status,
             name_id,
             attributes,
@@ -144,7 +150,7 @@ pub async fn take_up(
             (TestSignInOutcome::Failed, StepNote::bad(why), result)
         }
     };
-    test_sign_in::note(host, test_sign_in.id, TestSignInStep::Response, note).await?;
+    test_sign_in::record_step(host, test_sign_in.id, TestSignInStep::Response, note).await?;
     test_sign_in::end(host, test_sign_in, outcome, result, None).await?;
     Ok(outcome)
 }
@@ -167,7 +173,7 @@ fn without_signatures(xml: &str) -> String {
 fn posted(body: &[u8]) -> String {
     let mut pairs = form_urlencoded::parse(body);
     let value = pairs
-        .find(|(name, _)| name == Kind::Response.parameter())
+        .find(|(name, _)| name == MessageKind::Response.parameter())
         .map(|(_, value)| value.into_owned());
     let bytes = STANDARD
         .decode(value.unwrap_or_default())
@@ -175,7 +181,7 @@ fn posted(body: &[u8]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn read(root: Element<'_>) -> Result<Told, String> {
+fn read(root: Element<'_>) -> Result<ResponseContent, String> {
     let shape = |error: assent_saml_core::xml::ShapeError| error.to_string();
     let status = root.child(STATUS).map_err(shape)?;
     let code = status.child(STATUS_CODE).map_err(shape)?;
@@ -189,7 +195,7 @@ fn read(root: Element<'_>) -> Result<Told, String> {
     for more in second.as_deref().into_iter().chain(words) {
         text = format!("{text}; {more}");
     }
-    let mut told = Told {
+    let mut told = ResponseContent {
         status: text,
         in_response_to: root.attribute("InResponseTo").map(str::to_owned),
         name_id: Value::Null,

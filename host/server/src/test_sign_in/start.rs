@@ -5,7 +5,7 @@ use crate::domain::admin::{
     self, AdminCommand, AdminContext, AdminError, Approved, Execution, Planned,
 };
 use crate::domain::sign_in::test_sign_in;
-use assent_model::application::Registered;
+use assent_model::application::RegisteredApplication;
 use assent_model::audit::AuditContext;
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, TestSignInId};
@@ -53,11 +53,13 @@ impl AdminCommand for StartTestSignIn {
             "another test sign-in is begun at this moment",
         ))?;
         let (url, request) = match &application {
-            Registered::Client(client) => {
+            RegisteredApplication::Client(client) => {
                 let user = admin::user(host, test_sign_in.user).await?;
                 oidc::request(host, &test_sign_in, client, &user.name)?
             }
-            Registered::ServiceProvider(provider) => saml::request(host, &test_sign_in, provider)?,
+            RegisteredApplication::ServiceProvider(provider) => {
+                saml::request(host, &test_sign_in, provider)?
+            }
         };
         test_sign_in::begin(host, &test_sign_in, request, by).await?;
         Ok(Execution::Done(StartedTestSignIn {

@@ -1,6 +1,6 @@
 //! Lookups of accounts.
 
-use crate::accounts::person::{AccountRow, Person};
+use crate::accounts::user_account::{AccountRow, UserAccount};
 use crate::{Result, Store};
 use assent_model::account::Account;
 use assent_model::id::{AccountId, Did, UserId};
@@ -20,8 +20,8 @@ impl Store {
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
-    pub async fn person(&self, account: AccountId) -> Result<Option<Person>> {
-        self.lookups.persons.ask(account.to_string()).await
+    pub async fn account_with_user(&self, account: AccountId) -> Result<Option<UserAccount>> {
+        self.lookups.user_accounts.call(account.to_string()).await
     }
 
     /// A person's account in an application.

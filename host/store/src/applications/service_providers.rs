@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::applications::SAML;
 use crate::rows::to_json;
-use crate::{Result, Store, audit, saml_keys};
-use assent_model::application::Registered;
+use crate::{Result, Store, VersionedWrite, audit, saml_keys};
+use assent_model::application::RegisteredApplication;
 use assent_model::audit::Entry;
 use assent_model::id::Did;
 use assent_model::saml::{SamlKey, ServiceProvider};
@@ -19,7 +19,7 @@ impl Store {
         Ok(self
             .registered(id)
             .await?
-            .and_then(Registered::service_provider))
+            .and_then(RegisteredApplication::service_provider))
     }
 
     /// Adds a service provider with the key that it begins with.
@@ -63,7 +63,7 @@ impl Store {
         &self,
         provider: ServiceProvider,
         entries: Vec<Entry>,
-    ) -> Result<bool> {
+    ) -> Result<VersionedWrite> {
         self.write(move |db| {
             let (provider, entries) = (provider.clone(), entries.clone());
             Box::pin(async move {
@@ -79,10 +79,10 @@ impl Store {
                 .execute(&mut *db)
                 .await?;
                 if result.rows_affected() == 0 {
-                    return Ok(false);
+                    return Ok(VersionedWrite::Stale);
                 }
                 audit::append(db, &entries).await?;
-                Ok(true)
+                Ok(VersionedWrite::Done)
             })
         })
         .await

@@ -27,14 +27,14 @@ const ROWS: usize = 64;
 
 /// What the log is chained with.
 #[derive(Debug)]
-pub struct Chaining {
+pub struct ChainContext {
     key: ChainKey,
     entropy: SharedEntropy,
     /// Whether the log of this host has said that an end is forged.
     told: AtomicBool,
 }
 
-impl Chaining {
+impl ChainContext {
     /// The key that authenticates the ends, and where salts come from.
     pub fn new(key: ChainKey, entropy: SharedEntropy) -> Self {
         Self {
@@ -158,7 +158,7 @@ fn record(entry: &Entry) -> Result<Record> {
 }
 
 /// Covers the personal data by a digest of its own, and an origin by another.
-fn salt(record: &mut Record, chaining: &Chaining) {
+fn salt(record: &mut Record, chaining: &ChainContext) {
     if let Some(origin) = &record.origin {
         let salt = chaining.salt();
         record.origin_digest = Some(personal_digest(&salt, origin).to_text());
@@ -174,7 +174,7 @@ fn salt(record: &mut Record, chaining: &Chaining) {
 /// Chains what a transaction added, as its last step.
 pub(crate) async fn append(
     db: &mut AnyConnection,
-    chaining: &Chaining,
+    chaining: &ChainContext,
     PendingEntries(mut all): PendingEntries,
 ) -> Result<()> {
     if all.is_empty() {
@@ -212,12 +212,12 @@ static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
 });
 
 async fn insert(db: &mut AnyConnection, rows: &[PendingEntry]) -> Result<()> {
-    let mut query = sqlx::query(INSERT.of(rows.len()));
+    let mut query = sqlx::query(INSERT.sql_for(rows.len()));
     for PendingEntry {
         record,
         wanted,
         is_account_notification,
-    } in INSERT.filled(rows)
+    } in INSERT.padded(rows)
     {
         query = query
             .bind(record.seq)
@@ -259,7 +259,7 @@ pub(super) struct MarkRow {
 
 impl MarkRow {
     /// The place, and whether its code is a holder's of the key. A digest that is none is no holder's.
-    pub(super) fn kept(&self, chaining: &Chaining, end: End) -> Result<StoredMark> {
+    pub(super) fn verify(&self, chaining: &ChainContext, end: End) -> Result<StoredMark> {
         let digest = Digest::from_text(&self.digest);
         let mark = Mark {
             seq: self.seq,
@@ -274,7 +274,7 @@ impl MarkRow {
 /// An end of the chain, which nobody else changes until this transaction is over.
 pub(super) async fn lock(
     db: &mut AnyConnection,
-    chaining: &Chaining,
+    chaining: &ChainContext,
     end: End,
 ) -> Result<StoredMark> {
     // What both databases understand as locking a row.
@@ -285,8 +285,8 @@ pub(super) async fn lock(
     .fetch_optional(db)
     .await?;
     let kept = row
-        .ok_or(cell("audit_chain", "name", "").unexpected())?
-        .kept(chaining, end)?;
+        .ok_or(cell("audit_chain", "name", end.as_str()).unexpected())?
+        .verify(chaining, end)?;
     if !kept.authentic && !chaining.told.swap(true, Ordering::Relaxed) {
         tracing::error!(
             end = end.as_str(),
@@ -299,7 +299,7 @@ pub(super) async fn lock(
 /// Sets an end of the chain; its code only where what it follows was authentic.
 pub(super) async fn set(
     db: &mut AnyConnection,
-    chaining: &Chaining,
+    chaining: &ChainContext,
     end: End,
     mark: &Mark,
     authentic: bool,
@@ -326,7 +326,7 @@ pub(super) async fn set(
 pub(crate) async fn ensure_ends(
     connections: &Connections,
     begin: &'static str,
-    chaining: &Chaining,
+    chaining: &ChainContext,
 ) -> Result<()> {
     let mut lease = connections.lease().await?;
     let mut transaction = lease.begin_with(begin.into_sql_str()).await?;

@@ -197,7 +197,7 @@ macro_rules! entries_where {
 const ALL_ENTRIES: &str = entries_where!("seq >= $7 AND seq < $8", "seq DESC");
 
 /// A condition that has an index.
-struct Indexed {
+struct IndexCondition {
     value: String,
     /// Reads the entries that fit it and all the others.
     entries: &'static str,
@@ -233,7 +233,7 @@ macro_rules! stretch {
 
 macro_rules! indexed {
     ($value:expr, $column:literal, $parameter:literal) => {
-        $value.map(|value| Indexed {
+        $value.map(|value| IndexCondition {
             value,
             entries: entries_where!(
                 stretch!($column, $parameter, "$7", "$8"),
@@ -252,7 +252,7 @@ macro_rules! indexed {
 
 impl AuditFilter {
     /// The conditions that have an index.
-    fn indexed(&self) -> Vec<Indexed> {
+    fn index_conditions(&self) -> Vec<IndexCondition> {
         let conditions = [
             indexed!(self.user.map(|user| user.to_string()), "user_id", "$1"),
             indexed!(
@@ -360,7 +360,7 @@ impl Store {
         before: Option<i64>,
         limit: u32,
     ) -> Result<Vec<StoredEntry>> {
-        let conditions = filter.indexed();
+        let conditions = filter.index_conditions();
         let stretch = self.stretch(filter, before).await?;
         self.entries(filter, conditions.first(), stretch, limit)
             .await
@@ -378,7 +378,7 @@ impl Store {
         limit: u32,
     ) -> Result<AuditPage> {
         let (mut first, end) = self.stretch(filter, before).await?;
-        let conditions = filter.indexed();
+        let conditions = filter.index_conditions();
         let mut begin_with = conditions.first();
         let mut bounded = false;
         if conditions.len() > 1 {
@@ -447,7 +447,7 @@ impl Store {
     async fn entries(
         &self,
         filter: &AuditFilter,
-        begin_with: Option<&Indexed>,
+        begin_with: Option<&IndexCondition>,
         (first, end): (i64, i64),
         limit: u32,
     ) -> Result<Vec<StoredEntry>> {

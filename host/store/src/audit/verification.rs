@@ -88,7 +88,7 @@ impl Store {
                 mark: Mark::START,
                 authentic: false,
             }),
-            |row| row.kept(&self.chaining, end),
+            |row| row.verify(&self.chaining, end),
         )
     }
 

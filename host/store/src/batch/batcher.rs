@@ -48,7 +48,7 @@ impl<Q: Clone + Send + Sync + 'static, A: Send + 'static> Batcher<Q, A> {
     }
 
     /// Has this done, together with whatever else waits.
-    pub(crate) async fn ask(&self, asked: Q) -> Result<A> {
+    pub(crate) async fn call(&self, asked: Q) -> Result<A> {
         let (reply, answer) = oneshot::channel();
         let asking = async {
             self.queue
@@ -87,13 +87,13 @@ async fn run<Q, A>(
     A: Send + 'static,
 {
     let mut batch = Vec::with_capacity(MOST);
-    while gather(&questions, &mut batch).await {
+    while next_batch(&questions, &mut batch).await {
         // Who has gone away meanwhile is not served.
         batch.retain(|question| !question.reply.is_closed());
         if batch.is_empty() {
             continue;
         }
-        match apart(work(
+        match run_in_task(work(
             batch
                 .iter()
                 .map(|question| question.asked.clone())
@@ -110,15 +110,15 @@ async fn run<Q, A>(
             Err(error) if error.is_outage() => {
                 batch
                     .drain(..)
-                    .for_each(|question| drop(question.reply.send(Err(error.again()))));
+                    .for_each(|question| drop(question.reply.send(Err(error.copy()))));
             }
             // One of them may have failed and undone all, so each is tried alone and only the culprit fails.
-            Err(_) => one_by_one(&mut batch, &work).await,
+            Err(_) => run_one_by_one(&mut batch, &work).await,
         }
     }
 }
 
-async fn one_by_one<Q: Clone, A: Send + 'static>(
+async fn run_one_by_one<Q: Clone, A: Send + 'static>(
     batch: &mut Vec<PendingCall<Q, A>>,
     work: &impl Fn(Vec<Q>) -> BoxFuture<'static, BatchResult<A>>,
 ) {
@@ -128,27 +128,29 @@ async fn one_by_one<Q: Clone, A: Send + 'static>(
             continue;
         }
         let answer = match &outage {
-            Some(error) => Err(error.again()),
-            None => apart(work(vec![asked])).await.and_then(only),
+            Some(error) => Err(error.copy()),
+            None => run_in_task(work(vec![asked])).await.and_then(single_result),
         };
         if let Err(error) = &answer
             && error.is_outage()
         {
-            outage = Some(error.again());
+            outage = Some(error.copy());
         }
         let _ = reply.send(answer);
     }
 }
 
 /// Works in a task of its own: if it panics, it takes these questions along and not all that will be asked.
-async fn apart<A: Send + 'static>(work: BoxFuture<'static, BatchResult<A>>) -> BatchResult<A> {
+async fn run_in_task<A: Send + 'static>(
+    work: BoxFuture<'static, BatchResult<A>>,
+) -> BatchResult<A> {
     tokio::spawn(work)
         .await
         .map_err(|error| StoreError::Unavailable(error.to_string()))?
 }
 
 /// Waits for a question, and takes those along that others ask meanwhile. `false` once nobody will ask any more.
-async fn gather<T>(questions: &Mutex<mpsc::Receiver<T>>, batch: &mut Vec<T>) -> bool {
+async fn next_batch<T>(questions: &Mutex<mpsc::Receiver<T>>, batch: &mut Vec<T>) -> bool {
     // The lock is held while waiting, so that one at a time gathers; the others are then at work.
     let mut questions = questions.lock().await;
     if questions.recv_many(batch, MOST).await == 0 {
@@ -164,7 +166,7 @@ async fn gather<T>(questions: &Mutex<mpsc::Receiver<T>>, batch: &mut Vec<T>) -> 
     true
 }
 
-fn only<A>(mut answers: Vec<Result<A>>) -> Result<A> {
+fn single_result<A>(mut answers: Vec<Result<A>>) -> Result<A> {
     answers.pop().unwrap_or(Err(StoreError::Internal(
         "a batch has fewer results than calls",
     )))
@@ -172,7 +174,7 @@ fn only<A>(mut answers: Vec<Result<A>>) -> Result<A> {
 
 impl StoreError {
     /// The same error for somebody else: the database's own can't be told twice.
-    pub(crate) fn again(&self) -> Self {
+    pub(crate) fn copy(&self) -> Self {
         match self {
             Self::Corrupt {
                 table,
@@ -212,7 +214,7 @@ mod tests {
     fn doubling() -> (Batcher<u32, u32>, RecordedCalls) {
         let seen = Arc::new(StdMutex::new(Vec::new()));
         let given = Arc::clone(&seen);
-        let gather = Batcher::start(1, move |asked: Vec<u32>| {
+        let batcher = Batcher::start(1, move |asked: Vec<u32>| {
             given.lock().unwrap().push(asked.clone());
             Box::pin(async move {
                 match asked.iter().find(|number| (13..=15).contains(*number)) {
@@ -223,13 +225,13 @@ mod tests {
                 }
             })
         });
-        (gather, seen)
+        (batcher, seen)
     }
 
     #[tokio::test]
     async fn what_is_asked_at_the_same_moment_is_done_at_once_and_each_gets_its_own() {
-        let (gather, seen) = doubling();
-        let answers = join_all((100..180).map(|number| gather.ask(number))).await;
+        let (batcher, seen) = doubling();
+        let answers = join_all((100..180).map(|number| batcher.call(number))).await;
         let answers: Vec<u32> = answers.into_iter().map(|answer| answer.unwrap()).collect();
         assert_eq!(
             answers,
@@ -241,8 +243,8 @@ mod tests {
 
     #[tokio::test]
     async fn only_the_culprit_fails() {
-        let (gather, seen) = doubling();
-        let answers = join_all([1, 13, 2].map(|number| gather.ask(number))).await;
+        let (batcher, seen) = doubling();
+        let answers = join_all([1, 13, 2].map(|number| batcher.call(number))).await;
         let good: Vec<Option<u32>> = answers.into_iter().map(Result::ok).collect();
         assert_eq!(good, [Some(2), None, Some(4)]);
         assert_eq!(
@@ -253,37 +255,37 @@ mod tests {
 
     #[tokio::test]
     async fn an_outage_is_met_once() {
-        let (gather, seen) = doubling();
-        let answers = join_all([1, 14, 2].map(|number| gather.ask(number))).await;
+        let (batcher, seen) = doubling();
+        let answers = join_all([1, 14, 2].map(|number| batcher.call(number))).await;
         assert!(
             answers
                 .iter()
                 .all(|answer| matches!(answer, Err(StoreError::Unavailable(_))))
         );
         // In the midst of trying each alone, too.
-        let answers = join_all([13, 14, 3].map(|number| gather.ask(number))).await;
+        let answers = join_all([13, 14, 3].map(|number| batcher.call(number))).await;
         assert!(answers.iter().all(Result::is_err));
         assert_eq!(
             *seen.lock().unwrap(),
             [vec![1, 14, 2], vec![13, 14, 3], vec![13], vec![14]]
         );
-        assert_eq!(gather.ask(4).await.unwrap(), 8, "it goes on");
+        assert_eq!(batcher.call(4).await.unwrap(), 8, "it goes on");
     }
 
     #[tokio::test]
     async fn a_panic_ends_nothing_but_its_batch() {
-        let (gather, _) = doubling();
-        assert!(gather.ask(15).await.is_err());
-        assert_eq!(gather.ask(4).await.unwrap(), 8);
+        let (batcher, _) = doubling();
+        assert!(batcher.call(15).await.is_err());
+        assert_eq!(batcher.call(4).await.unwrap(), 8);
     }
 
     #[tokio::test]
     async fn who_has_gone_is_not_served() {
-        let (gather, seen) = doubling();
-        let mut gone = Box::pin(gather.ask(1));
+        let (batcher, seen) = doubling();
+        let mut gone = Box::pin(batcher.call(1));
         assert!(futures_util::poll!(&mut gone).is_pending());
         drop(gone);
-        assert_eq!(gather.ask(2).await.unwrap(), 4);
+        assert_eq!(batcher.call(2).await.unwrap(), 4);
         assert_eq!(*seen.lock().unwrap(), [vec![2]]);
     }
 }

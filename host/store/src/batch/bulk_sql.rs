@@ -32,7 +32,7 @@ impl BulkSql {
     }
 
     /// The statement for so many rows.
-    pub(crate) fn of(&self, rows: usize) -> AssertSqlSafe<Arc<str>> {
+    pub(crate) fn sql_for(&self, rows: usize) -> AssertSqlSafe<Arc<str>> {
         let found = self
             .texts
             .iter()
@@ -42,7 +42,7 @@ impl BulkSql {
     }
 
     /// These rows, and the last of them again for each place that the statement for them has left.
-    pub(crate) fn filled<'r, T>(&self, rows: &'r [T]) -> impl Iterator<Item = &'r T> {
+    pub(crate) fn padded<'r, T>(&self, rows: &'r [T]) -> impl Iterator<Item = &'r T> {
         let size = SIZES
             .into_iter()
             .find(|size| *size >= rows.len())
@@ -71,7 +71,7 @@ mod tests {
     use super::BulkSql;
 
     fn text(statement: &BulkSql, rows: usize) -> String {
-        statement.of(rows).0.to_string()
+        statement.sql_for(rows).0.to_string()
     }
 
     #[test]
@@ -95,10 +95,10 @@ mod tests {
         let ids = BulkSql::new("{$}", 0);
         for rows in [1, 2, 4, 5, 16, 63, 64] {
             let given: Vec<usize> = (0..rows).collect();
-            let filled: Vec<usize> = ids.filled(&given).copied().collect();
+            let filled: Vec<usize> = ids.padded(&given).copied().collect();
             assert_eq!(filled.len(), text(&ids, rows).split(", ").count());
             assert_eq!(filled[..rows], given);
         }
-        assert_eq!(ids.filled(&Vec::<usize>::new()).count(), 0);
+        assert_eq!(ids.padded(&Vec::<usize>::new()).count(), 0);
     }
 }

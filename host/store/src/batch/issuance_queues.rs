@@ -5,6 +5,7 @@ use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, TokenId};
 use assent_model::token::{AccessGrant, IssuedPair};
 
+use crate::VersionedWrite;
 use crate::batch::batcher::Batcher;
 
 /// What came of an attempt to exchange a code.
@@ -56,5 +57,5 @@ pub(super) struct ClientToken {
 pub(crate) struct TokenIssuance {
     pub(super) redemptions: Batcher<RedemptionRequest, Redemption>,
     pub(super) rotations: Batcher<RotationRequest, Rotation>,
-    pub(super) client_tokens: Batcher<ClientToken, bool>,
+    pub(super) client_tokens: Batcher<ClientToken, VersionedWrite>,
 }

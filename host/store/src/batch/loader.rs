@@ -44,8 +44,8 @@ async fn read<R: Row>(
     let mut distinct: Vec<&str> = ids.iter().map(String::as_str).collect();
     distinct.sort_unstable();
     distinct.dedup();
-    let mut query = sqlx::query_as::<_, R>(statement.of(distinct.len()));
-    for id in statement.filled(&distinct) {
+    let mut query = sqlx::query_as::<_, R>(statement.sql_for(distinct.len()));
+    for id in statement.padded(&distinct) {
         query = query.bind((*id).to_owned());
     }
     let mut found: HashMap<String, Result<R::Value>> = HashMap::new();
@@ -65,6 +65,6 @@ async fn read<R: Row>(
 fn again<T: Clone>(answer: &Result<T>) -> Result<T> {
     match answer {
         Ok(found) => Ok(found.clone()),
-        Err(error) => Err(error.again()),
+        Err(error) => Err(error.copy()),
     }
 }

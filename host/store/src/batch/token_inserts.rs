@@ -33,8 +33,8 @@ static INSERT_ACCESS: LazyLock<BulkSql> = LazyLock::new(|| {
 
 pub(super) async fn insert_access(db: &mut AnyConnection, grants: &[&AccessGrant]) -> Result<()> {
     for grants in grants.chunks(MOST) {
-        let mut query = sqlx::query(INSERT_ACCESS.of(grants.len()));
-        for token in INSERT_ACCESS.filled(grants) {
+        let mut query = sqlx::query(INSERT_ACCESS.sql_for(grants.len()));
+        for token in INSERT_ACCESS.padded(grants) {
             query = query
                 .bind(token.id.to_string())
                 .bind(token.digest.to_text())
@@ -46,7 +46,7 @@ pub(super) async fn insert_access(db: &mut AnyConnection, grants: &[&AccessGrant
                 .bind(token.expires_at.millis())
                 .bind(token.track_use_until.map(Timestamp::millis));
         }
-        all_kept(query.execute(&mut *db).await?.rows_affected(), grants.len())?;
+        ensure_all_inserted(query.execute(&mut *db).await?.rows_affected(), grants.len())?;
     }
     Ok(())
 }
@@ -61,8 +61,8 @@ static INSERT_REFRESH: LazyLock<BulkSql> = LazyLock::new(|| {
 
 async fn insert_refresh(db: &mut AnyConnection, grants: &[&RefreshGrant]) -> Result<()> {
     for grants in grants.chunks(MOST) {
-        let mut query = sqlx::query(INSERT_REFRESH.of(grants.len()));
-        for token in INSERT_REFRESH.filled(grants) {
+        let mut query = sqlx::query(INSERT_REFRESH.sql_for(grants.len()));
+        for token in INSERT_REFRESH.padded(grants) {
             query = query
                 .bind(token.id.to_string())
                 .bind(token.digest.to_text())
@@ -71,13 +71,13 @@ async fn insert_refresh(db: &mut AnyConnection, grants: &[&RefreshGrant]) -> Res
                 .bind(token.issued_at.millis())
                 .bind(token.expires_at.millis());
         }
-        all_kept(query.execute(&mut *db).await?.rows_affected(), grants.len())?;
+        ensure_all_inserted(query.execute(&mut *db).await?.rows_affected(), grants.len())?;
     }
     Ok(())
 }
 
 /// A token whose id another has is not to be kept in silence, however unlikely.
-fn all_kept(kept: u64, given: usize) -> Result<()> {
+fn ensure_all_inserted(kept: u64, given: usize) -> Result<()> {
     if usize::try_from(kept) == Ok(given) {
         Ok(())
     } else {

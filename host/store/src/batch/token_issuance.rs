@@ -18,16 +18,16 @@ use crate::batch::issuance_queues::{
 };
 use crate::batch::token_inserts::{insert, insert_access};
 use crate::writer::Writer;
-use crate::{Result, Store, audit, codes, tokens};
+use crate::{Result, Store, VersionedWrite, audit, codes, tokens};
 
 impl TokenIssuance {
     /// Begins to issue, with one transaction of a kind at a time: of two at once that claim the same rows in another
     /// order, each would wait for the other.
     pub(crate) fn start(writer: &Writer) -> Self {
         Self {
-            redemptions: together(writer, |db, asked| Box::pin(redeem(db, asked))),
-            rotations: together(writer, |db, asked| Box::pin(rotate(db, asked))),
-            client_tokens: together(writer, |db, asked| {
+            redemptions: start_batcher(writer, |db, asked| Box::pin(redeem(db, asked))),
+            rotations: start_batcher(writer, |db, asked| Box::pin(rotate(db, asked))),
+            client_tokens: start_batcher(writer, |db, asked| {
                 Box::pin(insert_client_tokens(db, asked))
             }),
         }
@@ -37,7 +37,7 @@ impl TokenIssuance {
 type Work<Q, A> = for<'c> fn(&'c mut AnyConnection, &'c [Q]) -> BoxFuture<'c, Result<Vec<A>>>;
 
 /// Gathers what `work` does in one transaction.
-fn together<Q, A>(writer: &Writer, work: Work<Q, A>) -> Batcher<Q, A>
+fn start_batcher<Q, A>(writer: &Writer, work: Work<Q, A>) -> Batcher<Q, A>
 where
     Q: Clone + Send + Sync + 'static,
     A: Send + 'static,
@@ -70,9 +70,9 @@ impl Store {
         retain_until: Timestamp,
         now: Timestamp,
     ) -> Result<Redemption> {
-        self.issuing
+        self.token_issuance
             .redemptions
-            .ask(RedemptionRequest {
+            .call(RedemptionRequest {
                 code,
                 tokens,
                 retain_until,
@@ -95,9 +95,9 @@ impl Store {
         reuse: Entry,
         now: Timestamp,
     ) -> Result<Rotation> {
-        self.issuing
+        self.token_issuance
             .rotations
-            .ask(RotationRequest {
+            .call(RotationRequest {
                 id,
                 pair,
                 repeatable_since,
@@ -107,15 +107,19 @@ impl Store {
             .await
     }
 
-    /// Keeps an application's own token, made while its settings had this version. `false`, and nothing kept, if they
+    /// Keeps an application's own token, made while its settings had this version. Stale means that they
     /// were changed since.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn insert_client_token(&self, token: AccessGrant, version: i64) -> Result<bool> {
-        self.issuing
+    pub async fn insert_client_token(
+        &self,
+        token: AccessGrant,
+        version: i64,
+    ) -> Result<VersionedWrite> {
+        self.token_issuance
             .client_tokens
-            .ask(ClientToken { token, version })
+            .call(ClientToken { token, version })
             .await
     }
 }
@@ -134,20 +138,20 @@ static REDEEM: LazyLock<BulkSql> = LazyLock::new(|| {
 
 async fn redeem(db: &mut AnyConnection, asked: &[RedemptionRequest]) -> Result<Vec<Redemption>> {
     let first = first_of_each(asked, |redeeming| redeeming.code);
-    let mut query = sqlx::query_as::<_, (String,)>(REDEEM.of(first.len())).bind("{}");
+    let mut query = sqlx::query_as::<_, (String,)>(REDEEM.sql_for(first.len())).bind("{}");
     for RedemptionRequest {
         code,
         retain_until,
         now,
         ..
-    } in REDEEM.filled(&first)
+    } in REDEEM.padded(&first)
     {
         query = query
             .bind(code.to_string())
             .bind(now.millis())
             .bind(retain_until.millis());
     }
-    let mut claimed = claimed(query.fetch_all(&mut *db).await?);
+    let mut claimed = id_set(query.fetch_all(&mut *db).await?);
     let mut answers = Vec::with_capacity(asked.len());
     let mut kept = Vec::with_capacity(asked.len());
     for redeeming in asked {
@@ -176,15 +180,15 @@ static ROTATE: LazyLock<BulkSql> = LazyLock::new(|| {
 
 async fn rotate(db: &mut AnyConnection, asked: &[RotationRequest]) -> Result<Vec<Rotation>> {
     let first = first_of_each(asked, |rotating| rotating.id);
-    let mut query = sqlx::query_as::<_, (String,)>(ROTATE.of(first.len()));
-    for RotationRequest { id, pair, now, .. } in ROTATE.filled(&first) {
+    let mut query = sqlx::query_as::<_, (String,)>(ROTATE.sql_for(first.len()));
+    for RotationRequest { id, pair, now, .. } in ROTATE.padded(&first) {
         query = query
             .bind(id.to_string())
             .bind(now.millis())
             .bind(pair.access.id.to_string())
             .bind(pair.refresh.as_ref().map(|refresh| refresh.id.to_string()));
     }
-    let mut claimed = claimed(query.fetch_all(&mut *db).await?);
+    let mut claimed = id_set(query.fetch_all(&mut *db).await?);
     let mut answers = Vec::with_capacity(asked.len());
     let mut kept = Vec::with_capacity(asked.len());
     for rotating in asked {
@@ -192,14 +196,14 @@ async fn rotate(db: &mut AnyConnection, asked: &[RotationRequest]) -> Result<Vec
             kept.push(&rotating.pair);
             Rotation::Rotated
         } else {
-            used_before(db, rotating).await?
+            handle_reuse(db, rotating).await?
         });
     }
     insert(db, &kept).await?;
     Ok(answers)
 }
 
-async fn used_before(db: &mut AnyConnection, rotating: &RotationRequest) -> Result<Rotation> {
+async fn handle_reuse(db: &mut AnyConnection, rotating: &RotationRequest) -> Result<Rotation> {
     if let Some(since) = rotating.repeatable_since {
         let repeated: Option<(String,)> = sqlx::query_as(
             "UPDATE refresh_tokens SET retry_state = 1
@@ -218,7 +222,10 @@ async fn used_before(db: &mut AnyConnection, rotating: &RotationRequest) -> Resu
     Ok(Rotation::Refused)
 }
 
-async fn insert_client_tokens(db: &mut AnyConnection, asked: &[ClientToken]) -> Result<Vec<bool>> {
+async fn insert_client_tokens(
+    db: &mut AnyConnection,
+    asked: &[ClientToken],
+) -> Result<Vec<VersionedWrite>> {
     let mut current = HashSet::new();
     let mut looked_at = HashSet::new();
     for ClientToken { token, version } in asked {
@@ -240,7 +247,11 @@ async fn insert_client_tokens(db: &mut AnyConnection, asked: &[ClientToken]) -> 
         .map(|asked| &asked.token)
         .collect();
     insert_access(db, &kept).await?;
-    Ok(asked.iter().map(|asked| is_current(&asked)).collect())
+    let outcome = |asked| match is_current(&asked) {
+        true => VersionedWrite::Done,
+        false => VersionedWrite::Stale,
+    };
+    Ok(asked.iter().map(outcome).collect())
 }
 
 /// Of several who bring the same at once, the first has it: it alone may be among those that claim. In the order of
@@ -252,6 +263,6 @@ fn first_of_each<T, K: Ord>(asked: &[T], what: impl Fn(&T) -> K) -> Vec<&T> {
     first
 }
 
-fn claimed(rows: Vec<(String,)>) -> HashSet<String> {
+fn id_set(rows: Vec<(String,)>) -> HashSet<String> {
     rows.into_iter().map(|(id,)| id).collect()
 }

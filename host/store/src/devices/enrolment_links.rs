@@ -1,8 +1,8 @@
 //! Links to enrol a device.
 
-use crate::devices::locks::hold_with_owner;
+use crate::devices::locks::lock_active_device;
 use crate::rows::{cell, digest, moment, parse};
-use crate::{Result, Store, UserGuard, audit};
+use crate::{DeviceWrite, Result, Store, UserGuard, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::device::{Enrolment, LinkMaker};
@@ -93,7 +93,7 @@ impl Store {
         self.write(move |db| {
             let (enrolment, entries) = (enrolment.clone(), entries.clone());
             Box::pin(async move {
-                whom.held(db).await?;
+                whom.lock(db).await?;
                 end_links_of_invited(db, enrolment.user_id).await?;
                 insert_enrolment(db, &enrolment, now).await?;
                 audit::append(db, &entries).await
@@ -102,8 +102,7 @@ impl Store {
         .await
     }
 
-    /// Adds the right to enrol a device that another made. `false`, and nothing done, if that was revoked or its owner
-    /// may not sign in.
+    /// Adds the right to enrol a device that another made.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -113,16 +112,16 @@ impl Store {
         device: DeviceId,
         entry: Entry,
         now: Timestamp,
-    ) -> Result<bool> {
+    ) -> Result<DeviceWrite> {
         self.write(move |db| {
             let (enrolment, entry) = (enrolment.clone(), entry.clone());
             Box::pin(async move {
-                if !hold_with_owner(db, enrolment.user_id, device).await? {
-                    return Ok(false);
+                if !lock_active_device(db, enrolment.user_id, device).await? {
+                    return Ok(DeviceWrite::Inactive);
                 }
                 insert_enrolment(db, &enrolment, now).await?;
                 audit::append(db, &[entry]).await?;
-                Ok(true)
+                Ok(DeviceWrite::Done)
             })
         })
         .await
@@ -154,9 +153,9 @@ impl Store {
                 created_by: match row.created_by.as_deref() {
                     None => None,
                     Some(BY_CODE) => Some(LinkMaker::Code),
-                    Some(id) => Some(LinkMaker::Device(parse(
-                        id,
-                        cell("enrolments", "created_by", ""),
+                    Some(device) => Some(LinkMaker::Device(parse(
+                        device,
+                        cell("enrolments", "created_by", &row.id),
                     )?)),
                 },
             })

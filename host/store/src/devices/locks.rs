@@ -5,7 +5,7 @@ use assent_model::id::{DeviceId, LoginId, UserId};
 
 /// Holds a person and one of their devices until the transaction ends: whoever suspends the one or revokes the other
 /// waits, or was before. Whether the person may sign in and the device is theirs and not revoked.
-pub(crate) async fn hold_with_owner(
+pub(crate) async fn lock_active_device(
     db: &mut sqlx::AnyConnection,
     user: UserId,
     device: DeviceId,
@@ -27,7 +27,7 @@ pub(crate) async fn hold_with_owner(
 
 /// Holds a device until the transaction ends, so that whoever revokes it waits, or was before. What is about a device
 /// and an approval touches them in this order.
-pub(crate) async fn hold(db: &mut sqlx::AnyConnection, id: DeviceId) -> Result<()> {
+pub(crate) async fn lock_device(db: &mut sqlx::AnyConnection, id: DeviceId) -> Result<()> {
     sqlx::query("UPDATE devices SET name = name WHERE id = $1")
         .bind(id.to_string())
         .execute(db)
@@ -36,7 +36,7 @@ pub(crate) async fn hold(db: &mut sqlx::AnyConnection, id: DeviceId) -> Result<(
 }
 
 /// Holds the device that approved a login, if one did.
-pub(crate) async fn hold_approver(db: &mut sqlx::AnyConnection, login: LoginId) -> Result<()> {
+pub(crate) async fn lock_approver(db: &mut sqlx::AnyConnection, login: LoginId) -> Result<()> {
     sqlx::query(
         "UPDATE devices SET name = name
          WHERE id = (SELECT approvals.device_id FROM logins JOIN approvals ON approvals.id = logins.approval_id

@@ -3,7 +3,7 @@
 use sqlx::AnyConnection;
 
 use crate::consents::ConsentGrant;
-use crate::{Result, Store, accounts, audit, codes, consents, devices, sessions};
+use crate::{Result, Store, Transition, accounts, audit, codes, consents, devices, sessions};
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, SessionId};
@@ -80,9 +80,8 @@ impl IssuedGrant {
 }
 
 impl Store {
-    /// Ends a login, once. Returns `false`, and changes nothing, if it was answered before, expired, or does not permit
-    /// this completion: a new session needs an approval of this login with the state `approved`; the use of a session
-    /// needs a session that is still open.
+    /// Ends a login, once. It is not open if it was answered before, expired, or does not permit this completion: a new session needs
+    /// an approval of this login with the state `approved`; the use of a session needs a session that is still open.
     ///
     /// # Errors
     /// If the database fails.
@@ -91,7 +90,7 @@ impl Store {
         id: LoginId,
         completion: Completion,
         now: Timestamp,
-    ) -> Result<bool> {
+    ) -> Result<Transition> {
         self.write(move |db| {
             let completion = completion.clone();
             Box::pin(async move { complete(db, id, &completion, now).await })
@@ -125,16 +124,16 @@ async fn complete(
     id: LoginId,
     completion: &Completion,
     now: Timestamp,
-) -> Result<bool> {
+) -> Result<Transition> {
     match completion {
         Completion::NewSession {
             session,
             grant,
             record,
         } => {
-            devices::hold_approver(db, id).await?;
-            if !claim(db, CLAIM_APPROVED, id, now).await? {
-                return Ok(false);
+            devices::lock_approver(db, id).await?;
+            if !claim_login(db, CLAIM_APPROVED, id, now).await? {
+                return Ok(Transition::NotOpen);
             }
             begin_session(db, id, session, now).await?;
             if let Some(grant) = grant {
@@ -143,21 +142,25 @@ async fn complete(
             insert_record(db, record, now).await?;
         }
         Completion::Resume { grant, record } => {
-            if !sessions::hold(db, grant.session(), now).await?
-                || !claim(db, CLAIM_RESUMED, id, now).await?
+            if !sessions::lock_open_session(db, grant.session(), now).await?
+                || !claim_login(db, CLAIM_RESUMED, id, now).await?
             {
-                return Ok(false);
+                return Ok(Transition::NotOpen);
             }
             insert_grant(db, grant).await?;
             insert_record(db, record, now).await?;
         }
-        Completion::GiveUp => return claim(db, CLAIM_GIVEN_UP, id, now).await,
+        Completion::GiveUp => {
+            if !claim_login(db, CLAIM_GIVEN_UP, id, now).await? {
+                return Ok(Transition::NotOpen);
+            }
+        }
     }
-    Ok(true)
+    Ok(Transition::Done)
 }
 
 /// Claims a login by one of the statements above. Returns whether it succeeded.
-async fn claim(
+async fn claim_login(
     db: &mut AnyConnection,
     statement: &'static str,
     id: LoginId,
@@ -189,12 +192,12 @@ async fn insert_grant(db: &mut AnyConnection, grant: &IssuedGrant) -> Result<()>
             codes::insert(db, code).await?;
             // The application never receives the code of a test sign-in.
             if code.context.purpose.is_application() {
-                sessions::join(db, code).await?;
+                sessions::join_application(db, code).await?;
             }
             Ok(())
         }
         IssuedGrant::Assertion(_, Some(participation)) => {
-            sessions::take_part(db, participation).await
+            sessions::insert_participation(db, participation).await
         }
         IssuedGrant::Assertion(_, None) => Ok(()),
     }
@@ -207,7 +210,7 @@ async fn insert_record(
 ) -> Result<()> {
     audit::append(db, &record.entries).await?;
     if let Some(entry) = &record.activated {
-        accounts::signed_in_to(db, entry).await?;
+        accounts::activate_account(db, entry).await?;
     }
     if let Some(consent) = &record.consent {
         consents::remember(db, consent, now).await?;

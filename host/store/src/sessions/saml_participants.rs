@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use sqlx::AnyConnection;
 
 use crate::batch::bulk_sql::{BulkSql, MOST};
-use crate::rows::{cell, parse};
+use crate::rows::{Cell, cell, parse};
 use crate::{Result, Store, StoreError};
 use assent_model::id::{Did, UserId};
 use assent_model::saml::{NameId, NameIdFormat, Participation};
@@ -34,27 +34,33 @@ impl TryFrom<ParticipantRow> for Participation {
     type Error = StoreError;
     fn try_from(row: ParticipantRow) -> Result<Self> {
         Ok(Self {
-            sid: row.sid,
             application: parse(
                 &row.application_id,
-                cell("saml_participants", "application_id", ""),
+                cell("saml_participants", "application_id", &row.sid),
             )?,
-            user_id: parse(&row.user_id, cell("saml_participants", "user_id", ""))?,
-            name_id: name_id(&row.name_format, row.name)?,
+            user_id: parse(&row.user_id, cell("saml_participants", "user_id", &row.sid))?,
+            name_id: name_id(
+                &row.name_format,
+                row.name,
+                cell("saml_participants", "name_format", &row.sid),
+            )?,
             session_index: Digest::from_text(&row.session_index)
-                .ok_or(cell("saml_participants", "session_index", "").unexpected())?,
+                .ok_or(cell("saml_participants", "session_index", &row.sid).unexpected())?,
+            sid: row.sid,
         })
     }
 }
 
-pub(crate) fn name_id(format: &str, value: String) -> Result<NameId> {
-    let format = NameIdFormat::from_uri(format)
-        .ok_or(cell("saml_participants", "name_format", "").unexpected())?;
+pub(crate) fn name_id(format: &str, value: String, cell: Cell<'_>) -> Result<NameId> {
+    let format = NameIdFormat::from_uri(format).ok_or(cell.unexpected())?;
     Ok(NameId { format, value })
 }
 
 /// Notes that a service provider takes part in a session, and what it calls the person from now on.
-pub(crate) async fn take_part(db: &mut AnyConnection, participation: &Participation) -> Result<()> {
+pub(crate) async fn insert_participation(
+    db: &mut AnyConnection,
+    participation: &Participation,
+) -> Result<()> {
     sqlx::query(
         "INSERT INTO saml_participants (sid, application_id, user_id, name_format, name, session_index)
          VALUES ($1, $2, $3, $4, $5, $6)
@@ -72,12 +78,12 @@ pub(crate) async fn take_part(db: &mut AnyConnection, participation: &Participat
 }
 
 /// Notes that the application of a code takes part in its session.
-pub(crate) async fn join(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
+pub(crate) async fn join_application(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
     let subject = code
         .claims
         .get("sub")
         .and_then(|sub| sub.as_str())
-        .ok_or(cell("codes", "context", "").unexpected())?;
+        .ok_or_else(|| cell("codes", "claims", &code.id.to_string()).unexpected())?;
     sqlx::query(
         "INSERT INTO session_applications (sid, application_id, user_id, subject) VALUES ($1, $2, $3, $4)
          ON CONFLICT (sid, application_id) DO NOTHING",
@@ -122,9 +128,9 @@ impl Store {
     ) -> Result<Vec<Participation>> {
         let mut found = Vec::new();
         for indexes in indexes.chunks(MOST) {
-            let mut query = sqlx::query_as::<_, ParticipantRow>(BY_INDEX.of(indexes.len()))
+            let mut query = sqlx::query_as::<_, ParticipantRow>(BY_INDEX.sql_for(indexes.len()))
                 .bind(application.to_string());
-            for index in BY_INDEX.filled(indexes) {
+            for index in BY_INDEX.padded(indexes) {
                 query = query.bind(index.to_text());
             }
             for row in query.fetch_all(&self.readers).await? {

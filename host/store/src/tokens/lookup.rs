@@ -43,7 +43,7 @@ pub struct RefreshTokenState {
     /// Its family.
     pub family: TokenFamily,
     /// Whether it is neither used, nor revoked, nor over.
-    pub good: bool,
+    pub is_active: bool,
 }
 
 /// `open` is 1 where neither the token nor its family is revoked, nor the session that the family is bound to over.
@@ -74,11 +74,11 @@ pub(crate) const REFRESH: &str =
 
 /// An access token that is open, whenever that was asked.
 #[derive(Clone)]
-pub(crate) struct Access(pub(super) Option<ActiveAccessToken>);
+pub(crate) struct AccessLookup(pub(super) Option<ActiveAccessToken>);
 
 /// A refresh token as it stands, whenever that was asked.
 #[derive(Clone)]
-pub(crate) struct Refresh {
+pub(crate) struct RefreshLookup {
     pub(super) open: bool,
     pub(super) unused: bool,
     pub(super) grant: RefreshGrant,
@@ -107,13 +107,13 @@ pub(crate) struct AccessRow {
 }
 
 impl Row for AccessRow {
-    type Value = Access;
+    type Value = AccessLookup;
     fn id(&self) -> &str {
         &self.id
     }
 }
 
-impl TryFrom<AccessRow> for Access {
+impl TryFrom<AccessRow> for AccessLookup {
     type Error = StoreError;
     fn try_from(row: AccessRow) -> Result<Self> {
         if row.open != 1 {
@@ -192,13 +192,13 @@ pub(crate) struct RefreshRow {
 }
 
 impl Row for RefreshRow {
-    type Value = Refresh;
+    type Value = RefreshLookup;
     fn id(&self) -> &str {
         &self.id
     }
 }
 
-impl TryFrom<RefreshRow> for Refresh {
+impl TryFrom<RefreshRow> for RefreshLookup {
     type Error = StoreError;
     fn try_from(row: RefreshRow) -> Result<Self> {
         let family_id = parse(&row.family_id, cell("refresh_tokens", "family_id", &row.id))?;
@@ -237,15 +237,16 @@ pub(super) fn family(
     created_at: i64,
 ) -> Result<TokenFamily> {
     let [user, account, session] = subject;
+    let row = id.to_string();
     Ok(TokenFamily {
         id,
         scopes: Scopes::known(scopes),
         subject: GrantSubject {
-            user_id: parse(user, cell("codes", "user_id", ""))?,
-            account_id: parse(account, cell("codes", "account_id", ""))?,
-            session_id: parse(session, cell("codes", "session_id", ""))?,
+            user_id: parse(user, cell("codes", "user_id", &row))?,
+            account_id: parse(account, cell("codes", "account_id", &row))?,
+            session_id: parse(session, cell("codes", "session_id", &row))?,
         },
-        context: from_json(context, cell("codes", "context", ""))?,
+        context: from_json(context, cell("codes", "context", &row))?,
         created_at: moment(created_at),
     })
 }

@@ -51,13 +51,13 @@ impl Store {
     pub async fn users_by_logins(&self, names: &[LoginName]) -> Result<HashMap<LoginName, User>> {
         let mut found = HashMap::with_capacity(names.len());
         for names in names.chunks(MOST) {
-            let mut query = sqlx::query_as::<_, NamedRow>(BY_LOGIN.of(names.len()));
-            for name in BY_LOGIN.filled(names) {
+            let mut query = sqlx::query_as::<_, NamedRow>(BY_LOGIN.sql_for(names.len()));
+            for name in BY_LOGIN.padded(names) {
                 query = query.bind(name.to_string());
             }
             for row in query.fetch_all(&self.readers).await? {
                 found.insert(
-                    crate::rows::parse(&row.called, cell("login_names", "name", ""))?,
+                    crate::rows::parse(&row.called, cell("login_names", "name", &row.user.id))?,
                     row.user.try_into()?,
                 );
             }
@@ -72,8 +72,8 @@ impl Store {
     pub async fn users_by_ids(&self, ids: &[UserId]) -> Result<HashMap<UserId, User>> {
         let mut found = HashMap::with_capacity(ids.len());
         for ids in ids.chunks(MOST) {
-            let mut query = sqlx::query_as::<_, UserRow>(BY_ID.of(ids.len()));
-            for id in BY_ID.filled(ids) {
+            let mut query = sqlx::query_as::<_, UserRow>(BY_ID.sql_for(ids.len()));
+            for id in BY_ID.padded(ids) {
                 query = query.bind(id.to_string());
             }
             for row in query.fetch_all(&self.readers).await? {
@@ -125,9 +125,9 @@ impl Store {
     ) -> Result<Vec<Account>> {
         let mut found = Vec::with_capacity(keys.len());
         for keys in keys.chunks(MOST) {
-            let mut query = sqlx::query_as::<_, AccountRow>(statement.of(keys.len()))
+            let mut query = sqlx::query_as::<_, AccountRow>(statement.sql_for(keys.len()))
                 .bind(application.to_string());
-            for key in statement.filled(keys) {
+            for key in statement.padded(keys) {
                 query = query.bind(key.clone());
             }
             for row in query.fetch_all(&self.readers).await? {

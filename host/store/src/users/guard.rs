@@ -38,7 +38,7 @@ impl UserGuard {
     ///
     /// # Errors
     /// [`StoreError::Stale`] if they are not as they were seen.
-    pub(crate) async fn held(self, db: &mut AnyConnection) -> Result<UserId> {
+    pub(crate) async fn lock(self, db: &mut AnyConnection) -> Result<UserId> {
         let Some(version) = self.version else {
             return Ok(self.id);
         };
@@ -58,7 +58,7 @@ impl UserGuard {
     ///
     /// # Errors
     /// [`StoreError::Stale`].
-    pub(crate) fn must_be(self, user: &User) -> Result<()> {
+    pub(crate) fn check(self, user: &User) -> Result<()> {
         let is_seen = self.version.is_none_or(|version| version == user.version);
         if is_seen && self.id == user.id {
             Ok(())

@@ -15,7 +15,7 @@ use assent_model::user::{ConsoleRole, LifecycleState, User};
 pub(super) const LOGIN: &str = "the name or e-mail address";
 
 /// Fails where fewer rows were kept than there are: somebody has one already.
-pub(crate) fn all_of(rows: usize, kept: u64, what: &'static str) -> Result<()> {
+pub(crate) fn ensure_all_written(rows: usize, kept: u64, what: &'static str) -> Result<()> {
     if kept == rows as u64 {
         Ok(())
     } else {
@@ -51,11 +51,11 @@ pub(super) async fn add_login_names(db: &mut AnyConnection, users: &[User]) -> R
     };
     let names: Vec<(LoginName, UserId)> = users.iter().flat_map(names).collect();
     for rows in names.chunks(MOST) {
-        let mut query = sqlx::query(INSERT_LOGIN_NAMES.of(rows.len()));
-        for (name, user) in INSERT_LOGIN_NAMES.filled(rows) {
+        let mut query = sqlx::query(INSERT_LOGIN_NAMES.sql_for(rows.len()));
+        for (name, user) in INSERT_LOGIN_NAMES.padded(rows) {
             query = query.bind(name.to_string()).bind(user.to_string());
         }
-        all_of(
+        ensure_all_written(
             rows.len(),
             query.execute(&mut *db).await?.rows_affected(),
             LOGIN,
@@ -71,8 +71,8 @@ pub(crate) async fn insert(db: &mut AnyConnection, user: &User) -> Result<()> {
 
 pub(super) async fn insert_all(db: &mut AnyConnection, users: &[User]) -> Result<()> {
     for rows in users.chunks(MOST) {
-        let mut query = sqlx::query(INSERT.of(rows.len()));
-        for user in INSERT.filled(rows) {
+        let mut query = sqlx::query(INSERT.sql_for(rows.len()));
+        for user in INSERT.padded(rows) {
             query = query
                 .bind(user.id.to_string())
                 .bind(user.did.to_string())
@@ -86,7 +86,7 @@ pub(super) async fn insert_all(db: &mut AnyConnection, users: &[User]) -> Result
                 .bind(user.created_at.millis())
                 .bind(user.updated_at.millis());
         }
-        all_of(
+        ensure_all_written(
             rows.len(),
             query.execute(&mut *db).await?.rows_affected(),
             "the user's identifier",

@@ -45,13 +45,13 @@ macro_rules! users_found {
 }
 
 /// Where a search begins, and where it ends.
-struct Stretch {
+struct PageRange {
     after: (Vec<u8>, String),
     first: Vec<u8>,
     end: Vec<u8>,
 }
 
-impl Stretch {
+impl PageRange {
     fn new(prefix: &Prefix, after: &Cursor) -> Self {
         let first = prefix.first().as_bytes().to_vec();
         // A cursor of another search begins where that search would.
@@ -66,14 +66,14 @@ impl Stretch {
 }
 
 /// The first `limit` of what several lists found, in the order of the places.
-fn merged<T>(mut found: Vec<(Cursor, T)>, limit: u32) -> Vec<(Cursor, T)> {
+fn merge_sorted<T>(mut found: Vec<(Cursor, T)>, limit: u32) -> Vec<(Cursor, T)> {
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
     found.truncate(limit as usize);
     found
 }
 
-fn place(term: Vec<u8>, id: &str) -> Result<Cursor> {
-    let term = String::from_utf8(term).map_err(|_| cell("user_search", "term", "").unexpected())?;
+fn cursor(term: Vec<u8>, id: &str) -> Result<Cursor> {
+    let term = String::from_utf8(term).map_err(|_| cell("user_search", "term", id).unexpected())?;
     Ok(Cursor {
         term,
         id: id.to_owned(),
@@ -86,7 +86,7 @@ impl Store {
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
-    pub async fn users_in(
+    pub async fn users_of_application(
         &self,
         state: Option<LifecycleState>,
         role: Option<ConsoleRole>,
@@ -147,7 +147,7 @@ impl Store {
             }
         };
         for (statement, of, also) in lists {
-            let Stretch { after, first, end } = Stretch::new(prefix, after);
+            let PageRange { after, first, end } = PageRange::new(prefix, after);
             let rows: Vec<FoundUser> = sqlx::query_as(statement)
                 .bind(after.0)
                 .bind(after.1)
@@ -159,10 +159,10 @@ impl Store {
                 .fetch_all(&self.readers)
                 .await?;
             for row in rows {
-                found.push((place(row.term, &row.user.id)?, row.user.try_into()?));
+                found.push((cursor(row.term, &row.user.id)?, row.user.try_into()?));
             }
         }
-        Ok(merged(found, limit))
+        Ok(merge_sorted(found, limit))
     }
 
     /// Up to `limit` accounts of an application that are found by a term which begins so, each once, in the order of
@@ -183,7 +183,7 @@ impl Store {
             .into_iter()
             .filter(|one| state.is_none_or(|state| state == *one))
         {
-            let Stretch { after, first, end } = Stretch::new(prefix, after);
+            let PageRange { after, first, end } = PageRange::new(prefix, after);
             let rows: Vec<FoundAccount> = sqlx::query_as(
                 "SELECT found.term, accounts.* FROM
                      (SELECT terms.term, terms.account_id FROM account_search AS terms
@@ -206,10 +206,10 @@ impl Store {
             .fetch_all(&self.readers)
             .await?;
             for row in rows {
-                found.push((place(row.term, &row.account.id)?, row.account.try_into()?));
+                found.push((cursor(row.term, &row.account.id)?, row.account.try_into()?));
             }
         }
-        Ok(merged(found, limit))
+        Ok(merge_sorted(found, limit))
     }
 
     /// The user with this identifier.

@@ -10,9 +10,11 @@ pub(crate) mod search_index;
 mod update;
 
 use sqlx::AnyConnection;
-use update::{is_last_owner, read};
+use update::{is_last_owner, read_user};
 
-use crate::{Result, Store, StoreError, audit, counts, deprovisioning, devices, repeats};
+use crate::{
+    Result, Store, StoreError, VersionedWrite, audit, counts, deprovisioning, devices, repeats,
+};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
@@ -20,14 +22,14 @@ use assent_model::name::LoginName;
 use assent_model::user::{LifecycleState, User};
 
 pub use guard::UserGuard;
-pub(crate) use insert::{all_of, insert};
+pub(crate) use insert::{ensure_all_written, insert};
 pub use row::UserSummary;
 pub use update::{UserUpdateOutcome, UserWrite};
 
 pub(crate) use row::UserRow;
 
 /// Holds a person until the transaction ends, in whatever state: whoever changes them waits, or was before.
-pub(crate) async fn hold(db: &mut AnyConnection, id: UserId) -> Result<()> {
+pub(crate) async fn lock_user(db: &mut AnyConnection, id: UserId) -> Result<()> {
     sqlx::query("UPDATE users SET version = version WHERE id = $1")
         .bind(id.to_string())
         .execute(db)
@@ -90,19 +92,22 @@ impl Store {
         self.write(move |db| {
             let entries = entries.clone();
             Box::pin(async move {
-                let Some(was) = read(db, id).await?.filter(|was| was.version == version) else {
+                let Some(was) = read_user(db, id)
+                    .await?
+                    .filter(|was| was.version == version)
+                else {
                     return Ok(UserUpdateOutcome::Stale);
                 };
                 if is_last_owner(db, id, was.console_role).await? {
                     return Ok(UserUpdateOutcome::LastOwner);
                 }
                 // Held until the commit, so that nothing ends of a user who is another by now.
-                match UserGuard::from(&was).held(db).await {
+                match UserGuard::from(&was).lock(db).await {
                     Err(StoreError::Stale) => return Ok(UserUpdateOutcome::Stale),
                     held => held?,
                 };
-                deprovisioning::of_user(db, id, LifecycleState::Terminated, now).await?;
-                deprovisioning::erase(db, id, now).await?;
+                deprovisioning::deprovision_user(db, id, LifecycleState::Terminated, now).await?;
+                deprovisioning::erase_user(db, id, now).await?;
                 sqlx::query("DELETE FROM users WHERE id = $1")
                     .bind(id.to_string())
                     .execute(&mut *db)
@@ -117,9 +122,9 @@ impl Store {
         .await
     }
 
-    /// Erases the personal data of this version of a terminated user. The row stays, so that no other user ever has its
-    /// identifiers; its name becomes `name`, with which nobody can sign in. `false`, and nothing done, if the user is
-    /// another version or is not terminated.
+    /// Erases the personal data of this version of a terminated user. The row stays, so that no other user ever has its identifiers;
+    /// its name becomes `name`, with which nobody can sign in. Stale is
+    /// also a user who is not terminated.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -129,7 +134,7 @@ impl Store {
         name: LoginName,
         entries: Vec<Entry>,
         now: Timestamp,
-    ) -> Result<bool> {
+    ) -> Result<VersionedWrite> {
         self.write(move |db| {
             let (name, entries) = (name.clone(), entries.clone());
             Box::pin(async move {
@@ -145,14 +150,14 @@ impl Store {
                 .execute(&mut *db)
                 .await?;
                 if erased.rows_affected() == 0 {
-                    return Ok(false);
+                    return Ok(VersionedWrite::Stale);
                 }
-                deprovisioning::of_user(db, id, LifecycleState::Terminated, now).await?;
-                deprovisioning::erase(db, id, now).await?;
+                deprovisioning::deprovision_user(db, id, LifecycleState::Terminated, now).await?;
+                deprovisioning::erase_user(db, id, now).await?;
                 audit::erase(db, id).await?;
                 repeats::erase(db, id).await?;
                 audit::append(db, &entries).await?;
-                Ok(true)
+                Ok(VersionedWrite::Done)
             })
         })
         .await

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use sqlx::AnyConnection;
 
 use crate::Result;
-use crate::accounts::{AccountRow, Person};
+use crate::accounts::{AccountRow, UserAccount};
 use crate::batch::bulk_sql::{BulkSql, MOST};
 use assent_model::account::Account;
 use assent_model::id::UserId;
@@ -36,8 +36,8 @@ pub(crate) async fn add_users(db: &mut AnyConnection, users: &[User]) -> Result<
     };
     let terms: Vec<(&User, String)> = users.iter().flat_map(of).collect();
     for rows in terms.chunks(MOST) {
-        let mut query = sqlx::query(OF_USER.of(rows.len()));
-        for (user, term) in OF_USER.filled(rows) {
+        let mut query = sqlx::query(OF_USER.sql_for(rows.len()));
+        for (user, term) in OF_USER.padded(rows) {
             query = query
                 .bind(user.state.as_str())
                 .bind(term.as_bytes().to_vec())
@@ -50,15 +50,15 @@ pub(crate) async fn add_users(db: &mut AnyConnection, users: &[User]) -> Result<
 }
 
 /// Adds what these accounts are found by, which have no terms.
-pub(crate) async fn add_accounts(db: &mut AnyConnection, people: &[Person]) -> Result<()> {
-    let of = |person: &'_ Person| search::of_account(&person.account, &person.user);
+pub(crate) async fn add_accounts(db: &mut AnyConnection, people: &[UserAccount]) -> Result<()> {
+    let of = |person: &'_ UserAccount| search::of_account(&person.account, &person.user);
     let terms: Vec<(&Account, String)> = people
         .iter()
         .flat_map(|person| of(person).into_iter().map(|term| (&person.account, term)))
         .collect();
     for rows in terms.chunks(MOST) {
-        let mut query = sqlx::query(OF_ACCOUNT.of(rows.len()));
-        for (account, term) in OF_ACCOUNT.filled(rows) {
+        let mut query = sqlx::query(OF_ACCOUNT.sql_for(rows.len()));
+        for (account, term) in OF_ACCOUNT.padded(rows) {
             query = query
                 .bind(account.application_id.to_string())
                 .bind(account.state.as_str())
@@ -80,13 +80,13 @@ pub(crate) async fn replace_user(db: &mut AnyConnection, was: &User, is: &User) 
     if search::of_user(was) == search::of_user(is) {
         return Ok(());
     }
-    forget_accounts(db, is.id).await?;
+    delete_accounts(db, is.id).await?;
     let rows: Vec<AccountRow> = sqlx::query_as("SELECT * FROM accounts WHERE user_id = $1")
         .bind(is.id.to_string())
         .fetch_all(&mut *db)
         .await?;
     let person = |row: AccountRow| {
-        Ok(Person {
+        Ok(UserAccount {
             user: is.clone(),
             account: row.try_into()?,
         })
@@ -99,7 +99,7 @@ pub(crate) async fn replace_user(db: &mut AnyConnection, was: &User, is: &User) 
 }
 
 /// Replaces what an account is found by.
-pub(crate) async fn replace_account(db: &mut AnyConnection, person: &Person) -> Result<()> {
+pub(crate) async fn replace_account(db: &mut AnyConnection, person: &UserAccount) -> Result<()> {
     sqlx::query("DELETE FROM account_search WHERE account_id = $1")
         .bind(person.account.id.to_string())
         .execute(&mut *db)
@@ -136,15 +136,15 @@ pub(crate) async fn set_user_state(
 }
 
 /// Lets nobody find a user any more, nor the user's accounts.
-pub(crate) async fn forget(db: &mut AnyConnection, user: UserId) -> Result<()> {
+pub(crate) async fn delete_user(db: &mut AnyConnection, user: UserId) -> Result<()> {
     sqlx::query("DELETE FROM user_search WHERE user_id = $1")
         .bind(user.to_string())
         .execute(&mut *db)
         .await?;
-    forget_accounts(db, user).await
+    delete_accounts(db, user).await
 }
 
-async fn forget_accounts(db: &mut AnyConnection, user: UserId) -> Result<()> {
+async fn delete_accounts(db: &mut AnyConnection, user: UserId) -> Result<()> {
     sqlx::query("DELETE FROM account_search WHERE account_id IN (SELECT id FROM accounts WHERE user_id = $1)")
         .bind(user.to_string())
         .execute(db)

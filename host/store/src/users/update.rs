@@ -64,7 +64,7 @@ async fn update(
     user: &User,
     before: LifecycleState,
 ) -> Result<UserUpdateOutcome> {
-    let Some(was) = read(db, user.id)
+    let Some(was) = read_user(db, user.id)
         .await?
         .filter(|was| was.version == user.version)
     else {
@@ -100,7 +100,7 @@ async fn update(
     search_index::replace_user(db, &was, user).await?;
     if user.state != before {
         counts::note_change(db, was.state, user.state).await?;
-        deprovisioning::of_user(db, user.id, user.state, user.updated_at).await?;
+        deprovisioning::deprovision_user(db, user.id, user.state, user.updated_at).await?;
         if was.state == LifecycleState::Invited {
             devices::end_links(db, user.id).await?;
         }
@@ -115,7 +115,7 @@ async fn update(
             .console_role
             .is_some_and(|before| before.may_act_upon(Some(role)))
         {
-            deprovisioning::of_sign_ins(db, user.id, user.updated_at).await?;
+            deprovisioning::end_sign_ins_of(db, user.id, user.updated_at).await?;
         }
     }
     Ok(UserUpdateOutcome::Done)
@@ -200,7 +200,7 @@ impl Store {
 }
 
 /// The user as it is in this transaction.
-pub(super) async fn read(db: &mut AnyConnection, id: UserId) -> Result<Option<User>> {
+pub(super) async fn read_user(db: &mut AnyConnection, id: UserId) -> Result<Option<User>> {
     let row: Option<UserRow> = sqlx::query_as("SELECT * FROM users WHERE id = $1")
         .bind(id.to_string())
         .fetch_optional(db)

@@ -10,7 +10,7 @@ use super::*;
 use crate::xml::testing::{ISSUER, PARTNER, POLICY, STRANGER, read, request};
 use crate::xml::{DSIG, Limits};
 
-fn verify(text: &str) -> Result<Verified, SignatureError> {
+fn verify(text: &str) -> Result<SignedDocument, SignatureError> {
     read(text).verify(slice::from_ref(&PARTNER.trusted))
 }
 
@@ -40,7 +40,7 @@ const EXCLUSIVE: &str =
 
 /// A signature by the partner's key, each part of which can be another than it should be. It is always one that a lax
 /// verifier would accept.
-struct Forged {
+struct ForgedSignature {
     start: String,
     content: String,
     uri: String,
@@ -52,7 +52,7 @@ struct Forged {
     references: usize,
 }
 
-impl Default for Forged {
+impl Default for ForgedSignature {
     fn default() -> Self {
         Self {
             start: START.into(),
@@ -68,7 +68,7 @@ impl Default for Forged {
     }
 }
 
-impl Forged {
+impl ForgedSignature {
     fn signature(&self, sign: impl FnOnce(&[u8]) -> Vec<u8>) -> String {
         let algorithm =
             DigestAlgorithm::from_uri(&self.digest_method).unwrap_or(DigestAlgorithm::Sha256);
@@ -103,14 +103,14 @@ impl Forged {
 }
 
 /// The parts of the partner's request, to be put together in other ways.
-struct Pieces {
+struct RequestParts {
     start: String,
     before: String,
     signature: String,
     after: String,
 }
 
-impl Pieces {
+impl RequestParts {
     fn new() -> Self {
         let text = request(&PARTNER.signer);
         let (start, rest) = text.split_at(text.find("<saml:Issuer").unwrap());
@@ -151,7 +151,7 @@ impl Pieces {
 
 #[test]
 fn a_signed_request_is_read_from_what_was_signed() {
-    let pieces = Pieces::new();
+    let pieces = RequestParts::new();
     let verified = verify(&pieces.whole()).unwrap();
     assert_eq!(
         verified.root().attribute("AssertionConsumerServiceURL"),
@@ -165,21 +165,21 @@ fn a_signed_request_is_read_from_what_was_signed() {
 
 #[test]
 fn a_forged_signature_that_is_not_forged_passes() {
-    verify(&Forged::default().message()).unwrap();
+    verify(&ForgedSignature::default().message()).unwrap();
     let uri = "URI=\"\"".into();
     verify(
-        &Forged {
+        &ForgedSignature {
             uri,
-            ..Forged::default()
+            ..ForgedSignature::default()
         }
         .message(),
     )
     .unwrap();
     for algorithm in DigestAlgorithm::ALL {
         verify(
-            &Forged {
+            &ForgedSignature {
                 digest_method: algorithm.uri().into(),
-                ..Forged::default()
+                ..ForgedSignature::default()
             }
             .message(),
         )
@@ -189,7 +189,7 @@ fn a_forged_signature_that_is_not_forged_passes() {
 
 #[test]
 fn other_prefixes_white_space_and_comments_between_elements_do_not_matter() {
-    let text = Pieces::new().whole();
+    let text = RequestParts::new().whole();
     let signature = text.find("<ds:SignatureValue>").unwrap() + "<ds:SignatureValue>".len();
     let mut wrapped = text.clone();
     wrapped.insert_str(signature + 76, "\r\n\t ");
@@ -203,7 +203,7 @@ fn other_prefixes_white_space_and_comments_between_elements_do_not_matter() {
 
 #[test]
 fn empty_values_and_values_in_no_base64() {
-    let text = Pieces::new().whole();
+    let text = RequestParts::new().whole();
     for name in ["DigestValue", "SignatureValue"] {
         let (open, close) = (format!("<ds:{name}>"), format!("</ds:{name}>"));
         let (from, to) = (
@@ -224,7 +224,7 @@ fn empty_values_and_values_in_no_base64() {
 /// A comment in a signed text does not break the signature, since the canonical form has none. So nothing is read.
 #[test]
 fn a_comment_in_a_signed_text_truncates_nothing() {
-    let text = Pieces::new().whole();
+    let text = RequestParts::new().whole();
     for (part, commented) in [
         (
             "https://sp.example.org/<",
@@ -248,7 +248,7 @@ fn a_comment_in_a_signed_text_truncates_nothing() {
 
 #[test]
 fn entities_in_a_signed_message() {
-    let text = Pieces::new().whole();
+    let text = RequestParts::new().whole();
     for (text, problem) in [
         (
             format!("<!DOCTYPE x [<!ENTITY e 'https://sp.example.org/'>]>{text}"),
@@ -280,7 +280,7 @@ fn entities_in_a_signed_message() {
 
 #[test]
 fn a_digest_that_differs() {
-    let text = Pieces::new().whole();
+    let text = RequestParts::new().whole();
     for (part, other) in [
         ("https://sp.example.org/acs", "https://evil.example/acs"),
         ("AllowCreate=\"true\"", "AllowCreate=\"false\""),
@@ -306,7 +306,7 @@ fn a_digest_that_differs() {
 /// Wherever a bit of a signed message is changed, it is refused, or what is handed out is the same.
 #[test]
 fn no_changed_byte_changes_what_is_read() {
-    let pieces = Pieces::new();
+    let pieces = RequestParts::new();
     let (text, bare) = (pieces.whole(), pieces.bare());
     for at in 0..text.len() {
         let mut bytes = text.clone().into_bytes();
@@ -327,7 +327,7 @@ fn a_canonical_form_that_grows_without_bounds() {
     let content = format!("{}{CONTENT}", format!("<a:b xmlns:a='{long}'/>").repeat(5));
     let text = [
         START,
-        &Forged::default().signature(|bytes| PARTNER.signer.sign(bytes).unwrap()),
+        &ForgedSignature::default().signature(|bytes| PARTNER.signer.sign(bytes).unwrap()),
         &content,
         END,
     ]
@@ -335,7 +335,7 @@ fn a_canonical_form_that_grows_without_bounds() {
     assert_refused!(text, SignatureError::Digest);
     let info = "<ds:SignedInfo><a:x xmlns:a='urn:a'/>";
     assert_refused!(
-        Forged::default().message().replace(
+        ForgedSignature::default().message().replace(
             "<ds:SignedInfo xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\">",
             info
         ),

@@ -13,7 +13,7 @@ use super::document::{Body, Member, Operation, Shape};
 use super::show::Form;
 use assent_admin_client::lookup::Kind;
 
-pub(crate) use given::{Given, Paging, Payload, flag, read};
+pub(crate) use given::{Paging, ParsedArguments, Payload, flag, read};
 
 /// The command of an operation.
 pub(super) fn command(name: &str, operation: &Operation) -> Command {

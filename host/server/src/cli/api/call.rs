@@ -12,7 +12,7 @@ use reqwest::{RequestBuilder, Response};
 use serde_json::Value;
 
 use crate::cli::api::arguments;
-use crate::cli::api::arguments::{Given, Paging, Payload};
+use crate::cli::api::arguments::{Paging, ParsedArguments, Payload};
 use crate::cli::api::document::Operation;
 use crate::cli::api::listing::{Listing, Page};
 use crate::cli::api::show::Form;
@@ -24,13 +24,13 @@ use assent_admin_client::terminal;
 const PAGE: u32 = 200;
 
 /// An operation with what it is done to.
-pub(super) struct Call<'a> {
+pub(super) struct OperationCall<'a> {
     pub(super) api: Api,
     pub(super) operation: &'a Operation,
-    pub(super) given: Given,
+    pub(super) given: ParsedArguments,
 }
 
-impl Call<'_> {
+impl OperationCall<'_> {
     /// The path's parts, with what was given in place of the parameters.
     fn parts(&self) -> Vec<String> {
         let mut given = self.given.path.iter();
@@ -123,8 +123,13 @@ impl Call<'_> {
 }
 
 /// Writes an answer that is no JSON to a file or to standard output.
-pub(super) async fn save(call: &Call<'_>, mut answer: Response) -> anyhow::Result<()> {
-    let mut out = call.given.out.as_deref().map(Out::beside).transpose()?;
+pub(super) async fn save(call: &OperationCall<'_>, mut answer: Response) -> anyhow::Result<()> {
+    let mut out = call
+        .given
+        .out
+        .as_deref()
+        .map(PrivateFile::beside)
+        .transpose()?;
     let steers = out.is_none() && std::io::stdout().is_terminal();
     while let Some(chunk) = answer
         .chunk()
@@ -139,19 +144,19 @@ pub(super) async fn save(call: &Call<'_>, mut answer: Response) -> anyhow::Resul
             None => terminal::print_bytes(&chunk)?,
         }
     }
-    out.map_or(Ok(()), Out::finish)
+    out.map_or(Ok(()), PrivateFile::finish)
 }
 
 /// A file for what may be personal data, its owner's alone: a new one beside its place, which takes that when it is
 /// whole. What was there before is not written to, whoever may read it, and no link is followed.
-pub(super) struct Out {
+pub(super) struct PrivateFile {
     pub(super) file: File,
     /// Where it is until it is whole; none for what is no file, such as a terminal.
     pub(super) part: Option<PathBuf>,
     pub(super) path: PathBuf,
 }
 
-impl Out {
+impl PrivateFile {
     pub(super) fn beside(path: &Path) -> anyhow::Result<Self> {
         let failure =
             |why: &dyn Display| Failure::usage(format!("--out {}: {why}", path.display()));
@@ -208,7 +213,7 @@ impl Out {
     }
 }
 
-impl Drop for Out {
+impl Drop for PrivateFile {
     fn drop(&mut self) {
         if let Some(part) = &self.part {
             // It broke off; there is nobody to tell that half of it stays.
@@ -229,12 +234,12 @@ mod tests {
         std::fs::write(&path, "before").expect("written");
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).expect("set");
         let mut reader = File::open(&path).expect("opened");
-        let mut out = Out::beside(&path).expect("a file");
+        let mut out = PrivateFile::beside(&path).expect("a file");
         out.write(b"half").expect("written");
         drop(out);
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "before");
 
-        let mut out = Out::beside(&path).expect("a file");
+        let mut out = PrivateFile::beside(&path).expect("a file");
         out.write(b"whole").expect("written");
         out.finish().expect("in its place");
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "whole");
@@ -258,8 +263,8 @@ mod tests {
         );
 
         symlink(&path, &link).expect("a link");
-        assert!(Out::beside(&link).is_err());
-        let mut nowhere = Out::beside(Path::new("/dev/null")).expect("a device");
+        assert!(PrivateFile::beside(&link).is_err());
+        let mut nowhere = PrivateFile::beside(Path::new("/dev/null")).expect("a device");
         nowhere.write(b"x").expect("written");
         nowhere.finish().expect("written");
     }

@@ -25,7 +25,7 @@ pub(super) struct Operation {
     /// What it takes.
     pub(super) body: Option<Body>,
     /// What it answers.
-    pub(super) answer: Answer,
+    pub(super) answer: ResponseDescription,
     /// Whether `If-Match` names the version that is changed.
     pub(super) is_versioned: bool,
     /// Whether it takes something away that nothing brings back.
@@ -93,7 +93,7 @@ pub(super) enum Shape {
 
 /// What an operation answers when it is done.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ResponseDescription {
     /// In words.
     pub(super) description: String,
     /// The media type; none where there is no body.
@@ -106,7 +106,7 @@ pub(super) struct Answer {
     pub(super) items: Option<Vec<Member>>,
 }
 
-impl Answer {
+impl ResponseDescription {
     /// Whether it is JSON, or nothing.
     pub(super) fn is_json(&self) -> bool {
         self.media_type

@@ -5,7 +5,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::cli::api::columns::{Column, begin, cells, heads, named};
-use crate::cli::api::document::Answer;
+use crate::cli::api::document::ResponseDescription;
 use crate::cli::api::show::{Form, json, quoted, show};
 use assent_admin_client::terminal;
 use assent_admin_client::terminal::{Table, harmless};
@@ -29,7 +29,7 @@ impl Page<'_> {
 
 /// A list that comes by pages, on its way to standard output.
 pub(crate) struct Listing<'a> {
-    answer: &'a Answer,
+    answer: &'a ResponseDescription,
     form: Form,
     table: Option<(Vec<Column>, Table)>,
     shown: usize,
@@ -39,7 +39,7 @@ pub(crate) struct Listing<'a> {
 
 impl<'a> Listing<'a> {
     /// A list of which nothing was shown.
-    pub(super) const fn new(answer: &'a Answer, form: Form) -> Self {
+    pub(super) const fn new(answer: &'a ResponseDescription, form: Form) -> Self {
         Self {
             answer,
             form,

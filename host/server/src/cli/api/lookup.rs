@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use assent_admin_client::lookup::id_of;
 
-use super::arguments::{Given, Payload};
+use super::arguments::{ParsedArguments, Payload};
 use super::document::Operation;
 use assent_admin_client::connection::Api;
 use assent_admin_client::lookup::Kind;
@@ -16,7 +16,7 @@ use assent_admin_client::lookup::Kind;
 pub(super) async fn resolve(
     api: &Api,
     operation: &Operation,
-    given: &mut Given,
+    given: &mut ParsedArguments,
 ) -> anyhow::Result<()> {
     let mut application = None;
     for (text, name) in given.path.iter_mut().zip(operation.path_parameters()) {

@@ -11,7 +11,7 @@ mod listing;
 mod lookup;
 mod show;
 
-use call::{Call, save};
+use call::{OperationCall, save};
 use clap::{ArgMatches, FromArgMatches};
 use connection::Connection;
 use document::{Document, Operation};
@@ -103,7 +103,7 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
     }
     let api = connection.api().await?;
     lookup::resolve(&api, operation, &mut given).await?;
-    let call = Call {
+    let call = OperationCall {
         api,
         operation,
         given,

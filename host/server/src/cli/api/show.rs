@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use clap::Args;
 use serde_json::Value;
 
-use super::document::{Answer, Member, Shape};
+use super::document::{Member, ResponseDescription, Shape};
 use crate::cli::api::columns::{COLUMNS, begin, cells, heads, named, plain};
 use assent_admin_client::terminal::harmless;
 use assent_admin_client::{preview, terminal};
@@ -60,7 +60,7 @@ pub(super) fn json(text: &str) -> String {
 ///
 /// # Errors
 /// If standard output takes no more, or the answer is no JSON.
-pub(super) fn show(answer: &Answer, form: Form, bytes: &[u8]) -> anyhow::Result<()> {
+pub(super) fn show(answer: &ResponseDescription, form: Form, bytes: &[u8]) -> anyhow::Result<()> {
     if form.json {
         if std::io::stdout().is_terminal() {
             let value: Value = serde_json::from_slice(bytes)?;
@@ -131,7 +131,7 @@ pub(super) fn show(answer: &Answer, form: Form, bytes: &[u8]) -> anyhow::Result<
 }
 
 /// The table of columns that goes with a list in an answer.
-fn items_of(answer: &Answer, name: &str) -> Option<String> {
+fn items_of(answer: &ResponseDescription, name: &str) -> Option<String> {
     let member = answer.members.iter().find(|member| member.name == name)?;
     match &member.shape {
         Shape::List(inner) => match &**inner {

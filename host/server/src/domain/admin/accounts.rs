@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::users::{changed, user};
 use super::{AdminError, Result, invalid, registered};
 use crate::domain::operations::wakeups::Wakeup;
@@ -15,7 +15,7 @@ use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::{AccountId, Did, UserId};
 use assent_model::name::display_text;
 use assent_model::user::{LifecycleState, User};
-use assent_store::Person;
+use assent_store::{UserAccount, VersionedWrite};
 
 assent_model::admin_command! {
     /// A new account.
@@ -76,10 +76,10 @@ assent_model::admin_command! {
 }
 
 impl AdminCommand for CreateAccount {
-    type Plan = Person;
+    type Plan = UserAccount;
     type Outcome = Account;
 
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<Person>> {
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<UserAccount>> {
         let host = &context.host;
         let NewAccount {
             user_id,
@@ -114,17 +114,17 @@ impl AdminCommand for CreateAccount {
         });
         Ok(Planned::new(
             authorization,
-            Person { user, account },
+            UserAccount { user, account },
             action,
         ))
     }
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<Person>,
+        approved: ApprovedPlan<UserAccount>,
         by: &AuditContext,
     ) -> Result<Execution<Account>> {
-        let Person { user, account } = approved.into_plan();
+        let UserAccount { user, account } = approved.into_plan();
         let host = &context.host;
         let entries = vec![creation(host, &account, by)];
         let inserted = host
@@ -206,9 +206,9 @@ pub async fn account(host: &Host, id: AccountId) -> Result<Account> {
 }
 
 /// The account with this id, and whose it is.
-async fn person(host: &Host, id: AccountId) -> Result<Person> {
+async fn person(host: &Host, id: AccountId) -> Result<UserAccount> {
     host.store
-        .person(id)
+        .account_with_user(id)
         .await?
         .ok_or(AdminError::NotFound("account"))
 }
@@ -272,7 +272,7 @@ impl AdminCommand for UpdateAccount {
         if name.is_some() || change.roles.is_some() || is_terminated {
             caller.authorize_account_writes()?;
         }
-        let Person {
+        let UserAccount {
             user,
             account: before,
         } = person(host, self.account).await?;
@@ -302,7 +302,7 @@ impl AdminCommand for UpdateAccount {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<AccountUpdate>,
+        approved: ApprovedPlan<AccountUpdate>,
         by: &AuditContext,
     ) -> Result<Execution<Account>> {
         let plan = approved.into_plan();
@@ -317,7 +317,7 @@ impl AdminCommand for UpdateAccount {
             .store
             .update_account(after.clone(), &user, before.state, entries, host.now())
             .await;
-        let Execution::Done(true) = Execution::of(updated)? else {
+        let Execution::Done(VersionedWrite::Done) = Execution::of(updated)? else {
             return Ok(Execution::Overtaken);
         };
         tracing::info!(account = %after.id, state = ?after.state, "account updated");
@@ -390,10 +390,10 @@ assent_model::admin_command! {
 }
 
 impl AdminCommand for DeleteAccount {
-    type Plan = Person;
+    type Plan = UserAccount;
     type Outcome = ();
 
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<Person>> {
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<UserAccount>> {
         let person = person(&context.host, self.0).await?;
         let authorization = context.caller.authorize_user_access(&person.user)?;
         context.expected.check(person.account.version)?;
@@ -403,10 +403,10 @@ impl AdminCommand for DeleteAccount {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<Person>,
+        approved: ApprovedPlan<UserAccount>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
-        let Person { user, account } = approved.into_plan();
+        let UserAccount { user, account } = approved.into_plan();
         let host = &context.host;
         let entry = about(host, Event::AccountDeleted, &account, by)
             .personal("before", Value::Object(shown(&account)));
@@ -419,7 +419,7 @@ impl AdminCommand for DeleteAccount {
                 host.now(),
             )
             .await;
-        let Execution::Done(true) = Execution::of(deleted)? else {
+        let Execution::Done(VersionedWrite::Done) = Execution::of(deleted)? else {
             return Ok(Execution::Overtaken);
         };
         host.wakeups.send(Wakeup::LoggedOut);

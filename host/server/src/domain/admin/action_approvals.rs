@@ -86,7 +86,7 @@ pub async fn ask(
     if host
         .rate_limits
         .actions_per_device
-        .take(&device, now)
+        .count_call(&device, now)
         .is_err()
     {
         return Ok(None);
@@ -123,7 +123,7 @@ pub async fn ask(
         origin.clone(),
     )
     .await?;
-    let RequestOutcome::Person(_) = asked else {
+    let RequestOutcome::Prompted(_) = asked else {
         return Ok(None);
     };
     // The store chose the number. A report of another request may have ended this one already.
@@ -172,7 +172,7 @@ pub async fn state(
 ///
 /// # Errors
 /// If the store fails.
-pub async fn give_up(host: &Host, console: &Console, id: ActionApprovalId) -> Result<bool> {
+pub async fn cancel_pending(host: &Host, console: &Console, id: ActionApprovalId) -> Result<bool> {
     let Some((_, approval)) = find(host, console, id).await? else {
         return Ok(false);
     };

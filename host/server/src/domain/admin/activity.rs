@@ -1,6 +1,6 @@
 //! What an administrator sees and ends of what people are signed in to and agreed to.
 
-use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result, user};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sign_in::consent;
@@ -41,7 +41,7 @@ impl AdminCommand for EndSession {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<(User, SessionId)>,
+        approved: ApprovedPlan<(User, SessionId)>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let (user, session) = approved.into_plan();
@@ -81,7 +81,7 @@ impl AdminCommand for EndSessions {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<User>,
+        approved: ApprovedPlan<User>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let user = approved.into_plan();
@@ -132,7 +132,7 @@ impl AdminCommand for WithdrawConsent {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<(User, Did)>,
+        approved: ApprovedPlan<(User, Did)>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let (user, application) = approved.into_plan();

@@ -35,7 +35,7 @@ impl Settings {
     }
 
     /// The entry of one that is gone.
-    pub(super) fn gone(self, entry: Entry) -> Entry {
+    pub(super) fn deletion_entry(self, entry: Entry) -> Entry {
         entry.with("before", without_keys(self.0))
     }
 

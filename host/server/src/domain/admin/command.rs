@@ -42,7 +42,7 @@ pub trait AdminCommand: Classified + Serialize + Sync {
     /// [`AdminError`].
     fn execute(
         context: &AdminContext,
-        approved: Approved<Self::Plan>,
+        approved: ApprovedPlan<Self::Plan>,
         by: &AuditContext,
     ) -> impl Future<Output = Result<Execution<Self::Outcome>>> + Send;
 
@@ -56,13 +56,13 @@ pub trait AdminCommand: Classified + Serialize + Sync {
 }
 
 /// A plan, and the protected action that it is, if it is one.
-pub type Planned<P> = assent_model::command::Planned<P, ProtectedAction>;
+pub type Planned<P> = assent_model::command::AuthorizedPlan<P, ProtectedAction>;
 
 /// A plan that may be executed: it needs no approval, or has one. Only [`AdminContext::run`] creates it.
 #[derive(Debug)]
-pub struct Approved<P>(P);
+pub struct ApprovedPlan<P>(P);
 
-impl<P> Approved<P> {
+impl<P> ApprovedPlan<P> {
     /// The plan.
     pub fn into_plan(self) -> P {
         self.0
@@ -220,7 +220,7 @@ impl AdminContext {
                 used = Some(approval);
             }
             after_planning().await;
-            if let Execution::Done(outcome) = C::execute(self, Approved(plan), &by).await? {
+            if let Execution::Done(outcome) = C::execute(self, ApprovedPlan(plan), &by).await? {
                 return Ok(outcome);
             }
         }

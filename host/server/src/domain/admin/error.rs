@@ -3,7 +3,7 @@
 use super::action_approvals::PendingAction;
 use crate::domain::InternalError;
 use crate::domain::protected_actions::SummaryError;
-use assent_model::caller::Forbidden;
+use assent_model::caller::Denied;
 use assent_store::StoreError;
 
 /// Why a use case of the administration failed. The message says what the administrator can do.
@@ -48,8 +48,8 @@ pub enum AdminError {
     Internal(#[from] InternalError),
 }
 
-impl From<Forbidden> for AdminError {
-    fn from(Forbidden(why): Forbidden) -> Self {
+impl From<Denied> for AdminError {
+    fn from(Denied(why): Denied) -> Self {
         Self::Forbidden(why)
     }
 }

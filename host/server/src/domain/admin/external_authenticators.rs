@@ -1,6 +1,6 @@
 //! What vendors' authenticators know people by.
 
-use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result, invalid, user};
 use crate::domain::protected_actions::ProtectedAction;
 use crate::domain::{Host, audit};
@@ -68,7 +68,7 @@ impl AdminCommand for SetExternalAuthenticator {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<(User, ExternalAuthenticator)>,
+        approved: ApprovedPlan<(User, ExternalAuthenticator)>,
         by: &AuditContext,
     ) -> Result<Execution<ExternalAuthenticator>> {
         let (user, identifier) = approved.into_plan();
@@ -152,7 +152,7 @@ impl AdminCommand for RemoveExternalAuthenticator {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<(User, String)>,
+        approved: ApprovedPlan<(User, String)>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let (user, channel) = approved.into_plan();

@@ -63,7 +63,7 @@ fn roles_of(cell: &str) -> std::result::Result<Vec<String>, RowProblem> {
 }
 
 /// A row, checked.
-struct Planned {
+struct PlannedRow {
     line: u64,
     /// Whose it is, as they were checked.
     whom: UserGuard,
@@ -75,14 +75,14 @@ struct Planned {
 }
 
 /// What a file names, as it is.
-struct Known {
+struct ExistingRecords {
     by_login: HashMap<LoginName, User>,
     by_id: HashMap<UserId, User>,
     accounts: HashMap<UserId, Account>,
     names: HashMap<String, Account>,
 }
 
-impl Known {
+impl ExistingRecords {
     async fn of(host: &Host, application: &Did, rows: &[ImportRow]) -> Result<Self> {
         let people = || rows.iter().filter_map(|row| row.filled("user"));
         let logins: Vec<LoginName> = people().filter_map(|text| text.parse().ok()).collect();
@@ -128,7 +128,7 @@ impl Known {
 pub struct PlannedAccounts {
     /// What is to be done.
     pub report: ImportReport,
-    rows: Vec<Planned>,
+    rows: Vec<PlannedRow>,
 }
 
 impl PlannedAccounts {
@@ -155,12 +155,12 @@ pub async fn plan_accounts(
     rows: &[ImportRow],
 ) -> Result<PlannedAccounts> {
     registered(host, application).await?;
-    let known = Known::of(host, application, rows).await?;
+    let known = ExistingRecords::of(host, application, rows).await?;
     let mut report = ImportReport {
         rows: rows.len() as u64,
         ..ImportReport::default()
     };
-    let mut planned: Vec<Planned> = Vec::new();
+    let mut planned: Vec<PlannedRow> = Vec::new();
     let mut people: HashMap<UserId, u64> = HashMap::new();
     let mut names: HashMap<String, u64> = HashMap::new();
     for row in rows {
@@ -220,9 +220,9 @@ fn plan(
     host: &Host,
     caller: &Caller,
     application: &Did,
-    known: &Known,
+    known: &ExistingRecords,
     row: &ImportRow,
-) -> std::result::Result<Planned, std::result::Result<RowProblem, AdminError>> {
+) -> std::result::Result<PlannedRow, std::result::Result<RowProblem, AdminError>> {
     let user = known.person(row).map_err(Ok)?;
     let before = known.accounts.get(&user.id).cloned();
     let mut account = before
@@ -278,7 +278,7 @@ fn plan(
         .as_ref()
         .map_or(user.name.as_str(), |before| &before.name);
     let is_renamed = known_as != account.name;
-    Ok(Planned {
+    Ok(PlannedRow {
         line: row.line,
         whom: user.into(),
         before,
@@ -297,13 +297,13 @@ pub async fn save_accounts(
     planned: PlannedAccounts,
 ) -> Result<ImportReport> {
     let PlannedAccounts { mut report, rows } = planned;
-    let write = |Planned {
+    let write = |PlannedRow {
                      line,
                      whom,
                      before,
                      account,
                      ..
-                 }: Planned| {
+                 }: PlannedRow| {
         let entries = match &before {
             Some(before) => differences(host, before, &account, by),
             None => vec![creation(host, &account, by)],

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serializer;
 
-use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{
     ImportReport, ImportRow, PlannedAccounts, PlannedUsers, Result, plan_accounts, plan_users,
     save_accounts, save_users,
@@ -115,7 +115,7 @@ impl AdminCommand for ImportTable {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<TablePlan>,
+        approved: ApprovedPlan<TablePlan>,
         by: &AuditContext,
     ) -> Result<Execution<ImportReport>> {
         let host = &context.host;

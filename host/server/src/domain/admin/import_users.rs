@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::import::{BATCH, ImportReport, ImportRow, RowProblem, RowTarget, overtaken};
-use super::users::{Forbidden, VOUCHING, apply_to_user, creation, differences, user_with};
+use super::users::{DeniedMember, VOUCHING, apply_to_user, creation, differences, user_with};
 use super::{AdminError, Result, UserChange, fresh_did};
 use crate::domain::Host;
 use crate::domain::admin::user_table::{address_texts, texts};
@@ -19,7 +19,7 @@ use assent_model::user::{ConsoleRole, LifecycleState, User};
 use assent_store::UserWrite;
 
 /// A row, checked.
-struct Planned {
+struct PlannedRow {
     line: u64,
     /// The user as it is; `None` of a new one.
     before: Option<User>,
@@ -27,12 +27,12 @@ struct Planned {
 }
 
 /// The users that a file names, as they are.
-struct Known {
+struct ExistingRecords {
     by_login: HashMap<LoginName, User>,
     by_id: HashMap<UserId, User>,
 }
 
-impl Known {
+impl ExistingRecords {
     async fn of(host: &Host, rows: &[ImportRow]) -> Result<Self> {
         let cells = |column: &'static str| rows.iter().filter_map(move |row| row.filled(column));
         let logins: Vec<LoginName> = cells("name")
@@ -77,7 +77,7 @@ impl Known {
 pub struct PlannedUsers {
     /// What is to be done.
     pub report: ImportReport,
-    rows: Vec<Planned>,
+    rows: Vec<PlannedRow>,
 }
 
 impl PlannedUsers {
@@ -97,7 +97,7 @@ impl PlannedUsers {
 /// # Errors
 /// If the database fails. Rows that cannot be imported are in the report.
 pub async fn plan_users(host: &Host, caller: &Caller, rows: &[ImportRow]) -> Result<PlannedUsers> {
-    let known = Known::of(host, rows).await?;
+    let known = ExistingRecords::of(host, rows).await?;
     let mut report = ImportReport {
         rows: rows.len() as u64,
         ..ImportReport::default()
@@ -108,7 +108,7 @@ pub async fn plan_users(host: &Host, caller: &Caller, rows: &[ImportRow]) -> Res
         // Whoever signs in meanwhile has a turn.
         tokio::task::yield_now().await;
         let plan = plan(host, caller, &known, row)
-            .and_then(|plan| taken.take(&known, plan).map_err(Stop::Row));
+            .and_then(|plan| taken.claim_names(&known, plan).map_err(Stop::Row));
         match plan {
             Ok(plan) if plan.before.as_ref() == Some(&plan.user) => report.unchanged += 1,
             Ok(plan) => {
@@ -164,8 +164,12 @@ struct InFile {
 }
 
 impl InFile {
-    fn take(&mut self, known: &Known, plan: Planned) -> std::result::Result<Planned, RowProblem> {
-        let Planned { line, user, .. } = &plan;
+    fn claim_names(
+        &mut self,
+        known: &ExistingRecords,
+        plan: PlannedRow,
+    ) -> std::result::Result<PlannedRow, RowProblem> {
+        let PlannedRow { line, user, .. } = &plan;
         if let Some(before) = self.users.insert(user.id, *line) {
             return Err(RowProblem::of(
                 "name",
@@ -205,9 +209,9 @@ fn no_did() -> Did {
 fn plan(
     host: &Host,
     caller: &Caller,
-    known: &Known,
+    known: &ExistingRecords,
     row: &ImportRow,
-) -> std::result::Result<Planned, Stop> {
+) -> std::result::Result<PlannedRow, Stop> {
     let before = known.user(row)?.cloned();
     let mut user = match &before {
         Some(user) => user.clone(),
@@ -221,7 +225,7 @@ fn plan(
         }
     };
     let change = change(row, &user)?;
-    if let Some(Forbidden { member, why }) = change.beyond(caller, before.is_some()) {
+    if let Some(DeniedMember { member, why }) = change.beyond(caller, before.is_some()) {
         return Err(RowProblem::of(member, why).into());
     }
     let is_change = change.name.is_some()
@@ -264,7 +268,7 @@ fn plan(
             .map_err(AdminError::from)?;
         user.updated_at = host.now();
     }
-    Ok(Planned {
+    Ok(PlannedRow {
         line: row.line,
         before,
         user,
@@ -354,11 +358,11 @@ pub async fn save_users(
     planned: PlannedUsers,
 ) -> Result<ImportReport> {
     let PlannedUsers { mut report, rows } = planned;
-    let write = |Planned {
+    let write = |PlannedRow {
                      line,
                      before,
                      mut user,
-                 }: Planned|
+                 }: PlannedRow|
      -> Result<(u64, UserWrite)> {
         let entries = match &before {
             Some(before) => differences(host, before, &user, by),

@@ -1,9 +1,9 @@
 //! Commands about the keys that sign ID tokens.
 
-use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result};
 use crate::domain::keys::signing_keys;
-use crate::domain::keys::signing_keys::{Revoked, Takeover};
+use crate::domain::keys::signing_keys::{RevocationOutcome, Takeover};
 use crate::domain::protected_actions::ProtectedAction;
 use assent_model::administration::Permission;
 use assent_model::audit::AuditContext;
@@ -38,7 +38,7 @@ impl AdminCommand for RotateSigningKeys {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<Self>,
+        approved: ApprovedPlan<Self>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let plan = approved.into_plan();
@@ -86,14 +86,14 @@ impl AdminCommand for RevokeSigningKey {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<String>,
+        approved: ApprovedPlan<String>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let kid = approved.into_plan();
         match signing_keys::revoke(&context.host, &kid, by).await? {
-            Revoked::Done { .. } => Ok(Execution::Done(())),
-            Revoked::Already => Err(ALREADY),
-            Revoked::Unknown => Err(UNKNOWN),
+            RevocationOutcome::Done { .. } => Ok(Execution::Done(())),
+            RevocationOutcome::Already => Err(ALREADY),
+            RevocationOutcome::Unknown => Err(UNKNOWN),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The pictures of applications.
 
-use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result, invalid, registered};
 use crate::domain::{Host, audit};
 use assent_model::audit::{AuditContext, Event};
@@ -43,7 +43,7 @@ impl AdminCommand for SetLogo {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<(Did, ApplicationLogo)>,
+        approved: ApprovedPlan<(Did, ApplicationLogo)>,
         by: &AuditContext,
     ) -> Result<Execution<ApplicationLogo>> {
         let (application, logo) = approved.into_plan();
@@ -82,7 +82,7 @@ impl AdminCommand for RemoveLogo {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<Did>,
+        approved: ApprovedPlan<Did>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let application = approved.into_plan();

@@ -37,16 +37,16 @@ pub use applications::{
     ApplicationQuery, ClientChange, CreateClient, DeleteApplication, RotateClientSecret,
     SubjectKind, UpdateClient, application, applications, find_applications, registered,
 };
-pub use assent_model::caller::{Authorization, Caller, Forbidden, Principal};
+pub use assent_model::caller::{Authorization, Caller, Denied, Principal};
 pub use assent_model::command::{Field, Member};
 pub use caller::service_account;
 pub(super) use changes::Settings;
 pub use claims_preview::{
-    Comparison, Difference, Origin, Preview, PreviewRequest, PreviewedName, PreviewedToken,
-    Stopped, Told, TryCandidate, ValueChange, preview,
+    Comparison, Difference, MapperStop, Origin, Preview, PreviewContent, PreviewRequest,
+    PreviewedName, PreviewedToken, TryCandidate, ValueChange, preview,
 };
 pub use command::{
-    AdminCommand, AdminContext, Approved, Execution, ExpectedVersion, NamedApproval, Planned,
+    AdminCommand, AdminContext, ApprovedPlan, Execution, ExpectedVersion, NamedApproval, Planned,
 };
 pub use custom_attributes::notes_of as service_provider_notes;
 pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 
-use super::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{Result, invalid};
 use crate::domain::operations::plugin_reloads::{Reload, ReloadError};
 use crate::domain::operations::plugins;
@@ -40,7 +40,7 @@ impl AdminCommand for ReloadPlugins {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<()>,
+        approved: ApprovedPlan<()>,
         by: &AuditContext,
     ) -> Result<Execution<Self::Outcome>> {
         let () = approved.into_plan();
@@ -88,7 +88,7 @@ impl AdminCommand for RollBackPlugins {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<Option<String>>,
+        approved: ApprovedPlan<Option<String>>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let previous = approved.into_plan();

@@ -10,7 +10,7 @@ use crate::domain::approvals::callback_address::callback_url;
 use crate::domain::devices::push;
 use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{DeliveryId, DeviceId, UserId};
-use assent_plugin_host::{ChannelInfo, Notice, Opening, Trust};
+use assent_plugin_host::{ChannelInfo, ChannelRequest, Notice, Trust};
 
 /// How long a push message about an account notification is worth delivering.
 const NOTIFICATION_FRESH: Duration = Duration::from_secs(24 * 60 * 60);
@@ -80,7 +80,7 @@ async fn notify_device(
     };
     match host
         .plugins
-        .begin(&channel.name, Opening::Notice(notice))
+        .begin(&channel.name, ChannelRequest::Notice(notice))
         .await
     {
         Ok(_) => true,

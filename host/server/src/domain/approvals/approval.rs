@@ -13,7 +13,7 @@ use crate::domain::devices::passkey;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::with_outline;
 use crate::domain::sign_in::access::{Access, access};
-use crate::domain::sign_in::known_browsers::Standing;
+use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::Attempt;
 use crate::domain::{Host, InternalError, audit};
@@ -51,21 +51,21 @@ use assent_store::{
 pub async fn ask(
     host: &Arc<Host>,
     login: &Login,
-    (name, standing): (&LoginName, Standing),
+    (name, standing): (&LoginName, BrowserStatus),
     context: BrowserContext,
     from: Origin,
 ) -> Result<RequestOutcome, InternalError> {
     let kind = match standing {
-        Standing::Known => RequestKind::KnownBrowser,
-        Standing::Stale => RequestKind::StaleBrowser,
-        Standing::Unknown => RequestKind::Typed,
+        BrowserStatus::Known => RequestKind::KnownBrowser,
+        BrowserStatus::Stale => RequestKind::StaleBrowser,
+        BrowserStatus::Unknown => RequestKind::Typed,
     };
-    let Named {
+    let NameOwner {
         known,
         asked: user_id,
         is_open,
     } = whose(host, name, standing, login.request.application()).await?;
-    let question = Question {
+    let question = ApprovalDraft {
         subject: Subject::SignIn(login),
         name,
         known,
@@ -75,7 +75,7 @@ pub async fn ask(
         scanned_by: None,
         context,
     };
-    put(host, question, from).await
+    open_request(host, question, from).await
 }
 
 /// Notes that a limit refused a typed name. The refused page waits for nothing, but its user expects a prompt now. A
@@ -112,7 +112,7 @@ pub(crate) async fn ask_by_scan(
     user: &User,
     from: Origin,
 ) -> Result<RequestOutcome, InternalError> {
-    let question = Question {
+    let question = ApprovalDraft {
         subject: Subject::SignIn(login),
         name: &user.name,
         known: Some(user.id),
@@ -122,7 +122,7 @@ pub(crate) async fn ask_by_scan(
         scanned_by: Some(device.id),
         context: login.context.clone(),
     };
-    put(host, question, from).await
+    open_request(host, question, from).await
 }
 
 /// A protected action, before its approval is requested.
@@ -145,7 +145,7 @@ pub(crate) async fn ask_about_action(
     context: BrowserContext,
     from: Origin,
 ) -> Result<RequestOutcome, InternalError> {
-    let question = Question {
+    let question = ApprovalDraft {
         subject: Subject::ProtectedAction(action),
         name: &user.name,
         known: Some(user.id),
@@ -155,7 +155,7 @@ pub(crate) async fn ask_about_action(
         scanned_by: Some(device),
         context,
     };
-    put(host, question, from).await
+    open_request(host, question, from).await
 }
 
 /// What a request is about.
@@ -204,7 +204,7 @@ impl<'a> Subject<'a> {
 }
 
 /// A request for an approval.
-struct Question<'a> {
+struct ApprovalDraft<'a> {
     /// What it is about.
     subject: Subject<'a>,
     /// The name that the device shows.
@@ -224,9 +224,9 @@ struct Question<'a> {
 }
 
 /// Stores the request, for which the browser then waits, and sends it to the devices that it reaches.
-async fn put(
+async fn open_request(
     host: &Arc<Host>,
-    question: Question<'_>,
+    question: ApprovalDraft<'_>,
     from: Origin,
 ) -> Result<RequestOutcome, InternalError> {
     let numbers = MatchingNumber::shuffled(&*host.entropy);
@@ -235,7 +235,7 @@ async fn put(
     };
     // The store takes the first number that is free.
     let approval = approval(host, &question, number).await?;
-    let Question {
+    let ApprovalDraft {
         subject,
         known,
         is_open,
@@ -277,9 +277,9 @@ async fn put(
             is_open,
             asked,
         };
-        test_sign_in::asked(host, test_sign_in, &approval, attempt).await?;
+        test_sign_in::record_approval_request(host, test_sign_in, &approval, attempt).await?;
     }
-    if let RequestOutcome::Person(user) = asked {
+    if let RequestOutcome::Prompted(user) = asked {
         host.wakeups.send(Wakeup::Asked(user));
         // The browser does not wait for the channels: the device finds the request by asking too.
         let trust = match (scanned_by, login) {
@@ -287,7 +287,12 @@ async fn put(
             // The user's device began it, and the user answers there. A vendor's question would name no browser.
             (Some(_), _) | (_, None) => &[Trust::Verified],
         };
-        tokio::spawn(carry::carry(Arc::clone(host), user, approval, trust));
+        tokio::spawn(carry::carry_request(
+            Arc::clone(host),
+            user,
+            approval,
+            trust,
+        ));
     }
     Ok(asked)
 }
@@ -295,7 +300,7 @@ async fn put(
 /// The approval that a question asks for.
 async fn approval(
     host: &Host,
-    question: &Question<'_>,
+    question: &ApprovalDraft<'_>,
     number: MatchingNumber,
 ) -> Result<Approval, InternalError> {
     let now = host.now();
@@ -386,7 +391,7 @@ fn about(host: &Host, event: Event, approval: &Approval, by: &AuditContext) -> E
 }
 
 /// What is noted of an answer to a request, if it counts.
-pub(crate) fn noted(
+pub(crate) fn audit_note(
     host: &Host,
     event: Event,
     approval: &Approval,
@@ -410,12 +415,12 @@ pub(crate) fn noted(
     }
     AuditNote {
         entry,
-        pause: (pause, begun),
+        cooldown: (pause, begun),
     }
 }
 
 /// Whose a name is.
-struct Named {
+struct NameOwner {
     /// Who has it.
     known: Option<UserId>,
     /// The same, if they may sign in to the application, are not asked too often, and did not revoke the trust in the
@@ -429,9 +434,9 @@ struct Named {
 async fn whose(
     host: &Host,
     name: &LoginName,
-    standing: Standing,
+    standing: BrowserStatus,
     application: Option<&Did>,
-) -> Result<Named, InternalError> {
+) -> Result<NameOwner, InternalError> {
     let user = host.store.user_by_login(name).await?;
     let open = match (&user, application) {
         (Some(user), None) => user.state == LifecycleState::Active,
@@ -448,11 +453,11 @@ async fn whose(
     };
     let known = user.map(|user| user.id);
     let limit = match standing {
-        Standing::Known => &host.rate_limits.prompts_from_known_browsers,
-        Standing::Stale | Standing::Unknown => &host.rate_limits.prompts_per_user,
+        BrowserStatus::Known => &host.rate_limits.prompts_from_known_browsers,
+        BrowserStatus::Stale | BrowserStatus::Unknown => &host.rate_limits.prompts_per_user,
     };
-    let asked = known.filter(|user| open && limit.take(user, host.now()).is_ok());
-    Ok(Named {
+    let asked = known.filter(|user| open && limit.count_call(user, host.now()).is_ok());
+    Ok(NameOwner {
         known,
         asked,
         is_open: open,
@@ -461,7 +466,7 @@ async fn whose(
 
 /// A device's answer. As JSON, it is the proof that an approval channel carries.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Proof {
+pub struct DeviceProof {
     /// The user's decision.
     pub decision: Decision,
     /// The number that was typed; empty when the person denied.
@@ -522,7 +527,7 @@ pub async fn answer(
     host: &Host,
     device: &Device,
     id: ApprovalId,
-    proof: &Proof,
+    proof: &DeviceProof,
     from: Origin,
 ) -> Result<Outcome, InternalError> {
     let now = host.now();
@@ -569,14 +574,14 @@ pub async fn answer(
         Err(outcome) => return Ok(outcome),
     };
     let event = match &verdict {
-        DeviceAnswer::NotMe { .. } => Event::SignInReported,
+        DeviceAnswer::Report { .. } => Event::SignInReported,
         DeviceAnswer::Deny { .. } => Event::SignInDenied,
         DeviceAnswer::Approve { .. } => Event::SignInApproved,
         DeviceAnswer::NumberMismatch { .. } => Event::NumberMatchFailed,
     };
     let counted = host
         .store
-        .answer_approval(id, verdict, noted(host, event, &approval, &by), now)
+        .answer_approval(id, verdict, audit_note(host, event, &approval, &by), now)
         .await?;
     host.wakeups.send(Wakeup::Decided(id));
     if counted == AnswerOutcome::Counted
@@ -629,13 +634,13 @@ async fn verdict(
     host: &Host,
     device: &Device,
     approval: &Approval,
-    proof: &Proof,
+    proof: &DeviceProof,
     statement: &str,
     by: &AuditContext,
 ) -> Result<Result<DeviceAnswer, Outcome>, InternalError> {
     let device_id = device.id;
     match proof.decision {
-        Decision::Report => return Ok(Ok(DeviceAnswer::NotMe { device: device_id })),
+        Decision::Report => return Ok(Ok(DeviceAnswer::Report { device: device_id })),
         Decision::Deny => return Ok(Ok(DeviceAnswer::Deny { device: device_id })),
         Decision::Approve => {}
     }
@@ -649,10 +654,12 @@ async fn verdict(
     let left = approval.remaining(host.now());
     let asked = passkey::ask(host, device, purpose, proof.passkey.as_deref(), left, by).await?;
     let (amr, passkey) = match asked {
-        passkey::Asked::NoPasskey => (vec![Amr::Swk, Amr::User], None),
-        passkey::Asked::Shown(shown) => (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown)),
-        passkey::Asked::Required(options) => return Ok(Err(Outcome::PasskeyRequired(options))),
-        passkey::Asked::Refused => return Ok(Err(Outcome::PasskeyRefused)),
+        passkey::AssertionCheck::NoPasskey => (vec![Amr::Swk, Amr::User], None),
+        passkey::AssertionCheck::Shown(shown) => (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown)),
+        passkey::AssertionCheck::Required(options) => {
+            return Ok(Err(Outcome::PasskeyRequired(options)));
+        }
+        passkey::AssertionCheck::Refused => return Ok(Err(Outcome::PasskeyRefused)),
     };
     Ok(Ok(DeviceAnswer::Approve {
         device: device_id,
@@ -698,7 +705,7 @@ pub async fn lift_cooldown(
 }
 
 /// The text that the device must have signed. It is made from the host's own record, never from what the device sent.
-fn statement(host: &Host, device: &Device, prompt: &Prompt, proof: &Proof) -> String {
+fn statement(host: &Host, device: &Device, prompt: &Prompt, proof: &DeviceProof) -> String {
     let Prompt { approval, summary } = prompt;
     let shown = &approval.shown;
     ApprovalStatement {

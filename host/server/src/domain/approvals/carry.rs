@@ -15,11 +15,17 @@ use assent_model::delivery::{Delivery, Recipient};
 use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{ApprovalId, DeliveryId, UserId};
 use assent_plugin_host::{
-    Begun, ChannelFailure, ChannelFailureKind, ChannelInfo, Notice, Opening, Question, Trust,
+    ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelRequest, Notice, Question,
+    StartedRequest, Trust,
 };
 
 /// Carries an approval that was asked for to whoever was asked, through the first channel that begins.
-pub async fn carry(host: Arc<Host>, user: UserId, approval: Approval, trusted: &'static [Trust]) {
+pub async fn carry_request(
+    host: Arc<Host>,
+    user: UserId,
+    approval: Approval,
+    trusted: &'static [Trust],
+) {
     let id = approval.id;
     let mut failed = Vec::new();
     for channel in host
@@ -38,11 +44,11 @@ pub async fn carry(host: Arc<Host>, user: UserId, approval: Approval, trusted: &
             }
         }
         match begin(&host, user, &approval, &channel).await {
-            Ok(Began::Carried) => return,
-            Ok(Began::NoAddress) => {
+            Ok(BeginOutcome::Carried) => return,
+            Ok(BeginOutcome::NoAddress) => {
                 failed.push(format!("`{}` has no address for the person", channel.name));
             }
-            Ok(Began::Failed(why)) => failed.push(why),
+            Ok(BeginOutcome::Failed(why)) => failed.push(why),
             Err(error) => failed.push(format!("channel `{}`: {error}", channel.name)),
         }
     }
@@ -58,7 +64,7 @@ async fn is_open(host: &Host, id: ApprovalId) -> Result<bool, InternalError> {
 }
 
 /// What came of trying one channel.
-enum Began {
+enum BeginOutcome {
     /// The request is on its way.
     Carried,
     /// The channel knows of nowhere to carry it to.
@@ -72,7 +78,7 @@ async fn begin(
     user: UserId,
     approval: &Approval,
     channel: &ChannelInfo,
-) -> Result<Began, InternalError> {
+) -> Result<BeginOutcome, InternalError> {
     match channel.trust {
         Trust::Verified => notify(host, user, approval, channel).await,
         Trust::Delegated => question(host, user, approval, channel).await,
@@ -85,7 +91,7 @@ async fn notify(
     user: UserId,
     approval: &Approval,
     channel: &ChannelInfo,
-) -> Result<Began, InternalError> {
+) -> Result<BeginOutcome, InternalError> {
     let devices = host.store.devices_of(user).await?;
     let woken = devices
         .iter()
@@ -95,12 +101,14 @@ async fn notify(
         woken.map(|(device, push)| wake(host, approval, channel, device, push, &callback_url)),
     )
     .await;
-    let mut outcome = Began::NoAddress;
+    let mut outcome = BeginOutcome::NoAddress;
     for one in began {
         match one? {
-            Began::Carried => outcome = Began::Carried,
-            failed @ Began::Failed(_) if matches!(outcome, Began::NoAddress) => outcome = failed,
-            Began::Failed(_) | Began::NoAddress => {}
+            BeginOutcome::Carried => outcome = BeginOutcome::Carried,
+            failed @ BeginOutcome::Failed(_) if matches!(outcome, BeginOutcome::NoAddress) => {
+                outcome = failed
+            }
+            BeginOutcome::Failed(_) | BeginOutcome::NoAddress => {}
         }
     }
     Ok(outcome)
@@ -113,7 +121,7 @@ async fn wake(
     device: &Device,
     push: &PushSubscription,
     callback_url: &str,
-) -> Result<Began, InternalError> {
+) -> Result<BeginOutcome, InternalError> {
     let message = serde_json::json!({
         "version": 1,
         "kind": "approval",
@@ -122,7 +130,7 @@ async fn wake(
         "expires": approval.expires_at.seconds(),
     });
     let Some(sealed) = push::seal(push, message.to_string().as_bytes()) else {
-        return Ok(Began::NoAddress);
+        return Ok(BeginOutcome::NoAddress);
     };
     let notice = Notice {
         request_id: approval.id.to_string(),
@@ -134,14 +142,14 @@ async fn wake(
     };
     match host
         .plugins
-        .begin(&channel.name, Opening::Notice(notice))
+        .begin(&channel.name, ChannelRequest::Notice(notice))
         .await
     {
         Ok(begun) => {
             tracing::info!(approval = %approval.id, channel = channel.name, device = %device.id, "device \
                  notified");
-            keep(host, approval, channel, Recipient::Device(device.id), begun).await?;
-            Ok(Began::Carried)
+            store_delivery(host, approval, channel, Recipient::Device(device.id), begun).await?;
+            Ok(BeginOutcome::Carried)
         }
         Err(failure) => {
             if matches!(failure.kind, ChannelFailureKind::Gone) {
@@ -160,13 +168,13 @@ async fn question(
     user: UserId,
     approval: &Approval,
     channel: &ChannelInfo,
-) -> Result<Began, InternalError> {
+) -> Result<BeginOutcome, InternalError> {
     let addresses = host.store.external_authenticators(user).await?;
     let Some(known) = addresses
         .into_iter()
         .find(|known| known.channel == channel.name)
     else {
-        return Ok(Began::NoAddress);
+        return Ok(BeginOutcome::NoAddress);
     };
     let shown = &approval.shown;
     let question = Question {
@@ -182,12 +190,12 @@ async fn question(
     };
     match host
         .plugins
-        .begin(&channel.name, Opening::Question(question))
+        .begin(&channel.name, ChannelRequest::Question(question))
         .await
     {
         Ok(begun) => {
             tracing::info!(approval = %approval.id, channel = channel.name, "approval request sent to the vendor");
-            keep(
+            store_delivery(
                 host,
                 approval,
                 channel,
@@ -197,25 +205,25 @@ async fn question(
                 begun,
             )
             .await?;
-            Ok(Began::Carried)
+            Ok(BeginOutcome::Carried)
         }
         Err(failure) => Ok(not_begun(approval, &failure)),
     }
 }
 
-fn not_begun(approval: &Approval, failure: &ChannelFailure) -> Began {
+fn not_begun(approval: &Approval, failure: &ChannelFailure) -> BeginOutcome {
     tracing::info!(approval = %approval.id, channel = failure.channel, reason = %failure.kind, "approval channel failed to begin");
-    Began::Failed(failure.to_string())
+    BeginOutcome::Failed(failure.to_string())
 }
 
 /// Keeps what the channel needs to be asked how the request stands, where it wants to be asked. A request whose
 /// approval was decided while it began is taken back.
-async fn keep(
+async fn store_delivery(
     host: &Host,
     approval: &Approval,
     channel: &ChannelInfo,
     recipient: Recipient,
-    begun: Begun,
+    begun: StartedRequest,
 ) -> Result<(), InternalError> {
     let Some(first) = begun.poll_after else {
         return Ok(());

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use crate::domain::approvals::approval;
-use crate::domain::approvals::approval::{Outcome, Proof};
+use crate::domain::approvals::approval::{DeviceProof, Outcome};
 use crate::domain::{Host, InternalError};
 use assent_model::audit::Origin;
 use assent_model::id::{ApprovalId, DeviceId};
@@ -15,46 +15,59 @@ const LONGEST: usize = 4 << 10;
 
 /// A device's answer as a channel carries it: what the device would send to this host itself, and which device it is.
 #[derive(Deserialize)]
-struct Carried {
+struct CarriedProof {
     device: DeviceId,
     #[serde(flatten)]
-    proof: Proof,
+    proof: DeviceProof,
 }
 
-/// Takes what a channel brought without being asked. Whether it decided the request.
+/// The outcome of evidence that a channel brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum EvidenceOutcome {
+    /// It decided the request.
+    Decided,
+    /// It changed nothing: it is no valid proof, or it came too late. The log has the reason.
+    Ignored,
+}
+
+/// Accepts what a channel brought without being asked.
 ///
 /// # Errors
 /// If the database fails, or the question to a passkey cannot be made.
-pub async fn take(host: &Host, channel: &str, evidence: &Evidence) -> Result<bool, InternalError> {
-    verified(host, channel, evidence, None).await
+pub async fn accept_evidence(
+    host: &Host,
+    channel: &str,
+    evidence: &Evidence,
+) -> Result<EvidenceOutcome, InternalError> {
+    verify_evidence(host, channel, evidence, None).await
 }
 
-/// Takes what a channel brought when it was asked for this device's answer to this request: no other will do. Whether
-/// it decided the request.
+/// Accepts what a channel brought when it was asked for this device's answer to this request: no other will do.
 ///
 /// # Errors
 /// If the database fails, or the question to a passkey cannot be made.
-pub async fn take_answer(
+pub async fn accept_answer(
     host: &Host,
     channel: &str,
     evidence: &Evidence,
     request: ApprovalId,
     device: DeviceId,
-) -> Result<bool, InternalError> {
-    verified(host, channel, evidence, Some((request, device))).await
+) -> Result<EvidenceOutcome, InternalError> {
+    verify_evidence(host, channel, evidence, Some((request, device))).await
 }
 
 /// Verifies the proof as if the device had brought it. What does not verify is the channel's fault, and changes
 /// nothing.
-async fn verified(
+async fn verify_evidence(
     host: &Host,
     channel: &str,
     evidence: &Evidence,
     expected: Option<(ApprovalId, DeviceId)>,
-) -> Result<bool, InternalError> {
+) -> Result<EvidenceOutcome, InternalError> {
     let fault = |what: &str| {
         tracing::warn!(plugin = channel, reason = what, "channel proof rejected");
-        Ok(false)
+        Ok(EvidenceOutcome::Ignored)
     };
     if evidence.proof.len() > LONGEST {
         return fault("it is too long");
@@ -62,7 +75,7 @@ async fn verified(
     let Ok(request) = evidence.request_id.parse::<ApprovalId>() else {
         return fault("it specifies no request");
     };
-    let Ok(Carried { device, proof }) = serde_json::from_slice(&evidence.proof) else {
+    let Ok(CarriedProof { device, proof }) = serde_json::from_slice(&evidence.proof) else {
         return fault("it can't be read");
     };
     if expected.is_some_and(|expected| expected != (request, device)) {
@@ -77,12 +90,14 @@ async fn verified(
         return fault("no device created it");
     };
     match approval::answer(host, &device, request, &proof, Origin::NOWHERE).await? {
-        Outcome::Approved | Outcome::Denied | Outcome::Reported => Ok(true),
+        Outcome::Approved | Outcome::Denied | Outcome::Reported => Ok(EvidenceOutcome::Decided),
         Outcome::BadProof => fault("its signature is not over what was asked"),
         Outcome::Unknown => fault("no user with such a request has this device"),
         Outcome::PasskeyRequired(_) | Outcome::PasskeyRefused => {
             fault("its device has a passkey, which was not shown")
         }
-        Outcome::NumberMismatch { .. } | Outcome::AlreadyDecided | Outcome::Expired => Ok(false),
+        Outcome::NumberMismatch { .. } | Outcome::AlreadyDecided | Outcome::Expired => {
+            Ok(EvidenceOutcome::Ignored)
+        }
     }
 }

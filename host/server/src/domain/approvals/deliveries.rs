@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use crate::domain::approvals::channel_proofs;
+use crate::domain::approvals::channel_proofs::{self, EvidenceOutcome};
 use crate::domain::approvals::delivery_timing::{next, sealed_for};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{Host, InternalError};
@@ -19,6 +19,7 @@ use assent_model::clock::Timestamp;
 use assent_model::delivery::{Delivery, LeasedDelivery, Recipient, Ruling};
 use assent_model::id::DeliveryId;
 use assent_plugin_host::{ChannelFailureKind, ChannelState, Trust};
+use assent_store::RulingOutcome;
 
 /// How often the database is looked at without a signal: another host may have stopped, or an approval was decided
 /// there.
@@ -201,9 +202,10 @@ async fn heard(
     let ruling = match (state, &delivery.recipient) {
         (ChannelState::Pending(after), _) => return Ok(Some(after)),
         (ChannelState::Evidence(proof), Recipient::Device(device)) => {
-            if !channel_proofs::take_answer(host, &delivery.channel, &proof, approval.id, *device)
-                .await?
-            {
+            let (channel, request) = (&delivery.channel, approval.id);
+            let outcome =
+                channel_proofs::accept_answer(host, channel, &proof, request, *device).await?;
+            if outcome == EvidenceOutcome::Ignored {
                 return Ok(Some(PAUSE));
             }
             host.store.end_delivery(delivery.id).await?;
@@ -244,11 +246,12 @@ async fn rule(
         Ruling::Denied => Event::SignInDenied,
     };
     let by = AuditContext::new(Actor::Channel(channel.to_owned()), Origin::NOWHERE);
-    let noted = crate::domain::approvals::approval::noted(host, event, approval, &by);
-    let counted = host
+    let noted = crate::domain::approvals::approval::audit_note(host, event, approval, &by);
+    let outcome = host
         .store
         .rule_on_approval(delivery, ruling, noted, host.now())
         .await?;
+    let counted = outcome == RulingOutcome::Counted;
     host.wakeups.send(Wakeup::Decided(approval.id));
     tracing::info!(approval = %approval.id, channel, ?ruling, counted, "vendor decided");
     Ok(())

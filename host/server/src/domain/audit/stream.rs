@@ -24,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Why entries were not handed over.
 #[derive(Debug, thiserror::Error)]
-enum NotSent {
+enum AuditStreamError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -50,37 +50,37 @@ pub async fn run(host: Arc<Host>) {
     let carried = file
         .into_iter()
         .chain(syslog)
-        .map(|(name, target)| carry(&host, name, target));
+        .map(|(name, target)| run_stream(&host, name, target));
     futures_util::future::join_all(carried).await;
     // There are none to carry.
     std::future::pending::<()>().await;
 }
 
 /// What came of a look.
-enum Looked {
+enum PollOutcome {
     /// There is nothing more to tell, or another host tells it.
     Idle,
     /// There may be more.
     Sent,
 }
 
-async fn carry(host: &Host, name: &'static str, mut target: StreamTarget) {
+async fn run_stream(host: &Host, name: &'static str, mut target: StreamTarget) {
     let holder = hex::encode(host.entropy.bytes::<16>());
     let mut pause = Duration::ZERO;
     loop {
-        match look(host, name, &holder, &mut target).await {
+        match send_batch(host, name, &holder, &mut target).await {
             Ok(looked) => {
                 if !pause.is_zero() {
                     tracing::info!(stream = name, "audit stream resumed");
                 }
                 pause = Duration::ZERO;
-                if matches!(looked, Looked::Idle) {
+                if matches!(looked, PollOutcome::Idle) {
                     tokio::time::sleep(LOOK).await;
                 }
             }
             Err(error) => {
                 host.audit_streams
-                    .note(name, |faring| faring.up = Some(false));
+                    .update_status(name, |faring| faring.up = Some(false));
                 if pause.is_zero() {
                     tracing::error!(stream = name, %error, "audit stream failed, retrying \
                          later");
@@ -92,18 +92,18 @@ async fn carry(host: &Host, name: &'static str, mut target: StreamTarget) {
     }
 }
 
-async fn look(
+async fn send_batch(
     host: &Host,
     name: &'static str,
     holder: &str,
     target: &mut StreamTarget,
-) -> Result<Looked, NotSent> {
+) -> Result<PollOutcome, AuditStreamError> {
     let (known, head) = host.store.audit_stream(name).await?;
     let behind = head.saturating_sub(known.unwrap_or_default());
     host.audit_streams
-        .note(name, |faring| faring.behind = behind);
+        .update_status(name, |faring| faring.behind = behind);
     if behind <= 0 && known.is_some() {
-        return Ok(Looked::Idle);
+        return Ok(PollOutcome::Idle);
     }
     let now = host.now();
     let Some(come_to) = host
@@ -111,8 +111,9 @@ async fn look(
         .claim_audit_stream(name, holder, now + LEASE, now)
         .await?
     else {
-        host.audit_streams.note(name, |faring| faring.up = None);
-        return Ok(Looked::Idle);
+        host.audit_streams
+            .update_status(name, |faring| faring.up = None);
+        return Ok(PollOutcome::Idle);
     };
     let records = host.store.audit_records(come_to, BATCH).await?;
     let Some(last) = records.last().map(|record| record.seq) else {
@@ -121,20 +122,20 @@ async fn look(
         host.store
             .advance_audit_stream(name, holder, anchor.max(come_to))
             .await?;
-        return Ok(Looked::Idle);
+        return Ok(PollOutcome::Idle);
     };
     tell_of_gap(name, come_to, &records);
     tokio::time::timeout(PATIENCE, target.send(&records))
         .await
-        .map_err(|_| NotSent::TooSlow)??;
+        .map_err(|_| AuditStreamError::TooSlow)??;
     // If another host carries it by now, it tells these again.
     host.store.advance_audit_stream(name, holder, last).await?;
-    host.audit_streams.note(name, |faring| {
+    host.audit_streams.update_status(name, |faring| {
         faring.up = Some(true);
         faring.sent += records.len() as u64;
         faring.behind = head.saturating_sub(last).max(0);
     });
-    Ok(Looked::Sent)
+    Ok(PollOutcome::Sent)
 }
 
 /// A stream that begins has not had what is long gone. One that goes on should have had it.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// How a stream fares on this host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Faring {
+pub struct StreamStatus {
     /// Whether the last handing over went well; `None` before the first, and where another host carries it.
     pub up: Option<bool>,
     /// How many entries this host has handed over.
@@ -16,18 +16,18 @@ pub struct Faring {
 
 /// How the streams fare on this host, by their names.
 #[derive(Debug, Default)]
-pub struct Streams(Mutex<BTreeMap<&'static str, Faring>>);
+pub struct Streams(Mutex<BTreeMap<&'static str, StreamStatus>>);
 
 impl Streams {
     /// All of them.
-    pub fn faring(&self) -> BTreeMap<&'static str, Faring> {
+    pub fn faring(&self) -> BTreeMap<&'static str, StreamStatus> {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
-    pub(super) fn note(&self, name: &'static str, change: impl FnOnce(&mut Faring)) {
+    pub(super) fn update_status(&self, name: &'static str, change: impl FnOnce(&mut StreamStatus)) {
         change(
             self.0
                 .lock()

@@ -30,7 +30,7 @@ pub struct Verdict {
 
 /// Why an export could not be verified.
 #[derive(Debug, thiserror::Error)]
-pub enum Unreadable {
+pub enum ExportError {
     /// The file can't be read.
     #[error("it can't be read: {0}")]
     File(#[from] std::io::Error),
@@ -88,7 +88,7 @@ async fn to_the_head(store: &Store, walk: &mut Walk) -> Result<Option<Break>, St
     let head = store.audit_end(End::Head).await?;
     while walk.at().seq < head.mark.seq {
         let records = store.audit_records(walk.at().seq, BATCH).await?;
-        if records.is_empty() && !moved_on(store, walk).await? {
+        if records.is_empty() && !has_anchor_moved(store, walk).await? {
             return Ok(Some(Break::CutOff {
                 first: walk.at().seq.saturating_add(1),
                 last: head.mark.seq,
@@ -101,7 +101,7 @@ async fn to_the_head(store: &Store, walk: &mut Walk) -> Result<Option<Break>, St
             match walk.step(&record) {
                 Ok(()) => {}
                 // Retention may have taken away what was about to be read.
-                Err(Break::Missing { .. }) if moved_on(store, walk).await? => break,
+                Err(Break::Missing { .. }) if has_anchor_moved(store, walk).await? => break,
                 Err(broken) => return Ok(Some(broken)),
             }
             if was_taken(store, &record, &mut erasures).await? {
@@ -122,7 +122,7 @@ async fn to_the_head(store: &Store, walk: &mut Walk) -> Result<Option<Break>, St
 }
 
 /// Goes on from the anchor, where retention has moved that past the walk.
-async fn moved_on(store: &Store, walk: &mut Walk) -> Result<bool, StoreError> {
+async fn has_anchor_moved(store: &Store, walk: &mut Walk) -> Result<bool, StoreError> {
     let anchor = store.audit_end(End::Anchor).await?;
     Ok(anchor.authentic && walk.skip_to(anchor.mark))
 }
@@ -133,7 +133,7 @@ struct Erasures(HashMap<String, Option<i64>>);
 
 impl Erasures {
     /// Whether an entry after this position records the erasure of this user.
-    async fn follow(&mut self, store: &Store, user: &str, seq: i64) -> Result<bool, StoreError> {
+    async fn is_erased(&mut self, store: &Store, user: &str, seq: i64) -> Result<bool, StoreError> {
         if self.0.len() >= ERASED {
             self.0.clear();
         }
@@ -170,7 +170,7 @@ async fn origin_was_taken(
     }
     match &record.actor {
         Some(actor) if record.is_by_person(actor) => {
-            Ok(!erasures.follow(store, actor, record.seq).await?)
+            Ok(!erasures.is_erased(store, actor, record.seq).await?)
         }
         _ => Ok(true),
     }
@@ -186,7 +186,7 @@ async fn personal_was_taken(
         return Ok(false);
     }
     match &record.user {
-        Some(user) => Ok(!erasures.follow(store, user, record.seq).await?),
+        Some(user) => Ok(!erasures.is_erased(store, user, record.seq).await?),
         None => Ok(true),
     }
 }
@@ -194,8 +194,8 @@ async fn personal_was_taken(
 /// Verifies an export, or the file of a stream: that it holds together from its first entry to its last.
 ///
 /// # Errors
-/// [`Unreadable`] if the export cannot be read.
-pub fn verify_export(mut lines: impl BufRead) -> Result<Verdict, Unreadable> {
+/// [`ExportError`] if the export cannot be read.
+pub fn verify_export(mut lines: impl BufRead) -> Result<Verdict, ExportError> {
     let mut walk: Option<Walk> = None;
     let mut recent: VecDeque<Mark> = VecDeque::new();
     let mut text = Vec::new();
@@ -211,7 +211,7 @@ pub fn verify_export(mut lines: impl BufRead) -> Result<Verdict, Unreadable> {
         }
         let record = std::str::from_utf8(&text).map_err(|error| error.to_string());
         let record = record.and_then(|text| jsonl::read(text).map_err(|error| error.to_string()));
-        let record = record.map_err(|reason| Unreadable::Line {
+        let record = record.map_err(|reason| ExportError::Line {
             line: number,
             reason,
         })?;
@@ -241,7 +241,7 @@ pub fn verify_export(mut lines: impl BufRead) -> Result<Verdict, Unreadable> {
         }
         recent.push_back(walk.at().clone());
     }
-    let walk = walk.ok_or(Unreadable::Empty)?;
+    let walk = walk.ok_or(ExportError::Empty)?;
     Ok(Verdict {
         checked: walk.checked().clone(),
         last: walk.at().clone(),

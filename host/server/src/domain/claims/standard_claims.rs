@@ -18,7 +18,8 @@ use assent_model::scope::{Scope, Scopes};
 use assent_model::session::Authentication;
 use assent_model::user::{Address, User};
 use assent_plugin_host::{
-    ClaimInput, MapFailure, Mapped, PluginSet, Protocol, RequestedClaim, SamlAttribute, Sink, Step,
+    ClaimInput, MapFailure, MappedClaims, MapperRun, PluginSet, Protocol, RequestedClaim,
+    SamlAttribute, Sink,
 };
 
 /// On whom claims are made, and for whom.
@@ -94,11 +95,11 @@ pub fn of_authentication(authentication: &Authentication) -> [(&'static str, Val
 
 /// What an application is told, and how it came about.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct ApplicationClaims {
     /// The claims.
     pub claims: Map<String, Value>,
     /// What each plugin did.
-    pub steps: Vec<Step>,
+    pub steps: Vec<MapperRun>,
 }
 
 /// The claims of the granted scopes and those that were asked for one by one, `sub` first among them, as the host and
@@ -106,7 +107,11 @@ pub struct Made {
 ///
 /// # Errors
 /// [`MapFailure`] if a plugin fails.
-pub async fn map(host: &Host, subject: Subject<'_>, sink: Sink) -> Result<Made, MapFailure> {
+pub async fn map(
+    host: &Host,
+    subject: Subject<'_>,
+    sink: Sink,
+) -> Result<ApplicationClaims, MapFailure> {
     map_by(host, &host.plugins.set(), subject, sink).await
 }
 
@@ -119,7 +124,7 @@ pub async fn map_by(
     plugins: &PluginSet,
     subject: Subject<'_>,
     sink: Sink,
-) -> Result<Made, MapFailure> {
+) -> Result<ApplicationClaims, MapFailure> {
     let Subject {
         application,
         user,
@@ -164,8 +169,8 @@ pub async fn map_by(
         amr: authentication.map(amr_texts).unwrap_or_default(),
         claims: standard,
     };
-    let Mapped { claims, steps, .. } = plugins.map_claims(input).await?;
-    Ok(Made { claims, steps })
+    let MappedClaims { claims, steps, .. } = plugins.map_claims(input).await?;
+    Ok(ApplicationClaims { claims, steps })
 }
 
 /// The attributes of an assertion, which the plugins make alone. They see what is known of the person as claims, under
@@ -179,7 +184,7 @@ pub async fn attributes(
     user: &User,
     account: &Account,
     authentication: &Authentication,
-) -> Result<(Vec<SamlAttribute>, Vec<Step>), MapFailure> {
+) -> Result<(Vec<SamlAttribute>, Vec<MapperRun>), MapFailure> {
     attributes_by(
         host,
         &host.plugins.set(),
@@ -200,7 +205,7 @@ pub async fn attributes_by(
     provider: &ServiceProvider,
     (user, account): (&User, &Account),
     authentication: &Authentication,
-) -> Result<(Vec<SamlAttribute>, Vec<Step>), MapFailure> {
+) -> Result<(Vec<SamlAttribute>, Vec<MapperRun>), MapFailure> {
     let known = known(user, account, true)
         .into_iter()
         .filter(|(_, value)| !value.is_null());
@@ -226,7 +231,7 @@ pub async fn attributes_by(
             .map(|(name, value)| (name.to_owned(), value))
             .collect(),
     };
-    let Mapped {
+    let MappedClaims {
         attributes, steps, ..
     } = plugins.map_claims(input).await?;
     Ok((attributes, steps))

@@ -12,14 +12,14 @@ use assent_model::id::Did;
 
 /// What is the same in each ID token of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OfToken {
+pub struct IssuerClaims {
     /// `iss`: what this host calls itself.
     pub iss: String,
     /// `aud`: the application's client ID.
     pub aud: Did,
 }
 
-impl OfToken {
+impl IssuerClaims {
     /// That of the ID tokens of this application.
     pub fn new(host: &Host, application: &Application) -> Self {
         Self {

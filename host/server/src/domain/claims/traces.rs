@@ -13,7 +13,9 @@ use utoipa::ToSchema;
 use crate::domain::Host;
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, TraceId, UserId};
-use assent_plugin_host::{MapFailureKind, SamlAttribute, Sink, Step, StepEnd, Traced};
+use assent_plugin_host::{
+    MapFailureKind, MapperRun, MapperRunEnd, SamlAttribute, Sink, TracedChange,
+};
 use assent_store::ClaimTrace;
 
 const BATCH: usize = 64;
@@ -34,7 +36,7 @@ pub struct Purpose<'a> {
 }
 
 /// Keeps what the plugins did, if there are any and the settings say so.
-pub fn record(host: &Host, purpose: Purpose<'_>, steps: &[Step]) {
+pub fn record(host: &Host, purpose: Purpose<'_>, steps: &[MapperRun]) {
     if steps.is_empty() || host.settings.plugins.trace_retention.is_zero() {
         return;
     }
@@ -57,7 +59,7 @@ pub fn record(host: &Host, purpose: Purpose<'_>, steps: &[Step]) {
 }
 
 /// Writes traces as they come, until the task is dropped.
-pub async fn keep(host: Arc<Host>) {
+pub async fn run_trace_writer(host: Arc<Host>) {
     let mut waiting = host.traces.waiting.lock().await;
     let mut batch = Vec::new();
     while waiting.recv_many(&mut batch, BATCH).await > 0 {
@@ -76,7 +78,7 @@ pub async fn keep(host: Arc<Host>) {
 }
 
 /// How long traces are kept.
-pub fn kept(host: &Host) -> Duration {
+pub fn retention(host: &Host) -> Duration {
     host.settings.plugins.trace_retention.get()
 }
 
@@ -174,19 +176,19 @@ fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D:
 }
 
 /// The plugin calls, in their order.
-pub fn explain(steps: &[Step]) -> Vec<Explained> {
+pub fn explain(steps: &[MapperRun]) -> Vec<Explained> {
     steps.iter().map(explain_step).collect()
 }
 
-fn explain_step(step: &Step) -> Explained {
-    let Step { plugin, usage, end } = step;
+fn explain_step(step: &MapperRun) -> Explained {
+    let MapperRun { plugin, usage, end } = step;
     let (outcome, reason, changes) = match end {
-        StepEnd::Changed(changes) => (Outcome::Changed, None, changes.as_slice()),
-        StepEnd::LeftOut(fault) => (Outcome::Skipped, Some(fault.to_string()), [].as_slice()),
-        StepEnd::Stopped(MapFailureKind::Deny(reason)) => {
+        MapperRunEnd::Changed(changes) => (Outcome::Changed, None, changes.as_slice()),
+        MapperRunEnd::LeftOut(fault) => (Outcome::Skipped, Some(fault.to_string()), [].as_slice()),
+        MapperRunEnd::Stopped(MapFailureKind::Deny(reason)) => {
             (Outcome::Denied, Some(reason.clone()), [].as_slice())
         }
-        StepEnd::Stopped(MapFailureKind::Fault(fault)) => {
+        MapperRunEnd::Stopped(MapFailureKind::Fault(fault)) => {
             (Outcome::Failed, Some(fault.to_string()), [].as_slice())
         }
     };
@@ -204,9 +206,9 @@ fn explain_step(step: &Step) -> Explained {
     }
 }
 
-fn explain_change(change: &Traced) -> ExplainedChange {
+fn explain_change(change: &TracedChange) -> ExplainedChange {
     match change {
-        Traced::Claim {
+        TracedChange::Claim {
             name,
             before,
             after,
@@ -216,7 +218,7 @@ fn explain_change(change: &Traced) -> ExplainedChange {
             after: after.clone(),
             attribute: None,
         },
-        Traced::Attribute(attribute) => ExplainedChange {
+        TracedChange::Attribute(attribute) => ExplainedChange {
             attribute: Some(explain_attribute(attribute)),
             ..ExplainedChange::default()
         },

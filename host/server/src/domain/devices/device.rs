@@ -22,17 +22,17 @@ use assent_model::name::display_text;
 use assent_model::recovery::CodesOfDevice;
 use assent_model::saml::SessionEnd;
 use assent_model::user::{LifecycleState, User};
-use assent_store::{StoreError, UserGuard};
+use assent_store::{DeviceWrite, StoreError, UserGuard};
 
 pub use call::{Call, Caller, caller};
 pub use enrolment::{
-    Enrolled, EnrolmentRequest, enrol, enrolment_link, enrolment_path, find_enrolment,
+    EnrolOutcome, EnrolmentRequest, enrol, enrolment_link, enrolment_path, find_enrolment,
     link_another, prepare_enrolment,
 };
 
 /// What came of naming a device anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Renaming {
+pub enum RenameOutcome {
     /// It has the name.
     Done,
     /// The name is blank, too long or has control characters.
@@ -51,12 +51,12 @@ pub async fn rename(
     id: DeviceId,
     name: &str,
     by: &AuditContext,
-) -> Result<Renaming, InternalError> {
+) -> Result<RenameOutcome, InternalError> {
     let Some(device) = of_owner(host, owner, id).await? else {
-        return Ok(Renaming::Unknown);
+        return Ok(RenameOutcome::Unknown);
     };
     let Some(name) = display_text(name, LONGEST_NAME) else {
-        return Ok(Renaming::BadName);
+        return Ok(RenameOutcome::BadName);
     };
     let entry = audit::entry(host, Event::DeviceRenamed, by)
         .about(owner)
@@ -64,16 +64,15 @@ pub async fn rename(
         .personal("name", device.name.as_str())
         .personal("new_name", name.as_str());
     let renamed = host.store.rename_device_of(owner, id, name, entry).await?;
-    Ok(if renamed {
-        Renaming::Done
-    } else {
-        Renaming::Unknown
+    Ok(match renamed {
+        DeviceWrite::Done => RenameOutcome::Done,
+        DeviceWrite::Inactive => RenameOutcome::Unknown,
     })
 }
 
 /// What waits for a device's owner.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct DeviceInbox {
     /// The owner.
     pub user: User,
     /// The pending requests, the oldest first, each with the digest of the logo of its application, where that has one.
@@ -95,7 +94,7 @@ pub async fn request(
     device: &Device,
     patience: u32,
     (seen, known): (&HashSet<ApprovalId>, Option<AuditId>),
-) -> Result<Option<Waiting>, InternalError> {
+) -> Result<Option<DeviceInbox>, InternalError> {
     let mut listener = host.wakeups.listen();
     // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
     let deadline = tokio::time::Instant::now() + seconds(patience);
@@ -132,7 +131,7 @@ pub async fn request(
                 .cooldown_until(device.user_id, host.now())
                 .await?;
             let pending = with_logos(host, pending).await?;
-            return Ok(Some(Waiting {
+            return Ok(Some(DeviceInbox {
                 user,
                 pending,
                 notifications,

@@ -24,11 +24,11 @@ use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::device::Device;
 use assent_model::id::DeviceId;
 use assent_model::passkey::{DevicePasskey, PasskeyUse, Purpose};
-use assent_store::StoreError;
+use assent_store::{DeviceWrite, PasskeyUseOutcome, StoreError};
 
 /// How a device stands to passkeys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum PasskeyStatus {
     /// This host has an address in place of a domain, so nobody has one.
     Impossible,
     /// It has none.
@@ -41,11 +41,11 @@ pub enum Standing {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn standing(host: &Host, device: &Device) -> Result<Standing, InternalError> {
+pub async fn standing(host: &Host, device: &Device) -> Result<PasskeyStatus, InternalError> {
     Ok(match host.store.passkey(device.id).await? {
-        Some(_) => Standing::Set,
-        None if host.passkeys.is_some() => Standing::None,
-        None => Standing::Impossible,
+        Some(_) => PasskeyStatus::Set,
+        None if host.passkeys.is_some() => PasskeyStatus::None,
+        None => PasskeyStatus::Impossible,
     })
 }
 
@@ -93,7 +93,7 @@ pub async fn offer(host: &Host, device: &Device) -> Result<Offer, InternalError>
 
 /// What came of a passkey that was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Added {
+pub enum PasskeyAddition {
     /// The device approves with it alone from now on.
     Added,
     /// It is not what was asked for, or it was not asked for a moment ago.
@@ -111,18 +111,18 @@ pub async fn add(
     device: &Device,
     made: &RegisterPublicKeyCredential,
     by: &AuditContext,
-) -> Result<Added, InternalError> {
+) -> Result<PasskeyAddition, InternalError> {
     let Some(RelyingParty(webauthn)) = &host.passkeys else {
-        return Ok(Added::Refused);
+        return Ok(PasskeyAddition::Refused);
     };
     let Some(state) = claim::<PasskeyRegistration>(host, device.id, Purpose::Add).await? else {
-        return Ok(Added::Refused);
+        return Ok(PasskeyAddition::Refused);
     };
     let credential = match webauthn.finish_passkey_registration(made, &state) {
         Ok(credential) => credential,
         Err(error) => {
             tracing::warn!(device = %device.id, %error, "passkey registration rejected");
-            return Ok(Added::Refused);
+            return Ok(PasskeyAddition::Refused);
         }
     };
     let passkey = DevicePasskey {
@@ -136,20 +136,20 @@ pub async fn add(
         .add_passkey(passkey, vec![entry(host, Event::PasskeyAdded, device, by)])
         .await
     {
-        Ok(true) => {
+        Ok(DeviceWrite::Done) => {
             tracing::info!(device = %device.id, "passkey added");
             account_notifications::notify(host, device.user_id, Some(device.id));
-            Ok(Added::Added)
+            Ok(PasskeyAddition::Added)
         }
-        Ok(false) => Ok(Added::Refused),
-        Err(StoreError::Taken(_)) => Ok(Added::Taken),
+        Ok(DeviceWrite::Inactive) => Ok(PasskeyAddition::Refused),
+        Err(StoreError::Taken(_)) => Ok(PasskeyAddition::Taken),
         Err(error) => Err(error.into()),
     }
 }
 
 /// What came of the wish to remove a passkey.
 #[derive(Debug)]
-pub enum Removed {
+pub enum PasskeyRemoval {
     /// It is gone: the device approves without.
     Removed,
     /// It must be shown first: `PublicKeyCredentialRequestOptions` (section 5.5).
@@ -169,21 +169,22 @@ pub async fn remove(
     device: &Device,
     assertion: Option<&PublicKeyCredential>,
     by: &AuditContext,
-) -> Result<Removed, InternalError> {
+) -> Result<PasskeyRemoval, InternalError> {
     Ok(
         match ask(host, device, Purpose::Remove, assertion, PATIENCE, by).await? {
-            Asked::NoPasskey => Removed::None,
-            Asked::Required(options) => Removed::Required(options),
-            Asked::Refused => Removed::Refused,
-            Asked::Shown(used) => {
+            AssertionCheck::NoPasskey => PasskeyRemoval::None,
+            AssertionCheck::Required(options) => PasskeyRemoval::Required(options),
+            AssertionCheck::Refused => PasskeyRemoval::Refused,
+            AssertionCheck::Shown(used) => {
                 let entries = vec![entry(host, Event::PasskeyRemoved, device, by)];
-                let removed = host.store.remove_passkey(device.id, *used, entries).await?;
+                let outcome = host.store.remove_passkey(device.id, *used, entries).await?;
+                let removed = outcome == PasskeyUseOutcome::Accepted;
                 tracing::info!(device = %device.id, removed, "passkey removed");
                 if removed {
                     account_notifications::notify(host, device.user_id, Some(device.id));
-                    Removed::Removed
+                    PasskeyRemoval::Removed
                 } else {
-                    Removed::Refused
+                    PasskeyRemoval::Refused
                 }
             }
         },
@@ -192,7 +193,7 @@ pub async fn remove(
 
 /// Whether a device's owner confirmed what it calls for.
 #[derive(Debug)]
-pub enum Confirmed {
+pub enum PasskeyConfirmation {
     /// By its passkey; or it has none.
     Yes,
     /// It must be shown first: `PublicKeyCredentialRequestOptions` (section 5.5).
@@ -212,15 +213,15 @@ pub async fn confirm(
     call: &str,
     assertion: Option<&PublicKeyCredential>,
     by: &AuditContext,
-) -> Result<Confirmed, InternalError> {
+) -> Result<PasskeyConfirmation, InternalError> {
     Ok(
         match ask(host, device, Purpose::Call(call), assertion, PATIENCE, by).await? {
-            Asked::NoPasskey => Confirmed::Yes,
-            Asked::Required(options) => Confirmed::Required(options),
-            Asked::Refused => Confirmed::Refused,
-            Asked::Shown(used) => match host.store.use_passkey(device.id, *used).await? {
-                true => Confirmed::Yes,
-                false => Confirmed::Refused,
+            AssertionCheck::NoPasskey => PasskeyConfirmation::Yes,
+            AssertionCheck::Required(options) => PasskeyConfirmation::Required(options),
+            AssertionCheck::Refused => PasskeyConfirmation::Refused,
+            AssertionCheck::Shown(used) => match host.store.use_passkey(device.id, *used).await? {
+                PasskeyUseOutcome::Accepted => PasskeyConfirmation::Yes,
+                PasskeyUseOutcome::Rejected => PasskeyConfirmation::Refused,
             },
         },
     )
@@ -228,7 +229,7 @@ pub async fn confirm(
 
 /// What came of asking for a device's passkey.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum AssertionCheck {
     /// The device has none, so none is asked for.
     NoPasskey,
     /// It is asked for, by these options of the browser's `navigator.credentials.get`.
@@ -247,13 +248,13 @@ pub(crate) async fn ask(
     assertion: Option<&PublicKeyCredential>,
     patience: Duration,
     by: &AuditContext,
-) -> Result<Asked, InternalError> {
+) -> Result<AssertionCheck, InternalError> {
     let Some(DevicePasskey { mut credential, .. }) = host.store.passkey(device.id).await? else {
-        return Ok(Asked::NoPasskey);
+        return Ok(AssertionCheck::NoPasskey);
     };
     // With an address in place of the domain that it was made for, no browser finds it; it is required all the same.
     let Some(RelyingParty(webauthn)) = &host.passkeys else {
-        return Ok(Asked::Refused);
+        return Ok(AssertionCheck::Refused);
     };
     let Some(assertion) = assertion else {
         let known = [credential];
@@ -261,24 +262,24 @@ pub(crate) async fn ask(
             .start_passkey_authentication(&known)
             .map_err(passkey_error)?;
         begin(host, device.id, purpose, &state, patience.min(PATIENCE)).await?;
-        return Ok(Asked::Required(Box::new(options)));
+        return Ok(AssertionCheck::Required(Box::new(options)));
     };
     let Some(state) = claim::<PasskeyAuthentication>(host, device.id, purpose).await? else {
         tracing::warn!(device = %device.id, "passkey assertion rejected: no pending ceremony");
-        return Ok(Asked::Refused);
+        return Ok(AssertionCheck::Refused);
     };
     match webauthn.finish_passkey_authentication(assertion, &state) {
         // The library says so itself where it was required; that it was is what the approval stands on.
         Ok(shown) if shown.user_verified() => {
             if credential.update_credential(&shown).is_none() {
-                return Ok(Asked::Refused);
+                return Ok(AssertionCheck::Refused);
             }
-            Ok(Asked::Shown(Box::new(PasskeyUse {
+            Ok(AssertionCheck::Shown(Box::new(PasskeyUse {
                 credential,
                 counter: shown.counter(),
             })))
         }
-        Ok(_) => Ok(Asked::Refused),
+        Ok(_) => Ok(AssertionCheck::Refused),
         Err(error) => {
             tracing::warn!(device = %device.id, %error, "passkey assertion rejected");
             if matches!(error, WebauthnError::CredentialPossibleCompromise) {
@@ -290,7 +291,7 @@ pub(crate) async fn ask(
                 host.wakeups
                     .send(Wakeup::AccountNotification(device.user_id));
             }
-            Ok(Asked::Refused)
+            Ok(AssertionCheck::Refused)
         }
     }
 }

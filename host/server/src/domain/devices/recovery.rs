@@ -10,7 +10,7 @@ use assent_model::device::{Device, LinkMaker};
 use assent_model::id::{RecoveryCodeId, UserId};
 use assent_model::name::LoginName;
 use assent_model::recovery::{CODES, RecoveryCode};
-use assent_store::Recovery;
+use assent_store::{DeviceWrite, Recovery, Transition};
 
 /// How long the link is good that a code gives, at most: whoever has it goes on at once.
 const LINK: Duration = Duration::from_secs(15 * 60);
@@ -40,11 +40,11 @@ pub async fn make(
         .about(device.user_id)
         .with("codes", CODES);
     let whose = (device.user_id, device.id);
-    if !host
+    let written = host
         .store
         .set_recovery_codes(whose, kept.collect(), entry, now)
-        .await?
-    {
+        .await?;
+    if written == DeviceWrite::Inactive {
         return Ok(None);
     }
     tracing::info!(user = %device.user_id, device = %device.id, "recovery codes created");
@@ -88,7 +88,8 @@ pub async fn redeem(
         refused,
         enrolment,
     };
-    if !host.store.recover(code.digest(user), recovery, now).await? {
+    let recovered = host.store.recover(code.digest(user), recovery, now).await?;
+    if recovered == Transition::NotOpen {
         return Ok(None);
     }
     tracing::info!(%user, "recovery code used");

@@ -5,7 +5,7 @@ use url::Url;
 
 use crate::domain::Host;
 use crate::keys::client;
-use crate::keys::client::BadJwt;
+use crate::keys::client::JwtError;
 use assent_model::client_auth::ClientKeys;
 
 /// The largest key set that is read, in bytes.
@@ -14,12 +14,12 @@ const LARGEST: usize = 64 * 1024;
 /// The claims of a JWT that the application signed.
 ///
 /// # Errors
-/// [`BadJwt`] if none of the application's keys signed the token, or if they cannot be fetched.
+/// [`JwtError`] if none of the application's keys signed the token, or if they cannot be fetched.
 pub async fn verify(
     host: &Host,
     keys: &ClientKeys,
     token: &str,
-) -> Result<Map<String, Value>, BadJwt> {
+) -> Result<Map<String, Value>, JwtError> {
     let uri = match keys {
         ClientKeys::Jwks(keys) => return client::verify(token, keys),
         ClientKeys::JwksUri(uri) => uri,
@@ -33,7 +33,8 @@ pub async fn verify(
         return decided;
     }
     set.note(fetch(host, uri).await, host.now());
-    set.decide(token, host.now()).unwrap_or(Err(BadJwt::NoKeys))
+    set.decide(token, host.now())
+        .unwrap_or(Err(JwtError::NoKeys))
 }
 
 async fn fetch(host: &Host, uri: &Url) -> Option<Vec<Map<String, Value>>> {

@@ -8,7 +8,7 @@ use url::Url;
 
 use crate::domain::operations::bounded_cache::BoundedCache;
 use crate::keys::client;
-use crate::keys::client::BadJwt;
+use crate::keys::client::JwtError;
 use assent_model::clock::Timestamp;
 
 /// How long a fetched set is good.
@@ -29,14 +29,14 @@ pub struct FetchedKeys(Mutex<BoundedCache<Url, Arc<KeySet>>>);
 /// An application's key set.
 #[derive(Debug, Default)]
 pub(super) struct KeySet {
-    known: Mutex<Known>,
+    known: Mutex<KeySetState>,
     /// Held while it is fetched: who needs news meanwhile waits for the same.
     pub(super) fetching: tokio::sync::Mutex<()>,
 }
 
 /// What is known of a key set.
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct KeySetState {
     keys: Arc<Vec<Map<String, Value>>>,
     fetched_at: Option<Timestamp>,
     tried_at: Option<Timestamp>,
@@ -54,13 +54,13 @@ impl FetchedKeys {
     pub(super) fn of(&self, uri: &Url) -> Arc<KeySet> {
         let mut sets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let set = sets.get(uri).unwrap_or_default();
-        sets.put(uri.clone(), Arc::clone(&set));
+        sets.insert(uri.clone(), Arc::clone(&set));
         set
     }
 }
 
 impl KeySet {
-    fn known(&self) -> Known {
+    fn known(&self) -> KeySetState {
         self.known
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -80,8 +80,8 @@ impl KeySet {
         &self,
         token: &str,
         now: Timestamp,
-    ) -> Option<Result<Map<String, Value>, BadJwt>> {
-        let Known {
+    ) -> Option<Result<Map<String, Value>, JwtError>> {
+        let KeySetState {
             keys,
             fetched_at,
             tried_at,
@@ -97,9 +97,11 @@ impl KeySet {
         };
         match client::verify(token, &keys) {
             Ok(claims) if within(fetched_at, good_for) => Some(Ok(claims)),
-            Ok(_) | Err(BadJwt::Signature) if tried_lately && failed => Some(Err(BadJwt::NoKeys)),
-            Ok(_) | Err(BadJwt::Signature) if tried_lately => Some(Err(BadJwt::Signature)),
-            Ok(_) | Err(BadJwt::Signature) => None,
+            Ok(_) | Err(JwtError::Signature) if tried_lately && failed => {
+                Some(Err(JwtError::NoKeys))
+            }
+            Ok(_) | Err(JwtError::Signature) if tried_lately => Some(Err(JwtError::Signature)),
+            Ok(_) | Err(JwtError::Signature) => None,
             Err(malformed) => Some(Err(malformed)),
         }
     }

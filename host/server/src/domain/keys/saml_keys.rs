@@ -10,6 +10,7 @@ use crate::keys::saml::{self, OpenKey, Validity};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::{Did, KeyId};
 use assent_model::saml::{RETIRED, SamlKey, SamlKeyStage, stages};
+use assent_store::{KeyDeletion, Transition};
 
 /// The key that signs for a service provider, and all that are in its metadata, that one first.
 #[derive(Clone, Debug)]
@@ -36,7 +37,7 @@ pub async fn signing(host: &Host, application: &Did) -> Result<Arc<OpenKey>, Int
 pub async fn keys(host: &Host, application: &Did) -> Result<Keys, InternalError> {
     let mut signing = None;
     let mut published = Vec::new();
-    for (key, stage) in staged(host, application).await? {
+    for (key, stage) in keys_with_stage(host, application).await? {
         match stage {
             SamlKeyStage::Signing => signing = Some(key),
             SamlKeyStage::Published | SamlKeyStage::Retired => published.push(key),
@@ -51,7 +52,7 @@ pub async fn keys(host: &Host, application: &Did) -> Result<Keys, InternalError>
 ///
 /// # Errors
 /// If the database fails.
-pub async fn staged(
+pub async fn keys_with_stage(
     host: &Host,
     application: &Did,
 ) -> Result<Vec<(SamlKey, SamlKeyStage)>, InternalError> {
@@ -89,7 +90,7 @@ async fn make(
 }
 
 /// What the audit log is told of a key: which one, and nothing of what it is.
-fn told(host: &Host, event: Event, key: &SamlKey, by: &AuditContext) -> Entry {
+fn audit_entry(host: &Host, event: Event, key: &SamlKey, by: &AuditContext) -> Entry {
     audit::entry(host, event, by)
         .of(key.application.clone())
         .with("certificate", key.id.to_string())
@@ -97,13 +98,13 @@ fn told(host: &Host, event: Event, key: &SamlKey, by: &AuditContext) -> Entry {
 
 /// What came of a change of a key.
 #[derive(Clone, Debug)]
-pub enum Changed {
+pub enum KeyChange {
     /// It was done.
     Done(SamlKey),
     /// There is no such key.
     Unknown,
     /// It can't be done with a key at this stage.
-    WrongStage(SamlKeyStage),
+    WrongStage,
 }
 
 /// Publishes a service provider's next key, unless one waits already: that one is answered.
@@ -116,7 +117,7 @@ pub async fn renew(
     by: &AuditContext,
 ) -> Result<SamlKey, InternalError> {
     loop {
-        let known = staged(host, application).await?;
+        let known = keys_with_stage(host, application).await?;
         if let Some((waiting, SamlKeyStage::Published)) = known.first() {
             return Ok(waiting.clone());
         }
@@ -129,7 +130,7 @@ pub async fn renew(
         )
         .await?;
         // Else another was quicker, and its key is found in the next round.
-        let entry = told(host, Event::CertificatePublished, &next, by)
+        let entry = audit_entry(host, Event::CertificatePublished, &next, by)
             .with("signs_from", next.signs_from.seconds());
         if host.store.add_saml_key(next.clone(), entry).await? {
             tracing::info!(%application, signs_from = next.signs_from.seconds(), "SAML certificate published");
@@ -147,23 +148,24 @@ pub async fn take_over(
     application: &Did,
     id: KeyId,
     by: &AuditContext,
-) -> Result<Changed, InternalError> {
-    let found = staged(host, application)
+) -> Result<KeyChange, InternalError> {
+    let found = keys_with_stage(host, application)
         .await?
         .into_iter()
         .find(|(key, _)| key.id == id);
     let Some((key, stage)) = found else {
-        return Ok(Changed::Unknown);
+        return Ok(KeyChange::Unknown);
     };
     if stage != SamlKeyStage::Published {
-        return Ok(Changed::WrongStage(stage));
+        return Ok(KeyChange::WrongStage);
     }
     let now = host.now();
-    host.store
-        .activate_saml_key(id, now, told(host, Event::CertificateActivated, &key, by))
-        .await?;
+    let entry = audit_entry(host, Event::CertificateActivated, &key, by);
+    if host.store.activate_saml_key(id, now, entry).await? == Transition::NotOpen {
+        return Ok(KeyChange::WrongStage);
+    }
     tracing::info!(%application, "SAML certificate activated");
-    Ok(Changed::Done(SamlKey {
+    Ok(KeyChange::Done(SamlKey {
         signs_from: now,
         ..key
     }))
@@ -178,23 +180,25 @@ pub async fn withdraw(
     application: &Did,
     id: KeyId,
     by: &AuditContext,
-) -> Result<Changed, InternalError> {
-    let found = staged(host, application)
+) -> Result<KeyChange, InternalError> {
+    let found = keys_with_stage(host, application)
         .await?
         .into_iter()
         .find(|(key, _)| key.id == id);
     let Some((key, stage)) = found else {
-        return Ok(Changed::Unknown);
+        return Ok(KeyChange::Unknown);
     };
     if stage == SamlKeyStage::Signing {
-        return Ok(Changed::WrongStage(stage));
+        return Ok(KeyChange::WrongStage);
     }
-    host.store
-        .delete_saml_key(id, vec![told(host, Event::CertificateWithdrawn, &key, by)])
-        .await?;
-    host.saml_keys.forget(id);
+    let entry = audit_entry(host, Event::CertificateWithdrawn, &key, by);
+    match host.store.delete_saml_key(id, vec![entry]).await? {
+        KeyDeletion::Deleted => host.saml_keys.forget(id),
+        KeyDeletion::Unknown => return Ok(KeyChange::Unknown),
+        KeyDeletion::LastKey => return Ok(KeyChange::WrongStage),
+    }
     tracing::info!(%application, "SAML certificate withdrawn");
-    Ok(Changed::Done(key))
+    Ok(KeyChange::Done(key))
 }
 
 /// Does what is due: publishes the next key of each service provider whose certificate comes to its end, in time for
@@ -212,7 +216,7 @@ pub async fn maintain(host: &Host) -> Result<(), InternalError> {
         .saml_keys_due(now + ahead * 2, now - RETIRED)
         .await?
     {
-        let known = staged(host, &application).await?;
+        let known = keys_with_stage(host, &application).await?;
         if known
             .first()
             .is_some_and(|(key, _)| key.expires_at < now + ahead * 2)
@@ -220,8 +224,9 @@ pub async fn maintain(host: &Host) -> Result<(), InternalError> {
             renew(host, &application, &AuditContext::SERVER).await?;
         }
         for (key, stage) in known {
-            if stage == SamlKeyStage::Expired {
-                host.store.delete_saml_key(key.id, Vec::new()).await?;
+            if stage == SamlKeyStage::Expired
+                && host.store.delete_saml_key(key.id, Vec::new()).await? != KeyDeletion::LastKey
+            {
                 host.saml_keys.forget(key.id);
             }
         }

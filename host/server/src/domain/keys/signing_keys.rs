@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::domain::{Host, InternalError, audit};
-use crate::keys::{self, KeyError, KnownKey, NotOurs};
+use crate::keys::{self, IdTokenError, KeyError, KnownKey};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::KeyId;
 use assent_model::key::{
@@ -27,7 +27,7 @@ pub enum Takeover {
 
 /// What a rotation came to.
 #[derive(Clone, Debug)]
-pub enum Rotated {
+pub enum RotationOutcome {
     /// This key was published, and signs from its time on.
     Published(KnownKey),
     /// This key had been published before, and signs from its time on.
@@ -38,7 +38,7 @@ pub enum Rotated {
 
 /// What a revocation came to.
 #[derive(Clone, Debug)]
-pub enum Revoked {
+pub enum RevocationOutcome {
     /// The key is out of use.
     Done {
         /// Its algorithm.
@@ -90,7 +90,7 @@ pub async fn maintain(host: &Host) -> Result<(), InternalError> {
         match key.life.stage {
             KeyStage::Archived if key.has_private_half => {
                 host.store
-                    .forget_private_key(key.id, key.public_jwk)
+                    .delete_private_key(key.id, key.public_jwk)
                     .await?;
             }
             KeyStage::Expired => host.store.delete_key(key.id).await?,
@@ -115,11 +115,11 @@ pub async fn key_set(host: &Host) -> Value {
 /// the caller looks at `exp`.
 ///
 /// # Errors
-/// [`NotOurs`] if this server did not sign the token.
-pub async fn verify_own(host: &Host, jwt: &str) -> Result<Map<String, Value>, NotOurs> {
+/// [`IdTokenError`] if this server did not sign the token.
+pub async fn verify_own(host: &Host, jwt: &str) -> Result<Map<String, Value>, IdTokenError> {
     match host.key_ring.verify_own(jwt) {
         // Another host may have made the key a moment ago.
-        Err(NotOurs::UnknownKey) if host.key_ring.may_look_up(host.now()) => {
+        Err(IdTokenError::UnknownKey) if host.key_ring.may_look_up(host.now()) => {
             reload_in_time(host).await;
             host.key_ring.verify_own(jwt)
         }
@@ -136,7 +136,7 @@ pub async fn rotate(
     algorithm: SigningAlgorithm,
     takeover: Takeover,
     by: &AuditContext,
-) -> Result<Rotated, InternalError> {
+) -> Result<RotationOutcome, InternalError> {
     reload(host).await?;
     let waits = known(host, algorithm).any(|key| key.life.stage == KeyStage::Published);
     let mut made = false;
@@ -160,9 +160,9 @@ pub async fn rotate(
         reload(host).await?;
     }
     match published.filter(|_| takeover == Takeover::InTime) {
-        Some(next) if made => Ok(Rotated::Published(next)),
-        Some(next) => Ok(Rotated::Waiting(next)),
-        None => Ok(Rotated::Signing(signing(host, algorithm)?)),
+        Some(next) if made => Ok(RotationOutcome::Published(next)),
+        Some(next) => Ok(RotationOutcome::Waiting(next)),
+        None => Ok(RotationOutcome::Signing(signing(host, algorithm)?)),
     }
 }
 
@@ -174,11 +174,11 @@ pub async fn revoke(
     host: &Host,
     key_id: &str,
     by: &AuditContext,
-) -> Result<Revoked, InternalError> {
+) -> Result<RevocationOutcome, InternalError> {
     reload(host).await?;
     let known = host.key_ring.known(host.now());
     let Some(key) = known.into_iter().find(|key| key.key_id == key_id) else {
-        return Ok(Revoked::Unknown);
+        return Ok(RevocationOutcome::Unknown);
     };
     let fresh = next_key(host, key.algorithm, Takeover::Now).await?;
     let entry = audit::entry(host, Event::SigningKeyRevoked, by);
@@ -197,9 +197,9 @@ pub async fn revoke(
         .await?;
     reload(host).await?;
     if !revoked {
-        return Ok(Revoked::Already);
+        return Ok(RevocationOutcome::Already);
     }
-    Ok(Revoked::Done {
+    Ok(RevocationOutcome::Done {
         algorithm: key.algorithm,
         signing: signing(host, key.algorithm)?.key_id,
     })

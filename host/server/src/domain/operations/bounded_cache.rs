@@ -30,7 +30,7 @@ impl<K: Eq + Hash, V: Clone> BoundedCache<K, V> {
     }
 
     /// Puts a value under this key.
-    pub fn put(&mut self, key: K, value: V) {
+    pub fn insert(&mut self, key: K, value: V) {
         if self.young.len() >= self.keeps && !self.young.contains_key(&key) {
             self.old = mem::take(&mut self.young);
         }
@@ -46,7 +46,7 @@ mod tests {
     fn it_keeps_the_newest_and_never_more_than_twice_as_many_as_it_shall() {
         let mut cache = BoundedCache::new(10);
         for key in 0..10_000 {
-            cache.put(key, key);
+            cache.insert(key, key);
             assert!(cache.young.len() + cache.old.len() <= 20);
             assert!((0.max(key - 9)..=key).all(|newer| cache.get(&newer) == Some(newer)));
         }
@@ -57,10 +57,10 @@ mod tests {
     fn what_is_written_again_is_new_again() {
         let mut cache = BoundedCache::new(2);
         for key in [1, 2, 3, 1, 4, 5] {
-            cache.put(key, key * 10);
+            cache.insert(key, key * 10);
         }
         assert_eq!((cache.get(&1), cache.get(&2)), (Some(10), None));
-        cache.put(1, 11);
+        cache.insert(1, 11);
         assert_eq!(cache.get(&1), Some(11));
     }
 }

@@ -11,9 +11,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// Whether this instance drains.
 #[derive(Debug, Default)]
-pub struct Draining(watch::Sender<bool>);
+pub struct DrainSwitch(watch::Sender<bool>);
 
-impl Draining {
+impl DrainSwitch {
     /// Begins to drain. It lasts until the process ends.
     pub fn begin(&self) {
         self.0.send_replace(true);
@@ -44,7 +44,7 @@ mod tests {
 
     #[tokio::test]
     async fn requests_that_wait_are_answered_at_once_and_those_that_come_later_after_a_second() {
-        let draining = Draining::default();
+        let draining = DrainSwitch::default();
         let waiting = draining.interrupts();
         let mut waiting = std::pin::pin!(waiting);
         assert!((&mut waiting).now_or_never().is_none());

@@ -40,7 +40,7 @@ impl Request {
 
 /// What came of claiming a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claim {
+pub enum KeyClaim {
     /// Nobody had it: the request is to be done.
     First,
     /// It was done, and this was the answer.
@@ -55,7 +55,7 @@ pub enum Claim {
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn claim(host: &Host, request: &Request) -> Result<Claim, InternalError> {
+pub async fn claim(host: &Host, request: &Request) -> Result<KeyClaim, InternalError> {
     let now = host.now();
     let (id, body) = (request.id.clone(), request.body);
     let Some(IdempotentRow { body, answer }) = host
@@ -63,16 +63,16 @@ pub async fn claim(host: &Host, request: &Request) -> Result<Claim, InternalErro
         .claim_request(id, body, now, now + UNDER_WAY)
         .await?
     else {
-        return Ok(Claim::First);
+        return Ok(KeyClaim::First);
     };
     if body != request.body {
-        return Ok(Claim::OtherBody);
+        return Ok(KeyClaim::OtherBody);
     }
     let Some(sealed) = answer else {
-        return Ok(Claim::InProgress);
+        return Ok(KeyClaim::InProgress);
     };
     let opened = host.master_key.open(&request.purpose(), &sealed)?;
-    Ok(Claim::Answered(opened.to_vec()))
+    Ok(KeyClaim::Answered(opened.to_vec()))
 }
 
 /// Keeps the answer of a request that was done, sealed: it may hold a secret. `subjects` are the ids that the request
@@ -80,7 +80,7 @@ pub async fn claim(host: &Host, request: &Request) -> Result<Claim, InternalErro
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn keep(
+pub async fn store_response(
     host: &Host,
     request: &Request,
     answer: &[u8],
@@ -91,7 +91,7 @@ pub async fn keep(
         .seal(&request.purpose(), answer, &*host.entropy)?;
     Ok(host
         .store
-        .keep_answer(request.id.clone(), sealed, subjects, host.now() + KEPT)
+        .store_response(request.id.clone(), sealed, subjects, host.now() + KEPT)
         .await?)
 }
 

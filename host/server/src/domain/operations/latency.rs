@@ -55,7 +55,7 @@ impl Endpoint {
 
 /// How an endpoint answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Answered {
+pub struct EndpointLatency {
     /// The number of responses.
     pub count: u64,
     /// How many of them said that the host failed (5xx).
@@ -66,14 +66,14 @@ pub struct Answered {
     pub p99: Duration,
 }
 
-struct Counted {
+struct EndpointCounts {
     failures: u64,
     micros: Histogram<u64>,
 }
 
 /// Counts the answers of this host.
 #[derive(Default)]
-pub struct LatencyHistograms(Mutex<BTreeMap<Endpoint, Counted>>);
+pub struct LatencyHistograms(Mutex<BTreeMap<Endpoint, EndpointCounts>>);
 
 impl LatencyHistograms {
     /// An answer was given.
@@ -85,7 +85,7 @@ impl LatencyHistograms {
             let Ok(micros) = Histogram::new_with_bounds(1, LONGEST, 2) else {
                 return;
             };
-            vacant.insert(Counted {
+            vacant.insert(EndpointCounts {
                 failures: 0,
                 micros,
             });
@@ -99,9 +99,9 @@ impl LatencyHistograms {
     }
 
     /// What was counted of each endpoint; zeros where nobody came.
-    pub fn answered(&self) -> Vec<(Endpoint, Answered)> {
+    pub fn answered(&self) -> Vec<(Endpoint, EndpointLatency)> {
         let all = self.all();
-        let of = |counted: &Counted| Answered {
+        let of = |counted: &EndpointCounts| EndpointLatency {
             count: counted.micros.len(),
             failures: counted.failures,
             p50: Duration::from_micros(counted.micros.value_at_quantile(0.5)),
@@ -114,7 +114,7 @@ impl LatencyHistograms {
     }
 
     /// A thread that ended while it counted left numbers, and numbers are what is asked for.
-    fn all(&self) -> MutexGuard<'_, BTreeMap<Endpoint, Counted>> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<Endpoint, EndpointCounts>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -133,9 +133,9 @@ mod tests {
                 milliseconds == 100,
             );
         }
-        let all: BTreeMap<Endpoint, Answered> = latency.answered().into_iter().collect();
+        let all: BTreeMap<Endpoint, EndpointLatency> = latency.answered().into_iter().collect();
         assert_eq!(all.len(), Endpoint::ALL.len());
-        assert_eq!(all.get(&Endpoint::Saml), Some(&Answered::default()));
+        assert_eq!(all.get(&Endpoint::Saml), Some(&EndpointLatency::default()));
         let token = all.get(&Endpoint::Token).copied().unwrap_or_default();
         assert_eq!((token.count, token.failures), (100, 1));
         // Two digits.

@@ -43,7 +43,7 @@ pub async fn roll_back(
 ) -> Result<(), AdminError> {
     let _alone = host.reloads.one_at_a_time.lock().await;
     let previous = previous_known_by(host, digest)?;
-    let replaced = host.plugins.put(previous.set.clone());
+    let replaced = host.plugins.replace_set(previous.set.clone());
     host.reloads.exchanged(
         host.now(),
         replaced,

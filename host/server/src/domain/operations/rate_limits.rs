@@ -14,7 +14,7 @@ use assent_model::id::{CodeId, DeviceId, Did, SessionId, UserId};
 use assent_store::OpenSignIns;
 
 pub use keys::{BrowserKey, CallerKey, Network, TypedName};
-pub use limit::{Exhausted, Held, Holding, Limit};
+pub use limit::{ConcurrencyLimit, ConcurrencyPermit, Limit, RateLimitError};
 
 /// How often candidate plugins are tried.
 const CANDIDATES: Rate = Rate {
@@ -72,28 +72,28 @@ pub struct Limits {
     /// Callbacks of approval channels, for each channel by its name.
     pub callbacks_per_ip: Limit<(String, Network)>,
     /// Pages that are told when they have something new to show. Each costs a look into the database every second.
-    pub told_pages: Arc<Held<Network>>,
+    pub told_pages: Arc<ConcurrencyLimit<Network>>,
     /// Looks at what an application sees of a person: they call the plugins that sign-ins call.
-    pub looks: Arc<Held<UserId>>,
+    pub looks: Arc<ConcurrencyLimit<UserId>>,
     /// Calls of UserInfo and introspection with tokens of one family that wait for plugins.
-    pub claim_lookups: Arc<Held<CodeId>>,
+    pub claim_lookups: Arc<ConcurrencyLimit<CodeId>>,
     /// Previews of one caller: they call the plugins that sign-ins call, too.
-    pub previews: Arc<Held<CallerKey>>,
+    pub previews: Arc<ConcurrencyLimit<CallerKey>>,
     /// The candidate plugin that is tried.
-    pub candidate: Arc<Held<()>>,
+    pub candidate: Arc<ConcurrencyLimit<()>>,
     /// Candidate plugins that are tried: each is compiled.
     pub candidates: Limit<()>,
     /// Tables on their way here, of all callers together.
-    pub uploads: Arc<Held<()>>,
+    pub uploads: Arc<ConcurrencyLimit<()>>,
     /// The table that one caller sends. Whoever sends slowly holds up nobody else.
-    pub uploads_of: Arc<Held<CallerKey>>,
+    pub uploads_of: Arc<ConcurrencyLimit<CallerKey>>,
     /// The table that is imported, which has arrived by then.
-    pub import: Arc<Held<()>>,
+    pub import: Arc<ConcurrencyLimit<()>>,
     /// The test sign-in that a session of the console begins at this moment.
-    pub test_sign_in: Arc<Held<SessionId>>,
+    pub test_sign_in: Arc<ConcurrencyLimit<SessionId>>,
     /// Calls of a session of the console that wait for news of a test sign-in. Each looks into the database whenever
     /// there may be some.
-    pub test_sign_in_waits: Arc<Held<SessionId>>,
+    pub test_sign_in_waits: Arc<ConcurrencyLimit<SessionId>>,
 }
 
 impl Limits {
@@ -132,17 +132,17 @@ impl Limits {
                 settings.unauthenticated_requests,
             ),
             callbacks_per_ip: Limit::new("callbacks_per_ip", settings.callbacks_per_ip),
-            told_pages: Arc::new(Held::new(TOLD_PAGES)),
-            looks: Arc::new(Held::new(1)),
-            claim_lookups: Arc::new(Held::new(CLAIM_LOOKUPS)),
-            previews: Arc::new(Held::new(PREVIEWS)),
-            candidate: Arc::new(Held::new(1)),
+            told_pages: Arc::new(ConcurrencyLimit::new(TOLD_PAGES)),
+            looks: Arc::new(ConcurrencyLimit::new(1)),
+            claim_lookups: Arc::new(ConcurrencyLimit::new(CLAIM_LOOKUPS)),
+            previews: Arc::new(ConcurrencyLimit::new(PREVIEWS)),
+            candidate: Arc::new(ConcurrencyLimit::new(1)),
             candidates: Limit::new("candidates", CANDIDATES),
-            uploads: Arc::new(Held::new(UPLOADS)),
-            uploads_of: Arc::new(Held::new(1)),
-            import: Arc::new(Held::new(1)),
-            test_sign_in: Arc::new(Held::new(1)),
-            test_sign_in_waits: Arc::new(Held::new(TEST_SIGN_IN_WAITS)),
+            uploads: Arc::new(ConcurrencyLimit::new(UPLOADS)),
+            uploads_of: Arc::new(ConcurrencyLimit::new(1)),
+            import: Arc::new(ConcurrencyLimit::new(1)),
+            test_sign_in: Arc::new(ConcurrencyLimit::new(1)),
+            test_sign_in_waits: Arc::new(ConcurrencyLimit::new(TEST_SIGN_IN_WAITS)),
         }
     }
 }
@@ -172,7 +172,7 @@ impl OpenSignInLimits {
     /// The bounds of a sign-in that begins in this network.
     pub fn of(&self, network: &Network) -> OpenSignIns {
         let begun = self.begun.fetch_add(1, Ordering::Relaxed);
-        let looks_at_all = begun.is_multiple_of(OpenSignIns::between_looks(self.in_all));
+        let looks_at_all = begun.is_multiple_of(OpenSignIns::check_interval(self.in_all));
         OpenSignIns {
             network: network.to_string(),
             of_network: self.of_network,
@@ -204,18 +204,22 @@ mod tests {
             },
         );
         for _ in 0..3 {
-            assert_eq!(limit.take(&"a", at(0)), Ok(()));
+            assert_eq!(limit.count_call(&"a", at(0)), Ok(()));
         }
-        let exhausted = limit.take(&"a", at(1)).unwrap_err();
+        let exhausted = limit.count_call(&"a", at(1)).unwrap_err();
         assert_eq!(exhausted.seconds(), 10);
-        assert_eq!(limit.take(&"b", at(1)), Ok(()), "another key has its own");
-        assert!(limit.take(&"a", at(9_999)).is_err());
-        assert_eq!(limit.take(&"a", at(10_000)), Ok(()));
-        assert!(limit.take(&"a", at(10_000)).is_err());
+        assert_eq!(
+            limit.count_call(&"b", at(1)),
+            Ok(()),
+            "another key has its own"
+        );
+        assert!(limit.count_call(&"a", at(9_999)).is_err());
+        assert_eq!(limit.count_call(&"a", at(10_000)), Ok(()));
+        assert!(limit.count_call(&"a", at(10_000)).is_err());
         // After a while of quiet there is a burst again, and no more than that.
         assert_eq!(
             (0..9)
-                .filter(|_| limit.take(&"a", at(3_600_000)).is_ok())
+                .filter(|_| limit.count_call(&"a", at(3_600_000)).is_ok())
                 .count(),
             3
         );
@@ -227,7 +231,9 @@ mod tests {
         let gateway = Network::from(Some("192.0.2.1".parse::<IpAddr>().unwrap()));
         for millis in 0..60_000 {
             assert_eq!(
-                limits.token_requests_per_ip.take(&gateway, at(millis)),
+                limits
+                    .token_requests_per_ip
+                    .count_call(&gateway, at(millis)),
                 Ok(()),
                 "after {millis} ms"
             );
@@ -246,7 +252,7 @@ mod tests {
         for _ in 0..5 {
             assert_eq!(limit.check(&(), at(0)), Ok(()));
         }
-        assert_eq!(limit.take(&(), at(0)), Ok(()));
+        assert_eq!(limit.count_call(&(), at(0)), Ok(()));
         assert_eq!(limit.check(&(), at(0)).unwrap_err().seconds(), 60);
         let off = Limit::new(
             "test",
@@ -255,12 +261,12 @@ mod tests {
                 burst: 0,
             },
         );
-        assert!((0..1000).all(|_| off.take(&(), at(0)).is_ok()));
+        assert!((0..1000).all(|_| off.count_call(&(), at(0)).is_ok()));
     }
 
     #[test]
     fn so_many_are_held_of_each_key_and_no_key_is_kept_that_holds_none() {
-        let held = Arc::new(Held::new(2));
+        let held = Arc::new(ConcurrencyLimit::new(2));
         let (one, two) = (held.hold('a').unwrap(), held.hold('a').unwrap());
         assert!(held.hold('a').is_none());
         let other = held.hold('b').unwrap();
@@ -280,8 +286,8 @@ mod tests {
                 burst: 1,
             },
         );
-        assert_eq!(limit.take(&(), at(3_600_000)), Ok(()));
-        assert_eq!(limit.take(&(), at(0)).unwrap_err().seconds(), 1);
+        assert_eq!(limit.count_call(&(), at(3_600_000)), Ok(()));
+        assert_eq!(limit.count_call(&(), at(0)).unwrap_err().seconds(), 1);
     }
 
     #[test]
@@ -302,10 +308,10 @@ mod tests {
             let (mut now, mut passed) = (0, 0_i64);
             for step in steps {
                 now += step;
-                match limit.take(&(), at(now)) {
+                match limit.count_call(&(), at(now)) {
                     Ok(()) => passed += 1,
                     // It says truly when to come again.
-                    Err(Exhausted(wait)) => {
+                    Err(RateLimitError(wait)) => {
                         let then = now + i64::try_from(wait.as_micros().div_ceil(1000)).unwrap();
                         prop_assert_eq!(limit.check(&(), at(then)), Ok(()));
                     }

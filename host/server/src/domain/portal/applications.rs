@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::{Host, InternalError};
-use assent_model::application::Registered;
+use assent_model::application::RegisteredApplication;
 use assent_model::id::Did;
 use assent_model::user::User;
 
@@ -15,7 +15,7 @@ const MOST: u32 = 200;
 
 /// An application that a person may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Usable {
+pub struct UsableApplication {
     /// Its id.
     pub id: Did,
     /// The name that users see.
@@ -41,21 +41,30 @@ pub enum Start {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn applications(host: &Host, user: &User) -> Result<Vec<Usable>, InternalError> {
+pub async fn applications(
+    host: &Host,
+    user: &User,
+) -> Result<Vec<UsableApplication>, InternalError> {
     let mut logos: HashMap<Did, String> = host.store.logos_of(user.id).await?.into_iter().collect();
     let found = host.store.applications_of(user.id, MOST).await?;
     let usable = found.into_iter().map(|application| {
         let start = match &application {
-            Registered::Client(client) if client.settings.initiate_login_uri.is_some() => {
+            RegisteredApplication::Client(client)
+                if client.settings.initiate_login_uri.is_some() =>
+            {
                 Start::LoginUri
             }
-            Registered::ServiceProvider(provider) if provider.settings.idp_initiated.enabled => {
+            RegisteredApplication::ServiceProvider(provider)
+                if provider.settings.idp_initiated.enabled =>
+            {
                 Start::IdpInitiated
             }
-            Registered::Client(_) | Registered::ServiceProvider(_) => Start::Elsewhere,
+            RegisteredApplication::Client(_) | RegisteredApplication::ServiceProvider(_) => {
+                Start::Elsewhere
+            }
         };
         let id = application.id().clone();
-        Usable {
+        UsableApplication {
             logo: logos.remove(&id),
             name: application.name().to_owned(),
             start,

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::domain::admin::{self, AdminError, PreviewRequest, Stopped, Told};
+use crate::domain::admin::{self, AdminError, MapperStop, PreviewContent, PreviewRequest};
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::{Host, InternalError};
-use assent_model::application::{ConsentPolicy, Registered};
+use assent_model::application::{ConsentPolicy, RegisteredApplication};
 use assent_model::id::{AccountId, Did};
 use assent_model::scope::{Scope, Scopes};
 use assent_model::user::User;
@@ -13,11 +13,11 @@ use assent_plugin_host::{SamlAttribute, Sink};
 
 /// What an application sees.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct VisibleClaims {
     /// The application's name.
     pub application: String,
     /// What it is told of the person, in the ID token or at UserInfo; or who keeps it from being told.
-    pub told: Result<Vec<(String, Vec<Value>)>, Stopped>,
+    pub told: Result<Vec<(String, Vec<Value>)>, MapperStop>,
     /// Whether the person has yet to agree: what it would see then.
     pub after_consent: bool,
 }
@@ -30,7 +30,7 @@ pub async fn seen_by(
     host: &Host,
     user: &User,
     application: &Did,
-) -> Result<Option<Seen>, InternalError> {
+) -> Result<Option<VisibleClaims>, InternalError> {
     let Access::Granted(account) = access(host, user, application).await? else {
         return Ok(None);
     };
@@ -39,7 +39,7 @@ pub async fn seen_by(
     };
     let name = registered.name().to_owned();
     let (sinks, scopes, after_consent) = match &registered {
-        Registered::Client(client) => {
+        RegisteredApplication::Client(client) => {
             let agreed = host
                 .store
                 .consented_scopes(user.id, application, host.now())
@@ -56,14 +56,14 @@ pub async fn seen_by(
                 after_consent,
             )
         }
-        Registered::ServiceProvider(_) => (&[Sink::SamlAssertion][..], None, false),
+        RegisteredApplication::ServiceProvider(_) => (&[Sink::SamlAssertion][..], None, false),
     };
     let mut seen: Vec<(String, Vec<Value>)> = Vec::new();
     for sink in sinks {
         match told(host, application, account.id, scopes.as_ref(), *sink).await? {
             None => return Ok(None),
             Some(Err(stopped)) => {
-                return Ok(Some(Seen {
+                return Ok(Some(VisibleClaims {
                     application: name,
                     told: Err(stopped),
                     after_consent,
@@ -74,7 +74,7 @@ pub async fn seen_by(
                 .for_each(|(name, value)| add(&mut seen, name, value)),
         }
     }
-    Ok(Some(Seen {
+    Ok(Some(VisibleClaims {
         application: name,
         told: Ok(seen),
         after_consent,
@@ -88,7 +88,7 @@ async fn told(
     account: AccountId,
     scopes: Option<&Scopes>,
     sink: Sink,
-) -> Result<Option<Result<Vec<(String, Value)>, Stopped>>, InternalError> {
+) -> Result<Option<Result<Vec<(String, Value)>, MapperStop>>, InternalError> {
     let request = PreviewRequest {
         account,
         scope: scopes.map(ToString::to_string),
@@ -103,8 +103,10 @@ async fn told(
         Err(_) => return Ok(None),
     };
     Ok(Some(preview.told.map(|told| match told {
-        Told::Claims(claims) => of_claims(claims),
-        Told::Attributes(attributes) => attributes.into_iter().flat_map(of_attribute).collect(),
+        PreviewContent::Claims(claims) => of_claims(claims),
+        PreviewContent::Attributes(attributes) => {
+            attributes.into_iter().flat_map(of_attribute).collect()
+        }
     })))
 }
 

@@ -134,7 +134,7 @@ pub async fn end_named(
 pub async fn end_if_over(host: &Host, sid: &str) -> Result<SessionEnd, InternalError> {
     let ended = host
         .store
-        .log_out_if_over(sid.to_owned(), host.now())
+        .log_out_if_ended(sid.to_owned(), host.now())
         .await?;
     if ended.is_some() {
         host.wakeups.send(Wakeup::LoggedOut);

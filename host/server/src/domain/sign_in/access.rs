@@ -5,7 +5,7 @@ use assent_model::account::Account;
 use assent_model::id::Did;
 use assent_model::token::GrantSubject;
 use assent_model::user::{LifecycleState, User};
-use assent_store::Person;
+use assent_store::UserAccount;
 
 /// The person's account in the application.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub enum Access {
 /// What keeps a person out of an application, whatever the plugins say. It is told to administrators alone, with what
 /// they can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Obstacle {
+pub enum AccessDenied {
     /// The user was invited, and never had a device.
     NoDevice,
     /// The user is suspended.
@@ -38,7 +38,7 @@ pub enum Obstacle {
     NoName,
 }
 
-impl Obstacle {
+impl AccessDenied {
     /// What it is, and what to do.
     pub const fn words(self) -> &'static str {
         match self {
@@ -72,17 +72,17 @@ impl Obstacle {
 }
 
 /// What keeps a person out who has this account in an application, or none.
-pub fn obstacle(user: &User, account: Option<&Account>) -> Option<Obstacle> {
+pub fn obstacle(user: &User, account: Option<&Account>) -> Option<AccessDenied> {
     match (user.state, account.map(|account| account.state)) {
-        (LifecycleState::Invited, _) => Some(Obstacle::NoDevice),
-        (LifecycleState::Suspended, _) => Some(Obstacle::UserSuspended),
-        (LifecycleState::Terminated, _) => Some(Obstacle::UserTerminated),
-        (LifecycleState::Active, None) => Some(Obstacle::NoAccount),
+        (LifecycleState::Invited, _) => Some(AccessDenied::NoDevice),
+        (LifecycleState::Suspended, _) => Some(AccessDenied::UserSuspended),
+        (LifecycleState::Terminated, _) => Some(AccessDenied::UserTerminated),
+        (LifecycleState::Active, None) => Some(AccessDenied::NoAccount),
         (LifecycleState::Active, Some(LifecycleState::Suspended)) => {
-            Some(Obstacle::AccountSuspended)
+            Some(AccessDenied::AccountSuspended)
         }
         (LifecycleState::Active, Some(LifecycleState::Terminated)) => {
-            Some(Obstacle::AccountTerminated)
+            Some(AccessDenied::AccountTerminated)
         }
         (LifecycleState::Active, Some(LifecycleState::Invited | LifecycleState::Active)) => None,
     }
@@ -97,7 +97,7 @@ pub async fn access(host: &Host, user: &User, application: &Did) -> Result<Acces
     let account = host.store.account_of(user.id, application).await?;
     Ok(match (obstacle(user, account.as_ref()), account) {
         (None, Some(account)) => Access::Granted(account),
-        (Some(Obstacle::NoAccount), _) => Access::NoAccount,
+        (Some(AccessDenied::NoAccount), _) => Access::NoAccount,
         (_, _) => Access::Closed,
     })
 }
@@ -110,7 +110,7 @@ pub async fn kept_out(
     host: &Host,
     user: &User,
     application: &Did,
-) -> Result<Option<Obstacle>, InternalError> {
+) -> Result<Option<AccessDenied>, InternalError> {
     let account = host.store.account_of(user.id, application).await?;
     Ok(obstacle(user, account.as_ref()))
 }
@@ -123,9 +123,9 @@ pub async fn person(
     host: &Host,
     subject: GrantSubject,
     application: &Did,
-) -> Result<Option<Person>, InternalError> {
-    let found = host.store.person(subject.account_id).await?;
-    Ok(found.filter(|Person { user, account }| {
+) -> Result<Option<UserAccount>, InternalError> {
+    let found = host.store.account_with_user(subject.account_id).await?;
+    Ok(found.filter(|UserAccount { user, account }| {
         user.id == subject.user_id
             && account.application_id == *application
             && user.state == LifecycleState::Active

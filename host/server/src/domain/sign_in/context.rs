@@ -8,12 +8,12 @@ use std::future::{Future, ready};
 use futures_util::future::BoxFuture;
 
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::Person;
+use crate::domain::sign_in::login::AuthenticatedUser;
 use crate::domain::{Host, InternalError};
 use assent_model::id::{LoginId, SessionId, UserId};
-use assent_model::login::Refusal;
+use assent_model::login::SignInDenied;
 use assent_model::saml::NameId;
-use assent_plugin_host::{MapFailure, Sink, Step};
+use assent_plugin_host::{MapFailure, MapperRun, Sink};
 
 /// What an observer returns.
 pub type Observation<'a, T = ()> = BoxFuture<'a, Result<T, InternalError>>;
@@ -60,7 +60,7 @@ pub enum SignInEvent<'a> {
         /// What the claims are for.
         sink: Sink,
         /// What each mapper did, or why one of them failed.
-        result: Result<&'a [Step], &'a MapFailure>,
+        result: Result<&'a [MapperRun], &'a MapFailure>,
     },
     /// The application receives its answer.
     Granted {
@@ -70,7 +70,7 @@ pub enum SignInEvent<'a> {
         agreement: Option<Agreement>,
     },
     /// The user is rejected.
-    Refused(&'a Refusal),
+    Refused(&'a SignInDenied),
 }
 
 /// Whether the user was asked for their consent to this request.
@@ -101,7 +101,7 @@ pub enum SignInAnswer<A, C = Infallible> {
     /// The user must consent first.
     AskConsent(C),
     /// A page tells the user the reason. They may return to the application from there.
-    Refused(Refusal),
+    Refused(SignInDenied),
     /// It was answered before, or the session that it continues has ended.
     AnsweredBefore,
 }
@@ -114,7 +114,7 @@ pub enum SignInAnswer<A, C = Infallible> {
 pub async fn answer_observed<A, C>(
     context: SignInContext<'_>,
     login: LoginId,
-    person: &Person,
+    person: &AuthenticatedUser,
     agreement: Option<Agreement>,
     answer: impl Future<Output = Result<SignInAnswer<A, C>, InternalError>>,
 ) -> Result<SignInAnswer<A, C>, InternalError> {
@@ -124,8 +124,9 @@ pub async fn answer_observed<A, C>(
         Admission::Admitted => {}
         Admission::Expired => return Ok(SignInAnswer::AnsweredBefore),
         Admission::OtherUser => {
-            login::give_up(host, login).await?;
-            return Ok(SignInAnswer::Refused(Refusal::OthersTestSignIn));
+            // Whether this ended the login or another request did, this user is refused.
+            let _ = login::end_without_sign_in(host, login).await?;
+            return Ok(SignInAnswer::Refused(SignInDenied::OthersTestSignIn));
         }
     }
     let answer = answer.await?;

@@ -23,7 +23,7 @@ pub const LIFE: u32 = 365 * 24 * 60 * 60;
 
 /// A user who signed in in the browser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Known {
+struct KnownUser {
     user: UserId,
     /// When they last signed in there, in milliseconds since the epoch.
     at: i64,
@@ -31,7 +31,7 @@ struct Known {
 
 /// What a browser is to the user of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum BrowserStatus {
     /// The user signed in there, and reported no request from a known browser since.
     Known,
     /// The user signed in there before such a report. The limits that refuse a request count it as one from a known
@@ -44,13 +44,13 @@ pub enum Standing {
 
 /// The users who signed in in a browser, the latest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KnownUsers(Vec<Known>);
+pub struct KnownUsers(Vec<KnownUser>);
 
 impl KnownUsers {
     /// Opens the cookie of a browser. A cookie of another browser, or none of ours, knows no one.
     pub fn open(host: &Host, browser: Digest, cookie: &str) -> Self {
         let opened = host.master_key.open(&purpose(browser), cookie).ok();
-        let known: Vec<Known> = opened
+        let known: Vec<KnownUser> = opened
             .and_then(|plain| serde_json::from_slice(&plain).ok())
             .unwrap_or_default();
         let since = host.now() - crate::domain::seconds(LIFE);
@@ -76,7 +76,7 @@ impl KnownUsers {
         self.0.retain(|known| known.user != user);
         self.0.insert(
             0,
-            Known {
+            KnownUser {
                 user,
                 at: host.now().millis(),
             },
@@ -92,22 +92,26 @@ impl KnownUsers {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn standing(&self, host: &Host, name: &LoginName) -> Result<Standing, InternalError> {
+    pub async fn standing(
+        &self,
+        host: &Host,
+        name: &LoginName,
+    ) -> Result<BrowserStatus, InternalError> {
         // A browser that knows no one makes no query, whatever the name is.
         if self.0.is_empty() {
-            return Ok(Standing::Unknown);
+            return Ok(BrowserStatus::Unknown);
         }
         let Some(user) = host.store.user_by_login(name).await? else {
-            return Ok(Standing::Unknown);
+            return Ok(BrowserStatus::Unknown);
         };
         let Some(known) = self.0.iter().find(|known| known.user == user.id) else {
-            return Ok(Standing::Unknown);
+            return Ok(BrowserStatus::Unknown);
         };
         let from: Option<Timestamp> = host.store.browsers_known_from(user.id).await?;
         Ok(match from {
-            Some(from) if known.at >= from.millis() => Standing::Known,
-            Some(_) => Standing::Stale,
-            None => Standing::Unknown,
+            Some(from) if known.at >= from.millis() => BrowserStatus::Known,
+            Some(_) => BrowserStatus::Stale,
+            None => BrowserStatus::Unknown,
         })
     }
 }

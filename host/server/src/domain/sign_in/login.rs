@@ -13,7 +13,7 @@ use assent_model::id::{LoginId, SessionId};
 use assent_model::login::{BrowserContext, Login, LoginRequest, LoginStage};
 use assent_model::secret::{Digest, Token};
 use assent_model::user::LifecycleState;
-use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInRecord};
+use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInRecord, Transition};
 
 pub use view::{Approved, Ended, View, view};
 
@@ -51,7 +51,7 @@ pub async fn begin(
 
 /// A person whose approval is about to be used, or whose session is.
 #[derive(Debug)]
-pub struct Person {
+pub struct AuthenticatedUser {
     /// Who, and in which session.
     pub signed_in: SignedIn,
     /// The cookie of the session, where it is a new one.
@@ -70,7 +70,7 @@ pub async fn person(
     approved: &Approved,
     old: Option<&SignedIn>,
     origin: Origin,
-) -> Result<Option<Person>, InternalError> {
+) -> Result<Option<AuthenticatedUser>, InternalError> {
     let Some(id) = approved.approval.user_id else {
         return Ok(None);
     };
@@ -87,7 +87,7 @@ pub async fn person(
         } else if let Some(old) = old.filter(|old| old.user.id == signed_in.user.id) {
             signed_in.session.sid.clone_from(&old.session.sid);
         }
-        Person {
+        AuthenticatedUser {
             signed_in,
             cookie: Some(cookie),
             origin,
@@ -99,7 +99,7 @@ pub async fn person(
 #[derive(Debug)]
 pub struct Outcome<'a> {
     /// Who it is.
-    pub person: &'a Person,
+    pub person: &'a AuthenticatedUser,
     /// The browser's session until now, which ends if a new one begins.
     pub old: Option<&'a SignedIn>,
     /// What the application is given, and the person's account there.
@@ -109,7 +109,7 @@ pub struct Outcome<'a> {
 }
 
 /// Gives the login its one answer: a new session begins, the browser's old one ends, the application is given
-/// what it asked for, a consent is remembered, all of it or nothing. Whether this was the answer.
+/// what it asked for, a consent is remembered, all of it or nothing.
 ///
 /// # Errors
 /// If the database fails.
@@ -117,8 +117,8 @@ pub async fn answer(
     host: &Host,
     login: LoginId,
     outcome: Outcome<'_>,
-) -> Result<bool, InternalError> {
-    let (entries, activated) = noted(host, &outcome);
+) -> Result<Transition, InternalError> {
+    let (entries, activated) = audit_entries(host, &outcome);
     let Outcome {
         person,
         old,
@@ -147,13 +147,13 @@ pub async fn answer(
         },
         (None, Some(grant)) => Completion::Resume { grant, record },
         // A user with a session has nothing to sign in to.
-        (None, None) => return Ok(false),
+        (None, None) => return Ok(Transition::NotOpen),
     };
     let answered = host
         .store
         .answer_login(login, completion, host.now())
         .await?;
-    if answered {
+    if answered == Transition::Done {
         tracing::info!(%login, user = %signed_in.user.id, session = %signed_in.session.id, "sign-in completed");
         if replaces.is_some() {
             host.wakeups
@@ -165,7 +165,7 @@ pub async fn answer(
 
 /// What the audit log is told of an outcome; and what it is told where the account was invited, and is active from now
 /// on.
-fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
+fn audit_entries(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
     let Outcome {
         person,
         old,
@@ -217,11 +217,11 @@ fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
     )
 }
 
-/// Ends the login without signing anybody in. Whether this was the answer.
+/// Ends the login without signing anybody in.
 ///
 /// # Errors
 /// If the database fails.
-pub async fn give_up(host: &Host, login: LoginId) -> Result<bool, InternalError> {
+pub async fn end_without_sign_in(host: &Host, login: LoginId) -> Result<Transition, InternalError> {
     Ok(host
         .store
         .answer_login(login, Completion::GiveUp, host.now())
@@ -232,7 +232,11 @@ pub async fn give_up(host: &Host, login: LoginId) -> Result<bool, InternalError>
 ///
 /// # Errors
 /// If the database fails.
-pub async fn go_on(host: &Host, login: &Login, signed_in: &SignedIn) -> Result<(), InternalError> {
+pub async fn continue_with_session(
+    host: &Host,
+    login: &Login,
+    signed_in: &SignedIn,
+) -> Result<(), InternalError> {
     host.store
         .continue_login(login.id, signed_in.session.id)
         .await?;

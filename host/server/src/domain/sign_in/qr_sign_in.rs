@@ -12,7 +12,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 
 use crate::domain::approvals::approval;
-use crate::domain::operations::rate_limits::Exhausted;
+use crate::domain::operations::rate_limits::RateLimitError;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::{Host, InternalError};
@@ -55,7 +55,7 @@ fn proof(host: &Host, login: &Login) -> Result<[u8; PROOF], InternalError> {
 
 /// What a person is shown of a login before they say that it is theirs. Nobody learns from it who scanned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct QrSignInDetails {
     /// The name of the application that they would sign in to.
     pub application: String,
     /// Where the browser seems to be, and what it is.
@@ -67,12 +67,12 @@ pub struct Look {
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn preview(host: &Host, token: &str) -> Result<Option<Look>, InternalError> {
+pub async fn preview(host: &Host, token: &str) -> Result<Option<QrSignInDetails>, InternalError> {
     let Some(login) = find(host, token).await? else {
         return Ok(None);
     };
     let application = approval::application_name(host, &login).await?;
-    Ok(Some(Look {
+    Ok(Some(QrSignInDetails {
         application,
         context: login.context,
     }))
@@ -80,7 +80,7 @@ pub async fn preview(host: &Host, token: &str) -> Result<Option<Look>, InternalE
 
 /// What came of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scanned {
+pub enum ScanOutcome {
     /// The person is asked, and the browser shows the number.
     Asked,
     /// The code is none of ours, its login is over, or somebody said already who signs in.
@@ -88,7 +88,7 @@ pub enum Scanned {
     /// The person may not sign in.
     Closed,
     /// The device scanned too many.
-    TooMany(Exhausted),
+    TooMany(RateLimitError),
 }
 
 /// Takes what a device scanned. A limit of its own holds it, and nothing that others do with the person's name: not the
@@ -101,9 +101,9 @@ pub async fn scan(
     device: &Device,
     token: &str,
     from: Origin,
-) -> Result<Scanned, InternalError> {
+) -> Result<ScanOutcome, InternalError> {
     let Some(login) = find(host, token).await? else {
-        return Ok(Scanned::NotOpen);
+        return Ok(ScanOutcome::NotOpen);
     };
     let user = host
         .store
@@ -111,33 +111,33 @@ pub async fn scan(
         .await?
         .filter(|user| user.state == LifecycleState::Active);
     let Some(user) = user else {
-        return Ok(Scanned::Closed);
+        return Ok(ScanOutcome::Closed);
     };
     if let Some(application) = login.request.application()
         && matches!(access(host, &user, application).await?, Access::Closed)
     {
-        return Ok(Scanned::Closed);
+        return Ok(ScanOutcome::Closed);
     }
     if let Err(exhausted) = host
         .rate_limits
         .actions_per_device
-        .take(&device.id, host.now())
+        .count_call(&device.id, host.now())
     {
-        return Ok(Scanned::TooMany(exhausted));
+        return Ok(ScanOutcome::TooMany(exhausted));
     }
     Ok(
         match approval::ask_by_scan(host, &login, device, &user, from).await? {
-            RequestOutcome::Person(_) => {
+            RequestOutcome::Prompted(_) => {
                 tracing::info!(login = %login.id, device = %device.id, "QR code scanned");
                 host.wakeups.send(Wakeup::Scanned(login.id));
-                Scanned::Asked
+                ScanOutcome::Asked
             }
-            RequestOutcome::NotOpen => Scanned::NotOpen,
+            RequestOutcome::NotOpen => ScanOutcome::NotOpen,
             // The person was suspended at this moment.
-            RequestOutcome::Nobody => Scanned::Closed,
-            RequestOutcome::TooMany => {
-                Scanned::TooMany(Exhausted::within(host.settings.lifetimes.approval.get()))
-            }
+            RequestOutcome::NotPrompted => ScanOutcome::Closed,
+            RequestOutcome::TooMany => ScanOutcome::TooMany(RateLimitError::within(
+                host.settings.lifetimes.approval.get(),
+            )),
         },
     )
 }
@@ -186,7 +186,7 @@ async fn find(host: &Host, token: &str) -> Result<Option<Login>, InternalError> 
 ///
 /// # Errors
 /// If the database fails.
-pub async fn scanned(host: &Host, id: LoginId) -> Result<bool, InternalError> {
+pub async fn is_scanned(host: &Host, id: LoginId) -> Result<bool, InternalError> {
     let mut listener = host.wakeups.listen();
     // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
     let deadline = tokio::time::Instant::now() + TELLING;

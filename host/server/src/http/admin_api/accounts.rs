@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
-use super::conditional::Versioned;
+use super::conditional::VersionedResponse;
 use super::context::Context;
 use super::input::{Body, Limit, List, Page, Query, Search, after};
 use super::routes::Area;
@@ -84,9 +84,9 @@ pub(super) struct AccountView {
     created_at: String,
 }
 
-async fn view(host: &Host, account: Account) -> Result<Versioned<AccountView>, Problem> {
+async fn view(host: &Host, account: Account) -> Result<VersionedResponse<AccountView>, Problem> {
     let names = names(host, std::slice::from_ref(&account)).await?;
-    Ok(Versioned(account.version, shown(account, &names)))
+    Ok(VersionedResponse(account.version, shown(account, &names)))
 }
 
 /// What the people and applications of these accounts are called.
@@ -140,7 +140,7 @@ async fn create(
     context: Context,
     Path(application): Path<String>,
     Body(account): Body<NewAccount>,
-) -> Result<(StatusCode, Versioned<AccountView>), Problem> {
+) -> Result<(StatusCode, VersionedResponse<AccountView>), Problem> {
     let application = id_of(&application, "application")?;
     let command = CreateAccount {
         application,
@@ -281,7 +281,7 @@ async fn of_user(
 async fn read(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
-) -> Result<Versioned<AccountView>, Problem> {
+) -> Result<VersionedResponse<AccountView>, Problem> {
     view(&host, admin::account(&host, id_of(&id, "account")?).await?).await
 }
 
@@ -300,7 +300,7 @@ async fn update(
     context: Context,
     Path(id): Path<String>,
     Body(change): Body<AccountChange>,
-) -> Result<Versioned<AccountView>, Problem> {
+) -> Result<VersionedResponse<AccountView>, Problem> {
     let account = id_of(&id, "account")?;
     let account = context.run(UpdateAccount { account, change }).await?;
     view(&host, account).await

@@ -122,7 +122,7 @@ async fn cancel(
     let Some(Extension(ConsoleSession { console, .. })) = session else {
         return Err(AdminError::NotFound("action approval").into());
     };
-    if !action_approvals::give_up(&host, &console, id).await? {
+    if !action_approvals::cancel_pending(&host, &console, id).await? {
         return Err(AdminError::NotFound("action approval").into());
     }
     Ok(StatusCode::NO_CONTENT)

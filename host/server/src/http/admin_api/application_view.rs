@@ -183,13 +183,13 @@ pub(super) enum View {
     ServiceProvider(Box<ServiceProviderView>),
 }
 
-impl From<Registered> for View {
-    fn from(application: Registered) -> Self {
+impl From<RegisteredApplication> for View {
+    fn from(application: RegisteredApplication) -> Self {
         match application {
-            Registered::Client(client) => {
+            RegisteredApplication::Client(client) => {
                 Self::Client(Box::new(view(Arc::unwrap_or_clone(client))))
             }
-            Registered::ServiceProvider(provider) => Self::ServiceProvider(Box::new(
+            RegisteredApplication::ServiceProvider(provider) => Self::ServiceProvider(Box::new(
                 service_provider_view::view(Arc::unwrap_or_clone(provider)),
             )),
         }

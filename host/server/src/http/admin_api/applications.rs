@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
-use super::conditional::Versioned;
+use super::conditional::VersionedResponse;
 use super::context::Context;
 use super::input::{Limit, List, Query, Search, Text, after, parse, parse_strictly};
 use super::routes::Area;
@@ -24,7 +24,7 @@ use crate::domain::{Host, admin};
 use crate::http::admin_api::application_view::{ApplicationView, OpenIdConnect, View, view};
 use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
-use crate::saml::metadata::Given;
+use crate::saml::metadata::MetadataSource;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::application::{ApplicationType, Protocol};
 use assent_model::redirect::RedirectUri;
@@ -116,7 +116,7 @@ struct NewServiceProvider {
     #[schema(inline)]
     protocol: service_provider_view::Saml,
     #[serde(flatten)]
-    given: Given,
+    given: MetadataSource,
     #[serde(flatten)]
     change: ServiceProviderChange,
 }
@@ -197,13 +197,13 @@ impl AnyChange {
 async fn create(
     context: Context,
     Text(body): Text,
-) -> Result<(StatusCode, Versioned<View>), Problem> {
+) -> Result<(StatusCode, VersionedResponse<View>), Problem> {
     match New::read(&body)? {
         New::Client(NewClient { change, .. }) => {
             let application = context.run(CreateClient(change)).await?;
             let version = application.version;
             let view = View::Client(Box::new(view(application)));
-            Ok((StatusCode::CREATED, Versioned(version, view)))
+            Ok((StatusCode::CREATED, VersionedResponse(version, view)))
         }
         New::ServiceProvider(NewServiceProvider { given, change, .. }) => {
             let (change, notes) = saml_metadata::described(&context, &given, change).await?;
@@ -215,10 +215,14 @@ async fn create(
 }
 
 /// A service provider that was just saved, with the notes of its import and those of its settings.
-fn saved(host: &Host, provider: ServiceProvider, mut notes: Vec<String>) -> Versioned<View> {
+fn saved(
+    host: &Host,
+    provider: ServiceProvider,
+    mut notes: Vec<String>,
+) -> VersionedResponse<View> {
     notes.extend(admin::service_provider_notes(host, &provider));
     let version = provider.version;
-    Versioned(
+    VersionedResponse(
         version,
         View::ServiceProvider(Box::new(
             service_provider_view::view(provider).with_notes(notes),
@@ -286,9 +290,9 @@ async fn list(
 async fn read(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
-) -> Result<Versioned<View>, Problem> {
+) -> Result<VersionedResponse<View>, Problem> {
     let found = admin::registered(&host, &id_of(&id, "application")?).await?;
-    Ok(Versioned(found.version(), found.into()))
+    Ok(VersionedResponse(found.version(), found.into()))
 }
 
 /// Update an application.
@@ -304,7 +308,7 @@ async fn update(
     context: Context,
     Path(id): Path<String>,
     Text(body): Text,
-) -> Result<Versioned<View>, Problem> {
+) -> Result<VersionedResponse<View>, Problem> {
     let host = &context.0.host;
     let application = id_of(&id, "application")?;
     let protocol = admin::registered(host, &application).await?.protocol();
@@ -325,7 +329,7 @@ async fn update(
     let (application, secret) = context.run(command).await?;
     let client_secret = secret.map(|secret| secret.expose().to_owned());
     let version = application.version;
-    Ok(Versioned(
+    Ok(VersionedResponse(
         version,
         View::Client(Box::new(ApplicationView {
             client_secret,

@@ -18,7 +18,7 @@ use crate::http::fetch_metadata::is_cross_site;
 use crate::http::oidc::client_certificate::ClientCertificate;
 use crate::http::operations::rate_limits;
 use crate::http::problem::{Problem, ProblemKind};
-use crate::oidc::bearer::{self, BearerError, Shown};
+use crate::oidc::bearer::{self, BearerError, BearerToken};
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::id::SessionId;
 use assent_model::login::{LocalPage, LoginRequest};
@@ -146,7 +146,7 @@ async fn by_service_account(
     certificate: Option<&ClientCertificate>,
     from: Origin,
 ) -> Result<Option<Caller>, Problem> {
-    let shown = Shown {
+    let shown = BearerToken {
         token,
         certificate: certificate.map(ClientCertificate::der),
     };

@@ -24,7 +24,7 @@ use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::id::Did;
-use assent_model::name::Quoted;
+use assent_model::name::QuotedText;
 use assent_plugin_host::Sink;
 
 pub(super) fn routes() -> Area {
@@ -80,7 +80,7 @@ fn read_query(query: &str) -> Result<PreviewQuery, Problem> {
             _ => {
                 return Err(malformed(format!(
                     "the query has the unknown parameter {}",
-                    Quoted::new(&name)
+                    QuotedText::new(&name)
                 )));
             }
         };

@@ -17,13 +17,13 @@ use crate::domain::admin::{AdminError, ExpectedVersion};
 use crate::http::problem::Problem;
 
 /// An answer that has a version.
-pub(super) struct Versioned<T>(pub(super) i64, pub(super) T);
+pub(super) struct VersionedResponse<T>(pub(super) i64, pub(super) T);
 
 fn tag_of(version: i64) -> String {
     format!("\"{version}\"")
 }
 
-impl<T: Serialize> IntoResponse for Versioned<T> {
+impl<T: Serialize> IntoResponse for VersionedResponse<T> {
     fn into_response(self) -> Response {
         let mut response = Json(self.1).into_response();
         if let Ok(tag) = HeaderValue::from_str(&tag_of(self.0)) {

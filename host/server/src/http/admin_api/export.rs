@@ -79,7 +79,7 @@ impl Rows {
 }
 
 /// Where a table is read that is sent.
-enum At {
+enum ExportPosition {
     Beginning,
     After(String),
     End,
@@ -91,23 +91,25 @@ where
     P: Fn(Option<String>) -> BoxFuture<'static, Result<Rows, Problem>> + Send + 'static,
 {
     let lines = stream::try_unfold(
-        (At::Beginning, page),
+        (ExportPosition::Beginning, page),
         async |(at, page)| -> std::io::Result<_> {
             let (mark, header, after) = match at {
-                At::Beginning => (
+                ExportPosition::Beginning => (
                     table::MARK,
                     Some(columns.iter().map(|column| (*column).to_owned()).collect()),
                     None,
                 ),
-                At::After(after) => ("", None, Some(after)),
-                At::End => return Ok(None),
+                ExportPosition::After(after) => ("", None, Some(after)),
+                ExportPosition::End => return Ok(None),
             };
             // Whoever reads it sees that it broke off.
             let found = page(after)
                 .await
                 .map_err(|_| std::io::Error::other("the table broke off"))?;
             let lines = table::lines(header.into_iter().chain(found.rows))?;
-            let at = found.next.map_or(At::End, At::After);
+            let at = found
+                .next
+                .map_or(ExportPosition::End, ExportPosition::After);
             Ok(Some((
                 Bytes::from([mark.as_bytes(), &lines].concat()),
                 (at, page),

@@ -18,7 +18,7 @@ use super::input;
 use crate::domain::Host;
 use crate::domain::admin::Caller;
 use crate::domain::operations::idempotency;
-use crate::domain::operations::idempotency::{Claim, Request as Asked};
+use crate::domain::operations::idempotency::{KeyClaim, Request as KeyedRequest};
 use crate::http::admin_api::context::ACTION_APPROVAL;
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::id::UserId;
@@ -34,7 +34,7 @@ const LARGEST: usize = 4 << 20;
 
 /// An answer as it is kept.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredResponse {
     status: u16,
     headers: Vec<(String, String)>,
     body: String,
@@ -61,16 +61,16 @@ pub(super) async fn once(
         return Problem::of(ProblemKind::Malformed, detail).into_response();
     };
     match claim(&host, &caller, &key, request).await {
-        Ok(Claimed::Ours(asked, request)) => run(host, asked, *request, next).await,
-        Ok(Claimed::Answered(answer)) => replay(&answer),
+        Ok(ClaimOutcome::Ours(asked, request)) => run(host, asked, *request, next).await,
+        Ok(ClaimOutcome::Answered(answer)) => replay(&answer),
         Err(problem) => problem.into_response(),
     }
 }
 
 /// Whose a key is.
-enum Claimed {
+enum ClaimOutcome {
     /// Whoever asks now is the first, and this is what they ask.
-    Ours(Asked, Box<Request>),
+    Ours(KeyedRequest, Box<Request>),
     /// It was done, and this is the answer that is kept.
     Answered(Vec<u8>),
 }
@@ -85,7 +85,7 @@ async fn claim(
     caller: &Caller,
     key: &str,
     request: Request,
-) -> Result<Claimed, Problem> {
+) -> Result<ClaimOutcome, Problem> {
     let (parts, body) = request.into_parts();
     let path = parts
         .uri
@@ -99,23 +99,23 @@ async fn claim(
         .get(ACTION_APPROVAL)
         .map(HeaderValue::as_bytes);
     let content = approval.map(|approval| [&bytes[..], b"\0", approval].concat());
-    let asked = Asked::new(
+    let asked = KeyedRequest::new(
         &caller.by.actor,
         [parts.method.as_str(), &path, key],
         content.as_deref().unwrap_or(&bytes),
     );
     match idempotency::claim(host, &asked).await? {
-        Claim::First => Ok(Claimed::Ours(
+        KeyClaim::First => Ok(ClaimOutcome::Ours(
             asked,
             Box::new(Request::from_parts(parts, Body::from(bytes))),
         )),
-        Claim::Answered(answer) => Ok(Claimed::Answered(answer)),
-        Claim::InProgress => {
+        KeyClaim::Answered(answer) => Ok(ClaimOutcome::Answered(answer)),
+        KeyClaim::InProgress => {
             let detail =
                 "the first request with this Idempotency-Key is still in progress; try again";
             Err(Problem::of(ProblemKind::InProgress, detail))
         }
-        Claim::OtherBody => {
+        KeyClaim::OtherBody => {
             let detail = "this Idempotency-Key was used with another body; use another key";
             Err(Problem::of(ProblemKind::KeyReused, detail))
         }
@@ -124,11 +124,11 @@ async fn claim(
 
 /// Does what is asked, and keeps the answer. It goes on by itself if nobody waits for it any more, so that who asks
 /// again is told how it ended.
-async fn run(host: Arc<Host>, asked: Asked, request: Request, next: Next) -> Response {
+async fn run(host: Arc<Host>, asked: KeyedRequest, request: Request, next: Next) -> Response {
     let running = tokio::spawn(async move {
         let path = request.uri().path().to_owned();
         let response = next.run(request).await;
-        keep(&host, &asked, &path, response).await
+        store_response(&host, &asked, &path, response).await
     });
     running.await.unwrap_or_else(|error| {
         tracing::error!(%error, "request with an Idempotency-Key aborted");
@@ -141,7 +141,12 @@ async fn run(host: Arc<Host>, asked: Asked, request: Request, next: Next) -> Res
 }
 
 /// Keeps the answer of what was done. What was refused did nothing, so the same key may be tried again.
-async fn keep(host: &Host, asked: &Asked, path: &str, response: Response) -> Response {
+async fn store_response(
+    host: &Host,
+    asked: &KeyedRequest,
+    path: &str,
+    response: Response,
+) -> Response {
     let (parts, body) = response.into_parts();
     let bytes = match to_bytes(body, LARGEST).await {
         Ok(bytes) => bytes,
@@ -157,7 +162,7 @@ async fn keep(host: &Host, asked: &Asked, path: &str, response: Response) -> Res
             Some((name.to_string(), value.to_owned()))
         };
         let headers = KEPT.iter().filter_map(text).collect();
-        let answer = Kept {
+        let answer = StoredResponse {
             status: parts.status.as_u16(),
             headers,
             body: STANDARD.encode(&bytes),
@@ -171,7 +176,7 @@ async fn keep(host: &Host, asked: &Asked, path: &str, response: Response) -> Res
             &serde_json::from_slice(&bytes).unwrap_or_default(),
             &mut subjects,
         );
-        idempotency::keep(
+        idempotency::store_response(
             host,
             asked,
             &serde_json::to_vec(&answer).unwrap_or_default(),
@@ -207,7 +212,7 @@ fn add_ids(answer: &Value, ids: &mut BTreeSet<String>) {
 
 fn replay(answer: &[u8]) -> Response {
     let read = || {
-        let Kept {
+        let StoredResponse {
             status,
             headers,
             body,

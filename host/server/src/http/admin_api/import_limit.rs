@@ -10,12 +10,12 @@ use axum::response::{IntoResponse, Response};
 
 use crate::domain::Host;
 use crate::domain::admin::Caller;
-use crate::domain::operations::rate_limits::{CallerKey, Holding};
+use crate::domain::operations::rate_limits::{CallerKey, ConcurrencyPermit};
 use crate::http::admin_api::input;
 use crate::http::problem::{Problem, ProblemKind};
 
 /// The claim of the one import that a host does at a time.
-pub(super) type Alone = Arc<Holding<()>>;
+pub(super) type ImportPermit = Arc<ConcurrencyPermit<()>>;
 
 /// Lets one import through at a time, once its table is here: else whoever sends one slowly would keep all others
 /// waiting.
@@ -34,7 +34,9 @@ pub(super) async fn alone(
             "another table is imported at this moment; send this one again when that is done";
         return Problem::of(ProblemKind::TooMany, detail).into_response();
     };
-    request.extensions_mut().insert::<Alone>(Arc::new(held));
+    request
+        .extensions_mut()
+        .insert::<ImportPermit>(Arc::new(held));
     next.run(request).await
 }
 

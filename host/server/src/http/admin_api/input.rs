@@ -84,9 +84,9 @@ impl<S: Send + Sync> FromRequest<S> for Text {
 }
 
 /// A body of any kind.
-pub(super) struct Raw(pub(super) Bytes);
+pub(super) struct RawBody(pub(super) Bytes);
 
-impl<S: Send + Sync> FromRequest<S> for Raw {
+impl<S: Send + Sync> FromRequest<S> for RawBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::input::Raw;
+use super::input::RawBody;
 use super::routes::Area;
 use crate::domain::Host;
 use crate::domain::admin::{self, RemoveLogo, SetLogo};
@@ -84,7 +84,7 @@ async fn read(
 async fn set(
     context: Context,
     Path(id): Path<String>,
-    Raw(body): Raw,
+    RawBody(body): RawBody,
 ) -> Result<Json<LogoView>, Problem> {
     let application: Did = id_of(&id, "application")?;
     let command = SetLogo {

@@ -15,7 +15,7 @@ use super::routes::Area;
 use crate::config::{self, Setting, Source};
 use crate::domain::Host;
 use crate::domain::admin::{self, Range, SignIns};
-use crate::domain::operations::latency::{Answered, Endpoint};
+use crate::domain::operations::latency::{Endpoint, EndpointLatency};
 use crate::http::admin_api::values::moment;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
@@ -60,8 +60,8 @@ struct ResponsesView {
     p99_us: u64,
 }
 
-fn responses((endpoint, answered): (Endpoint, Answered)) -> ResponsesView {
-    let Answered {
+fn responses((endpoint, answered): (Endpoint, EndpointLatency)) -> ResponsesView {
+    let EndpointLatency {
         count,
         failures,
         p50,

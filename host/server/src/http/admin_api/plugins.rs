@@ -10,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::input::{self, Query, Raw};
+use super::input::{self, Query, RawBody};
 use super::routes::Area;
 use crate::domain::Host;
 use crate::domain::admin::{ReloadPlugins, RollBackPlugins};
@@ -19,7 +19,7 @@ use crate::domain::operations::plugins;
 use crate::http::admin_api::values::moment;
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
-use assent_plugin_host::{Identity, PluginStatus};
+use assent_plugin_host::{PluginIdentity, PluginStatus};
 
 /// How long an answer waits for an exchange at most, in seconds: less than any answer may take.
 const LONGEST_WAIT: u64 = 50;
@@ -67,7 +67,7 @@ struct PreviousView {
     at: String,
     /// Identifies them in a rollback. It changes with each reload.
     digest: String,
-    plugins: Vec<Identity>,
+    plugins: Vec<PluginIdentity>,
 }
 
 /// How long to wait for the exchange.
@@ -214,7 +214,7 @@ async fn reload(
 async fn roll_back(
     State(host): State<Arc<Host>>,
     context: Context,
-    Raw(body): Raw,
+    RawBody(body): RawBody,
 ) -> Result<Json<PluginsView>, Problem> {
     let named: Option<RollBack> = if body.is_empty() {
         None

@@ -21,7 +21,7 @@ use crate::saml::metadata::{
 /// `entity_id` then selects one of several service providers. Returns the notes of the import beside it.
 pub(super) async fn described(
     context: &Context,
-    given: &Given,
+    given: &MetadataSource,
     said: ServiceProviderChange,
 ) -> Result<(ServiceProviderChange, Vec<String>), Problem> {
     if !given.is_some() {

@@ -189,14 +189,14 @@ const SIGNS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 
 /// Where in a cell something stands. Apostrophes, quotes and blanks move nothing: a spreadsheet may pass over them.
 #[derive(Clone, Copy)]
-enum Place {
+enum CellPosition {
     Beginning,
     /// Behind what separates cells or lines for some spreadsheets.
     AfterSeparator,
     Within,
 }
 
-impl Place {
+impl CellPosition {
     const fn behind(self, character: char) -> Self {
         match character {
             ';' | '\t' | '\r' | '\n' => Self::AfterSeparator,
@@ -219,7 +219,7 @@ impl Place {
 }
 
 fn guarded(cell: &str) -> String {
-    let (mut guarded, mut place) = (String::with_capacity(cell.len()), Place::Beginning);
+    let (mut guarded, mut place) = (String::with_capacity(cell.len()), CellPosition::Beginning);
     for character in cell.chars() {
         if place.endangers(character) {
             guarded.push('\'');
@@ -231,7 +231,7 @@ fn guarded(cell: &str) -> String {
 }
 
 fn unguarded(cell: &str) -> String {
-    let (mut unguarded, mut place) = (String::with_capacity(cell.len()), Place::Beginning);
+    let (mut unguarded, mut place) = (String::with_capacity(cell.len()), CellPosition::Beginning);
     let mut characters = cell.chars().peekable();
     while let Some(character) = characters.next() {
         let guards =

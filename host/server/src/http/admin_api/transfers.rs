@@ -12,7 +12,7 @@ use super::routes::Area;
 use super::table::Table;
 use crate::domain::admin::{ACCOUNT_COLUMNS, ImportReport, ImportTable, RowError, USER_COLUMNS};
 use crate::http::admin_api::export;
-use crate::http::admin_api::import_limit::Alone;
+use crate::http::admin_api::import_limit::ImportPermit;
 use crate::http::admin_api::values::id_of;
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Permission, ProtectedActionKind};
@@ -122,7 +122,7 @@ fn view(dry_run: bool, report: ImportReport) -> Json<ImportView> {
 
 /// Lets an import go on to its end even where nobody waits for it any more. None begins before that.
 async fn to_the_end(
-    alone: Alone,
+    alone: ImportPermit,
     import: impl Future<Output = Result<ImportReport, Problem>> + Send + 'static,
 ) -> Result<ImportReport, Problem> {
     let importing = async move {
@@ -142,7 +142,7 @@ async fn to_the_end(
 /// Imports the accounts of an application, or else users.
 async fn imported(
     context: Context,
-    alone: Alone,
+    alone: ImportPermit,
     application: Option<Did>,
     table: Table,
     dry_run: bool,
@@ -169,7 +169,7 @@ async fn imported(
 #[utoipa::path(post, path = "/users/import", params(ImportQuery), request_body(content = String, content_type = "text/csv"), responses((status = 200, description = "The result.", body = ImportView)))]
 async fn import_users(
     context: Context,
-    Extension(alone): Extension<Alone>,
+    Extension(alone): Extension<ImportPermit>,
     Query(ImportQuery { dry_run }): Query<ImportQuery>,
     table: Table,
 ) -> Result<Json<ImportView>, Problem> {
@@ -183,7 +183,7 @@ async fn import_users(
 #[utoipa::path(post, path = "/applications/{id}/accounts/import", params(ImportQuery), request_body(content = String, content_type = "text/csv"), responses((status = 200, description = "The result.", body = ImportView)))]
 async fn import_accounts(
     context: Context,
-    Extension(alone): Extension<Alone>,
+    Extension(alone): Extension<ImportPermit>,
     Path(application): Path<String>,
     Query(ImportQuery { dry_run }): Query<ImportQuery>,
     table: Table,

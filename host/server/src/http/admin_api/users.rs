@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
-use super::conditional::Versioned;
+use super::conditional::VersionedResponse;
 use super::context::Context;
 use super::input::{Body, Limit, List, Query, Search, after};
 use super::routes::Area;
@@ -100,8 +100,8 @@ pub(super) struct UserView {
 }
 
 /// How a user is shown.
-pub(super) fn view(user: User) -> Versioned<UserView> {
-    Versioned(user.version, shown(user))
+pub(super) fn view(user: User) -> VersionedResponse<UserView> {
+    VersionedResponse(user.version, shown(user))
 }
 
 fn shown(user: User) -> UserView {
@@ -145,7 +145,7 @@ fn shown(user: User) -> UserView {
 async fn create(
     context: Context,
     Body(change): Body<UserChange>,
-) -> Result<(StatusCode, Versioned<UserView>), Problem> {
+) -> Result<(StatusCode, VersionedResponse<UserView>), Problem> {
     let user = context.run(CreateUser(change)).await?;
     Ok((StatusCode::CREATED, view(user)))
 }
@@ -236,7 +236,7 @@ pub(super) async fn page(
     }
     let found = host
         .store
-        .users_in(state, role, after(cursor)?, limit)
+        .users_of_application(state, role, after(cursor)?, limit)
         .await
         .map_err(crate::domain::InternalError::from)?;
     Ok(found
@@ -250,7 +250,7 @@ pub(super) async fn page(
 async fn read(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
-) -> Result<Versioned<UserView>, Problem> {
+) -> Result<VersionedResponse<UserView>, Problem> {
     Ok(view(admin::user(&host, id_of(&id, "user")?).await?))
 }
 
@@ -264,7 +264,7 @@ async fn update(
     context: Context,
     Path(id): Path<String>,
     Body(change): Body<UserChange>,
-) -> Result<Versioned<UserView>, Problem> {
+) -> Result<VersionedResponse<UserView>, Problem> {
     let user = id_of(&id, "user")?;
     Ok(view(context.run(UpdateUser { user, change }).await?))
 }
@@ -286,6 +286,9 @@ async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, 
     path = "/users/{id}/erase",
     responses((status = 200, description = "The updated user.", body = UserView))
 )]
-async fn erase(context: Context, Path(id): Path<String>) -> Result<Versioned<UserView>, Problem> {
+async fn erase(
+    context: Context,
+    Path(id): Path<String>,
+) -> Result<VersionedResponse<UserView>, Problem> {
     Ok(view(context.run(EraseUser(id_of(&id, "user")?)).await?))
 }

@@ -38,7 +38,7 @@ pub(crate) async fn take(
         if let Err(exhausted) = host
             .rate_limits
             .callbacks_per_ip
-            .take(&(channel.name.clone(), from), host.now())
+            .count_call(&(channel.name.clone(), from), host.now())
         {
             return Ok(rate_limits::too_many_callbacks(exhausted));
         }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::Host;
-use crate::domain::devices::device::{Enrolled, EnrolmentRequest};
+use crate::domain::devices::device::{EnrolOutcome, EnrolmentRequest};
 use crate::domain::devices::{device, passkey};
 use crate::http::context::RequestOrigin;
 use crate::http::devices::error_code::ErrorCode;
@@ -137,7 +137,7 @@ pub(super) async fn enrol(
             .unwrap_or_default(),
     };
     match device::enrol(&host, &request, from).await? {
-        Enrolled::Done {
+        EnrolOutcome::Done {
             device,
             user,
             recovered,
@@ -155,11 +155,11 @@ pub(super) async fn enrol(
             };
             Ok((StatusCode::CREATED, Json(enrolled)))
         }
-        Enrolled::NoSuchLink => Err(ErrorCode::LinkNotFound.into()),
-        Enrolled::BadProof => Err(ErrorCode::InvalidProof.into()),
-        Enrolled::BadName => Err(ErrorCode::InvalidName.into()),
-        Enrolled::TooMany => Err(ErrorCode::TooManyDevices.into()),
-        Enrolled::KeyTaken => Err(ErrorCode::KeyInUse.into()),
+        EnrolOutcome::NoSuchLink => Err(ErrorCode::LinkNotFound.into()),
+        EnrolOutcome::BadProof => Err(ErrorCode::InvalidProof.into()),
+        EnrolOutcome::BadName => Err(ErrorCode::InvalidName.into()),
+        EnrolOutcome::TooMany => Err(ErrorCode::TooManyDevices.into()),
+        EnrolOutcome::KeyTaken => Err(ErrorCode::KeyInUse.into()),
     }
 }
 

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use webauthn_rs::prelude::RequestChallengeResponse;
 
 use crate::domain::InternalError;
-use crate::domain::operations::rate_limits::Exhausted;
+use crate::domain::operations::rate_limits::RateLimitError;
 use crate::http::devices::error_code::ErrorCode;
 use crate::http::devices::passkey_schemas::{self, PasskeyRequestOptions};
 use crate::http::devices::request_view::OtherRequest;
@@ -61,7 +61,7 @@ impl Failure {
     }
 
     /// The same, with the time until the next attempt.
-    pub(crate) fn retry_after(mut self, exhausted: Exhausted) -> Self {
+    pub(crate) fn retry_after(mut self, exhausted: RateLimitError) -> Self {
         self.0.retry_after = Some(exhausted.seconds());
         self
     }

@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::devices::device::{OwnDevice, Renaming};
+use crate::domain::devices::device::{OwnDevice, RenameOutcome};
 use crate::domain::devices::{account_notifications, device, recovery};
 use crate::domain::operations::rate_limits::Limit;
 use crate::http::devices::enrolments::qr_code;
@@ -94,9 +94,9 @@ pub(super) async fn rename(
     let id: DeviceId = id.parse().map_err(|_| ErrorCode::DeviceNotFound)?;
     within(&call.host.rate_limits.renames_per_device, &call)?;
     match device::rename(&call.host, call.device.user_id, id, &name, &call.by()).await? {
-        Renaming::Done => Ok(StatusCode::NO_CONTENT),
-        Renaming::BadName => Err(ErrorCode::InvalidName.into()),
-        Renaming::Unknown => Err(ErrorCode::DeviceNotFound.into()),
+        RenameOutcome::Done => Ok(StatusCode::NO_CONTENT),
+        RenameOutcome::BadName => Err(ErrorCode::InvalidName.into()),
+        RenameOutcome::Unknown => Err(ErrorCode::DeviceNotFound.into()),
     }
 }
 
@@ -177,14 +177,14 @@ pub(super) async fn recovery_codes(
     let codes = recovery::make(&call.host, &call.device, call.origin.clone())
         .await?
         .ok_or(ErrorCode::UserInactive)?;
-    let codes = codes.iter().map(RecoveryCode::shown).collect();
+    let codes = codes.iter().map(RecoveryCode::grouped).collect();
     Ok((StatusCode::CREATED, Json(RecoveryCodes { codes })))
 }
 
 /// Counts a call to a limit of its device.
 fn within(limit: &Limit<DeviceId>, call: &SignedCall) -> Result<(), Failure> {
     limit
-        .take(&call.device.id, call.host.now())
+        .count_call(&call.device.id, call.host.now())
         .map_err(|exhausted| Failure::from(ErrorCode::TooManyCalls).retry_after(exhausted))
 }
 

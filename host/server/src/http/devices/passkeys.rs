@@ -10,7 +10,9 @@ use webauthn_rs::prelude::{
 };
 
 use crate::domain::devices::passkey;
-use crate::domain::devices::passkey::{Added, Confirmed, Offer, Removed, Standing};
+use crate::domain::devices::passkey::{
+    Offer, PasskeyAddition, PasskeyConfirmation, PasskeyRemoval, PasskeyStatus,
+};
 use crate::http::devices::error_code::ErrorCode;
 use crate::http::devices::failure::Failure;
 use crate::http::devices::passkey_schemas::{
@@ -31,12 +33,12 @@ pub(crate) enum PasskeyState {
     Unsupported,
 }
 
-impl From<Standing> for PasskeyState {
-    fn from(standing: Standing) -> Self {
+impl From<PasskeyStatus> for PasskeyState {
+    fn from(standing: PasskeyStatus) -> Self {
         match standing {
-            Standing::Set => Self::Set,
-            Standing::None => Self::None,
-            Standing::Impossible => Self::Unsupported,
+            PasskeyStatus::Set => Self::Set,
+            PasskeyStatus::None => Self::None,
+            PasskeyStatus::Impossible => Self::Unsupported,
         }
     }
 }
@@ -66,9 +68,9 @@ pub(super) async fn offer(call: SignedCall) -> Result<Json<PasskeyOffer>, Failur
 pub(super) async fn add(call: SignedCall) -> Result<StatusCode, Failure> {
     let made: RegisterPublicKeyCredential = parse(&call.body)?;
     match passkey::add(&call.host, &call.device, &made, &call.by()).await? {
-        Added::Added => Ok(StatusCode::NO_CONTENT),
-        Added::Refused => Err(ErrorCode::InvalidPasskey.into()),
-        Added::Taken => Err(ErrorCode::PasskeyExists.into()),
+        PasskeyAddition::Added => Ok(StatusCode::NO_CONTENT),
+        PasskeyAddition::Refused => Err(ErrorCode::InvalidPasskey.into()),
+        PasskeyAddition::Taken => Err(ErrorCode::PasskeyExists.into()),
     }
 }
 
@@ -95,9 +97,9 @@ impl Confirmation {
 pub(super) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), Failure> {
     let Confirmation { passkey } = Confirmation::read(call)?;
     match passkey::confirm(&call.host, &call.device, name, passkey.as_ref(), &call.by()).await? {
-        Confirmed::Yes => Ok(()),
-        Confirmed::Required(options) => Err(Failure::passkey_required(options)),
-        Confirmed::Refused => Err(ErrorCode::InvalidPasskey.into()),
+        PasskeyConfirmation::Yes => Ok(()),
+        PasskeyConfirmation::Required(options) => Err(Failure::passkey_required(options)),
+        PasskeyConfirmation::Refused => Err(ErrorCode::InvalidPasskey.into()),
     }
 }
 
@@ -108,8 +110,8 @@ pub(super) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), Failu
 pub(super) async fn remove(call: SignedCall) -> Result<StatusCode, Failure> {
     let Confirmation { passkey } = Confirmation::read(&call)?;
     match passkey::remove(&call.host, &call.device, passkey.as_ref(), &call.by()).await? {
-        Removed::Removed | Removed::None => Ok(StatusCode::NO_CONTENT),
-        Removed::Required(options) => Err(Failure::passkey_required(options)),
-        Removed::Refused => Err(ErrorCode::InvalidPasskey.into()),
+        PasskeyRemoval::Removed | PasskeyRemoval::None => Ok(StatusCode::NO_CONTENT),
+        PasskeyRemoval::Required(options) => Err(Failure::passkey_required(options)),
+        PasskeyRemoval::Refused => Err(ErrorCode::InvalidPasskey.into()),
     }
 }

@@ -73,7 +73,10 @@ pub(crate) async fn redeem(
             Some(link) => Ok(see_other(&recovered(&host, &browser, &link)?)),
             None => {
                 // Whether this one was still within the limit is for the next to find out.
-                let _ = host.rate_limits.recovery_failures.take(&from, host.now());
+                let _ = host
+                    .rate_limits
+                    .recovery_failures
+                    .count_call(&from, host.now());
                 let mut reply = form(&host, &browser, &name, true)?;
                 *reply.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
                 Ok(reply)

@@ -11,8 +11,8 @@ use utoipa::{IntoParams, ToSchema};
 use webauthn_rs::prelude::PublicKeyCredential;
 
 use crate::domain::approvals::approval;
-use crate::domain::approvals::approval::{Outcome, Proof};
-use crate::domain::devices::device::Waiting;
+use crate::domain::approvals::approval::{DeviceProof, Outcome};
+use crate::domain::devices::device::DeviceInbox;
 use crate::domain::devices::{device, passkey};
 use crate::http::devices::error_code::ErrorCode;
 use crate::http::devices::failure::Failure;
@@ -95,7 +95,7 @@ pub(super) async fn list(
         .collect();
     let waiting =
         device::request(&host, &device, patience, (&shown, query.last_notification)).await?;
-    let Waiting {
+    let DeviceInbox {
         user,
         pending,
         notifications,
@@ -194,7 +194,7 @@ pub(super) async fn decide(
         origin,
     } = call;
     let decision: DecisionBody = parse(&body)?;
-    let proof = Proof {
+    let proof = DeviceProof {
         decision: decision.decision,
         number: decision.number,
         // What is no base64url is no signature either, and verifies as none.

@@ -16,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use crate::domain::Host;
-use crate::domain::operations::rate_limits::{Exhausted, Network};
+use crate::domain::operations::rate_limits::{Network, RateLimitError};
 use crate::http::oidc::client_certificate::ClientCertificate;
 use crate::http::operations::rate_limits;
 use crate::http::outage::unavailable;
@@ -41,12 +41,12 @@ fn endpoint_at(path: &str) -> Option<Endpoint> {
 }
 
 /// A form that an application posted, with the application that authenticated itself by it.
-pub(crate) struct Called {
+pub(crate) struct AuthenticatedForm {
     client: Client,
     parameters: Parameters,
 }
 
-impl FromRequest<Arc<Host>> for Called {
+impl FromRequest<Arc<Host>> for AuthenticatedForm {
     type Rejection = Response;
 
     async fn from_request(mut request: Request, host: &Arc<Host>) -> Result<Self, Response> {
@@ -92,7 +92,7 @@ impl FromRequest<Arc<Host>> for Called {
 }
 
 /// `POST /oidc/token`
-pub(crate) async fn token(State(host): State<Arc<Host>>, called: Called) -> Response {
+pub(crate) async fn token(State(host): State<Arc<Host>>, called: AuthenticatedForm) -> Response {
     match grant::exchange(&host, &called.client, &called.parameters).await {
         Ok(tokens) => never_stored(Json(tokens).into_response()),
         Err(error) => refused(&host, &error),
@@ -100,7 +100,10 @@ pub(crate) async fn token(State(host): State<Arc<Host>>, called: Called) -> Resp
 }
 
 /// `POST /oidc/token/introspection`
-pub(crate) async fn introspect(State(host): State<Arc<Host>>, called: Called) -> Response {
+pub(crate) async fn introspect(
+    State(host): State<Arc<Host>>,
+    called: AuthenticatedForm,
+) -> Response {
     match introspection::introspect(&host, &called.client, &called.parameters).await {
         Ok(introspection) => never_stored(Json(introspection).into_response()),
         Err(error) => refused(&host, &error),
@@ -108,7 +111,7 @@ pub(crate) async fn introspect(State(host): State<Arc<Host>>, called: Called) ->
 }
 
 /// `POST /oidc/token/revocation`
-pub(crate) async fn revoke(State(host): State<Arc<Host>>, called: Called) -> Response {
+pub(crate) async fn revoke(State(host): State<Arc<Host>>, called: AuthenticatedForm) -> Response {
     match revocation::revoke(&host, &called.client, &called.parameters).await {
         Ok(()) => never_stored(StatusCode::OK.into_response()),
         Err(error) => refused(&host, &error),
@@ -147,7 +150,7 @@ fn refused(host: &Host, error: &TokenError) -> Response {
     if matches!(error, TokenError::Busy) {
         response
             .headers_mut()
-            .insert(RETRY_AFTER, Exhausted::SOON.seconds().into());
+            .insert(RETRY_AFTER, RateLimitError::SOON.seconds().into());
     }
     if matches!(error, TokenError::Internal(cause) if cause.is_outage()) {
         response = unavailable(response);

@@ -15,7 +15,7 @@ use sfv::{BareItem, Item, Parser};
 use crate::config;
 use crate::domain::Host;
 use crate::http::forwarded::is_trusted;
-use crate::http::handshake::ProvedByHandshake;
+use crate::http::handshake::HandshakeCredentials;
 
 /// The header of RFC 9440.
 const HEADER: http::HeaderName = http::HeaderName::from_static("client-cert");
@@ -60,7 +60,7 @@ fn presented(
     settings: &config::Http,
     parts: &Parts,
 ) -> Result<Option<ClientCertificate>, Malformed> {
-    if parts.extensions.get::<ProvedByHandshake>().is_some() {
+    if parts.extensions.get::<HandshakeCredentials>().is_some() {
         return Ok(parts.extensions.get::<ClientCertificate>().cloned());
     }
     let peer = parts

@@ -42,17 +42,17 @@ pub(crate) fn layer(origins: Arc<Origins>) -> CorsLayer {
 /// database at most once a second.
 pub(crate) struct Origins {
     host: Arc<Host>,
-    known: Mutex<Known>,
+    known: Mutex<KnownOrigins>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownOrigins {
     origins: HashSet<String>,
     /// The time of the last query; `None` before the first one.
     requested_at: Option<Timestamp>,
 }
 
-impl Known {
+impl KnownOrigins {
     /// Whether the last query is older than the duration, or later than now, by a clock that was set back since.
     fn is_older(&self, than: Duration, now: Timestamp) -> bool {
         self.requested_at

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use crate::domain::Host;
-use crate::domain::operations::rate_limits::Exhausted;
+use crate::domain::operations::rate_limits::RateLimitError;
 use crate::domain::sign_in::context::{Agreement, SignInContext};
 use crate::domain::sign_in::test_sign_in;
 use crate::http::context::Browser;
@@ -26,7 +26,7 @@ use crate::http::sign_in::login::BegunLogin;
 use crate::http::texts::Message;
 use crate::http::texts::PageLanguage;
 use crate::oidc::authorize::{self, Accepted, Answer, Question, Rejected, Unanswerable};
-use crate::oidc::bearer::{BearerError, Shown, token_of};
+use crate::oidc::bearer::{BearerError, BearerToken, token_of};
 use crate::oidc::parameters::Parameters;
 use crate::oidc::{discovery, userinfo};
 use assent_model::language::Language;
@@ -175,7 +175,7 @@ pub(crate) async fn me(
             (header, None) => token_of(header)?,
         };
         let certificate = certificate.as_ref().map(ClientCertificate::der);
-        userinfo::claims(&host, Shown { token, certificate }).await
+        userinfo::claims(&host, BearerToken { token, certificate }).await
     };
     let mut response = match reply.await {
         Ok(claims) => Json(claims).into_response(),
@@ -221,7 +221,7 @@ fn bearer_error(host: &Host, error: &BearerError) -> Response {
     if matches!(error, BearerError::Busy) {
         response
             .headers_mut()
-            .insert(RETRY_AFTER, Exhausted::SOON.seconds().into());
+            .insert(RETRY_AFTER, RateLimitError::SOON.seconds().into());
     }
     if matches!(error, BearerError::Internal(cause) if cause.is_outage()) {
         return unavailable(response);

@@ -16,10 +16,10 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
 use crate::domain::Host;
-use crate::domain::audit::Faring;
-use crate::domain::operations::latency::{Answered, Endpoint};
+use crate::domain::audit::StreamStatus;
+use crate::domain::operations::latency::{Endpoint, EndpointLatency};
 use assent_model::secret::Digest;
-use assent_plugin_host::{Measured, PluginStatus};
+use assent_plugin_host::{PluginMetrics, PluginStatus};
 
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -48,7 +48,7 @@ pub(crate) async fn show(State(host): State<Arc<Host>>, headers: HeaderMap) -> R
         .sub_registry_with_prefix("plugin")
         .register_collector(Box::new(Plugins(host.plugins.status())));
     let answers = registry.sub_registry_with_prefix("http");
-    answers.register_collector(Box::new(Answers(host.latency.answered())));
+    answers.register_collector(Box::new(AllLatencies(host.latency.answered())));
     let tasks = registry.sub_registry_with_prefix("task");
     tasks.register_collector(Box::new(Tasks(host.task_restarts.counts())));
     if let Some(dropped) = &host.dropped_log_lines {
@@ -76,9 +76,9 @@ pub(crate) async fn show(State(host): State<Arc<Host>>, headers: HeaderMap) -> R
 
 /// How long this instance takes to answer.
 #[derive(Debug)]
-struct Answers(Vec<(Endpoint, Answered)>);
+struct AllLatencies(Vec<(Endpoint, EndpointLatency)>);
 
-impl Collector for Answers {
+impl Collector for AllLatencies {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
         let mut family = encoder.encode_descriptor(
             "requests",
@@ -138,7 +138,7 @@ impl Collector for LogLines {
 
 /// How the streams of the audit log fare on this host.
 #[derive(Debug)]
-struct Streams(BTreeMap<&'static str, Faring>);
+struct Streams(BTreeMap<&'static str, StreamStatus>);
 
 impl Collector for Streams {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
@@ -179,7 +179,7 @@ impl Plugins {
         encoder: &mut DescriptorEncoder<'_>,
         name: &str,
         help: &str,
-        of: fn(&Measured) -> u64,
+        of: fn(&PluginMetrics) -> u64,
     ) -> Result<(), Error> {
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
         for plugin in &self.0 {
@@ -195,7 +195,7 @@ impl Plugins {
         encoder: &mut DescriptorEncoder<'_>,
         name: &str,
         help: &str,
-        of: fn(&Measured) -> [f64; 2],
+        of: fn(&PluginMetrics) -> [f64; 2],
     ) -> Result<(), Error> {
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for plugin in &self.0 {

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use crate::domain::Host;
-use crate::domain::operations::rate_limits::{Exhausted, Limit, Network};
+use crate::domain::operations::rate_limits::{Limit, Network, RateLimitError};
 use crate::http::fetch_metadata;
 use crate::http::fetch_metadata::Cause;
 use crate::http::forwarded::address_of;
@@ -86,7 +86,7 @@ async fn paced(
         Cause::Frame => &host.rate_limits.framed_pages_per_ip,
         Cause::Embedded => return fetch_metadata::rejected(),
     };
-    match limit.take(&from, host.now()) {
+    match limit.count_call(&from, host.now()) {
         Ok(()) => next.run(request).await,
         Err(exhausted) => {
             let refused = Message::of("error-too-many-network");
@@ -111,7 +111,7 @@ pub(crate) async fn token(
     match host
         .rate_limits
         .token_requests_per_ip
-        .take(&from, host.now())
+        .count_call(&from, host.now())
     {
         Ok(()) => next.run(request).await,
         Err(exhausted) => too_many_calls("requests", exhausted),
@@ -133,7 +133,7 @@ pub(crate) async fn failures(
     if !failed(&response) {
         return response;
     }
-    match limit.take(&from, host.now()) {
+    match limit.count_call(&from, host.now()) {
         Ok(()) => response,
         Err(exhausted) => with_retry_after(too_many(), exhausted),
     }
@@ -149,7 +149,7 @@ fn foreign_page() -> Response {
 }
 
 /// What an application is told. Of the codes of RFC 6749 this one says that it may try again.
-pub(crate) fn too_many_calls(what: &str, exhausted: Exhausted) -> Response {
+pub(crate) fn too_many_calls(what: &str, exhausted: RateLimitError) -> Response {
     let description =
         format!("there were too many {what}; try again after the time in Retry-After");
     let body = json!({"error": "temporarily_unavailable", "error_description": description});
@@ -180,7 +180,7 @@ pub(crate) fn try_again(address: &str) -> Link {
 pub(crate) fn too_many_pages(
     host: &Host,
     language: Language,
-    exhausted: Exhausted,
+    exhausted: RateLimitError,
     what_happened: Message,
     next: Link,
 ) -> Response {
@@ -200,11 +200,11 @@ pub(crate) fn too_many_pages(
 }
 
 /// What a service that calls back is told.
-pub(crate) fn too_many_callbacks(exhausted: Exhausted) -> Response {
+pub(crate) fn too_many_callbacks(exhausted: RateLimitError) -> Response {
     with_retry_after(StatusCode::TOO_MANY_REQUESTS.into_response(), exhausted)
 }
 
-fn with_retry_after(mut response: Response, exhausted: Exhausted) -> Response {
+fn with_retry_after(mut response: Response, exhausted: RateLimitError) -> Response {
     response
         .headers_mut()
         .insert(RETRY_AFTER, exhausted.seconds().into());

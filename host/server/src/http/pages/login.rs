@@ -201,14 +201,14 @@ pub struct EndedPage {
     /// Where the form that goes back to the application is sent (`csrf`), if it waits for an answer.
     pub leave: Option<String>,
     /// The page's automatic return to the application, if it has one.
-    pub returns: Option<Returning>,
+    pub returns: Option<ReturnNotice>,
     /// The token that both forms carry.
     pub csrf: String,
 }
 
 /// A page's automatic return to the application.
 #[derive(Clone, Debug)]
-pub struct Returning {
+pub struct ReturnNotice {
     /// The address that answers the application, with the error.
     pub address: String,
     /// After how many seconds.

@@ -90,7 +90,7 @@ fn ended(ended: Ended) -> EndedPage {
         ended,
         again: Some("/login/1/again".to_owned()),
         leave: Some("/login/1/leave".to_owned()),
-        returns: Some(Returning {
+        returns: Some(ReturnNotice {
             address: "/login/1/return?token=x".to_owned(),
             seconds: 10,
             stay: "/login/1?stay".to_owned(),

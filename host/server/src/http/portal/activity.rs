@@ -8,7 +8,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::pages::{ActivityPage, ActivityRow, Tab};
-use super::words::{When, browser_of, by_whom, happened, origin_for, place_of};
+use super::words::{PageTime, activity_message, browser_of, by_whom, origin_for, place_of};
 use crate::domain::protected_actions::{PastAction, TargetNames};
 use crate::domain::{InternalError, audit};
 use crate::http::portal::owner::Owner;
@@ -85,8 +85,8 @@ fn row(
     };
     let from = origin_for(user, entry);
     ActivityRow {
-        what: happened(entry, action.as_ref(), &application),
-        when: When::new(entry.at),
+        what: activity_message(entry, action.as_ref(), &application),
+        when: PageTime::new(entry.at),
         by: by_whom(user, entry, &application),
         place: from
             .as_ref()

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use axum::extract::{Path, State};
 use axum::response::Response;
 
-use super::form_outcome::Told;
+use super::form_outcome::FormNotice;
 use super::pages::{ApplicationTile, ApplicationsPage, Form, Tab, TileStart};
 
-use crate::domain::portal::{self, Start, Usable};
+use crate::domain::portal::{self, Start, UsableApplication};
 use crate::domain::{Host, InternalError};
 use crate::http::context::Browser;
 use crate::http::csrf;
@@ -28,7 +28,7 @@ pub(crate) async fn show(State(host): State<Arc<Host>>, browser: Browser) -> Res
                 host,
                 browser,
                 signed_in,
-                told: Told::default(),
+                told: FormNotice::default(),
             };
             owner.page(listed(&owner).await)
         }
@@ -57,7 +57,7 @@ async fn listed(owner: &Owner) -> Result<ApplicationsPage, InternalError> {
     })
 }
 
-fn tile(owner: &Owner, usable: Usable) -> Result<ApplicationTile, InternalError> {
+fn tile(owner: &Owner, usable: UsableApplication) -> Result<ApplicationTile, InternalError> {
     let start = match usable.start {
         Start::IdpInitiated => {
             // The form of the page that asks whether to go there; here nobody but the person does.

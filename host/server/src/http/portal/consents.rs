@@ -8,16 +8,19 @@ use super::pages::{ConsentsPage, Tab};
 use crate::domain::InternalError;
 use crate::http::portal::owner::Owner;
 use crate::http::sign_in::consent;
-use crate::http::sign_in::consent::Told;
+use crate::http::sign_in::consent::WithdrawalNotice;
 
 /// `GET /consents`
-pub(super) async fn list(owner: Owner, told: Result<Query<Told>, QueryRejection>) -> Response {
+pub(super) async fn list(
+    owner: Owner,
+    told: Result<Query<WithdrawalNotice>, QueryRejection>,
+) -> Response {
     // An address with anything else in it is the page's, too.
     let told = told.map(|Query(told)| told).unwrap_or_default();
     owner.page(listed(&owner, &told).await)
 }
 
-async fn listed(owner: &Owner, told: &Told) -> Result<ConsentsPage, InternalError> {
+async fn listed(owner: &Owner, told: &WithdrawalNotice) -> Result<ConsentsPage, InternalError> {
     let Owner {
         host,
         browser,

@@ -4,15 +4,15 @@ use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use super::forms::Posted;
+use super::forms::PortalForm;
 use super::pages::{DeviceCard, DevicesPage, RevokeDevicePage, Tab};
 use super::sessions::signed_out;
-use super::words::When;
+use super::words::PageTime;
 use crate::domain::InternalError;
 use crate::domain::devices::device;
-use crate::domain::devices::device::{OwnDevice, Renaming};
+use crate::domain::devices::device::{OwnDevice, RenameOutcome};
 use crate::domain::portal::{self, Revocation};
-use crate::http::portal::form_outcome::Done;
+use crate::http::portal::form_outcome::FormResult;
 use crate::http::portal::owner::{Owner, way_in};
 use crate::http::reply::{page, see_other};
 use crate::http::sign_in::session_end::ended_with_device;
@@ -53,8 +53,8 @@ fn card(
     Ok(DeviceCard {
         id: device.id.to_string(),
         name: device.name,
-        added: When::new(device.created_at),
-        used: used_at.map(When::new),
+        added: PageTime::new(device.created_at),
+        used: used_at.map(PageTime::new),
         // Each is made and kept by the browser's own cryptography, and can't be taken out of it.
         key: if has_passkey {
             Message::of("devices-key-passkey")
@@ -68,7 +68,7 @@ fn card(
 }
 
 /// `POST /devices/{id}/name`
-pub(super) async fn rename(Path(id): Path<String>, posted: Posted) -> Response {
+pub(super) async fn rename(Path(id): Path<String>, posted: PortalForm) -> Response {
     let owner = &posted.owner;
     let reply = async {
         let Ok(id) = id.parse::<DeviceId>() else {
@@ -77,9 +77,9 @@ pub(super) async fn rename(Path(id): Path<String>, posted: Posted) -> Response {
         let person = owner.signed_in.user.id;
         let by = AuditContext::new(Actor::User(person), owner.browser.origin());
         match device::rename(&owner.host, person, id, posted.field("name"), &by).await? {
-            Renaming::Done => owner.done(LocalPage::Devices, Done::Renamed),
-            Renaming::Unknown => Ok(owner.nothing_here(Tab::Devices)),
-            Renaming::BadName => {
+            RenameOutcome::Done => owner.done(LocalPage::Devices, FormResult::Renamed),
+            RenameOutcome::Unknown => Ok(owner.nothing_here(Tab::Devices)),
+            RenameOutcome::BadName => {
                 let mut response = page(&listed(owner, Some(id)).await?, None);
                 *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
                 Ok(response)
@@ -109,7 +109,7 @@ pub(super) async fn question(owner: Owner, Path(id): Path<String>) -> Response {
             frame: owner.frame(Tab::Devices)?,
             name: device.name,
             last,
-            codes: codes.map(When::new),
+            codes: codes.map(PageTime::new),
             form: owner.form(&asked.path())?,
         };
         Ok(page(&question, None))
@@ -118,7 +118,7 @@ pub(super) async fn question(owner: Owner, Path(id): Path<String>) -> Response {
 }
 
 /// `POST /devices/{id}/revoke`
-pub(super) async fn revoke(Path(id): Path<String>, posted: Posted) -> Response {
+pub(super) async fn revoke(Path(id): Path<String>, posted: PortalForm) -> Response {
     let owner = &posted.owner;
     let reply = async {
         let Ok(id) = id.parse::<DeviceId>() else {
@@ -151,9 +151,9 @@ pub(super) async fn revoke(Path(id): Path<String>, posted: Posted) -> Response {
             Revocation::Done { here: None, untold } => owner.done(
                 LocalPage::Devices,
                 if untold {
-                    Done::RevokedUntold
+                    FormResult::RevokedUntold
                 } else {
-                    Done::Revoked
+                    FormResult::Revoked
                 },
             ),
             Revocation::NotRecent => Ok(see_other(&way_in(LocalPage::RevokeDevice(id)))),

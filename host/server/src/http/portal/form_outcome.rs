@@ -8,7 +8,7 @@ use assent_model::user::User;
 
 /// What a form did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Done {
+pub(super) enum FormResult {
     Renamed,
     Revoked,
     /// Service providers of sessions that ended could not be told.
@@ -19,7 +19,7 @@ pub(super) enum Done {
     OthersEndedUntold,
 }
 
-impl Done {
+impl FormResult {
     const ALL: [Self; 7] = [
         Self::Renamed,
         Self::Revoked,
@@ -55,24 +55,28 @@ impl Done {
     }
 }
 
-pub(super) fn told(done: Done, user: &User) -> String {
+pub(super) fn told(done: FormResult, user: &User) -> String {
     format!("done {} {}", done.as_str(), user.id)
 }
 
 /// What an address says that was done. Anybody can make one up, so it counts only with our token.
 #[derive(Debug, Default)]
-pub(super) struct Told {
-    done: Option<Done>,
+pub(super) struct FormNotice {
+    done: Option<FormResult>,
     token: String,
 }
 
-impl Told {
+impl FormNotice {
     /// What the query of an address says.
     pub(super) fn of_query(query: &str) -> Self {
         let mut told = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
-                "done" => told.done = Done::ALL.into_iter().find(|done| done.as_str() == value),
+                "done" => {
+                    told.done = FormResult::ALL
+                        .into_iter()
+                        .find(|done| done.as_str() == value)
+                }
                 "token" => told.token = value.into_owned(),
                 _ => {}
             }

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use super::pages::Form;
 use crate::domain::{Host, InternalError};
 use crate::http::csrf;
-use crate::http::portal::form_outcome::{Done, told};
+use crate::http::portal::form_outcome::{FormResult, told};
 use crate::http::portal::owner::Owner;
 use crate::http::reply::{forged, internal_error, see_other};
 use assent_model::login::LocalPage;
@@ -36,7 +36,11 @@ impl Owner {
     }
 
     /// On to a page of the portal, which tells what was done.
-    pub(super) fn done(&self, page: LocalPage, done: Done) -> Result<Response, InternalError> {
+    pub(super) fn done(
+        &self,
+        page: LocalPage,
+        done: FormResult,
+    ) -> Result<Response, InternalError> {
         let token = csrf::token(&self.host, &self.browser, &told(done, &self.signed_in.user))?;
         let mut query = form_urlencoded::Serializer::new(String::new());
         query
@@ -47,12 +51,12 @@ impl Owner {
 }
 
 /// A form of the portal, with its own token in it.
-pub(super) struct Posted {
+pub(super) struct PortalForm {
     pub(super) owner: Owner,
     fields: Vec<(String, String)>,
 }
 
-impl Posted {
+impl PortalForm {
     /// A field of the form; empty where it is missing.
     pub(super) fn field(&self, name: &str) -> &str {
         self.fields
@@ -62,7 +66,7 @@ impl Posted {
     }
 }
 
-impl FromRequest<Arc<Host>> for Posted {
+impl FromRequest<Arc<Host>> for PortalForm {
     type Rejection = Response;
 
     async fn from_request(request: Request, host: &Arc<Host>) -> Result<Self, Response> {

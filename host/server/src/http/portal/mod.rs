@@ -53,7 +53,7 @@ pub(super) fn routes() -> Router<Arc<Host>> {
 
 /// The way in, which begins a login.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct To {
+pub(super) struct SignInTarget {
     /// The path of the portal's page that the person wants; what is none leads to the start page.
     #[serde(default)]
     to: String,
@@ -63,9 +63,9 @@ pub(super) struct To {
 pub(super) async fn sign_in(
     State(host): State<Arc<Host>>,
     browser: Browser,
-    to: Result<Query<To>, QueryRejection>,
+    to: Result<Query<SignInTarget>, QueryRejection>,
 ) -> Response {
-    let To { to } = to.map(|Query(to)| to).unwrap_or_default();
+    let SignInTarget { to } = to.map(|Query(to)| to).unwrap_or_default();
     let request = LoginRequest::Local {
         page: LocalPage::at(&to),
     };

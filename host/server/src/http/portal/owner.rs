@@ -13,7 +13,7 @@ use crate::domain::{Host, InternalError};
 use crate::http::context::Browser;
 use crate::http::home::signed_in_header;
 use crate::http::pages::{Layout, Link, Page};
-use crate::http::portal::form_outcome::Told;
+use crate::http::portal::form_outcome::FormNotice;
 use crate::http::portal::pages::{Frame, Tab};
 use crate::http::reply::{ErrorReply, internal_error, layout, page, see_other, with_browser};
 use crate::http::texts::Message;
@@ -33,7 +33,7 @@ pub(crate) struct Owner {
     pub(super) browser: Browser,
     pub(super) signed_in: SignedIn,
     /// What the page tells first.
-    pub(super) told: Told,
+    pub(super) told: FormNotice,
 }
 
 impl FromRequestParts<Arc<Host>> for Owner {
@@ -41,7 +41,7 @@ impl FromRequestParts<Arc<Host>> for Owner {
 
     async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Self, Response> {
         let Ok(browser) = Browser::from_request_parts(parts, host).await;
-        let told = Told::of_query(parts.uri.query().unwrap_or_default());
+        let told = FormNotice::of_query(parts.uri.query().unwrap_or_default());
         let page = LocalPage::at(parts.uri.path());
         match browser.signed_in(host).await {
             Ok(Some(signed_in)) if is_enough(host, page, &signed_in) => Ok(Self {

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::words::When;
+use super::words::PageTime;
 use crate::http::pages::{Consents, Layout, Page, SignedIn, Withdrawn};
 use crate::http::texts::Message;
 
@@ -24,7 +24,7 @@ pages!(
     ConsentsPage,
     ActivityPage,
     ProfilePage,
-    SeenPage
+    VisibleClaimsPage
 );
 
 /// A part of the portal, in the order of its navigation.
@@ -166,9 +166,9 @@ pub struct DeviceCard {
     /// What they call it.
     pub name: String,
     /// When it was enrolled.
-    pub added: When,
+    pub added: PageTime,
     /// When it last decided a request.
-    pub used: Option<When>,
+    pub used: Option<PageTime>,
     /// What kind of key it has.
     pub key: Message,
     /// The form that takes another name: `csrf` and `name`.
@@ -192,7 +192,7 @@ pub struct RevokeDevicePage {
     /// Whether it is their last.
     pub last: bool,
     /// When the recovery codes were made that it made and that are good, if there are any.
-    pub codes: Option<When>,
+    pub codes: Option<PageTime>,
     /// Revokes it.
     pub form: Form,
 }
@@ -223,9 +223,9 @@ pub struct SessionCard {
     /// Whether it is the one that shows this page.
     pub here: bool,
     /// When the person signed in.
-    pub begun: When,
+    pub begun: PageTime,
     /// When it was last of use.
-    pub used: Option<When>,
+    pub used: Option<PageTime>,
     /// The applications that were used in it.
     pub applications: Vec<String>,
     /// Signs it out.
@@ -254,7 +254,7 @@ pub struct ActivityPage {
     pub layout: Layout,
     /// What every page of the portal has.
     pub frame: Frame,
-    /// What happened, the latest first.
+    /// What activity_message, the latest first.
     pub rows: Vec<ActivityRow>,
     /// Where what was before is, if there is more.
     pub older: Option<String>,
@@ -268,7 +268,7 @@ pub struct ActivityRow {
     /// What it was.
     pub what: Message,
     /// When.
-    pub when: When,
+    pub when: PageTime,
     /// Who did it, if not the person in a browser.
     pub by: Option<Message>,
     /// Where.
@@ -303,7 +303,7 @@ pub struct Fact {
 /// What an application sees of the person.
 #[derive(Clone, Debug, Template)]
 #[template(path = "portal/seen.html")]
-pub struct SeenPage {
+pub struct VisibleClaimsPage {
     /// What every page has.
     pub layout: Layout,
     /// What every page of the portal has.
@@ -315,12 +315,12 @@ pub struct SeenPage {
     /// What it sees.
     pub facts: Vec<Fact>,
     /// Why it sees nothing.
-    pub stopped: Option<SeenStopped>,
+    pub stopped: Option<VisibleClaimsStop>,
 }
 
 /// Why an application sees nothing.
 #[derive(Clone, Debug)]
-pub enum SeenStopped {
+pub enum VisibleClaimsStop {
     /// The person is not let in, for this reason.
     Denied(String),
     /// What makes it failed.

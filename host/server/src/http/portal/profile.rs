@@ -4,11 +4,11 @@ use axum::extract::Path;
 use axum::response::Response;
 use serde_json::Value;
 
-use super::pages::{Fact, ProfilePage, SeenPage, SeenStopped, Tab};
+use super::pages::{Fact, ProfilePage, Tab, VisibleClaimsPage, VisibleClaimsStop};
 use super::words::{claim, shown};
 use crate::domain::InternalError;
-use crate::domain::operations::rate_limits::Exhausted;
-use crate::domain::portal::{self, Seen};
+use crate::domain::operations::rate_limits::RateLimitError;
+use crate::domain::portal::{self, VisibleClaims};
 use crate::http::operations::rate_limits::{too_many_pages, try_again};
 use crate::http::portal::owner::Owner;
 use crate::http::reply::page;
@@ -105,7 +105,7 @@ pub(super) async fn seen(owner: Owner, Path(id): Path<String>) -> Response {
             return Ok(too_many_pages(
                 &owner.host,
                 owner.browser.language(),
-                Exhausted::SOON,
+                RateLimitError::SOON,
                 refused,
                 again,
             ));
@@ -122,7 +122,7 @@ pub(super) async fn seen(owner: Owner, Path(id): Path<String>) -> Response {
     owner.reply(reply.await)
 }
 
-fn seen_page(owner: &Owner, seen: Seen) -> Result<SeenPage, InternalError> {
+fn seen_page(owner: &Owner, seen: VisibleClaims) -> Result<VisibleClaimsPage, InternalError> {
     let (facts, stopped) = match seen.told {
         Ok(told) => {
             let fact = |(name, values): (String, Vec<Value>)| Fact {
@@ -132,17 +132,19 @@ fn seen_page(owner: &Owner, seen: Seen) -> Result<SeenPage, InternalError> {
             (told.into_iter().map(fact).collect(), None)
         }
         // A denial is in the words that the person is told at a sign-in. What failed is for the operator's log.
-        Err(stopped) if stopped.denied => (Vec::new(), Some(SeenStopped::Denied(stopped.reason))),
+        Err(stopped) if stopped.denied => {
+            (Vec::new(), Some(VisibleClaimsStop::Denied(stopped.reason)))
+        }
         Err(stopped) => {
             tracing::warn!(
                 plugin = stopped.plugin,
                 reason = stopped.reason,
                 "claims of an application cannot be shown"
             );
-            (Vec::new(), Some(SeenStopped::Failed))
+            (Vec::new(), Some(VisibleClaimsStop::Failed))
         }
     };
-    Ok(SeenPage {
+    Ok(VisibleClaimsPage {
         layout: owner.layout(),
         frame: owner.frame(Tab::Profile)?,
         application: seen.application,

@@ -3,13 +3,13 @@
 use axum::extract::Path;
 use axum::response::Response;
 
-use super::forms::Posted;
+use super::forms::PortalForm;
 use super::pages::{SessionCard, SessionsPage, Tab};
-use super::words::{When, browser_of, place_of};
+use super::words::{PageTime, browser_of, place_of};
 use crate::domain::InternalError;
 use crate::domain::portal::{self, EndedSession};
 use crate::domain::sessions::session;
-use crate::http::portal::form_outcome::Done;
+use crate::http::portal::form_outcome::FormResult;
 use crate::http::portal::owner::Owner;
 use crate::http::reply::see_other;
 use crate::http::saml::logout;
@@ -48,15 +48,15 @@ fn card(owner: &Owner, session: OpenSession) -> Result<SessionCard, InternalErro
         browser: browser_of(&session.from),
         place: place_of(&owner.host, &session.from, owner.browser.language()),
         here: session.id == owner.signed_in.session.id,
-        begun: When::new(session.signed_in_at),
-        used: session.used_at.map(When::new),
+        begun: PageTime::new(session.signed_in_at),
+        used: session.used_at.map(PageTime::new),
         applications: session.applications,
         end: owner.form(&format!("/sessions/{}/end", session.id))?,
     })
 }
 
 /// `POST /sessions/{id}/end`
-pub(super) async fn end(Path(id): Path<String>, posted: Posted) -> Response {
+pub(super) async fn end(Path(id): Path<String>, posted: PortalForm) -> Response {
     let owner = &posted.owner;
     let reply = async {
         let Ok(id) = id.parse::<SessionId>() else {
@@ -78,9 +78,9 @@ pub(super) async fn end(Path(id): Path<String>, posted: Posted) -> Response {
         owner.done(
             LocalPage::Sessions,
             if untold {
-                Done::EndedUntold
+                FormResult::EndedUntold
             } else {
-                Done::Ended
+                FormResult::Ended
             },
         )
     };
@@ -88,7 +88,7 @@ pub(super) async fn end(Path(id): Path<String>, posted: Posted) -> Response {
 }
 
 /// `POST /sessions/end-others`
-pub(super) async fn end_others(posted: Posted) -> Response {
+pub(super) async fn end_others(posted: PortalForm) -> Response {
     let owner = &posted.owner;
     let reply = async {
         let EndedSession { untold } =
@@ -96,9 +96,9 @@ pub(super) async fn end_others(posted: Posted) -> Response {
         owner.done(
             LocalPage::Sessions,
             if untold {
-                Done::OthersEndedUntold
+                FormResult::OthersEndedUntold
             } else {
-                Done::OthersEnded
+                FormResult::OthersEnded
             },
         )
     };
@@ -106,7 +106,7 @@ pub(super) async fn end_others(posted: Posted) -> Response {
 }
 
 /// `POST /sessions/end-all`: the others, and then this one, whose service providers can be told from here.
-pub(super) async fn end_all(posted: Posted) -> Response {
+pub(super) async fn end_all(posted: PortalForm) -> Response {
     let owner = &posted.owner;
     let reply = async {
         portal::end_others(&owner.host, &owner.signed_in, owner.browser.origin()).await?;

@@ -16,14 +16,14 @@ use assent_model::user::{Address, User};
 
 /// A moment on a page. Without a script it is told as it is in Greenwich, since nothing says where the browser is.
 #[derive(Clone, Debug)]
-pub struct When {
+pub struct PageTime {
     /// In the form of RFC 3339.
     pub iso: String,
     /// In words.
     pub words: Message,
 }
 
-impl When {
+impl PageTime {
     pub(super) fn new(at: Timestamp) -> Self {
         let moment = jiff::Timestamp::from_second(at.seconds()).unwrap_or_default();
         let time = moment.to_zoned(jiff::tz::TimeZone::UTC).time();
@@ -93,7 +93,7 @@ pub(super) fn by_whom(user: &User, entry: &Entry, application: &Message) -> Opti
 }
 
 /// What happened.
-pub(super) fn happened(
+pub(super) fn activity_message(
     entry: &Entry,
     action: Option<&PastAction>,
     application: &Message,
@@ -362,7 +362,7 @@ pub(super) fn claim(name: &str) -> Message {
 pub(super) fn shown(name: &str, value: &Value) -> Message {
     match value {
         Value::Number(seconds) if name == "updated_at" => {
-            When::new(Timestamp::from_seconds(
+            PageTime::new(Timestamp::from_seconds(
                 seconds.as_i64().unwrap_or_default(),
             ))
             .words
@@ -394,7 +394,7 @@ mod tests {
         let mut seen = BTreeSet::new();
         for event in Event::ALL {
             let entry = Entry::new(*event, &by, Timestamp::from_millis(0), &SystemEntropy);
-            let words = happened(&entry, None, &Message::of("claim-name"));
+            let words = activity_message(&entry, None, &Message::of("claim-name"));
             assert!(seen.insert(format!("{words:?}")), "{event:?}: {words:?}");
         }
     }

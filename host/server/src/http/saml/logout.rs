@@ -22,9 +22,9 @@ use crate::http::texts::PageLanguage;
 use crate::saml::logout::{self, Begun, Finished, Outgoing, Rejected, Unanswerable, View};
 use assent_model::id::LogoutId;
 use assent_model::language::Language;
-use assent_model::name::Quoted;
+use assent_model::name::QuotedText;
 use assent_model::saml::{LogoutContinuation, SessionEnd};
-use assent_saml_core::binding::{BindingError, Incoming, Kind};
+use assent_saml_core::binding::{BindingError, Incoming, MessageKind};
 
 /// `GET /sso/SingleLogoutService/{applicationId}`: a message by redirect.
 pub(crate) async fn service(
@@ -68,12 +68,12 @@ async fn serve(
     incoming: &Incoming,
 ) -> Result<Response, Rejected> {
     match incoming.kind() {
-        Kind::Request => Ok(go_on(
+        MessageKind::Request => Ok(go_on(
             host,
             language,
             logout::requested(host, application, incoming).await?,
         )),
-        Kind::Response => {
+        MessageKind::Response => {
             let id = logout::answered(host, application, incoming).await?;
             let next = address(id);
             let nonce = nonce(host);
@@ -226,7 +226,7 @@ fn refused(host: &Host, language: Language, application: &str, rejected: &Reject
     };
     let cause = format!(
         "{why}; the application in the address is {}",
-        Quoted::new(application)
+        QuotedText::new(application)
     );
     ErrorReply {
         status,

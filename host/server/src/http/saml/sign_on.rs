@@ -21,15 +21,15 @@ use crate::http::reply::{
 use crate::http::sign_in::login;
 use crate::http::sign_in::login::BegunLogin;
 use crate::http::texts::Message;
-use crate::saml::peer::UnfitHeader;
+use crate::saml::peer::HeaderError;
 use crate::saml::sign_on::{self, Answer, Failure, Question, Rejected, SignOnAnswer, Unanswerable};
 use assent_model::id::SignOnId;
 use assent_model::language::Language;
 use assent_model::login::LoginRequest;
-use assent_model::name::Quoted;
+use assent_model::name::QuotedText;
 use assent_model::redirect::{CheckedRedirect, RedirectPolicy};
 use assent_model::saml::SignOnRequest;
-use assent_saml_core::binding::{BindingError, Incoming, Kind, post_value};
+use assent_saml_core::binding::{BindingError, Incoming, MessageKind, post_value};
 
 /// `GET /sso/SingleSignOnService/{applicationId}`: a request by redirect; without one, the page that begins a sign-on
 /// here.
@@ -181,7 +181,10 @@ async fn begin(
 
 /// The page whose form takes a response to the service provider.
 pub(crate) fn deliver(host: &Host, language: Language, answer: &SignOnAnswer) -> Response {
-    let mut fields = vec![(Kind::Response.parameter(), post_value(&answer.response))];
+    let mut fields = vec![(
+        MessageKind::Response.parameter(),
+        post_value(&answer.response),
+    )];
     fields.extend(
         answer
             .relay_state
@@ -299,7 +302,7 @@ const fn in_words(why: &Unanswerable) -> (Message, Message) {
             (Message::of("error-request-unreadable"), AGAIN)
         }
         Unanswerable::Untrusted(_) => (Message::of("error-request-unsigned"), TELL),
-        Unanswerable::Header(UnfitHeader::Old(_) | UnfitHeader::Early(_)) => {
+        Unanswerable::Header(HeaderError::Old(_) | HeaderError::Early(_)) => {
             (Message::of("error-request-clock"), AGAIN)
         }
         Unanswerable::Header(_) => (Message::of("error-request-wrong-recipient"), TELL),
@@ -333,7 +336,7 @@ fn refused(host: &Host, language: Language, application: &str, rejected: Rejecte
     };
     let cause = format!(
         "{why}; the application in the address is {}",
-        Quoted::new(application)
+        QuotedText::new(application)
     );
     let page = ErrorReply {
         status,

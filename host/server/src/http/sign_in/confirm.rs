@@ -7,9 +7,9 @@
 use axum::response::Response;
 
 use crate::domain::sign_in::context::Agreement;
-use crate::domain::sign_in::known_browsers::Standing;
+use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{Approved, Person, View};
+use crate::domain::sign_in::login::{Approved, AuthenticatedUser, View};
 use crate::domain::{Host, InternalError};
 use crate::http::context::Browser;
 use crate::http::csrf;
@@ -28,7 +28,7 @@ pub(crate) async fn is_needed(
     user: &User,
 ) -> Result<bool, InternalError> {
     if !approved.is_by_scan()
-        || browser.known_users(host).standing(host, &user.name).await? == Standing::Known
+        || browser.known_users(host).standing(host, &user.name).await? == BrowserStatus::Known
     {
         return Ok(false);
     }
@@ -81,7 +81,7 @@ pub(crate) async fn confirm(posted: Posted) -> Response {
         else {
             return Ok(posted.shown());
         };
-        let Person { signed_in, .. } = &person;
+        let AuthenticatedUser { signed_in, .. } = &person;
         if !csrf::is_token(
             host,
             browser,

@@ -142,7 +142,7 @@ pub(crate) async fn withdraw(
 
 /// What the portal's page is to tell: the query of its address.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Told {
+pub(crate) struct WithdrawalNotice {
     /// The application whose consent was taken back.
     #[serde(default)]
     withdrawn: String,
@@ -175,7 +175,7 @@ pub(crate) async fn withdrawn(
     host: &Host,
     browser: &Browser,
     signed_in: &SignedIn,
-    told: &Told,
+    told: &WithdrawalNotice,
 ) -> Result<Option<Withdrawn>, InternalError> {
     let user = &signed_in.user;
     let Ok(application) = told.withdrawn.parse::<Did>() else {

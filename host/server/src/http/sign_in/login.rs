@@ -28,7 +28,7 @@ use crate::http::pages::Ended as EndedKind;
 use crate::http::reply::internal_error;
 use crate::http::sign_in::confirm;
 use crate::http::texts::Message;
-use assent_model::login::{Login, Refusal};
+use assent_model::login::{Login, SignInDenied};
 
 pub(crate) use asking::asking;
 pub(crate) use begin::{BegunLogin, begin};
@@ -98,7 +98,7 @@ async fn approved_reply(
         }
         Some(person) => finish(host, browser, login, &person, old.as_ref(), Agreement::Open).await,
         // Suspended between approval and use.
-        None => ended_page(host, browser, login, refused(Refusal::PersonClosed)).await,
+        None => ended_page(host, browser, login, refused(SignInDenied::PersonClosed)).await,
     }
 }
 

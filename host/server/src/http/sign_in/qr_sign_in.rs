@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::sign_in::qr_sign_in;
-use crate::domain::sign_in::qr_sign_in::Scanned;
+use crate::domain::sign_in::qr_sign_in::ScanOutcome;
 use crate::http::devices::{ErrorCode, Failure, SignedCall, parse};
 
 /// The code of a login page.
@@ -62,10 +62,10 @@ pub(crate) async fn scan(call: SignedCall) -> Result<StatusCode, Failure> {
     } = call;
     let QrSignInToken { token } = parse(&body)?;
     match qr_sign_in::scan(&host, &device, &token, origin).await? {
-        Scanned::Asked => Ok(StatusCode::NO_CONTENT),
-        Scanned::NotOpen => Err(ErrorCode::SignInNotFound.into()),
-        Scanned::Closed => Err(ErrorCode::UserInactive.into()),
-        Scanned::TooMany(exhausted) => {
+        ScanOutcome::Asked => Ok(StatusCode::NO_CONTENT),
+        ScanOutcome::NotOpen => Err(ErrorCode::SignInNotFound.into()),
+        ScanOutcome::Closed => Err(ErrorCode::UserInactive.into()),
+        ScanOutcome::TooMany(exhausted) => {
             Err(Failure::from(ErrorCode::TooManySignIns).retry_after(exhausted))
         }
     }

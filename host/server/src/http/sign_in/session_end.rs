@@ -75,7 +75,7 @@ pub(crate) async fn end_by_post(
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct EndQuery {
     /// An application's request, sealed; nothing for whoever comes without one.
     #[serde(default)]
     request: String,
@@ -85,7 +85,7 @@ pub(crate) struct Asked {
 pub(crate) async fn question(
     State(host): State<Arc<Host>>,
     browser: Browser,
-    asked: Result<Query<Asked>, QueryRejection>,
+    asked: Result<Query<EndQuery>, QueryRejection>,
 ) -> Response {
     let reply = async {
         let Query(asked) = asked.map_err(|_| Rejected::Sealed)?;
@@ -98,7 +98,7 @@ pub(crate) async fn question(
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Answer {
+pub(crate) struct EndForm {
     #[serde(default)]
     csrf: String,
     /// The application's request, sealed.
@@ -112,7 +112,7 @@ pub(crate) struct Answer {
 pub(crate) async fn answer(
     State(host): State<Arc<Host>>,
     browser: Browser,
-    Form(form): Form<Answer>,
+    Form(form): Form<EndForm>,
 ) -> Response {
     let reply = async {
         if !csrf::is_token(&host, &browser, QUESTION, &form.csrf)? {
@@ -134,10 +134,10 @@ pub(crate) async fn answer(
 pub(crate) async fn ended(
     State(host): State<Arc<Host>>,
     browser: Browser,
-    query: Result<Query<Ended>, QueryRejection>,
+    query: Result<Query<EndedQuery>, QueryRejection>,
 ) -> Response {
     // Anybody can make up an address that says so.
-    let Query(Ended { device }) = query.unwrap_or_default();
+    let Query(EndedQuery { device }) = query.unwrap_or_default();
     let by_device = csrf::is_token(&host, &browser, DEVICE_REMOVED, &device).unwrap_or(false);
     page(
         &SignedOutPage {
@@ -151,7 +151,7 @@ pub(crate) async fn ended(
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Ended {
+pub(crate) struct EndedQuery {
     /// The token that shows that a device was removed here.
     #[serde(default)]
     device: String,

@@ -19,6 +19,7 @@ use assent_model::id::TestSignInId;
 use assent_model::language::Language;
 use assent_model::test_sign_in::{OpenTestSignIn, TestSignInOutcome};
 use assent_saml_core::binding::Incoming;
+use assent_store::Transition;
 
 /// The test sign-in that an address or a relay state names, if it is open in this browser.
 pub(crate) async fn open(
@@ -47,7 +48,8 @@ pub(crate) async fn answered(
         let Ok(parameters) = Parameters::parse(query.unwrap_or_default().as_bytes()) else {
             return Ok(None);
         };
-        if !oidc::is_answer(&host, open.test_sign_in(), &parameters)? || !take(&host, &open).await?
+        if !oidc::is_answer(&host, open.test_sign_in(), &parameters)?
+            || !claim_answer(&host, &open).await?.is_done()
         {
             return Ok(None);
         }
@@ -71,7 +73,7 @@ pub(crate) async fn answered_by_post(
             return Ok(None);
         };
         if !saml::is_answer(&host, open.test_sign_in(), &incoming, &body)?
-            || !take(&host, &open).await?
+            || !claim_answer(&host, &open).await?.is_done()
         {
             return Ok(None);
         }
@@ -83,7 +85,7 @@ pub(crate) async fn answered_by_post(
 }
 
 /// Claims the one answer of a test sign-in.
-async fn take(host: &Host, open: &OpenTestSignIn) -> Result<bool, InternalError> {
+async fn claim_answer(host: &Host, open: &OpenTestSignIn) -> Result<Transition, InternalError> {
     Ok(host
         .store
         .claim_test_sign_in(open.test_sign_in().id, host.now())

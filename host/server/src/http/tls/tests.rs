@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
 use super::*;
-use crate::http::{Listener, Newcomers, serve};
+use crate::http::{Listener, NewConnectionBounds, serve};
 use assent_model::clock::{Clock, ManualClock, SystemClock};
 
 /// A self-signed certificate with its key.
@@ -84,7 +84,7 @@ async fn server(files: config::Tls, clients: Clients) -> Server {
         socket,
         tls: Some(Arc::new(identity)),
         most_connections: 10,
-        newcomers: Newcomers {
+        newcomers: NewConnectionBounds {
             most_of_network: 10,
             patience: Duration::from_secs(20),
             exempt: Vec::new(),

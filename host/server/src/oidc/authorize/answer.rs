@@ -14,12 +14,12 @@ use crate::domain::sign_in::consent;
 use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{Agreement, SignInAnswer, SignInContext, SignInEvent};
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{Outcome, Person};
+use crate::domain::sign_in::login::{AuthenticatedUser, Outcome};
 use crate::domain::{Host, InternalError};
 use assent_model::account::Account;
 use assent_model::application::Application;
 use assent_model::id::{CodeId, LoginId};
-use assent_model::login::{AuthorizationRequest, Refusal};
+use assent_model::login::{AuthorizationRequest, SignInDenied};
 use assent_model::secret::Token;
 use assent_model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
 use assent_plugin_host::{MapFailure, MapFailureKind, Sink};
@@ -33,7 +33,7 @@ pub struct Question<'a> {
     /// What was asked.
     pub request: &'a AuthorizationRequest,
     /// Who it is.
-    pub person: &'a Person,
+    pub person: &'a AuthenticatedUser,
     /// The browser's session until now.
     pub old: Option<&'a SignedIn>,
     /// Whether the person was asked for their consent.
@@ -79,7 +79,7 @@ async fn answered(
         ..
     } = question;
     let Some(application) = host.store.application(&request.application).await? else {
-        return Ok(Answer::Refused(Refusal::ApplicationGone));
+        return Ok(Answer::Refused(SignInDenied::ApplicationGone));
     };
     let signed_in = &person.signed_in;
     if let Some((code, description)) = mismatch(host, &application, request, signed_in)? {
@@ -88,12 +88,12 @@ async fn answered(
     let account = match access(host, &signed_in.user, &application.id).await? {
         Access::Granted(account) => account,
         Access::NoAccount => {
-            return Ok(Answer::Refused(Refusal::NoAccount(
+            return Ok(Answer::Refused(SignInDenied::NoAccount(
                 application.name.clone(),
             )));
         }
         Access::Closed => {
-            return Ok(Answer::Refused(Refusal::AccountClosed(
+            return Ok(Answer::Refused(SignInDenied::AccountClosed(
                 application.name.clone(),
             )));
         }
@@ -111,7 +111,7 @@ async fn answered(
             tracing::error!(%login, application = %application.id, plugin = failure.plugin, %failure, "sign-in failed \
                  in a plugin");
             match failure.kind {
-                MapFailureKind::Deny(reason) => Ok(Answer::Refused(Refusal::Plugin(reason))),
+                MapFailureKind::Deny(reason) => Ok(Answer::Refused(SignInDenied::Plugin(reason))),
                 MapFailureKind::Fault(_) => {
                     let description = "the sign-in could not be completed; the operator of the identity provider finds \
                          the cause in the log";
@@ -169,7 +169,7 @@ async fn grant(
         given: Some((IssuedGrant::Code(Box::new(code)), account)),
         consent: agreed.then(|| consent::consent_to(host, &signed_in.user, request)),
     };
-    if !login::answer(host, login, outcome).await? {
+    if !login::answer(host, login, outcome).await?.is_done() {
         return Ok(Answer::AnsweredBefore);
     }
     Ok(Answer::Granted(
@@ -330,6 +330,8 @@ async fn fail(
     code: AuthorizeErrorCode,
     description: &str,
 ) -> Result<Option<AuthorizationAnswer>, InternalError> {
-    let ended = login::give_up(host, login).await?;
-    Ok(ended.then(|| Destination::of(request).error(&host.issuer, code, description)))
+    let ended = login::end_without_sign_in(host, login).await?;
+    Ok(ended
+        .is_done()
+        .then(|| Destination::of(request).error(&host.issuer, code, description)))
 }

@@ -18,12 +18,12 @@ use checks::is_printable;
 use response::Destination;
 
 use super::error::AuthorizeErrorCode;
-use super::parameters::{BadParameters, Parameters};
+use super::parameters::{Parameters, ParametersError};
 use crate::domain::{Host, InternalError};
 use assent_model::application::Application;
 use assent_model::id::Did;
 use assent_model::login::AuthorizationRequest;
-use assent_model::name::Quoted;
+use assent_model::name::QuotedText;
 use assent_model::redirect::RedirectPolicy;
 
 /// Why a request can't be answered to the application: it is not known where the application is. A page says so.
@@ -34,7 +34,7 @@ pub enum Unanswerable {
     NoClient,
     /// `client_id` is unknown.
     #[error("no application has the client_id {0}")]
-    Client(Quoted),
+    Client(QuotedText),
     /// `redirect_uri` is missing or repeated.
     #[error("redirect_uri is missing; the application is {0}")]
     NoRedirectUri(Did),
@@ -46,7 +46,7 @@ pub enum Unanswerable {
         /// The application.
         application: Did,
         /// What it asked for.
-        asked: Quoted,
+        asked: QuotedText,
     },
     /// The request can't be read at all.
     #[error("the request can't be read")]
@@ -107,7 +107,7 @@ pub async fn check(
     let redirect = redirect.ok_or_else(|| {
         page(Unanswerable::RedirectUri {
             application: application.id.clone(),
-            asked: Quoted::new(asked),
+            asked: QuotedText::new(asked),
         })
     })?;
     let destination = Destination {
@@ -186,7 +186,7 @@ async fn find_application(
     let asked = parameters
         .get("client_id")
         .ok_or(Rejected::Page(Unanswerable::NoClient))?;
-    let unknown = || Rejected::Page(Unanswerable::Client(Quoted::new(asked)));
+    let unknown = || Rejected::Page(Unanswerable::Client(QuotedText::new(asked)));
     let id: Did = asked.parse().map_err(|_| unknown())?;
     let found = host
         .store
@@ -196,8 +196,8 @@ async fn find_application(
     found.ok_or_else(unknown)
 }
 
-impl From<BadParameters> for Rejected {
-    fn from(_: BadParameters) -> Self {
+impl From<ParametersError> for Rejected {
+    fn from(_: ParametersError) -> Self {
         Self::Page(Unanswerable::Request)
     }
 }

@@ -8,13 +8,14 @@ use serde_json::{Map, Value};
 use super::reason::Reason;
 use crate::domain::keys::client_keys;
 use crate::domain::{Host, InternalError};
-use crate::keys::client::{BadJwt, secret_purpose, verify_with_secret};
+use crate::keys::client::{JwtError, secret_purpose, verify_with_secret};
 use crate::oidc::error::TokenError;
 use assent_model::application::Application;
 use assent_model::client_auth::ClientAuthentication;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 use assent_model::secret::Digest;
+use assent_store::ReplayCheck;
 
 /// How far ahead an assertion may expire, in seconds.
 const FARTHEST: i64 = 5 * 60;
@@ -53,20 +54,20 @@ pub(super) async fn verify(
         (ClientAuthentication::PrivateKeyJwt(keys), _) => {
             client_keys::verify(host, keys, text).await
         }
-        _ => Err(BadJwt::Signature),
+        _ => Err(JwtError::Signature),
     };
     let claims = match verified {
         Ok(claims) => claims,
-        Err(BadJwt::Malformed) => return Ok(Err("the client assertion is not a signed JWT")),
-        Err(BadJwt::Algorithm) => {
+        Err(JwtError::Malformed) => return Ok(Err("the client assertion is not a signed JWT")),
+        Err(JwtError::Algorithm) => {
             return Ok(Err("the client assertion's algorithm is not accepted"));
         }
-        Err(BadJwt::Signature) => {
+        Err(JwtError::Signature) => {
             return Ok(Err(
                 "the client assertion's signature does not fit a key of the application",
             ));
         }
-        Err(BadJwt::NoKeys) => {
+        Err(JwtError::NoKeys) => {
             return Ok(Err(
                 "the application's keys could not be fetched from its jwks_uri",
             ));
@@ -78,15 +79,16 @@ pub(super) async fn verify(
     };
     // The client's name is in it, and has no blank: one client can't use up another's.
     let known_as = Digest::of(format!("{} {id}", application.id).as_bytes());
-    let fresh = host
+    let check = host
         .store
         .claim_assertion(known_as, until)
         .await
         .map_err(InternalError::from)?;
-    Ok(if fresh {
-        Ok(())
-    } else {
-        Err("the client assertion was used before: its jti must be new each time")
+    Ok(match check {
+        ReplayCheck::FirstUse => Ok(()),
+        ReplayCheck::Replayed => {
+            Err("the client assertion was used before: its jti must be new each time")
+        }
     })
 }
 

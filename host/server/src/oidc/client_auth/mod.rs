@@ -69,7 +69,7 @@ pub struct Client {
 }
 
 /// How a client says who it is.
-enum Presented<'a> {
+enum Credentials<'a> {
     /// `client_secret_basic`
     Basic { id: Did, secret: Secret },
     /// `client_secret_post`
@@ -80,7 +80,7 @@ enum Presented<'a> {
     Nothing { id: Did },
 }
 
-impl Presented<'_> {
+impl Credentials<'_> {
     const fn id(&self) -> &Did {
         match self {
             Self::Basic { id, .. }
@@ -130,7 +130,7 @@ pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenEr
     tracing::info!(application = %presented.id(), registered, reason, "client authentication failed");
     if method != Some(ClientAuthMethod::None) {
         limit
-            .take(&caller, host.now())
+            .count_call(&caller, host.now())
             .map_err(TokenError::TooManyFailures)?;
     }
     Err(TokenError::InvalidClient { by_header, reason })
@@ -140,7 +140,7 @@ pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenEr
 async fn verify(
     host: &Host,
     application: &Application,
-    presented: &Presented<'_>,
+    presented: &Credentials<'_>,
     call: Call<'_>,
 ) -> Result<Result<Option<CertificateDigest>, Reason>, TokenError> {
     let settings = &application.settings;
@@ -149,18 +149,20 @@ async fn verify(
         false => Err("the client secret is wrong"),
     };
     Ok(match (presented, settings.auth_method()) {
-        (Presented::Basic { secret, .. }, method) if call.endpoint.accepts_basic(method) => {
+        (Credentials::Basic { secret, .. }, method) if call.endpoint.accepts_basic(method) => {
             secret_fits(secret)
         }
-        (Presented::Post { secret, .. }, ClientAuthMethod::ClientSecretPost) => secret_fits(secret),
-        (Presented::Nothing { .. }, ClientAuthMethod::None) => Ok(None),
+        (Credentials::Post { secret, .. }, ClientAuthMethod::ClientSecretPost) => {
+            secret_fits(secret)
+        }
+        (Credentials::Nothing { .. }, ClientAuthMethod::None) => Ok(None),
         (
-            Presented::Assertion { text, .. },
+            Credentials::Assertion { text, .. },
             ClientAuthMethod::ClientSecretJwt | ClientAuthMethod::PrivateKeyJwt,
         ) => assertion::verify(host, application, text)
             .await?
             .map(|()| None),
-        (Presented::Nothing { .. }, ClientAuthMethod::TlsClientCertificate) => {
+        (Credentials::Nothing { .. }, ClientAuthMethod::TlsClientCertificate) => {
             match (&settings.authentication, call.certificate) {
                 (ClientAuthentication::TlsClientCertificate(registered), Some(der))
                     if registered.is(der) =>
@@ -176,14 +178,14 @@ async fn verify(
                 ),
             }
         }
-        (Presented::Nothing { .. }, _) => {
+        (Credentials::Nothing { .. }, _) => {
             Err("the client does not authenticate itself, and the application must")
         }
         _ => Err("the application is registered for another token_endpoint_auth_method"),
     })
 }
 
-fn presented(call: Call<'_>) -> Result<Presented<'_>, TokenError> {
+fn presented(call: Call<'_>) -> Result<Credentials<'_>, TokenError> {
     let invalid = |what: &str| TokenError::InvalidRequest(what.to_owned());
     let refused = |reason| TokenError::InvalidClient {
         by_header: call.authorization.is_some(),
@@ -206,11 +208,11 @@ fn presented(call: Call<'_>) -> Result<Presented<'_>, TokenError> {
     let presented = match (call.authorization, secret, assertion) {
         (Some(header), ..) => {
             let (id, secret) = basic::parse(header).map_err(refused)?;
-            Presented::Basic { id, secret }
+            Credentials::Basic { id, secret }
         }
         (_, Some(secret), _) => {
             let id = read(client_id.ok_or_else(|| invalid("client_id is missing"))?)?;
-            Presented::Post {
+            Credentials::Post {
                 id,
                 secret: Secret::new(secret),
             }
@@ -223,9 +225,9 @@ fn presented(call: Call<'_>) -> Result<Presented<'_>, TokenError> {
             }
             let id = assertion::claimed_client(text)
                 .ok_or_else(|| refused("the client assertion can't be read"))?;
-            Presented::Assertion { id, text }
+            Credentials::Assertion { id, text }
         }
-        _ => Presented::Nothing {
+        _ => Credentials::Nothing {
             id: read(client_id.ok_or_else(|| invalid("client_id is missing"))?)?,
         },
     };

@@ -23,7 +23,7 @@ pub(super) async fn exchange(
     client: &Client,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
-    let presented = Presented {
+    let presented = CodeExchange {
         code: required(parameters, "code")?,
         redirect_uri: required(parameters, "redirect_uri")?,
         verifier: parameters.get("code_verifier"),
@@ -34,7 +34,7 @@ pub(super) async fn exchange(
 
 /// What is shown to exchange a code.
 #[derive(Clone, Copy)]
-pub struct Presented<'a> {
+pub struct CodeExchange<'a> {
     /// `code`
     pub code: &'a str,
     /// `redirect_uri`
@@ -49,7 +49,7 @@ pub struct Presented<'a> {
 pub async fn redeem(
     host: &Host,
     client: &Client,
-    presented: Presented<'_>,
+    presented: CodeExchange<'_>,
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
     let grant = find(host, application, presented.code).await?;

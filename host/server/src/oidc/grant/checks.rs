@@ -6,7 +6,7 @@ use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
 use assent_model::token::GrantSubject;
-use assent_store::Person;
+use assent_store::UserAccount;
 
 pub(super) fn required<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a str, TokenError> {
     parameters
@@ -19,7 +19,7 @@ pub(super) async fn person(
     host: &Host,
     client: &Client,
     subject: GrantSubject,
-) -> Result<Person, TokenError> {
+) -> Result<UserAccount, TokenError> {
     let found = access::person(host, subject, &client.application.id).await?;
     found.ok_or(TokenError::InvalidGrant(
         "the person may no longer use the application",

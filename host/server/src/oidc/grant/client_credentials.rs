@@ -9,6 +9,7 @@ use assent_model::administration::AdminScopes;
 use assent_model::application::OidcSettings;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::token::TokenScopes;
+use assent_store::VersionedWrite;
 
 pub(super) async fn exchange(
     host: &Host,
@@ -29,12 +30,12 @@ pub(super) async fn exchange(
     let lifetime = host.settings.lifetimes.client_credentials_token.get();
     loop {
         let (token, access) = new_access(host, &client, None, granted.clone(), lifetime);
-        if host
+        let written = host
             .store
             .insert_client_token(access, client.application.version)
             .await
-            .map_err(InternalError::from)?
-        {
+            .map_err(InternalError::from)?;
+        if written == VersionedWrite::Done {
             return Ok(TokenResponse {
                 access_token: token.expose().to_owned(),
                 token_type: "Bearer",

@@ -13,7 +13,7 @@ use crate::domain::Host;
 use crate::oidc::grant::checks::required;
 use assent_model::application::GrantType;
 
-pub use authorization_code::{Presented, redeem};
+pub use authorization_code::{CodeExchange, redeem};
 pub use new_tokens::TokenResponse;
 
 /// Serves a token request of an authenticated client.

@@ -28,7 +28,7 @@ use assent_model::scope::{Scope, Scopes};
 use assent_model::secret::Token;
 use assent_model::token::{IssuedPair, TokenScopes, prefix};
 use assent_plugin_host::{MapFailureKind, Sink};
-use assent_store::{Person, RefreshTokenState, Rotation, StoreError};
+use assent_store::{RefreshTokenState, Rotation, StoreError, UserAccount};
 
 /// How long a repeat waits before it is answered. Requests that race each other are all there by then, and more than
 /// one repeat is a reuse.
@@ -106,7 +106,7 @@ async fn mapped_claims(
     host: &Host,
     application: &Application,
     found: &RefreshTokenState,
-    person: &Person,
+    person: &UserAccount,
     scopes: &Scopes,
 ) -> Result<Option<Map<String, Value>>, TokenError> {
     let family = &found.family;

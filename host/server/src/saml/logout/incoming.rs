@@ -4,15 +4,16 @@ use super::principal::named_sessions;
 use super::propagation::{Begun, answer_with, begin};
 use crate::domain::sessions::session;
 use crate::domain::{Host, InternalError};
-use crate::saml::peer::{UnfitHeader, check_header, find, once, single_logout_url, trusted_keys};
+use crate::saml::peer::{HeaderError, check_header, find, once, single_logout_url, trusted_keys};
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::id::LogoutId;
 use assent_model::saml::{
     LogoutAnswer, LogoutContinuation, LogoutOutcome, ServiceProvider, SessionEnd,
 };
-use assent_saml_core::binding::{BindingError, Incoming, Signature, Trusted, Untrusted};
+use assent_saml_core::binding::{BindingError, Incoming, Signature, TrustError, TrustedMessage};
 use assent_saml_core::message::status::{REQUESTER, SUCCESS, UNKNOWN_PRINCIPAL};
 use assent_saml_core::message::{LogoutRequest, LogoutResponse, MessageError, Status};
+use assent_store::ReplayCheck;
 
 /// Why a message can't be answered to a service provider. A page says so; no session ends.
 #[derive(Debug, thiserror::Error)]
@@ -25,13 +26,13 @@ pub enum Unanswerable {
     Binding(#[from] BindingError),
     /// The message is nobody's.
     #[error(transparent)]
-    Untrusted(#[from] Untrusted),
+    Untrusted(#[from] TrustError),
     /// The message is no message of single logout as it must be.
     #[error(transparent)]
     Message(#[from] MessageError),
     /// The message is not from this service provider, not for this host, or not of now.
     #[error(transparent)]
-    Header(#[from] UnfitHeader),
+    Header(#[from] HeaderError),
     /// It says itself that it is too late for it.
     #[error("the NotOnOrAfter of the request is over; is a clock wrong?")]
     Late,
@@ -79,7 +80,7 @@ impl<T: Into<Unanswerable>> From<T> for Rejected {
 fn trusted<'m>(
     provider: &ServiceProvider,
     incoming: &'m Incoming,
-) -> Result<Trusted<'m>, Rejected> {
+) -> Result<TrustedMessage<'m>, Rejected> {
     let signs =
         provider.settings.require_signed_requests || !provider.settings.certificates.is_empty();
     let wanted = if signs {
@@ -116,12 +117,9 @@ pub async fn requested(
     if let Ok(request) = &request {
         check_request(host, &provider, request, trusted.is_signed())?;
     }
-    if !host
-        .store
-        .claim_message(once(host, &provider, &header.id))
-        .await
-        .map_err(InternalError::from)?
-    {
+    let once = once(host, &provider, &header.id);
+    let check = host.store.claim_message(once).await;
+    if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
         return Err(Unanswerable::Replay.into());
     }
     let answer = provider

@@ -6,7 +6,7 @@ use crate::domain::{Host, InternalError};
 use crate::saml::peer::{entity_id, message_id, session_index, signer};
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{Binding, LogoutAnswer, LogoutTurn, ServiceProvider, SingleLogout};
-use assent_saml_core::binding::{Kind, post_value, redirect_location};
+use assent_saml_core::binding::{MessageKind, post_value, redirect_location};
 use assent_saml_core::message::{Header, LogoutRequest, LogoutResponse, NameId, Status};
 
 /// How long a LogoutRequest is good.
@@ -54,7 +54,7 @@ pub(super) async fn request(
             let xml = message.write(None).map_err(unsendable)?;
             let location = redirect_location(
                 destination.as_str(),
-                Kind::Request,
+                MessageKind::Request,
                 &xml,
                 None,
                 Some(&signer),
@@ -63,7 +63,13 @@ pub(super) async fn request(
         }
         Binding::Post => {
             let xml = message.write(Some(&signer)).map_err(unsendable)?;
-            Ok(form(provider, destination, Kind::Request, &xml, None))
+            Ok(form(
+                provider,
+                destination,
+                MessageKind::Request,
+                &xml,
+                None,
+            ))
         }
     }
 }
@@ -88,7 +94,7 @@ pub async fn respond(
             let address = answer.destination.as_str();
             let location = redirect_location(
                 address,
-                Kind::Response,
+                MessageKind::Response,
                 &xml,
                 relay_state.as_deref(),
                 Some(&signer),
@@ -100,7 +106,7 @@ pub async fn respond(
             Ok(form(
                 provider,
                 answer.destination,
-                Kind::Response,
+                MessageKind::Response,
                 &xml,
                 relay_state,
             ))
@@ -125,7 +131,7 @@ fn header(
 fn form(
     provider: &ServiceProvider,
     action: CheckedRedirect,
-    kind: Kind,
+    kind: MessageKind,
     xml: &str,
     relay_state: Option<String>,
 ) -> Outgoing {

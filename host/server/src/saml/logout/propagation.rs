@@ -13,6 +13,7 @@ use assent_model::saml::{
 };
 use assent_model::secret::Digest;
 use assent_saml_core::message::Status;
+use assent_store::Transition;
 
 /// How long a logout can be gone on with.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
@@ -134,7 +135,7 @@ pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View,
         match provider.filter(|_| held.contains(&turn.sid.as_str()) && !is_late) {
             Some(provider) => {
                 host.store
-                    .ask_saml_logout(turn.request.clone(), now)
+                    .start_saml_logout_turn(turn.request.clone(), now)
                     .await?;
                 let name = provider.name.clone();
                 return Ok(View::Telling {
@@ -161,10 +162,9 @@ pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View,
     }
     // It is made before the end is claimed, so that nothing can go wrong between the two.
     let finished = finished(host, logout.continuation.clone(), &turns, &held).await?;
-    Ok(if host.store.finish_saml_logout(id, now).await? {
-        View::Finished(finished)
-    } else {
-        View::Unknown
+    Ok(match host.store.finish_saml_logout(id, now).await? {
+        Transition::Done => View::Finished(finished),
+        Transition::NotOpen => View::Unknown,
     })
 }
 

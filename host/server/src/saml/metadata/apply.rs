@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::import::{Given, describe};
 use crate::domain::admin::{
-    self, AdminCommand, AdminContext, AdminError, Approved, Execution, Planned,
+    self, AdminCommand, AdminContext, AdminError, ApprovedPlan, Execution, Planned,
     ServiceProviderChange, ServiceProviderUpdate,
 };
 use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
@@ -102,7 +102,7 @@ impl AdminCommand for ApplyMetadata {
                 expected: "expected the digest of the changes in the earlier response".to_owned(),
             });
         }
-        let given = Given {
+        let given = MetadataSource {
             metadata: metadata.clone(),
             metadata_url: metadata_url.clone(),
             metadata_certificate: metadata_certificate.clone(),

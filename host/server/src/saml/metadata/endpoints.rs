@@ -7,7 +7,7 @@ use crate::saml::metadata::entity::listed;
 use crate::saml::metadata::error::MetadataError;
 use crate::saml::metadata::names::{ASSERTION_CONSUMER_SERVICE, BINDINGS, SINGLE_LOGOUT_SERVICE};
 use assent_model::saml::Binding;
-use assent_saml_core::message::Flaw;
+use assent_saml_core::message::FormError;
 use assent_saml_core::message::read::{boolean, index, required, uri};
 use assent_saml_core::xml::{Element, Name};
 
@@ -22,7 +22,7 @@ struct Endpoint<'d> {
     location: String,
 }
 
-fn endpoints<'d>(role: Element<'d>, name: Name) -> Result<Vec<Endpoint<'d>>, Flaw> {
+fn endpoints<'d>(role: Element<'d>, name: Name) -> Result<Vec<Endpoint<'d>>, FormError> {
     let endpoint = |element| {
         let binding = required("Binding", uri(element, "Binding")?)?;
         Ok(Endpoint {

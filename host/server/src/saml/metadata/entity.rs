@@ -11,7 +11,7 @@ use assent_saml_core::xml::Element;
 const NAMED: usize = 5;
 
 /// A service provider in a document.
-pub(super) struct Found<'d> {
+pub(super) struct FoundEntity<'d> {
     pub(super) entity_id: String,
     pub(super) entity: Element<'d>,
     /// Its `SPSSODescriptor` of SAML 2.0, the first if it has several.
@@ -29,7 +29,7 @@ pub(super) fn find<'d>(
     root: Element<'d>,
     entity_id: Option<&str>,
     now: Timestamp,
-) -> Result<Found<'d>, MetadataError> {
+) -> Result<FoundEntity<'d>, MetadataError> {
     if !root.is(ENTITY_DESCRIPTOR) && !root.is(ENTITIES_DESCRIPTOR) {
         return Err(MetadataError::NotMetadata);
     }
@@ -71,7 +71,7 @@ pub(super) fn find<'d>(
     let role = role.ok_or(MetadataError::NoSaml2)?;
     match earlier(entity.until, moment(role, "validUntil")?) {
         Some(until) if until <= now => Err(MetadataError::Expired(instant_text(until))),
-        _ => Ok(Found {
+        _ => Ok(FoundEntity {
             entity_id,
             entity: entity.element,
             role,

@@ -1,6 +1,6 @@
 //! Why metadata does not do.
 
-use assent_saml_core::message::Flaw;
+use assent_saml_core::message::FormError;
 use assent_saml_core::xml::{ShapeError, SignatureError, XmlError};
 
 /// Metadata that no service provider can be set up from. The texts are the rest of a sentence, and say what would do.
@@ -52,7 +52,7 @@ pub enum MetadataError {
     Expired(String),
     /// It breaks its own schema.
     #[error("it is malformed: {0}")]
-    Malformed(#[from] Flaw),
+    Malformed(#[from] FormError),
 }
 
 impl From<ShapeError> for MetadataError {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::encoding;
-use super::service_provider::{Description, Wanted, read};
+use super::service_provider::{Description, MetadataRequirements, read};
 use crate::domain::Host;
 use crate::domain::admin::AdminError;
 use assent_model::saml::SamlSettings;
@@ -18,7 +18,7 @@ const ACCEPT: &str =
 /// A service provider's metadata.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
 #[schema(as = Metadata)]
-pub struct Given {
+pub struct MetadataSource {
     /// The document as text; or the file in base64, which may be in UTF-16 or Latin-1. 1 MiB at most.
     #[serde(default)]
     pub metadata: Option<String>,
@@ -30,7 +30,7 @@ pub struct Given {
     pub metadata_certificate: Option<String>,
 }
 
-impl Given {
+impl MetadataSource {
     /// Whether there is metadata in it.
     pub const fn is_some(&self) -> bool {
         self.metadata.is_some() || self.metadata_url.is_some()
@@ -45,7 +45,7 @@ impl Given {
 /// set up from.
 pub async fn describe(
     host: &Host,
-    given: &Given,
+    given: &MetadataSource,
     entity_id: Option<&str>,
     registered: Option<&SamlSettings>,
 ) -> Result<Description, AdminError> {
@@ -77,7 +77,7 @@ pub async fn describe(
             ));
         }
     };
-    let wanted = Wanted {
+    let wanted = MetadataRequirements {
         now: host.now(),
         entity_id,
         key: key.as_ref(),

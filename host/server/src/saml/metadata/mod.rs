@@ -12,6 +12,6 @@ mod service_provider;
 
 pub use apply::{ApplyMetadata, MemberDifference, MetadataComparison, MetadataRefresh};
 pub use error::MetadataError;
-pub use import::{Given, describe};
+pub use import::{MetadataSource, describe};
 pub use own::document;
-pub use service_provider::{Description, Wanted, read};
+pub use service_provider::{Description, MetadataRequirements, read};

@@ -26,7 +26,7 @@ const CACHE_DURATION: &str = "PT24H";
 const BINDINGS: [Binding; 2] = [Binding::Post, Binding::Redirect];
 
 /// What an `EntityDescriptor` of ours says.
-struct Own {
+struct OwnMetadata {
     id: String,
     entity_id: String,
     valid_until: String,
@@ -54,7 +54,7 @@ pub async fn document(host: &Host, provider: &ServiceProvider) -> Result<String,
         .map(certificate)
         .collect::<Result<Vec<_>, _>>();
     let others = others.map_err(|error| InternalError::Saml(error.to_string()))?;
-    let own = Own {
+    let own = OwnMetadata {
         id: message_id(host),
         entity_id: entity_id(host, provider).to_owned(),
         valid_until: instant_text(host.now() + host.settings.saml.metadata_validity.get()),
@@ -82,7 +82,7 @@ fn certificate(key: &SamlKey) -> Result<String, ErrorStack> {
     Ok(STANDARD.encode(X509::from_pem(key.certificate.as_bytes())?.to_der()?))
 }
 
-impl Own {
+impl OwnMetadata {
     fn write(&self, signer: &Signer) -> Result<String, WriteError> {
         let mut writer = Writer::new();
         writer

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::entity::{Found, find, listed};
+use super::entity::{FoundEntity, find, listed};
 use super::error::MetadataError;
 use super::names::{
     ATTRIBUTE_CONSUMING_SERVICE, DISPLAY_NAME, EXTENSIONS, KEY_DESCRIPTOR, KEY_INFO, LANG,
@@ -15,7 +15,7 @@ use crate::saml::metadata::endpoints::{children, consumers, single_logout};
 use assent_model::clock::Timestamp;
 use assent_model::name::display_text;
 use assent_model::saml::{NameIdFormat, SamlSettings};
-use assent_saml_core::message::Flaw;
+use assent_saml_core::message::FormError;
 use assent_saml_core::message::read::{boolean, uri_text};
 use assent_saml_core::xml::{Document, Element, Limits, TrustedKey};
 
@@ -24,7 +24,7 @@ const LONGEST_NAME: usize = 120;
 
 /// What is wanted of metadata.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct MetadataRequirements<'a> {
     /// The present moment.
     pub now: Timestamp,
     /// The entity ID of the service provider; where there is none, it must be the only one.
@@ -51,7 +51,7 @@ pub struct Description {
 ///
 /// # Errors
 /// [`MetadataError`] where no service provider could be set up from it.
-pub fn read(bytes: &[u8], wanted: &Wanted<'_>) -> Result<Description, MetadataError> {
+pub fn read(bytes: &[u8], wanted: &MetadataRequirements<'_>) -> Result<Description, MetadataError> {
     let document = Document::read(bytes, Limits::METADATA)?;
     let Some(key) = wanted.key else {
         let mut description = described(document.unverified(), wanted)?;
@@ -89,8 +89,11 @@ impl Description {
     }
 }
 
-fn described(root: Element<'_>, wanted: &Wanted<'_>) -> Result<Description, MetadataError> {
-    let Found {
+fn described(
+    root: Element<'_>,
+    wanted: &MetadataRequirements<'_>,
+) -> Result<Description, MetadataError> {
+    let FoundEntity {
         entity_id,
         entity,
         role,
@@ -145,7 +148,7 @@ fn certificates(role: Element<'_>, notes: &mut Vec<String>) -> Result<Vec<String
                 continue;
             }
             Some(_) => {
-                return Err(Flaw::Value {
+                return Err(FormError::Value {
                     name: "the use of a KeyDescriptor",
                     must: "signing or encryption",
                 }
@@ -173,7 +176,7 @@ fn certificates(role: Element<'_>, notes: &mut Vec<String>) -> Result<Vec<String
 /// it is among them. `None` where it says nothing that is known.
 fn name_id_formats(
     role: Element<'_>,
-    wanted: &Wanted<'_>,
+    wanted: &MetadataRequirements<'_>,
     notes: &mut Vec<String>,
 ) -> Result<Option<(NameIdFormat, Vec<NameIdFormat>)>, MetadataError> {
     let mut known = Vec::new();

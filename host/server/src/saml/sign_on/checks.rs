@@ -11,17 +11,18 @@ use authn_context::{is_for_unspecified, is_met, is_met_by_any};
 use super::failure::Failure;
 use super::respond::{SignOnAnswer, failed};
 use crate::domain::{Host, InternalError};
-use crate::saml::peer::{UnfitHeader, check_header, find, once, single_sign_on_url, trusted_keys};
+use crate::saml::peer::{HeaderError, check_header, find, once, single_sign_on_url, trusted_keys};
 use assent_model::id::SignOnId;
-use assent_model::name::Quoted;
+use assent_model::name::QuotedText;
 use assent_model::purpose::SignInPurpose;
 use assent_model::redirect::{AdmittedRedirect, OwnRequest, RedirectPolicy};
 use assent_model::saml::{
-    Binding, NameIdFormat, PendingSignOn, RequestedSubject, ServiceProvider, SignOnRequest,
-    UnknownRelayState,
+    Binding, NameIdFormat, PendingSignOn, RelayStateError, RequestedSubject, ServiceProvider,
+    SignOnRequest,
 };
-use assent_saml_core::binding::{BindingError, Incoming, Kind, Signature, Untrusted};
+use assent_saml_core::binding::{BindingError, Incoming, MessageKind, Signature, TrustError};
 use assent_saml_core::message::{AuthnRequest, MessageError, NameIdPolicy, Unsupported};
+use assent_store::ReplayCheck;
 
 /// How long a browser may take from the request to where it brings its cookies: a redirect.
 const KEPT_FOR: Duration = Duration::from_secs(5 * 60);
@@ -40,13 +41,13 @@ pub enum Unanswerable {
     Response,
     /// The message is nobody's.
     #[error(transparent)]
-    Untrusted(#[from] Untrusted),
+    Untrusted(#[from] TrustError),
     /// The message is no AuthnRequest as it must be.
     #[error(transparent)]
     Message(#[from] MessageError),
     /// The message is not from this service provider, not for this host, or not of now.
     #[error(transparent)]
-    Header(#[from] UnfitHeader),
+    Header(#[from] HeaderError),
     /// It came before.
     #[error("the request has an ID that came before: it was sent twice, or somebody repeats it")]
     Replay,
@@ -54,7 +55,7 @@ pub enum Unanswerable {
     #[error(
         "the ACS that the request names is {0}, which is not registered; it must match a registered one exactly"
     )]
-    Acs(Quoted),
+    Acs(QuotedText),
     /// Sign-on can't begin here.
     #[error(
         "there is no SAMLRequest, and sign-on can't begin at this service for this application (idp_initiated)"
@@ -62,7 +63,7 @@ pub enum Unanswerable {
     NotInitiated,
     /// It would begin here with an unknown RelayState.
     #[error(transparent)]
-    RelayState(#[from] UnknownRelayState),
+    RelayState(#[from] RelayStateError),
 }
 
 /// Why a request was not accepted.
@@ -106,7 +107,7 @@ pub async fn check(
     let provider = find(host, application)
         .await?
         .ok_or(Unanswerable::Application)?;
-    if incoming.kind() == Kind::Response {
+    if incoming.kind() == MessageKind::Response {
         return Err(Unanswerable::Response.into());
     }
     let is_signed = provider.settings.require_signed_requests;
@@ -129,7 +130,7 @@ pub async fn check(
     });
     // The policy exempts only the host's own request from the signature, and no other request of that browser.
     if is_signed && own.is_none() && !trusted.is_signed() {
-        return Err(Untrusted::Unsigned.into());
+        return Err(TrustError::Unsigned.into());
     }
     check_header(
         host,
@@ -156,12 +157,8 @@ pub async fn check(
     };
     let once = once(host, &provider, &header.id);
     if let Err(why) = message.and_then(|message| ask(&provider, message, &mut request)) {
-        if !host
-            .store
-            .claim_message(once)
-            .await
-            .map_err(InternalError::from)?
-        {
+        let check = host.store.claim_message(once).await;
+        if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
             return Err(Unanswerable::Replay.into());
         }
         return Err(Rejected::Answer(Box::new(
@@ -174,12 +171,8 @@ pub async fn check(
         request,
         expires_at: now + KEPT_FOR,
     };
-    if !host
-        .store
-        .store_sign_on_request(kept.clone(), once)
-        .await
-        .map_err(InternalError::from)?
-    {
+    let check = host.store.store_sign_on_request(kept.clone(), once).await;
+    if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
         return Err(Unanswerable::Replay.into());
     }
     Ok(Accepted { id: kept.id })
@@ -202,7 +195,7 @@ pub async fn unsolicited(
         application: provider.id.clone(),
         acs: settings
             .default_acs()
-            .ok_or_else(|| Unanswerable::Acs(Quoted::new("")))?,
+            .ok_or_else(|| Unanswerable::Acs(QuotedText::new("")))?,
         in_response_to: None,
         relay_state: settings.idp_initiated.chosen(relay_state)?,
         fresh_login: false,
@@ -237,7 +230,7 @@ fn consumer(
         }) => (settings.acs_by_index(*index), index.to_string()),
         _ => (settings.default_acs(), String::new()),
     };
-    let uri = found.ok_or_else(|| Unanswerable::Acs(Quoted::new(&asked)))?;
+    let uri = found.ok_or_else(|| Unanswerable::Acs(QuotedText::new(&asked)))?;
     Ok(AdmittedRedirect {
         uri,
         purpose: SignInPurpose::Application,

@@ -14,17 +14,17 @@ use crate::domain::sign_in::access::{Access, access};
 use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{SignInAnswer, SignInContext, SignInEvent};
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{Outcome, Person};
+use crate::domain::sign_in::login::{AuthenticatedUser, Outcome};
 use crate::domain::{Host, InternalError};
 use crate::saml::peer::{entity_id, message_id, session_index, signer};
 use assent_model::account::Account;
 use assent_model::id::LoginId;
-use assent_model::login::Refusal;
+use assent_model::login::SignInDenied;
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{NameId, Participation, ServiceProvider, SignOnRequest};
 use assent_model::secret::Digest;
-use assent_plugin_host::{MapFailureKind, SamlAttribute, Sink, Step};
-use assent_store::IssuedGrant;
+use assent_plugin_host::{MapFailureKind, MapperRun, SamlAttribute, Sink};
+use assent_store::{IssuedGrant, Transition};
 
 /// A response on its way to the service provider: a form that the browser posts.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub struct Question<'a> {
     /// What was asked.
     pub request: &'a SignOnRequest,
     /// Who it is.
-    pub person: &'a Person,
+    pub person: &'a AuthenticatedUser,
     /// The browser's session until now.
     pub old: Option<&'a SignedIn>,
 }
@@ -78,17 +78,21 @@ async fn answered(
         ..
     } = question;
     let Some(provider) = host.store.service_provider(&request.application).await? else {
-        return Ok(Answer::Refused(Refusal::ApplicationGone));
+        return Ok(Answer::Refused(SignInDenied::ApplicationGone));
     };
     if !takes(&provider, request) {
-        return Ok(Answer::Refused(Refusal::AddressGone));
+        return Ok(Answer::Refused(SignInDenied::AddressGone));
     }
     let SignedIn { session, user } = &person.signed_in;
     let account = match access(host, user, &provider.id).await? {
         Access::Granted(account) => account,
-        Access::NoAccount => return Ok(Answer::Refused(Refusal::NoAccount(provider.name.clone()))),
+        Access::NoAccount => {
+            return Ok(Answer::Refused(SignInDenied::NoAccount(
+                provider.name.clone(),
+            )));
+        }
         Access::Closed => {
-            return Ok(Answer::Refused(Refusal::AccountClosed(
+            return Ok(Answer::Refused(SignInDenied::AccountClosed(
                 provider.name.clone(),
             )));
         }
@@ -131,7 +135,7 @@ async fn answered(
             tracing::error!(%login, application = %provider.id, plugin = failure.plugin, %failure, "SAML sign-on failed in \
                  a plugin");
             match failure.kind {
-                MapFailureKind::Deny(reason) => Ok(Answer::Refused(Refusal::Plugin(reason))),
+                MapFailureKind::Deny(reason) => Ok(Answer::Refused(SignInDenied::Plugin(reason))),
                 MapFailureKind::Fault(_) => {
                     fail(host, login, request, &provider, Failure::Internal).await
                 }
@@ -145,7 +149,7 @@ struct AssertionContent {
     account: Account,
     name_id: NameId,
     attributes: Vec<SamlAttribute>,
-    steps: Vec<Step>,
+    steps: Vec<MapperRun>,
 }
 
 /// Signs the assertion, and claims the login's one answer.
@@ -199,7 +203,7 @@ async fn grant(
         given: Some((given, &content.account)),
         consent: None,
     };
-    if !login::answer(host, login, outcome).await? {
+    if !login::answer(host, login, outcome).await?.is_done() {
         return Ok(Answer::AnsweredBefore);
     }
     let purpose = Purpose {
@@ -228,11 +232,13 @@ pub async fn deny(
 ) -> Result<Option<SignOnAnswer>, InternalError> {
     let provider = host.store.service_provider(&request.application).await?;
     let Some(provider) = provider.filter(|provider| takes(provider, request)) else {
-        login::give_up(host, login).await?;
+        // Nobody receives an answer, whether this ended the login or another request did.
+        let _ = login::end_without_sign_in(host, login).await?;
         return Ok(None);
     };
     let failed = failed(host, request, &provider, why).await?;
-    Ok(login::give_up(host, login).await?.then_some(failed))
+    let ended = login::end_without_sign_in(host, login).await?;
+    Ok(ended.is_done().then_some(failed))
 }
 
 /// A failure as the service provider is told it, where no login has begun.
@@ -258,10 +264,9 @@ async fn fail(
     why: Failure,
 ) -> Result<Answer, InternalError> {
     let failed = failed(host, request, provider, why).await?;
-    Ok(if login::give_up(host, login).await? {
-        Answer::Failed(failed)
-    } else {
-        Answer::AnsweredBefore
+    Ok(match login::end_without_sign_in(host, login).await? {
+        Transition::Done => Answer::Failed(failed),
+        Transition::NotOpen => Answer::AnsweredBefore,
     })
 }
 

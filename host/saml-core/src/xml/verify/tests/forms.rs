@@ -43,7 +43,7 @@ fn a_key_in_key_info_is_not_trusted() {
         Err(SignatureError::Untrusted)
     ));
     // With it or without it, the partner's own is good; and one of several keys is enough.
-    let own = Pieces::new();
+    let own = RequestParts::new();
     let (from, to) = (
         own.signature.find("<ds:KeyInfo>").unwrap(),
         own.signature.find("</ds:Signature>").unwrap(),
@@ -62,18 +62,18 @@ fn sha_1_is_refused_by_name() {
         "http://www.w3.org/2000/09/xmldsig#dsa-sha1",
         "http://www.w3.org/2000/09/xmldsig#hmac-sha1",
     ] {
-        let text = Forged {
+        let text = ForgedSignature {
             method: method.into(),
-            ..Forged::default()
+            ..ForgedSignature::default()
         }
         .message();
         assert_refused!(text, SignatureError::Algorithm(AlgorithmError::Sha1));
     }
     let digest_method = "http://www.w3.org/2000/09/xmldsig#sha1".into();
     let error = refused(
-        &Forged {
+        &ForgedSignature {
             digest_method,
-            ..Forged::default()
+            ..ForgedSignature::default()
         }
         .message(),
     );
@@ -89,14 +89,14 @@ fn hmac_and_unknown_algorithms() {
         "http://www.w3.org/2001/04/xmldsig-more#rsa-SHA256",
         "",
     ] {
-        let text = Forged {
+        let text = ForgedSignature {
             method: method.into(),
-            ..Forged::default()
+            ..ForgedSignature::default()
         }
         .message();
         assert_refused!(text, SignatureError::Algorithm(AlgorithmError::Unknown));
     }
-    let text = Pieces::new().whole();
+    let text = RequestParts::new().whole();
     let method = format!("Algorithm=\"{}\">", SignatureAlgorithm::RsaSha256.uri());
     assert_refused!(text.replace(&method, ">"), SignatureError::Malformed(_));
     let truncated = format!("{method}<ds:HMACOutputLength>1</ds:HMACOutputLength>");
@@ -107,9 +107,9 @@ fn hmac_and_unknown_algorithms() {
     // An algorithm of another kind of key.
     let method = SignatureAlgorithm::EcdsaSha256.uri().into();
     assert_refused!(
-        Forged {
+        ForgedSignature {
             method,
-            ..Forged::default()
+            ..ForgedSignature::default()
         }
         .message(),
         SignatureError::Untrusted
@@ -140,9 +140,9 @@ fn xslt_xpath_and_any_other_transforms() {
         format!("{ENVELOPED}{inclusive}"),
         format!("{ENVELOPED}{comments}"),
     ] {
-        let text = Forged {
+        let text = ForgedSignature {
             transforms,
-            ..Forged::default()
+            ..ForgedSignature::default()
         }
         .message();
         assert_refused!(
@@ -155,15 +155,15 @@ fn xslt_xpath_and_any_other_transforms() {
         "http://www.w3.org/2001/10/xml-exc-c14n#WithComments",
     ] {
         assert_refused!(
-            Forged {
+            ForgedSignature {
                 form: form.into(),
-                ..Forged::default()
+                ..ForgedSignature::default()
             }
             .message(),
             SignatureError::Transforms
         );
     }
-    let without = Pieces::new()
+    let without = RequestParts::new()
         .whole()
         .replace("<ds:Transforms>", "<ds:Other>")
         .replace("</ds:Transforms>", "</ds:Other>");
@@ -174,9 +174,9 @@ fn xslt_xpath_and_any_other_transforms() {
 fn none_or_two_references() {
     for references in [0, 2] {
         assert_refused!(
-            Forged {
+            ForgedSignature {
                 references,
-                ..Forged::default()
+                ..ForgedSignature::default()
             }
             .message(),
             SignatureError::Reference
@@ -187,10 +187,10 @@ fn none_or_two_references() {
 #[test]
 fn a_reference_to_anything_but_the_root() {
     let start = START.replace("_r1", "#xpointer(/)");
-    let odd = Forged {
+    let odd = ForgedSignature {
         start,
         uri: "URI=\"##xpointer(/)\"".into(),
-        ..Forged::default()
+        ..ForgedSignature::default()
     };
     assert_refused!(odd.message(), SignatureError::Reference);
     for uri in [
@@ -204,35 +204,35 @@ fn a_reference_to_anything_but_the_root() {
         "http://evil.example/#_r1",
         "file:///etc/passwd",
     ] {
-        let text = Forged {
+        let text = ForgedSignature {
             uri: format!("URI=\"{uri}\""),
-            ..Forged::default()
+            ..ForgedSignature::default()
         }
         .message();
         assert_refused!(text, SignatureError::Reference);
     }
     assert_refused!(
-        Forged {
+        ForgedSignature {
             uri: String::new(),
-            ..Forged::default()
+            ..ForgedSignature::default()
         }
         .message(),
         SignatureError::Reference
     );
     // The ID of an element inside.
     let content = format!("<samlp:Extensions ID=\"_x\"></samlp:Extensions>{CONTENT}");
-    let inner = Forged {
+    let inner = ForgedSignature {
         content,
         uri: "URI=\"#_x\"".into(),
-        ..Forged::default()
+        ..ForgedSignature::default()
     };
     assert_refused!(inner.message(), SignatureError::Reference);
     // An ID that SAML does not take for one.
     let start = START.replace(" ID=", " Id=");
     assert_refused!(
-        Forged {
+        ForgedSignature {
             start,
-            ..Forged::default()
+            ..ForgedSignature::default()
         }
         .message(),
         SignatureError::Reference
@@ -240,10 +240,10 @@ fn a_reference_to_anything_but_the_root() {
     // No ID, and an empty one.
     let start = START.replace(" ID=\"_r1\"", " ID=\"\"");
     assert_refused!(
-        Forged {
+        ForgedSignature {
             start,
             uri: "URI=\"#\"".into(),
-            ..Forged::default()
+            ..ForgedSignature::default()
         }
         .message(),
         SignatureError::Reference
@@ -252,7 +252,7 @@ fn a_reference_to_anything_but_the_root() {
 
 #[test]
 fn parts_in_another_order_or_namespace() {
-    let text = Pieces::new().whole();
+    let text = RequestParts::new().whole();
     for (part, other) in [
         ("ds:CanonicalizationMethod", "ds:Other"),
         ("ds:Reference", "samlp:Reference"),
@@ -275,10 +275,10 @@ fn inclusive_prefixes_are_part_of_what_is_signed() {
         EXCLUSIVE.replace("></", &format!(">{list}</"))
     );
     let start = START.replace(" ID=", " xmlns:xs=\"urn:xs\" ID=");
-    let text = Forged {
+    let text = ForgedSignature {
         start,
         transforms,
-        ..Forged::default()
+        ..ForgedSignature::default()
     }
     .message();
     verify(&text).unwrap();
@@ -304,9 +304,9 @@ fn ecdsa_signatures_are_checked_too() {
             PKey::from_ec_key(EcKey::generate(&EcGroup::from_curve_name(curve).unwrap()).unwrap())
                 .unwrap();
         let trusted = [TrustedKey::of_certificate(&certificate(&key)).unwrap()];
-        let forged = Forged {
+        let forged = ForgedSignature {
             method: algorithm.uri().into(),
-            ..Forged::default()
+            ..ForgedSignature::default()
         };
         let message = |signature: &str| [START, CONTENT, signature, END].concat();
         let raw = |bytes: &[u8]| {

@@ -5,7 +5,7 @@ use super::*;
 /// XSW1: the signed message moves into the signature of another.
 #[test]
 fn wrapping_1_the_original_inside_the_signature() {
-    let pieces = Pieces::new();
+    let pieces = RequestParts::new();
     let text = [
         &pieces.evil("_e"),
         &pieces.before,
@@ -20,7 +20,7 @@ fn wrapping_1_the_original_inside_the_signature() {
 /// XSW2: the signature is detached; the original stands before it.
 #[test]
 fn wrapping_2_the_original_beside_the_signature() {
-    let pieces = Pieces::new();
+    let pieces = RequestParts::new();
     let text = [
         &pieces.evil("_e"),
         &pieces.bare(),
@@ -35,7 +35,7 @@ fn wrapping_2_the_original_beside_the_signature() {
 /// XSW3: an evil element stands before the original, in one that is not signed.
 #[test]
 fn wrapping_3_the_original_after_another() {
-    let pieces = Pieces::new();
+    let pieces = RequestParts::new();
     let evil = [&pieces.evil("_e"), &pieces.before, &pieces.after, END].concat();
     assert_refused!(
         format!("<Outer>{evil}{}</Outer>", pieces.whole()),
@@ -46,7 +46,7 @@ fn wrapping_3_the_original_after_another() {
 /// XSW4: the original moves into the evil one.
 #[test]
 fn wrapping_4_the_original_inside_another() {
-    let pieces = Pieces::new();
+    let pieces = RequestParts::new();
     let text = [&pieces.evil("_e"), &pieces.before, &pieces.whole(), END].concat();
     assert_refused!(text, SignatureError::Misplaced);
 }
@@ -54,7 +54,7 @@ fn wrapping_4_the_original_inside_another() {
 /// XSW5: the evil one has the signature, the original follows without it.
 #[test]
 fn wrapping_5_the_original_behind_the_evil_one() {
-    let pieces = Pieces::new();
+    let pieces = RequestParts::new();
     let evil = [
         &pieces.evil("_e"),
         &pieces.before,
@@ -82,7 +82,7 @@ fn wrapping_5_the_original_behind_the_evil_one() {
 /// XSW6: the original moves into the signature that the evil one has.
 #[test]
 fn wrapping_6_the_original_in_the_signature_of_the_evil_one() {
-    let pieces = Pieces::new();
+    let pieces = RequestParts::new();
     let evil = [
         &pieces.evil("_e"),
         &pieces.before,
@@ -104,7 +104,7 @@ fn wrapping_6_the_original_in_the_signature_of_the_evil_one() {
 /// XSW7: the evil one, with the same ID, hides in an element that holds anything.
 #[test]
 fn wrapping_7_the_evil_one_in_extensions() {
-    let pieces = Pieces::new();
+    let pieces = RequestParts::new();
     for id in ["_r1", "_e"] {
         let evil = [&pieces.evil(id), &pieces.before, &pieces.after, END].concat();
         let extensions = format!("<samlp:Extensions>{evil}</samlp:Extensions>");
@@ -134,7 +134,7 @@ fn wrapping_7_the_evil_one_in_extensions() {
 /// XSW8: the original hides in an object of the signature.
 #[test]
 fn wrapping_8_the_original_in_an_object() {
-    let pieces = Pieces::new();
+    let pieces = RequestParts::new();
     for id in ["_r1", "_e"] {
         let object = format!("<ds:Object>{}</ds:Object>", pieces.bare());
         let text = [
@@ -166,7 +166,7 @@ fn wrapping_8_the_original_in_an_object() {
 
 #[test]
 fn nothing_of_the_signature_is_handed_out() {
-    let pieces = Pieces::new();
+    let pieces = RequestParts::new();
     let hidden = pieces.signature.replace(
         "<ds:X509Data>",
         "<evil xmlns='urn:evil'>x</evil><ds:X509Data>",
@@ -181,7 +181,7 @@ fn nothing_of_the_signature_is_handed_out() {
 
 #[test]
 fn a_signature_that_is_stripped_empty_doubled_or_elsewhere() {
-    let pieces = Pieces::new();
+    let pieces = RequestParts::new();
     assert_refused!(pieces.bare(), SignatureError::Missing);
     assert!(!read(&pieces.bare()).has_signature() && read(&pieces.whole()).has_signature());
     let with =
@@ -246,7 +246,7 @@ fn a_signature_that_is_stripped_empty_doubled_or_elsewhere() {
 
 #[test]
 fn repeated_ids() {
-    let text = Pieces::new().whole();
+    let text = RequestParts::new().whole();
     for attribute in ["ID", "Id", "id", "xml:id"] {
         let text = text.replace("AllowCreate=", &format!("{attribute}='_r1' AllowCreate="));
         assert_refused!(text, SignatureError::RepeatedId);

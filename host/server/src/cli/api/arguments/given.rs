@@ -29,7 +29,7 @@ pub(crate) struct Paging {
 
 /// What was given.
 #[derive(Debug)]
-pub(crate) struct Given {
+pub(crate) struct ParsedArguments {
     /// The parameters of the path, in their order.
     pub(crate) path: Vec<String>,
     /// Those of the query.
@@ -57,7 +57,7 @@ pub(crate) enum Payload {
 ///
 /// # Errors
 /// [`Failure`] for a value that its member can't have; a file that can't be read.
-pub(crate) fn read(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<Given> {
+pub(crate) fn read(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<ParsedArguments> {
     let mut path = Vec::new();
     for (place, _) in operation.path_parameters().enumerate() {
         let text = matches
@@ -77,7 +77,7 @@ pub(crate) fn read(operation: &Operation, matches: &ArgMatches) -> anyhow::Resul
             query.push((member.name.clone(), text.clone()));
         }
     }
-    Ok(Given {
+    Ok(ParsedArguments {
         path,
         query,
         body: body(operation, matches)?,

@@ -3,7 +3,9 @@
 use anyhow::Context;
 use serde_json::{Map, Value};
 
-use crate::cli::api::document::{Answer, Body, Document, Member, Noun, Operation, Shape};
+use crate::cli::api::document::{
+    Body, Document, Member, Noun, Operation, ResponseDescription, Shape,
+};
 
 /// Reads an OpenAPI document.
 ///
@@ -112,7 +114,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn answer(&self, operation: &'a Value) -> Answer {
+    fn answer(&self, operation: &'a Value) -> ResponseDescription {
         let responses = operation.get("responses").and_then(Value::as_object);
         let done = responses
             .into_iter()
@@ -126,7 +128,7 @@ impl<'a> Reader<'a> {
         let schema = content.and_then(|(_, content)| content.get("schema"));
         let items =
             schema.and_then(|schema| self.resolved(schema).pointer("/properties/items/items"));
-        Answer {
+        ResponseDescription {
             description: text(response, "description"),
             media_type: content.map(|(kind, _)| kind.clone()),
             members: schema

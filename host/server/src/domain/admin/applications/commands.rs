@@ -69,7 +69,7 @@ impl AdminCommand for CreateClient {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<Application>,
+        approved: ApprovedPlan<Application>,
         by: &AuditContext,
     ) -> Result<Execution<Application>> {
         let application = approved.into_plan();
@@ -85,10 +85,7 @@ impl AdminCommand for CreateClient {
 }
 
 /// Authorizes the caller to say all of this of a client.
-fn authorize(
-    caller: &Caller,
-    change: &ClientChange,
-) -> std::result::Result<Authorization, Forbidden> {
+fn authorize(caller: &Caller, change: &ClientChange) -> std::result::Result<Authorization, Denied> {
     if change.admin_scopes.is_some() {
         caller.authorize(
             Permission::RolesWrite,
@@ -180,7 +177,7 @@ impl AdminCommand for UpdateClient {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<ClientUpdate>,
+        approved: ApprovedPlan<ClientUpdate>,
         by: &AuditContext,
     ) -> Result<Execution<(Application, Option<Secret>)>> {
         let ClientUpdate { before, mut after } = approved.into_plan();
@@ -206,11 +203,11 @@ impl AdminCommand for UpdateClient {
             .into_iter()
             .collect();
         entries.extend(fresh.is_some().then(|| entry(Event::ClientSecretRotated)));
-        if !host
+        let written = host
             .store
             .update_application(after.clone(), entries)
-            .await?
-        {
+            .await?;
+        if written == VersionedWrite::Stale {
             return Ok(Execution::Overtaken);
         }
         after.version += 1;
@@ -231,8 +228,8 @@ impl AdminCommand for RotateClientSecret {
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<Application>> {
         let client = match registered(&context.host, &self.0).await? {
-            Registered::Client(client) => Arc::unwrap_or_clone(client),
-            Registered::ServiceProvider(_) => {
+            RegisteredApplication::Client(client) => Arc::unwrap_or_clone(client),
+            RegisteredApplication::ServiceProvider(_) => {
                 return Err(invalid(
                     "protocol",
                     "a SAML application has certificates, and no secret",
@@ -260,7 +257,7 @@ impl AdminCommand for RotateClientSecret {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<Application>,
+        approved: ApprovedPlan<Application>,
         by: &AuditContext,
     ) -> Result<Execution<Secret>> {
         let mut application = approved.into_plan();
@@ -269,11 +266,11 @@ impl AdminCommand for RotateClientSecret {
         let secret = give_secret(host, &mut application)?;
         application.updated_at = host.now();
         let entry = audit::entry(host, Event::ClientSecretRotated, by).of(id.clone());
-        if !host
+        let written = host
             .store
             .update_application(application, vec![entry])
-            .await?
-        {
+            .await?;
+        if written == VersionedWrite::Stale {
             return Ok(Execution::Overtaken);
         }
         tracing::info!(application = %id, "client secret rotated");
@@ -304,10 +301,10 @@ assent_model::admin_command! {
 }
 
 impl AdminCommand for DeleteApplication {
-    type Plan = Registered;
+    type Plan = RegisteredApplication;
     type Outcome = ();
 
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<Registered>> {
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<RegisteredApplication>> {
         let known = registered(&context.host, &self.0).await?;
         let authorization = context.caller.authorize_registered(&known)?;
         context.expected.check(known.version())?;
@@ -317,21 +314,24 @@ impl AdminCommand for DeleteApplication {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<Registered>,
+        approved: ApprovedPlan<RegisteredApplication>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let known = approved.into_plan();
         let (host, id) = (&context.host, known.id().clone());
         let settings = match &known {
-            Registered::Client(client) => Settings::of_client(client),
-            Registered::ServiceProvider(provider) => Settings::of_service_provider(provider),
+            RegisteredApplication::Client(client) => Settings::of_client(client),
+            RegisteredApplication::ServiceProvider(provider) => {
+                Settings::of_service_provider(provider)
+            }
         };
-        let entry = settings.gone(audit::entry(host, Event::ApplicationDeleted, by).of(id.clone()));
-        if !host
+        let entry = settings
+            .deletion_entry(audit::entry(host, Event::ApplicationDeleted, by).of(id.clone()));
+        let written = host
             .store
             .delete_application(id.clone(), known.version(), vec![entry])
-            .await?
-        {
+            .await?;
+        if written == VersionedWrite::Stale {
             return Ok(Execution::Overtaken);
         }
         tracing::info!(application = %id, "application deleted");

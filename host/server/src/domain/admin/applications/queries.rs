@@ -23,7 +23,7 @@ pub async fn application(host: &Host, id: &Did) -> Result<Application> {
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
-pub async fn registered(host: &Host, id: &Did) -> Result<Registered> {
+pub async fn registered(host: &Host, id: &Did) -> Result<RegisteredApplication> {
     host.store
         .registered(id)
         .await?
@@ -34,7 +34,11 @@ pub async fn registered(host: &Host, id: &Did) -> Result<Registered> {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn applications(host: &Host, after: Option<&Did>, limit: u32) -> Result<Vec<Registered>> {
+pub async fn applications(
+    host: &Host,
+    after: Option<&Did>,
+    limit: u32,
+) -> Result<Vec<RegisteredApplication>> {
     Ok(host.store.applications(after, limit).await?)
 }
 
@@ -57,10 +61,10 @@ pub async fn find_applications(
     host: &Host,
     query: &ApplicationQuery,
     limit: u32,
-) -> Result<Vec<Registered>> {
+) -> Result<Vec<RegisteredApplication>> {
     let ApplicationQuery { q, protocol, after } = query;
     if let Ok(id) = q.trim().parse::<Did>() {
-        let fits = |found: &Registered| {
+        let fits = |found: &RegisteredApplication| {
             protocol.is_none_or(|protocol| found.protocol() == protocol)
                 && after.as_ref().is_none_or(|after| id > *after)
         };

@@ -61,7 +61,7 @@ impl AdminCommand for TryCandidate {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<Self>,
+        approved: ApprovedPlan<Self>,
         by: &AuditContext,
     ) -> Result<Execution<Comparison>> {
         let plan = approved.into_plan();
@@ -87,7 +87,7 @@ impl AdminCommand for TryCandidate {
             ))?;
         host.rate_limits
             .candidates
-            .take(&(), host.now())
+            .count_call(&(), host.now())
             .map_err(|_| {
                 AdminError::TooMany(
                     "too many candidates were tried in the last minute; try again in a while",

@@ -54,8 +54,8 @@ pub(super) async fn compare(
     candidate: Candidate,
     by: &AuditContext,
 ) -> Result<Comparison> {
-    let previewed = Previewed::find(host, application, request).await?;
-    note(host, application, &previewed, &candidate, by).await?;
+    let previewed = PreviewSubject::find(host, application, request).await?;
+    record_preview(host, application, &previewed, &candidate, by).await?;
     let (set, journal) = host
         .plugins
         .with_candidate(candidate)
@@ -82,10 +82,10 @@ pub(super) async fn compare(
 }
 
 /// Tells the audit log of a candidate before it runs: it sees what is known of a person.
-async fn note(
+async fn record_preview(
     host: &Host,
     application: &Did,
-    previewed: &Previewed,
+    previewed: &PreviewSubject,
     Candidate {
         plugin, component, ..
     }: &Candidate,
@@ -139,11 +139,11 @@ fn values(preview: &Preview) -> BTreeMap<String, Value> {
     let at =
         |kind: &str, name: &str| format!("/{kind}/{}", name.replace('~', "~0").replace('/', "~1"));
     match &preview.told {
-        Ok(Told::Claims(claims)) => claims
+        Ok(PreviewContent::Claims(claims)) => claims
             .iter()
             .map(|(name, value)| (at("claims", name), value.clone()))
             .collect(),
-        Ok(Told::Attributes(attributes)) => {
+        Ok(PreviewContent::Attributes(attributes)) => {
             let mut values: BTreeMap<String, Value> = BTreeMap::new();
             for attribute in attributes {
                 let added = attribute.values.iter().cloned().map(Value::String);

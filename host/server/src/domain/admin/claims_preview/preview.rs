@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 
 use crate::domain::Host;
 use crate::domain::admin::{AdminError, Result, account, invalid, registered};
-use crate::domain::claims::standard_claims::{Made, Subject};
-use crate::domain::claims::token_claims::OfToken;
+use crate::domain::claims::standard_claims::{ApplicationClaims, Subject};
+use crate::domain::claims::token_claims::IssuerClaims;
 use crate::domain::claims::{name_id, standard_claims};
-use crate::domain::sign_in::access::{Obstacle, obstacle};
+use crate::domain::sign_in::access::{AccessDenied, obstacle};
 use assent_model::account::Account;
-use assent_model::application::{Application, Registered};
+use assent_model::application::{Application, RegisteredApplication};
 use assent_model::id::{AccountId, Did};
 use assent_model::saml::{NameIdFormat, ServiceProvider};
 use assent_model::scope::{Scope, Scopes};
@@ -44,22 +44,22 @@ pub struct Preview {
     /// The scopes that count.
     pub scopes: Scopes,
     /// What keeps the person out before a plugin is asked. What would be told without that is shown all the same.
-    pub obstacle: Option<Obstacle>,
+    pub obstacle: Option<AccessDenied>,
     /// What an ID token says of itself.
     pub token: Option<PreviewedToken>,
     /// What an assertion would call the person.
     pub name_id: Option<PreviewedName>,
     /// What it would be told, or the plugin that keeps it from being told anything.
-    pub told: std::result::Result<Told, Stopped>,
+    pub told: std::result::Result<PreviewContent, MapperStop>,
     /// Where each value comes from, the removed ones too.
     pub origins: Vec<Origin>,
     /// What each plugin did.
-    pub steps: Vec<Step>,
+    pub steps: Vec<MapperRun>,
 }
 
 /// What an application would be told.
 #[derive(Clone, Debug)]
-pub enum Told {
+pub enum PreviewContent {
     /// Claims, as the host and the plugins make them; without those of the token itself, such as `exp`.
     Claims(Map<String, Value>),
     /// Attributes.
@@ -70,7 +70,7 @@ pub enum Told {
 #[derive(Clone, Debug)]
 pub struct PreviewedToken {
     /// What is known before.
-    pub known: OfToken,
+    pub known: IssuerClaims,
     /// Whether the claims of the scopes are at UserInfo alone.
     pub slim: bool,
 }
@@ -86,7 +86,7 @@ pub struct PreviewedName {
 
 /// Who keeps an application from being told.
 #[derive(Clone, Debug)]
-pub struct Stopped {
+pub struct MapperStop {
     /// The plugin.
     pub plugin: String,
     /// Whether it decided that the person does not get in, rather than failed.
@@ -131,27 +131,27 @@ pub async fn preview(
     application: &Did,
     request: &PreviewRequest,
 ) -> Result<Vec<Preview>> {
-    Previewed::find(host, application, request)
+    PreviewSubject::find(host, application, request)
         .await?
         .by(host, &host.plugins.set())
         .await
 }
 
 /// About whom, for whom, and where.
-pub(super) struct Previewed {
+pub(super) struct PreviewSubject {
     pub(super) user: User,
     pub(super) account: Account,
     authentication: Authentication,
-    at: At,
+    at: PreviewTarget,
 }
 
 /// The application, and the places of its protocol.
-enum At {
+enum PreviewTarget {
     Client(Arc<Application>, Scopes, Vec<Sink>),
     ServiceProvider(Arc<ServiceProvider>),
 }
 
-impl Previewed {
+impl PreviewSubject {
     pub(super) async fn find(
         host: &Host,
         application: &Did,
@@ -169,7 +169,7 @@ impl Previewed {
         };
         let wants_saml = |sink: &Sink| *sink == Sink::SamlAssertion;
         let at = match registered(host, application).await? {
-            Registered::Client(client) => {
+            RegisteredApplication::Client(client) => {
                 if request.sinks.iter().any(wants_saml) {
                     return Err(invalid(
                         "sink",
@@ -190,16 +190,16 @@ impl Previewed {
                     .into_iter()
                     .filter(named)
                     .collect();
-                At::Client(client, scopes, sinks)
+                PreviewTarget::Client(client, scopes, sinks)
             }
-            Registered::ServiceProvider(provider) => {
+            RegisteredApplication::ServiceProvider(provider) => {
                 if !request.sinks.iter().all(wants_saml) {
                     return Err(invalid(
                         "sink",
                         "expected saml-assertion for this application",
                     ));
                 }
-                At::ServiceProvider(provider)
+                PreviewTarget::ServiceProvider(provider)
             }
         };
         Ok(Self {
@@ -219,7 +219,7 @@ impl Previewed {
         } = self;
         let kept_out = obstacle(user, Some(account));
         match at {
-            At::Client(client, scopes, sinks) => {
+            PreviewTarget::Client(client, scopes, sinks) => {
                 let sub = standard_claims::subject_of(host, client, user)?;
                 let mut previews = Vec::new();
                 for sink in sinks {
@@ -233,9 +233,11 @@ impl Previewed {
                         requested: &BTreeMap::new(),
                     };
                     let made = standard_claims::map_by(host, plugins, subject, *sink).await;
-                    let made = made.map(|Made { claims, steps }| (Told::Claims(claims), steps));
+                    let made = made.map(|ApplicationClaims { claims, steps }| {
+                        (PreviewContent::Claims(claims), steps)
+                    });
                     let token = (*sink == Sink::IdToken).then(|| PreviewedToken {
-                        known: OfToken::new(host, client),
+                        known: IssuerClaims::new(host, client),
                         slim: client.settings.slim_id_token,
                     });
                     previews.push(Preview {
@@ -246,7 +248,7 @@ impl Previewed {
                 }
                 Ok(previews)
             }
-            At::ServiceProvider(provider) => {
+            PreviewTarget::ServiceProvider(provider) => {
                 let made = standard_claims::attributes_by(
                     host,
                     plugins,
@@ -255,9 +257,10 @@ impl Previewed {
                     authentication,
                 )
                 .await;
-                let made = made.map(|(attributes, steps)| (Told::Attributes(attributes), steps));
+                let made =
+                    made.map(|(attributes, steps)| (PreviewContent::Attributes(attributes), steps));
                 let name_id = self.name_id(host, provider)?;
-                let nameless = name_id.is_none().then_some(Obstacle::NoName);
+                let nameless = name_id.is_none().then_some(AccessDenied::NoName);
                 let finished = finish(Sink::SamlAssertion, Scopes::default(), made);
                 Ok(vec![Preview {
                     obstacle: kept_out.or(nameless),
@@ -289,7 +292,7 @@ impl Previewed {
 fn finish(
     sink: Sink,
     scopes: Scopes,
-    made: std::result::Result<(Told, Vec<Step>), MapFailure>,
+    made: std::result::Result<(PreviewContent, Vec<MapperRun>), MapFailure>,
 ) -> Preview {
     let (told, origins, steps) = match made {
         Ok((told, steps)) => {
@@ -306,7 +309,7 @@ fn finish(
                 MapFailureKind::Fault(fault) => (false, fault.to_string()),
             };
             (
-                Err(Stopped {
+                Err(MapperStop {
                     plugin,
                     denied,
                     reason,
@@ -329,13 +332,13 @@ fn finish(
 }
 
 /// Where each value comes from: first the host's, then what the plugins did, the last word on each.
-fn origins(told: &Told, steps: &[Step]) -> Vec<Origin> {
+fn origins(told: &PreviewContent, steps: &[MapperRun]) -> Vec<Origin> {
     let mut origins: Vec<Origin> = Vec::new();
     let mut put = |origin: Origin| {
         origins.retain(|known| known.name != origin.name);
         origins.push(origin);
     };
-    if let Told::Claims(claims) = told {
+    if let PreviewContent::Claims(claims) = told {
         for name in claims.keys() {
             put(Origin {
                 name: name.clone(),
@@ -347,13 +350,13 @@ fn origins(told: &Told, steps: &[Step]) -> Vec<Origin> {
     }
     let mut began_without: BTreeSet<&str> = BTreeSet::new();
     for step in steps {
-        let StepEnd::Changed(changes) = &step.end else {
+        let MapperRunEnd::Changed(changes) = &step.end else {
             continue;
         };
         for change in changes {
             let (name, change) = match change {
-                Traced::Attribute(attribute) => (attribute.name.as_str(), ValueChange::Added),
-                Traced::Claim {
+                TracedChange::Attribute(attribute) => (attribute.name.as_str(), ValueChange::Added),
+                TracedChange::Claim {
                     name,
                     before,
                     after,

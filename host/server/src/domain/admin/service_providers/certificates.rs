@@ -20,7 +20,7 @@ use assent_model::saml::{SamlKey, SamlKeyStage};
 /// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.
 pub async fn saml_certificates(host: &Host, id: &Did) -> Result<Vec<(SamlKey, SamlKeyStage)>> {
     service_provider(host, id).await?;
-    Ok(saml_keys::staged(host, id).await?)
+    Ok(saml_keys::keys_with_stage(host, id).await?)
 }
 
 assent_model::admin_command! {
@@ -42,7 +42,7 @@ impl AdminCommand for IssueCertificate {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<Did>,
+        approved: ApprovedPlan<Did>,
         by: &AuditContext,
     ) -> Result<Execution<SamlKey>> {
         let id = approved.into_plan();
@@ -112,6 +112,7 @@ impl AdminCommand for ActivateCertificate {
             application: certificate.application.clone(),
             sha256,
         };
+        use assent_store::VersionedWrite;
         Ok(Planned::protected(
             authorization,
             certificate.clone(),
@@ -121,7 +122,7 @@ impl AdminCommand for ActivateCertificate {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<CertificateOf>,
+        approved: ApprovedPlan<CertificateOf>,
         by: &AuditContext,
     ) -> Result<Execution<SamlKey>> {
         let plan = approved.into_plan();
@@ -166,7 +167,7 @@ impl AdminCommand for WithdrawCertificate {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<CertificateOf>,
+        approved: ApprovedPlan<CertificateOf>,
         by: &AuditContext,
     ) -> Result<Execution<SamlKey>> {
         let plan = approved.into_plan();
@@ -181,8 +182,8 @@ impl AdminCommand for WithdrawCertificate {
 
 pub(super) fn done(changed: saml_keys::Changed, expected: &'static str) -> Result<SamlKey> {
     match changed {
-        saml_keys::Changed::Done(key) => Ok(key),
-        saml_keys::Changed::Unknown => Err(AdminError::NotFound("certificate")),
-        saml_keys::Changed::WrongStage(_) => Err(invalid("certificate", expected)),
+        saml_keys::KeyChange::Done(key) => Ok(key),
+        saml_keys::KeyChange::Unknown => Err(AdminError::NotFound("certificate")),
+        saml_keys::KeyChange::WrongStage => Err(invalid("certificate", expected)),
     }
 }

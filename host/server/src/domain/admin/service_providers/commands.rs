@@ -80,7 +80,7 @@ impl AdminCommand for CreateServiceProvider {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<ServiceProvider>,
+        approved: ApprovedPlan<ServiceProvider>,
         by: &AuditContext,
     ) -> Result<Execution<ServiceProvider>> {
         let provider = approved.into_plan();
@@ -140,7 +140,7 @@ impl AdminCommand for UpdateServiceProvider {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<ServiceProviderUpdate>,
+        approved: ApprovedPlan<ServiceProviderUpdate>,
         by: &AuditContext,
     ) -> Result<Execution<ServiceProvider>> {
         let ServiceProviderUpdate { before, after } = approved.into_plan();
@@ -175,11 +175,11 @@ async fn replace(
     provider.updated_at = host.now();
     let settings = Settings::of_service_provider;
     let entry = settings(before).change(settings(&provider), entry.of(provider.id.clone()));
-    if !host
+    let written = host
         .store
         .update_service_provider(provider.clone(), entry.into_iter().collect())
-        .await?
-    {
+        .await?;
+    if written == VersionedWrite::Stale {
         return Ok(None);
     }
     provider.version += 1;

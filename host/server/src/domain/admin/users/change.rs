@@ -89,7 +89,7 @@ impl UserChange {
         &self,
         caller: &Caller,
         known: bool,
-    ) -> Option<(Permission, (Forbidden, &'static str))> {
+    ) -> Option<(Permission, (DeniedMember, &'static str))> {
         let vouches = |profile: &Map<String, Value>| {
             profile.keys().any(|member| member.ends_with("_verified"))
         };

@@ -15,7 +15,7 @@ use assent_model::audit::{AuditContext, Event};
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
-use assent_store::UserUpdateOutcome;
+use assent_store::{UserUpdateOutcome, VersionedWrite};
 
 /// Nobody could undo that, but for whoever holds the machine.
 const LAST_OWNER: AdminError = AdminError::Conflict(
@@ -57,7 +57,7 @@ impl AdminCommand for CreateUser {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<User>,
+        approved: ApprovedPlan<User>,
         by: &AuditContext,
     ) -> Result<Execution<User>> {
         let user = approved.into_plan();
@@ -208,7 +208,7 @@ impl AdminCommand for UpdateUser {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<UserUpdate>,
+        approved: ApprovedPlan<UserUpdate>,
         by: &AuditContext,
     ) -> Result<Execution<User>> {
         let UserUpdate { before, mut after } = approved.into_plan();
@@ -218,8 +218,8 @@ impl AdminCommand for UpdateUser {
         match host
             .store
             .update_user(after.clone(), before.state, entries)
-            .await?
-        {
+            .await?;
+        if written == VersionedWrite::Stale {
             UserUpdateOutcome::Done => {}
             UserUpdateOutcome::LastOwner => return Err(LAST_OWNER),
             UserUpdateOutcome::Stale => return Ok(Execution::Overtaken),
@@ -252,7 +252,7 @@ impl AdminCommand for DeleteUser {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<User>,
+        approved: ApprovedPlan<User>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let known = approved.into_plan();
@@ -301,14 +301,14 @@ impl AdminCommand for EraseUser {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<(User, LoginName)>,
+        approved: ApprovedPlan<(User, LoginName)>,
         by: &AuditContext,
     ) -> Result<Execution<User>> {
         let (known, name) = approved.into_plan();
         let host = &context.host;
         let id = known.id;
         let entry = audit::entry(host, Event::UserErased, by).about(id);
-        if !host
+        let written = host
             .store
             .erase_user((id, known.version), name, vec![entry], host.now())
             .await?

@@ -51,7 +51,7 @@ impl AdminCommand for EnrolDevice {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<User>,
+        approved: ApprovedPlan<User>,
         by: &AuditContext,
     ) -> Result<Execution<EnrolmentLink>> {
         let user = approved.into_plan();
@@ -108,7 +108,7 @@ impl AdminCommand for RevokeDevice {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<(Device, User)>,
+        approved: ApprovedPlan<(Device, User)>,
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let (device, owner) = approved.into_plan();

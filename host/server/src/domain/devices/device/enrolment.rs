@@ -15,7 +15,7 @@ use assent_model::secret::Token;
 use assent_model::statement::EnrolmentStatement;
 use assent_model::token::prefix;
 use assent_model::user::{LifecycleState, User};
-use assent_store::StoreError;
+use assent_store::{DeviceWrite, StoreError, Transition};
 
 /// How many devices a person may have: each is told of each request and of notifications.
 const MOST_DEVICES: usize = 20;
@@ -66,11 +66,11 @@ pub async fn link_another(
     let until = enrolment.expires_at;
     let entry = audit::entry(host, Event::EnrolmentLinkCreated, by).about(device.user_id);
     let entry = entry.with("enrolment", enrolment.id.to_string());
-    if !host
+    let written = host
         .store
         .insert_enrolment_by_device(enrolment, device.id, entry, host.now())
-        .await?
-    {
+        .await?;
+    if written == DeviceWrite::Inactive {
         return Ok(None);
     }
     tracing::info!(user = %device.user_id, device = %device.id, "enrolment link created by a device");
@@ -119,7 +119,7 @@ pub struct EnrolmentRequest {
 
 /// What came of a request to enrol.
 #[derive(Debug)]
-pub enum Enrolled {
+pub enum EnrolOutcome {
     /// It is enrolled.
     Done {
         /// The device, whose name may differ from the one asked for: another device of the person's may have that.
@@ -149,12 +149,12 @@ pub async fn enrol(
     host: &Arc<Host>,
     request: &EnrolmentRequest,
     from: Origin,
-) -> Result<Enrolled, InternalError> {
+) -> Result<EnrolOutcome, InternalError> {
     let Some((enrolment, user)) = find_enrolment(host, &request.token).await? else {
-        return Ok(Enrolled::NoSuchLink);
+        return Ok(EnrolOutcome::NoSuchLink);
     };
     let Some(name) = display_text(&request.device_name, LONGEST_NAME) else {
-        return Ok(Enrolled::BadName);
+        return Ok(EnrolOutcome::BadName);
     };
     let thumbprint = request.key.thumbprint();
     let statement = EnrolmentStatement {
@@ -164,11 +164,11 @@ pub async fn enrol(
         key_thumbprint: &thumbprint,
     };
     if !request.key.verifies(&statement.text(), &request.signature) {
-        return Ok(Enrolled::BadProof);
+        return Ok(EnrolOutcome::BadProof);
     }
     let others = host.store.devices_of(user.id).await?;
     if others.len() >= MOST_DEVICES {
-        return Ok(Enrolled::TooMany);
+        return Ok(EnrolOutcome::TooMany);
     }
     let now = host.now();
     let device = Device {
@@ -201,18 +201,18 @@ pub async fn enrol(
         )
         .await
     {
-        Ok(true) => {
+        Ok(Transition::Done) => {
             tracing::info!(user = %user.id, device = %device.id, "device enrolled");
             account_notifications::notify(host, user.id, Some(device.id));
             let recovered = enrolment.created_by == Some(LinkMaker::Code);
-            Ok(Enrolled::Done {
+            Ok(EnrolOutcome::Done {
                 device: Box::new(device),
                 user: Box::new(user),
                 recovered,
             })
         }
-        Ok(false) => Ok(Enrolled::NoSuchLink),
-        Err(StoreError::Taken(_)) => Ok(Enrolled::KeyTaken),
+        Ok(Transition::NotOpen) => Ok(EnrolOutcome::NoSuchLink),
+        Err(StoreError::Taken(_)) => Ok(EnrolOutcome::KeyTaken),
         Err(error) => Err(error.into()),
     }
 }

@@ -18,9 +18,9 @@ const BETWEEN_WARNINGS: i64 = 60_000;
 
 /// A limit is reached: how long until it would not be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exhausted(pub(super) Duration);
+pub struct RateLimitError(pub(super) Duration);
 
-impl Exhausted {
+impl RateLimitError {
     /// What holds it up is over in a moment.
     pub const SOON: Self = Self(Duration::from_secs(1));
 
@@ -83,20 +83,20 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
     /// Counts one more of this key, unless its limit is reached.
     ///
     /// # Errors
-    /// [`Exhausted`] if the limit is reached.
-    pub fn take(&self, key: &K, now: Timestamp) -> Result<(), Exhausted> {
+    /// [`RateLimitError`] if the limit is reached.
+    pub fn count_call(&self, key: &K, now: Timestamp) -> Result<(), RateLimitError> {
         self.at(key, now, true)
     }
 
     /// Whether one more of this key would be within the limit, without counting it: for what counts only if it fails.
     ///
     /// # Errors
-    /// [`Exhausted`] if the limit is reached.
-    pub fn check(&self, key: &K, now: Timestamp) -> Result<(), Exhausted> {
+    /// [`RateLimitError`] if the limit is reached.
+    pub fn check(&self, key: &K, now: Timestamp) -> Result<(), RateLimitError> {
         self.at(key, now, false)
     }
 
-    fn at(&self, key: &K, now: Timestamp, count: bool) -> Result<(), Exhausted> {
+    fn at(&self, key: &K, now: Timestamp, count: bool) -> Result<(), RateLimitError> {
         if self.interval == 0 {
             return Ok(());
         }
@@ -112,10 +112,10 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
         if early > 0 {
             drop(free_at);
             self.tell(key, millis);
-            return Err(Exhausted(Duration::from_micros(early.unsigned_abs())));
+            return Err(RateLimitError(Duration::from_micros(early.unsigned_abs())));
         }
         if count {
-            free_at.put(key.clone(), free.saturating_add(self.interval));
+            free_at.insert(key.clone(), free.saturating_add(self.interval));
         }
         Ok(())
     }
@@ -144,19 +144,19 @@ impl<K: Debug> Limit<K> {
 
 /// How many there are of each key at the same moment, and may be.
 #[derive(Debug)]
-pub struct Held<K: Eq + Hash> {
+pub struct ConcurrencyLimit<K: Eq + Hash> {
     pub(super) most: usize,
     pub(super) held: Mutex<HashMap<K, usize>>,
 }
 
 /// One that there is, until it is dropped.
 #[derive(Debug)]
-pub struct Holding<K: Eq + Hash> {
-    pub(super) among: Arc<Held<K>>,
+pub struct ConcurrencyPermit<K: Eq + Hash> {
+    pub(super) among: Arc<ConcurrencyLimit<K>>,
     pub(super) key: K,
 }
 
-impl<K: Copy + Eq + Hash> Held<K> {
+impl<K: Copy + Eq + Hash> ConcurrencyLimit<K> {
     /// So many of each key.
     pub fn new(most: usize) -> Self {
         Self {
@@ -166,7 +166,7 @@ impl<K: Copy + Eq + Hash> Held<K> {
     }
 
     /// One more of this key, if there may be.
-    pub fn hold(self: &Arc<Self>, key: K) -> Option<Holding<K>> {
+    pub fn hold(self: &Arc<Self>, key: K) -> Option<ConcurrencyPermit<K>> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let count = held.entry(key).or_insert(0);
         if *count >= self.most {
@@ -174,14 +174,14 @@ impl<K: Copy + Eq + Hash> Held<K> {
         }
         *count += 1;
         drop(held);
-        Some(Holding {
+        Some(ConcurrencyPermit {
             among: Arc::clone(self),
             key,
         })
     }
 }
 
-impl<K: Eq + Hash> Drop for Holding<K> {
+impl<K: Eq + Hash> Drop for ConcurrencyPermit<K> {
     fn drop(&mut self) {
         let mut held = self
             .among

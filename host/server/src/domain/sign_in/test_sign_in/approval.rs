@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{Ended, View};
-use crate::domain::sign_in::test_sign_in::record::Noted;
+use crate::domain::sign_in::test_sign_in::record::RecordedStep;
 use crate::domain::{Host, InternalError};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::clock::Timestamp;
@@ -15,7 +15,7 @@ use assent_model::test_sign_in::{StepNote, TestSignIn, TestSignInStep};
 pub(super) async fn of_login(
     host: &Host,
     test_sign_in: &TestSignIn,
-) -> Result<Vec<Noted>, InternalError> {
+) -> Result<Vec<RecordedStep>, InternalError> {
     let Some(login) = test_sign_in.login else {
         return Ok(Vec::new());
     };
@@ -62,7 +62,7 @@ async fn is_own(
         .is_some_and(|user| user.id == test_sign_in.user))
 }
 
-fn of_approval(approval: &Approval, now: Timestamp) -> Vec<Noted> {
+fn of_approval(approval: &Approval, now: Timestamp) -> Vec<RecordedStep> {
     let scanned = approval.scanned_by.is_some();
     let how = if scanned {
         "the device scanned the QR code of the page"

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use crate::domain::sign_in::access;
-use crate::domain::sign_in::access::Obstacle;
-use crate::domain::sign_in::test_sign_in::record::note;
+use crate::domain::sign_in::access::AccessDenied;
+use crate::domain::sign_in::test_sign_in::record::record_step;
 use crate::domain::{Host, InternalError, audit};
 use assent_model::approval::Approval;
 use assent_model::id::{TestSignInId, UserId};
@@ -27,7 +27,7 @@ pub struct Attempt {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn asked(
+pub async fn record_approval_request(
     host: &Host,
     id: TestSignInId,
     approval: &Approval,
@@ -41,16 +41,18 @@ pub async fn asked(
         _ if attempt.known != Some(test_sign_in.user) => {
             StepNote::bad("your device received no request: the name is not yours")
         }
-        RequestOutcome::Person(_) => {
+        RequestOutcome::Prompted(_) => {
             StepNote::good("the device shows the request, and waits for the number").with(json!({
                 "application": approval.shown.application_name,
                 "place": approval.shown.place,
                 "browser": approval.shown.browser,
             }))
         }
-        RequestOutcome::Nobody => unasked(host, &test_sign_in, approval, attempt.is_open).await?,
+        RequestOutcome::NotPrompted => {
+            unasked(host, &test_sign_in, approval, attempt.is_open).await?
+        }
     };
-    note(host, id, TestSignInStep::ApprovalRequest, told).await
+    record_step(host, id, TestSignInStep::ApprovalRequest, told).await
 }
 
 /// Why no request went to the phone of whoever began the test sign-in.
@@ -76,7 +78,7 @@ async fn unasked(
     let why = match (is_open, approval.user_id) {
         (false, _) => obstacle(host, test_sign_in)
             .await?
-            .map_or("you may not sign in here", Obstacle::words),
+            .map_or("you may not sign in here", AccessDenied::words),
         (true, None) => "there were too many requests in a short time; try again in a few minutes",
         (true, Some(_)) => {
             "too many requests are pending on your device; decide them, or scan the QR code of the page"
@@ -88,7 +90,7 @@ async fn unasked(
 async fn obstacle(
     host: &Host,
     test_sign_in: &TestSignIn,
-) -> Result<Option<Obstacle>, InternalError> {
+) -> Result<Option<AccessDenied>, InternalError> {
     match host.store.user(test_sign_in.user).await? {
         Some(user) => access::kept_out(host, &user, &test_sign_in.application).await,
         None => Ok(None),

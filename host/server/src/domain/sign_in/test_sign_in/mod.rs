@@ -20,9 +20,9 @@ use crate::domain::admin::{AdminContext, AdminError};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::access;
-use crate::domain::sign_in::access::Obstacle;
+use crate::domain::sign_in::access::AccessDenied;
 use crate::domain::{Host, InternalError, admin, audit};
-use assent_model::application::{GrantType, Registered};
+use assent_model::application::{GrantType, RegisteredApplication};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::id::{Did, TestSignInId};
 use assent_model::login::Login;
@@ -32,18 +32,19 @@ use assent_model::test_sign_in::{
     OpenTestSignIn, RequestMarks, StepNote, TestSignIn, TestSignInOutcome, TestSignInStage,
     TestSignInStep, Visitor,
 };
+use assent_store::Transition;
 
-pub use approval_request::{Attempt, asked};
+pub use approval_request::{Attempt, record_approval_request};
 pub use life::LIFE;
 pub use observer::observer;
-pub use record::{Noted, end, fail, note, refused};
+pub use record::{RecordedStep, end, fail, record_step, refused};
 
 /// Where the answers go: a path of this host.
 const PATH: &str = "/admin/test-sign-ins/";
 
 /// What the host derives for a test sign-in, so that it needs to keep nothing secret.
 #[derive(Clone, Copy, Debug)]
-pub enum Derived {
+pub enum DerivedValue {
     /// The `state`, or the relay state.
     State,
     /// The `nonce`.
@@ -58,19 +59,19 @@ pub enum Derived {
 ///
 /// # Errors
 /// If the cryptographic library fails.
-pub fn derived(host: &Host, id: TestSignInId, what: Derived) -> Result<String, InternalError> {
+pub fn derived(host: &Host, id: TestSignInId, what: DerivedValue) -> Result<String, InternalError> {
     let name = match what {
-        Derived::State => "state",
-        Derived::Nonce => "nonce",
-        Derived::Verifier => "verifier",
-        Derived::Message => "message",
+        DerivedValue::State => "state",
+        DerivedValue::Nonce => "nonce",
+        DerivedValue::Verifier => "verifier",
+        DerivedValue::Message => "message",
     };
     let code = host
         .master_key
         .authenticate("test-sign-in", format!("{name}\n{id}").as_bytes())?;
     Ok(match what {
         // An `xs:ID` begins with a letter or an underscore.
-        Derived::Message => format!("_{}", hex::encode(code)),
+        DerivedValue::Message => format!("_{}", hex::encode(code)),
         _ => URL_SAFE_NO_PAD.encode(code),
     })
 }
@@ -80,7 +81,7 @@ pub fn derived(host: &Host, id: TestSignInId, what: Derived) -> Result<String, I
 ///
 /// # Errors
 /// If the cryptographic library fails.
-pub fn vouched(host: &Host, id: TestSignInId, answer: &str) -> Result<String, InternalError> {
+pub fn response_seal(host: &Host, id: TestSignInId, answer: &str) -> Result<String, InternalError> {
     let message = format!("answer\n{id}\n{}", Digest::of(answer.as_bytes()).to_text());
     let code = host
         .master_key
@@ -100,7 +101,7 @@ pub fn relay_state(
 ) -> Result<Option<String>, InternalError> {
     match purpose {
         SignInPurpose::Application => Ok(requested.map(str::to_owned)),
-        SignInPurpose::TestSignIn(id) => vouched(host, id, response).map(Some),
+        SignInPurpose::TestSignIn(id) => response_seal(host, id, response).map(Some),
     }
 }
 
@@ -127,21 +128,21 @@ pub fn at(host: &Host, address: &str) -> Option<TestSignInId> {
 pub async fn prepare(
     context: &AdminContext,
     application: &Did,
-) -> Result<(TestSignIn, Registered), AdminError> {
+) -> Result<(TestSignIn, RegisteredApplication), AdminError> {
     let host = &context.host;
     let console = context.console().ok_or(AdminError::Conflict(
         "a test sign-in needs a browser: start it in the console",
     ))?;
     let application = admin::registered(host, application).await?;
     let (id, has_codes) = match &application {
-        Registered::Client(client) => (
+        RegisteredApplication::Client(client) => (
             &client.id,
             client
                 .settings
                 .grant_types
                 .contains(&GrantType::AuthorizationCode),
         ),
-        Registered::ServiceProvider(provider) => (&provider.id, true),
+        RegisteredApplication::ServiceProvider(provider) => (&provider.id, true),
     };
     if !has_codes {
         return Err(AdminError::Conflict(
@@ -151,7 +152,7 @@ pub async fn prepare(
     let user = &console.signed_in.user;
     match access::kept_out(host, user, id).await? {
         None => {}
-        Some(Obstacle::NoAccount) => {
+        Some(AccessDenied::NoAccount) => {
             return Err(AdminError::Conflict(
                 "you have no account in this application; create one for yourself first",
             ));
@@ -224,28 +225,29 @@ pub async fn open(
     let test_sign_in = host.store.test_sign_in(id).await?;
     let request = RequestMarks {
         address: address(host, id),
-        request_id: derived(host, id, Derived::Message)?,
+        request_id: derived(host, id, DerivedValue::Message)?,
         login_hint: signed_in.user.name.clone(),
     };
     Ok(test_sign_in
         .and_then(|test_sign_in| OpenTestSignIn::of(test_sign_in, visitor, request, host.now())))
 }
 
-/// Notes that a login began for a test sign-in, which alone may answer it from then on. Whether the test sign-in is
-/// open still.
+/// Notes that a login began for a test sign-in, which only this login may answer from then on. For other logins
+/// nothing is
+/// recorded.
 ///
 /// # Errors
 /// If the database fails.
-pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalError> {
+pub async fn record_login(host: &Host, login: &Login) -> Result<Transition, InternalError> {
     let Some(id) = login.request.purpose().test_sign_in() else {
-        return Ok(true);
+        return Ok(Transition::Done);
     };
-    let is_open = host
+    let recorded = host
         .store
         .set_test_sign_in_login(id, login.id, login.browser, host.now())
         .await?;
-    if is_open {
-        note(
+    if recorded == Transition::Done {
+        record_step(
             host,
             id,
             TestSignInStep::Validation,
@@ -253,7 +255,7 @@ pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalErr
         )
         .await?;
     }
-    Ok(is_open)
+    Ok(recorded)
 }
 
 /// What the last step says that went wrong, if one did: to be told where the sign-in ends.
@@ -270,13 +272,13 @@ pub async fn cause(host: &Host, id: TestSignInId) -> Result<Option<String>, Inte
 
 /// A test sign-in as its administrator sees it.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct TestSignInReport {
     /// The test sign-in.
     pub test_sign_in: TestSignIn,
     /// The test sign-in.
     pub state: TestSignInState,
     /// What it went through.
-    pub steps: Vec<Noted>,
+    pub steps: Vec<RecordedStep>,
     /// What the application would have been told.
     pub result: Option<Value>,
 }
@@ -302,7 +304,7 @@ pub async fn show(
     host: &Host,
     console: &Console,
     id: TestSignInId,
-) -> Result<Option<Shown>, InternalError> {
+) -> Result<Option<TestSignInReport>, InternalError> {
     let signed_in = &console.signed_in;
     let visitor = Visitor {
         browser: console.browser,
@@ -324,7 +326,7 @@ pub async fn show(
         TestSignInStage::Open | TestSignInStage::Claimed => TestSignInState::Pending,
     };
     if state == TestSignInState::Expired {
-        return Ok(Some(Shown {
+        return Ok(Some(TestSignInReport {
             test_sign_in,
             state,
             steps: Vec::new(),
@@ -340,7 +342,7 @@ pub async fn show(
     }
     steps.sort_by_key(|(name, ..)| *name);
     let result = result.map(|sealed| unsealed(host, &sealed)).transpose()?;
-    Ok(Some(Shown {
+    Ok(Some(TestSignInReport {
         test_sign_in,
         state,
         steps,
@@ -360,7 +362,7 @@ pub async fn changed(
     let mut listener = host.wakeups.listen();
     let look = async || -> Result<_, InternalError> {
         let shown = show(host, console, id).await?;
-        let named = |shown: &Shown| {
+        let named = |shown: &TestSignInReport| {
             shown
                 .steps
                 .iter()

@@ -3,17 +3,17 @@
 use serde_json::json;
 
 use crate::domain::claims::traces;
-use crate::domain::sign_in::access::Obstacle;
+use crate::domain::sign_in::access::AccessDenied;
 use crate::domain::sign_in::context::{
     Admission, Agreement, NoObserver, Observation, SignInEvent, SignInObserver,
 };
-use crate::domain::sign_in::test_sign_in::record::{fail, note, refused};
+use crate::domain::sign_in::test_sign_in::record::{fail, record_step, refused};
 use crate::domain::{Host, InternalError};
 use assent_model::id::{LoginId, TestSignInId, UserId};
 use assent_model::purpose::SignInPurpose;
 use assent_model::saml::NameId;
 use assent_model::test_sign_in::{StepNote, TestSignInStage, TestSignInStep};
-use assent_plugin_host::{MapFailure, Sink, Step};
+use assent_plugin_host::{MapFailure, MapperRun, Sink};
 
 /// The observer of a sign-in for this purpose.
 pub fn observer(host: &Host, purpose: SignInPurpose) -> Box<dyn SignInObserver + '_> {
@@ -54,7 +54,7 @@ impl TestSignInObserver<'_> {
             return Ok(Admission::Admitted);
         }
         let detail = "another user than the one who started the test sign-in approved; the result shows nothing about them";
-        note(host, id, TestSignInStep::Approval, StepNote::bad(detail)).await?;
+        record_step(host, id, TestSignInStep::Approval, StepNote::bad(detail)).await?;
         fail(host, &test_sign_in, "different_user", detail).await?;
         Ok(Admission::OtherUser)
     }
@@ -79,7 +79,7 @@ impl TestSignInObserver<'_> {
             }
             SignInEvent::Refused(reason) => return refused(host, id, reason).await,
         };
-        note(host, id, step, detail).await
+        record_step(host, id, step, detail).await
     }
 }
 
@@ -87,11 +87,11 @@ fn of_name(name: Option<&NameId>) -> StepNote {
     match name {
         Some(name) => StepNote::good("the NameID of the assertion")
             .with(json!({ "format": name.format.uri(), "value": name.value })),
-        None => StepNote::bad(Obstacle::NoName.words()),
+        None => StepNote::bad(AccessDenied::NoName.words()),
     }
 }
 
-fn of_claims(sink: Sink, result: Result<&[Step], &MapFailure>) -> StepNote {
+fn of_claims(sink: Sink, result: Result<&[MapperRun], &MapFailure>) -> StepNote {
     let (note, steps) = match result {
         Ok(steps) => {
             let detail = match sink {

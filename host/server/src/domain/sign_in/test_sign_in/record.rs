@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sign_in::access;
-use crate::domain::sign_in::access::Obstacle;
+use crate::domain::sign_in::access::AccessDenied;
 use crate::domain::{Host, InternalError, audit};
 use assent_model::audit::{Actor, AuditContext, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, TestSignInId};
-use assent_model::login::Refusal;
+use assent_model::login::SignInDenied;
 use assent_model::test_sign_in::{StepNote, TestSignIn, TestSignInOutcome, TestSignInStep};
 use assent_store::{StepRecord, TestSignInResult};
 
@@ -21,7 +21,7 @@ const CLOSED: &str =
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn note(
+pub async fn record_step(
     host: &Host,
     id: TestSignInId,
     name: TestSignInStep,
@@ -60,38 +60,42 @@ pub(super) fn unsealed(host: &Host, sealed: &str) -> Result<Value, InternalError
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(), InternalError> {
+pub async fn refused(
+    host: &Host,
+    id: TestSignInId,
+    why: &SignInDenied,
+) -> Result<(), InternalError> {
     let (step, detail) = match why {
-        Refusal::ApplicationGone => (
+        SignInDenied::ApplicationGone => (
             TestSignInStep::Account,
             "the application was deleted in the meantime".to_owned(),
         ),
-        Refusal::AddressGone => (
+        SignInDenied::AddressGone => (
             TestSignInStep::Account,
             "the redirect URI is not registered for the application".to_owned(),
         ),
-        Refusal::NoAccount(_) => (
+        SignInDenied::NoAccount(_) => (
             TestSignInStep::Account,
-            Obstacle::NoAccount.words().to_owned(),
+            AccessDenied::NoAccount.words().to_owned(),
         ),
-        Refusal::AccountClosed(_) | Refusal::PersonClosed => (
+        SignInDenied::AccountClosed(_) | SignInDenied::PersonClosed => (
             TestSignInStep::Account,
             kept_out(host, id)
                 .await?
-                .map_or(CLOSED, Obstacle::words)
+                .map_or(CLOSED, AccessDenied::words)
                 .to_owned(),
         ),
-        Refusal::Plugin(reason) => (
+        SignInDenied::Plugin(reason) => (
             TestSignInStep::Claims,
             format!("a plugin rejects you: {reason}"),
         ),
-        Refusal::OthersTestSignIn => return Ok(()),
+        SignInDenied::OthersTestSignIn => return Ok(()),
     };
     let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
         return Ok(());
     };
     if step == TestSignInStep::Account {
-        note(host, id, step, StepNote::bad(detail.clone())).await?;
+        record_step(host, id, step, StepNote::bad(detail.clone())).await?;
     }
     fail(host, &test_sign_in, "rejected", &detail).await
 }
@@ -100,7 +104,7 @@ pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(),
 pub(super) async fn kept_out(
     host: &Host,
     id: TestSignInId,
-) -> Result<Option<Obstacle>, InternalError> {
+) -> Result<Option<AccessDenied>, InternalError> {
     let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
         return Ok(None);
     };
@@ -125,10 +129,13 @@ pub async fn fail(
 }
 
 /// A step, when it was, and what is known of it.
-pub type Noted = (TestSignInStep, Timestamp, StepNote);
+pub type RecordedStep = (TestSignInStep, Timestamp, StepNote);
 
 /// What was noted, in the order of the steps.
-pub(super) fn opened(host: &Host, kept: Vec<StepRecord>) -> Result<Vec<Noted>, InternalError> {
+pub(super) fn opened(
+    host: &Host,
+    kept: Vec<StepRecord>,
+) -> Result<Vec<RecordedStep>, InternalError> {
     let mut steps = Vec::new();
     for StepRecord { name, at, sealed } in kept {
         let note: Option<StepNote> = serde_json::from_value(unsealed(host, &sealed)?).ok();
@@ -164,7 +171,9 @@ pub async fn end(
         family,
         entry,
     };
-    host.store
+    // If it ended before, it has its result.
+    let _ = host
+        .store
         .finish_test_sign_in(test_sign_in.id, end, host.now())
         .await?;
     host.wakeups.send(Wakeup::TestSignIn(test_sign_in.id));

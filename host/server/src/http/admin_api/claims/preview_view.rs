@@ -5,12 +5,12 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::domain::admin::{
-    Origin, Preview, PreviewedName, PreviewedToken, Stopped, Told, ValueChange,
+    MapperStop, Origin, Preview, PreviewContent, PreviewedName, PreviewedToken, ValueChange,
 };
-use crate::domain::claims::token_claims::{AtSignIn, OfToken};
+use crate::domain::claims::token_claims::{AtSignIn, IssuerClaims};
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::{Explained, ExplainedAttribute, Outcome};
-use crate::domain::sign_in::access::Obstacle;
+use crate::domain::sign_in::access::AccessDenied;
 use assent_model::id::{AccountId, Did};
 use assent_model::scope::Scope;
 use assent_plugin_host::Sink;
@@ -145,13 +145,13 @@ fn sink_view(preview: Preview) -> SinkView {
         steps,
     } = preview;
     let (claims, attributes, by_plugin) = match told {
-        Ok(Told::Claims(claims)) => (Some(claims), None, None),
-        Ok(Told::Attributes(attributes)) => (
+        Ok(PreviewContent::Claims(claims)) => (Some(claims), None, None),
+        Ok(PreviewContent::Attributes(attributes)) => (
             None,
             Some(attributes.iter().map(traces::explain_attribute).collect()),
             None,
         ),
-        Err(Stopped {
+        Err(MapperStop {
             plugin,
             denied,
             reason,
@@ -208,7 +208,7 @@ fn sink_view(preview: Preview) -> SinkView {
 
 fn token_view(
     PreviewedToken {
-        known: OfToken { iss, aud },
+        known: IssuerClaims { iss, aud },
         slim,
     }: PreviewedToken,
 ) -> TokenView {
@@ -220,7 +220,7 @@ fn token_view(
     }
 }
 
-fn by_host(obstacle: Obstacle) -> StoppedView {
+fn by_host(obstacle: AccessDenied) -> StoppedView {
     let outcome = if obstacle.is_decision() {
         Outcome::Denied
     } else {

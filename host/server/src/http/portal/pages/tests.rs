@@ -22,8 +22,8 @@ fn form() -> Form {
     }
 }
 
-fn when() -> When {
-    When::new(Timestamp::from_seconds(1_746_057_600))
+fn when() -> PageTime {
+    PageTime::new(Timestamp::from_seconds(1_746_057_600))
 }
 
 fn frame(tab: Tab) -> Frame {
@@ -177,9 +177,9 @@ fn profile() -> ProfilePage {
     }
 }
 
-fn seen(stopped: Option<SeenStopped>, after_consent: bool) -> SeenPage {
+fn seen(stopped: Option<VisibleClaimsStop>, after_consent: bool) -> VisibleClaimsPage {
     let (layout, frame) = (Layout::default(), frame(Tab::Profile));
-    SeenPage {
+    VisibleClaimsPage {
         layout,
         frame,
         application: text(),
@@ -233,12 +233,12 @@ pub(in crate::http) fn every_page_in(language: Language) -> Vec<String> {
         },
         seen(None, false),
         seen(None, true),
-        SeenPage {
+        VisibleClaimsPage {
             facts: Vec::new(),
             ..seen(None, false)
         },
-        seen(Some(SeenStopped::Denied(text())), false),
-        seen(Some(SeenStopped::Failed), false),
+        seen(Some(VisibleClaimsStop::Denied(text())), false),
+        seen(Some(VisibleClaimsStop::Failed), false),
     );
     pages
 }

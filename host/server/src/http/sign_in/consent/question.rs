@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 
-use crate::domain::sign_in::login::Person;
+use crate::domain::sign_in::login::AuthenticatedUser;
 use crate::domain::{Host, InternalError};
 use crate::http::context::Browser;
 use crate::http::csrf;
@@ -20,7 +20,7 @@ pub(crate) fn ask(
     browser: &Browser,
     login: &Login,
     request: &AuthorizationRequest,
-    person: &Person,
+    person: &AuthenticatedUser,
     application: String,
 ) -> Result<Response, InternalError> {
     let id = login.id.to_string();

@@ -4,14 +4,17 @@ use crate::domain::{Host, InternalError};
 use assent_model::login::{Login, LoginRequest};
 
 /// What a login's pages say of the application that asks.
-pub(crate) struct Asking {
+pub(crate) struct RequestingApplication {
     pub(crate) name: String,
     pub(crate) form_target: Option<String>,
 }
 
-pub(crate) async fn asking(host: &Host, login: &Login) -> Result<Asking, InternalError> {
+pub(crate) async fn asking(
+    host: &Host,
+    login: &Login,
+) -> Result<RequestingApplication, InternalError> {
     Ok(match &login.request {
-        LoginRequest::Oidc(request) => Asking {
+        LoginRequest::Oidc(request) => RequestingApplication {
             name: host
                 .store
                 .application(&request.application)
@@ -21,7 +24,7 @@ pub(crate) async fn asking(host: &Host, login: &Login) -> Result<Asking, Interna
             form_target: request.redirect_uri.form_action_source(),
         },
         // Where its form goes is for the page to say that holds the response.
-        LoginRequest::Saml(request) => Asking {
+        LoginRequest::Saml(request) => RequestingApplication {
             name: host
                 .store
                 .service_provider(&request.application)
@@ -30,7 +33,7 @@ pub(crate) async fn asking(host: &Host, login: &Login) -> Result<Asking, Interna
                 .unwrap_or_default(),
             form_target: None,
         },
-        LoginRequest::Local { .. } => Asking {
+        LoginRequest::Local { .. } => RequestingApplication {
             name: host.settings.operator.clone(),
             form_target: None,
         },

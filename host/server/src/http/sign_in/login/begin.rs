@@ -4,7 +4,7 @@ use axum::response::Response;
 
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::Person;
+use crate::domain::sign_in::login::AuthenticatedUser;
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::{Host, InternalError};
 use crate::http::context::Browser;
@@ -18,7 +18,7 @@ pub(crate) struct BegunLogin {
     /// Sends the browser to the login's own page.
     pub(crate) page: Response,
     /// The user of the browser's session, if that session may answer the request.
-    pub(crate) person: Option<Person>,
+    pub(crate) person: Option<AuthenticatedUser>,
 }
 
 /// Begins a login that continues the browser's session, if there is one that is enough for the request. `Err` is the
@@ -38,13 +38,13 @@ pub(crate) async fn begin(
         Some(browser.network()),
     )
     .await?;
-    if !test_sign_in::login_began(host, &login).await? {
+    if !test_sign_in::record_login(host, &login).await?.is_done() {
         return Ok(Err(crate::http::sign_in::test_sign_in::unknown(
             host,
             browser.language(),
         )));
     }
-    let person = session.map(|signed_in| Person {
+    let person = session.map(|signed_in| AuthenticatedUser {
         signed_in,
         cookie: None,
         origin: browser.origin(),

@@ -11,7 +11,7 @@ use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{Ended, View};
 use crate::domain::{Host, InternalError};
 use crate::http::context::{Browser, STAY};
-use crate::http::pages::{Ended as EndedKind, EndedPage, Returning};
+use crate::http::pages::{Ended as EndedKind, EndedPage, ReturnNotice};
 use crate::http::reply::{internal_error, layout, page, see_other};
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::login::asking::asking;
@@ -24,7 +24,7 @@ use crate::oidc::authorize::DenialReason;
 use crate::saml::sign_on;
 use crate::saml::sign_on::Failure;
 use assent_model::language::Language;
-use assent_model::login::{Login, LoginRequest, LoginStage, Refusal};
+use assent_model::login::{Login, LoginRequest, LoginStage, SignInDenied};
 
 /// After how many seconds the page of a failed sign-in goes back to the application. The user can have it stay (WCAG
 /// 2.2.1).
@@ -69,8 +69,9 @@ async fn returned(host: &Host, language: Language, view: &View) -> Result<Respon
             let answer = sign_on::deny(host, login.id, request, why).await?;
             answer.map(|answer| saml::sign_on::deliver(host, language, &answer))
         }
-        LoginRequest::Local { .. } => login::give_up(host, login.id)
+        LoginRequest::Local { .. } => login::end_without_sign_in(host, login.id)
             .await?
+            .is_done()
             .then(|| see_other("/")),
     };
     Ok(reply.unwrap_or_else(|| answered_before(host, language)))
@@ -144,11 +145,11 @@ fn returning(
     browser: &Browser,
     login: &Login,
     ended: &EndedKind,
-) -> Result<Option<Returning>, InternalError> {
+) -> Result<Option<ReturnNotice>, InternalError> {
     let waits = matches!(login.request, LoginRequest::Oidc(_) | LoginRequest::Saml(_));
     let failed = match ended {
         EndedKind::Denied | EndedKind::Expired => true,
-        EndedKind::Refused(_) => *ended != refused(Refusal::OthersTestSignIn),
+        EndedKind::Refused(_) => *ended != refused(SignInDenied::OthersTestSignIn),
         EndedKind::Cancelled | EndedKind::Conflict | EndedKind::Replaced => false,
     };
     if browser.stays() || !waits || !failed {
@@ -156,7 +157,7 @@ fn returning(
     }
     let page = format!("/login/{}", login.id);
     let token = csrf::token(host, browser, &return_of(login))?;
-    Ok(Some(Returning {
+    Ok(Some(ReturnNotice {
         address: format!("{page}/return?token={token}"),
         seconds: RETURN_AFTER,
         stay: format!("{page}?{STAY}"),
@@ -183,16 +184,18 @@ pub(super) async fn ended_page(
     Ok(page(&ended, asking.form_target.as_deref()))
 }
 
-pub(super) fn refused(why: Refusal) -> EndedKind {
+pub(super) fn refused(why: SignInDenied) -> EndedKind {
     EndedKind::Refused(match why {
-        Refusal::ApplicationGone => Message::of("rejected-application-deleted"),
-        Refusal::AddressGone => Message::of("rejected-redirect-uri-removed"),
-        Refusal::NoAccount(name) => Message::of("rejected-no-account").text("application", name),
-        Refusal::AccountClosed(name) => {
+        SignInDenied::ApplicationGone => Message::of("rejected-application-deleted"),
+        SignInDenied::AddressGone => Message::of("rejected-redirect-uri-removed"),
+        SignInDenied::NoAccount(name) => {
+            Message::of("rejected-no-account").text("application", name)
+        }
+        SignInDenied::AccountClosed(name) => {
             Message::of("rejected-account-inactive").text("application", name)
         }
-        Refusal::PersonClosed => Message::of("rejected-user-inactive"),
-        Refusal::OthersTestSignIn => Message::of("rejected-other-test-sign-in"),
-        Refusal::Plugin(reason) => Message::of("rejected-by-plugin").text("reason", reason),
+        SignInDenied::PersonClosed => Message::of("rejected-user-inactive"),
+        SignInDenied::OthersTestSignIn => Message::of("rejected-other-test-sign-in"),
+        SignInDenied::Plugin(reason) => Message::of("rejected-by-plugin").text("reason", reason),
     })
 }

@@ -4,7 +4,7 @@ use axum::response::Response;
 
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::context::{Agreement, SignInContext};
-use crate::domain::sign_in::login::{Outcome, Person};
+use crate::domain::sign_in::login::{AuthenticatedUser, Outcome};
 use crate::domain::sign_in::{login, test_sign_in};
 use crate::domain::{Host, InternalError};
 use crate::http::context::Browser;
@@ -21,6 +21,7 @@ use assent_model::id::{SessionId, UserId};
 use assent_model::login::{Login, LoginRequest};
 use assent_model::saml::SignOnRequest;
 use assent_model::secret::Token;
+use assent_store::Transition;
 
 /// The browser's session, which ends where a sign-in begins another one. A test sign-in's leaves it alone.
 pub(crate) async fn session_before(
@@ -41,7 +42,7 @@ pub(crate) async fn resumed(
     browser: &Browser,
     login: &Login,
     session: SessionId,
-) -> Result<Option<Person>, InternalError> {
+) -> Result<Option<AuthenticatedUser>, InternalError> {
     let found = browser
         .signed_in(host)
         .await?
@@ -54,7 +55,7 @@ pub(crate) async fn resumed(
         LoginRequest::Saml(request) => sign_on::may_go_on(host, request, &signed_in).await?,
         LoginRequest::Local { .. } => false,
     };
-    Ok(enough.then_some(Person {
+    Ok(enough.then_some(AuthenticatedUser {
         signed_in,
         cookie: None,
         origin: browser.origin(),
@@ -66,7 +67,7 @@ pub(crate) async fn finish(
     host: &Host,
     browser: &Browser,
     login: &Login,
-    person: &Person,
+    person: &AuthenticatedUser,
     old: Option<&SignedIn>,
     agreement: Agreement,
 ) -> Result<Response, InternalError> {
@@ -84,8 +85,10 @@ pub(crate) async fn finish(
             };
             let answered = login::answer(host, login.id, outcome).await?;
             return match answered {
-                true => with_session(see_other(&page.path()), host, browser, session_of(person)),
-                false => Ok(answered_before(host, browser.language())),
+                Transition::Done => {
+                    with_session(see_other(&page.path()), host, browser, session_of(person))
+                }
+                Transition::NotOpen => Ok(answered_before(host, browser.language())),
             };
         }
     };
@@ -120,7 +123,7 @@ pub(crate) async fn finish(
 }
 
 /// The session that began, with its user.
-fn session_of(person: &Person) -> Option<(UserId, &Token)> {
+fn session_of(person: &AuthenticatedUser) -> Option<(UserId, &Token)> {
     person
         .cookie
         .as_ref()
@@ -133,7 +136,7 @@ async fn finish_saml(
     browser: &Browser,
     login: &Login,
     request: &SignOnRequest,
-    person: &Person,
+    person: &AuthenticatedUser,
     old: Option<&SignedIn>,
 ) -> Result<Response, InternalError> {
     let session = session_of(person).filter(|_| request.purpose.is_application());

@@ -7,9 +7,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::domain::approvals::approval;
-use crate::domain::operations::rate_limits::Exhausted;
+use crate::domain::operations::rate_limits::RateLimitError;
 use crate::domain::sessions::session::SignedIn;
-use crate::domain::sign_in::known_browsers::Standing;
+use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::sign_in::login::View;
 use crate::domain::sign_in::{login, qr_sign_in};
 use crate::domain::{Host, InternalError};
@@ -50,11 +50,11 @@ pub(crate) async fn identify(posted: Posted) -> Response {
         let (limits, now) = (&host.rate_limits, host.now());
         let from = limits
             .sign_ins_per_ip
-            .take(&browser.origin().address.into(), now);
+            .count_call(&browser.origin().address.into(), now);
         let from = from.and_then(|()| {
             limits
                 .sign_ins_per_browser
-                .take(&browser.digest().into(), now)
+                .count_call(&browser.digest().into(), now)
         });
         let from = from.map_err(|exhausted| (exhausted, Message::of("error-too-many-here")));
         let too_many = |(exhausted, refused)| {
@@ -75,8 +75,10 @@ pub(crate) async fn identify(posted: Posted) -> Response {
         // What others do with the name does not count in a browser in which its user signed in before. Nor does it in
         // one whose trust a report revoked: the refusal would show the report.
         let standing = browser.known_users(host).standing(host, &valid).await?;
-        if standing == Standing::Unknown
-            && let Err(exhausted) = limits.sign_ins_per_user_name.take(&(&valid).into(), now)
+        if standing == BrowserStatus::Unknown
+            && let Err(exhausted) = limits
+                .sign_ins_per_user_name
+                .count_call(&(&valid).into(), now)
         {
             approval::refuse(host, login, &valid).await?;
             return too_many((exhausted, by_name()));
@@ -91,7 +93,7 @@ pub(crate) async fn identify(posted: Posted) -> Response {
         .await?;
         if asked == RequestOutcome::TooMany {
             let wait = host.settings.lifetimes.approval.get();
-            return too_many((Exhausted::within(wait), by_name()));
+            return too_many((RateLimitError::within(wait), by_name()));
         }
         Ok(remembering(
             posted.shown(),
@@ -134,7 +136,7 @@ pub(crate) async fn go_on(posted: Posted) -> Response {
             && let Some(signed_in) = choice(host, browser, login).await?
             && csrf::is_token(host, browser, &chosen(login, &signed_in), &form.person)?
         {
-            login::go_on(host, login, &signed_in).await?;
+            login::continue_with_session(host, login, &signed_in).await?;
         }
         Ok(posted.shown())
     };

@@ -47,7 +47,7 @@ pub(crate) async fn events(
                 View::Waiting(_, approval) => {
                     approval::decided(&host, approval.id).await.map(|()| true)
                 }
-                View::Identify(login) => qr_sign_in::scanned(&host, login.id).await,
+                View::Identify(login) => qr_sign_in::is_scanned(&host, login.id).await,
                 _ => Ok(true),
             }
         };

@@ -27,7 +27,7 @@ pub(crate) const USER_KIND: &str =
 
 /// An account with the person whose it is.
 #[derive(Clone, Debug)]
-pub struct Person {
+pub struct UserAccount {
     /// The user.
     pub user: User,
     /// The account.
@@ -35,7 +35,7 @@ pub struct Person {
 }
 
 #[derive(sqlx::FromRow)]
-pub(crate) struct PersonRow {
+pub(crate) struct UserAccountRow {
     pub(crate) account_id: String,
     application_id: String,
     account_name: String,
@@ -48,16 +48,16 @@ pub(crate) struct PersonRow {
     user: UserRow,
 }
 
-impl Row for PersonRow {
-    type Value = Person;
+impl Row for UserAccountRow {
+    type Value = UserAccount;
     fn id(&self) -> &str {
         &self.account_id
     }
 }
 
-impl TryFrom<PersonRow> for Person {
+impl TryFrom<UserAccountRow> for UserAccount {
     type Error = StoreError;
-    fn try_from(row: PersonRow) -> Result<Self> {
+    fn try_from(row: UserAccountRow) -> Result<Self> {
         let user = User::try_from(row.user)?;
         let account = AccountRow {
             id: row.account_id,
