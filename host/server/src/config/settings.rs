@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     /// The settings that are numbers because they count things. Durations and sizes are text with units.
-    const COUNTS: [&str; 8] = [
+    const COUNTS: [&str; 10] = [
         "burst",
         "concurrency",
         "connections_per_network",
@@ -134,6 +134,8 @@ mod tests {
         "open_sign_ins_total",
         "per_minute",
         "queue_length",
+        "read_connections",
+        "write_connections",
     ];
     /// The ends of names that hold a unit.
     const UNITS: [&str; 22] = [
