@@ -2,7 +2,7 @@
 
 use super::{oidc, saml};
 use crate::domain::admin::{
-    self, AdminCommand, AdminContext, AdminError, Approved, Execution, Planned,
+    self, AdminCommand, AdminContext, AdminError, ApprovedPlan, Execution, Planned,
 };
 use crate::domain::sign_in::test_sign_in;
 use assent_model::application::RegisteredApplication;
@@ -29,13 +29,13 @@ pub struct StartedTestSignIn {
 }
 
 impl AdminCommand for StartTestSignIn {
-    type Plan = (TestSignIn, Registered);
+    type Plan = (TestSignIn, RegisteredApplication);
     type Outcome = StartedTestSignIn;
 
     async fn plan(
         &self,
         context: &AdminContext,
-    ) -> admin::Result<Planned<(TestSignIn, Registered)>> {
+    ) -> admin::Result<Planned<(TestSignIn, RegisteredApplication)>> {
         let authorization = context.caller.authorize_application_writes()?;
         let plan = test_sign_in::prepare(context, &self.0).await?;
         Ok(Planned::harmless(authorization, plan))
@@ -43,7 +43,7 @@ impl AdminCommand for StartTestSignIn {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<(TestSignIn, Registered)>,
+        approved: ApprovedPlan<(TestSignIn, RegisteredApplication)>,
         by: &AuditContext,
     ) -> admin::Result<Execution<StartedTestSignIn>> {
         let (test_sign_in, application) = approved.into_plan();

@@ -53,7 +53,7 @@ pub enum ActionState {
     /// The devices received the request.
     Pending,
     /// The action can be executed, once.
-    Approved,
+    ApprovedPlan,
     /// The administrator denied it.
     Denied,
     /// It expired, was used or cancelled, the number was wrong too often, or the summary changed.
@@ -159,10 +159,10 @@ pub async fn state(
         },
         // The console session ends with a report.
         ApprovalStage::Reported => ActionState::Pending,
-        ApprovalStage::Approved {
+        ApprovalStage::ApprovedPlan {
             by: Approver::Device { .. },
             ..
-        } => ActionState::Approved,
+        } => ActionState::ApprovedPlan,
         ApprovalStage::Denied => ActionState::Denied,
         _ => ActionState::Ended,
     }))

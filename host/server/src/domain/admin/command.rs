@@ -69,9 +69,9 @@ impl<P> ApprovedPlan<P> {
     }
 
     /// A part of the plan, which is approved as the whole is, and the rest.
-    pub fn split<Q, R>(self, split: impl FnOnce(P) -> (Q, R)) -> (Approved<Q>, R) {
+    pub fn split<Q, R>(self, split: impl FnOnce(P) -> (Q, R)) -> (ApprovedPlan<Q>, R) {
         let (part, rest) = split(self.0);
-        (Approved(part), rest)
+        (ApprovedPlan(part), rest)
     }
 }
 

@@ -134,7 +134,7 @@ pub struct PlannedAccounts {
 impl PlannedAccounts {
     /// The accounts that are created and changed, with their users.
     pub(super) fn targets(&self) -> Vec<RowTarget> {
-        let target = |row: &Planned| RowTarget {
+        let target = |row: &PlannedRow| RowTarget {
             line: row.line,
             user: Some(row.account.user_id),
             account: row.before.as_ref().map(|before| before.id),

@@ -83,7 +83,7 @@ pub struct PlannedUsers {
 impl PlannedUsers {
     /// The users that are created and changed.
     pub(super) fn targets(&self) -> Vec<RowTarget> {
-        let target = |row: &Planned| RowTarget {
+        let target = |row: &PlannedRow| RowTarget {
             line: row.line,
             user: row.before.as_ref().map(|before| before.id),
             account: None,

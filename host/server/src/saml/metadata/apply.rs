@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::import::{Given, describe};
+use super::import::{MetadataSource, describe};
 use crate::domain::admin::{
     self, AdminCommand, AdminContext, AdminError, ApprovedPlan, Execution, Planned,
     ServiceProviderChange, ServiceProviderUpdate,
@@ -131,7 +131,7 @@ impl AdminCommand for ApplyMetadata {
 
     async fn execute(
         context: &AdminContext,
-        approved: Approved<MetadataPlan>,
+        approved: ApprovedPlan<MetadataPlan>,
         by: &AuditContext,
     ) -> admin::Result<Execution<MetadataComparison>> {
         let (update, (comparison, applies)) = approved.split(|plan| {
@@ -165,7 +165,7 @@ impl AdminCommand for ApplyMetadata {
 async fn compared(
     host: &Host,
     id: &Did,
-    given: &Given,
+    given: &MetadataSource,
     shown: Option<&str>,
 ) -> admin::Result<(MetadataComparison, ServiceProvider)> {
     let provider = admin::service_provider(host, id).await?;

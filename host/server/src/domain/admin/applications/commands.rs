@@ -8,16 +8,16 @@ use super::change::{ClientChange, ProtectedClientMembers, apply};
 use super::queries::{application, registered};
 use crate::domain::admin::changes::Settings;
 use crate::domain::admin::command::{
-    AdminCommand, AdminContext, Approved, Execution, Planned, changed_members,
+    AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
 };
 use crate::domain::admin::{Result, fresh_did, invalid};
 use crate::domain::protected_actions::{ClientState, ProtectedAction};
 use crate::domain::{Host, InternalError, audit};
 use crate::keys::client;
 use assent_model::administration::Permission;
-use assent_model::application::{Application, ApplicationType, OidcSettings, Registered};
+use assent_model::application::{Application, ApplicationType, OidcSettings, RegisteredApplication};
 use assent_model::audit::{AuditContext, Entry, Event};
-use assent_model::caller::{Authorization, Caller, Forbidden};
+use assent_model::caller::{Authorization, Caller, Denied};
 use assent_model::client_auth::ClientAuthMethod;
 use assent_model::id::Did;
 use assent_model::secret::Secret;

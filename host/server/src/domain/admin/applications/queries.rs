@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::domain::Host;
 use crate::domain::admin::{AdminError, Result};
-use assent_model::application::{Application, Protocol, Registered};
+use assent_model::application::{Application, Protocol, RegisteredApplication};
 use assent_model::id::Did;
 
 /// The application with this id.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::comparison::{Comparison, compare};
 use super::preview::PreviewRequest;
 use crate::domain::InternalError;
-use crate::domain::admin::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use crate::domain::admin::{AdminError, Result};
 use crate::domain::protected_actions::ProtectedAction;
 use assent_model::administration::Permission;

@@ -19,7 +19,7 @@ use assent_model::scope::{Scope, Scopes};
 use assent_model::session::{Amr, Authentication};
 use assent_model::user::User;
 use assent_plugin_host::{
-    MapFailure, MapFailureKind, PluginSet, SamlAttribute, Sink, Step, StepEnd, Traced,
+    MapFailure, MapFailureKind, PluginSet, SamlAttribute, Sink, MapperRun, MapperRunEnd, TracedChange,
 };
 
 assent_model::admin_command! {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::queries::service_provider;
 use crate::domain::Host;
-use crate::domain::admin::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::keys::saml_keys;
 use crate::domain::protected_actions::ProtectedAction;
@@ -180,7 +180,7 @@ impl AdminCommand for WithdrawCertificate {
     }
 }
 
-pub(super) fn done(changed: saml_keys::Changed, expected: &'static str) -> Result<SamlKey> {
+pub(super) fn done(changed: saml_keys::KeyChange, expected: &'static str) -> Result<SamlKey> {
     match changed {
         saml_keys::KeyChange::Done(key) => Ok(key),
         saml_keys::KeyChange::Unknown => Err(AdminError::NotFound("certificate")),

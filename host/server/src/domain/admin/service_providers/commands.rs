@@ -10,7 +10,7 @@ use super::change::{
 use super::queries::service_provider;
 use crate::domain::admin::changes::Settings;
 use crate::domain::admin::command::{
-    AdminCommand, AdminContext, Approved, Execution, Planned, changed_members,
+    AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
 };
 use crate::domain::admin::{Result, fresh_did, invalid};
 use crate::domain::keys::saml_keys;
@@ -158,7 +158,7 @@ impl AdminCommand for UpdateServiceProvider {
 /// If the database fails.
 pub async fn replace_service_provider(
     host: &Host,
-    approved: Approved<ServiceProviderUpdate>,
+    approved: ApprovedPlan<ServiceProviderUpdate>,
     by: &AuditContext,
 ) -> Result<Option<ServiceProvider>> {
     let ServiceProviderUpdate { before, after } = approved.into_plan();

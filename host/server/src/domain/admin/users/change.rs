@@ -38,7 +38,7 @@ fn present<'de, D: Deserializer<'de>>(
 }
 
 /// A member of a change, and why the caller may not change it.
-pub(in crate::domain::admin) struct Forbidden {
+pub(in crate::domain::admin) struct DeniedMember {
     /// The member.
     pub(in crate::domain::admin) member: &'static str,
     /// Why.
@@ -48,8 +48,8 @@ pub(in crate::domain::admin) struct Forbidden {
 /// Defines what a caller needs a permission for, with the whole sentence beside the member's own.
 macro_rules! forbidden {
     ($($name:ident = $member:literal, $why:literal;)*) => {
-        $(pub(in crate::domain::admin) const $name: (Forbidden, &str) =
-            (Forbidden { member: $member, why: $why }, concat!($member, ": ", $why));)*
+        $(pub(in crate::domain::admin) const $name: (DeniedMember, &str) =
+            (DeniedMember { member: $member, why: $why }, concat!($member, ": ", $why));)*
     };
 }
 
@@ -80,7 +80,7 @@ impl UserChange {
         &self,
         caller: &Caller,
         known: bool,
-    ) -> Option<Forbidden> {
+    ) -> Option<DeniedMember> {
         self.needed(caller, known)
             .map(|(_, (forbidden, _))| forbidden)
     }

@@ -6,7 +6,7 @@ use super::change::{ProtectedUserMembers, UserChange, apply_to_user, login_name}
 use super::entries::{creation, differences};
 use super::new_user::new_user;
 use super::queries::user;
-use crate::domain::admin::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{Authenticators, ProtectedAction, ProtectedUserChange};
@@ -218,8 +218,8 @@ impl AdminCommand for UpdateUser {
         match host
             .store
             .update_user(after.clone(), before.state, entries)
-            .await?;
-        if written == VersionedWrite::Stale {
+            .await?
+        {
             UserUpdateOutcome::Done => {}
             UserUpdateOutcome::LastOwner => return Err(LAST_OWNER),
             UserUpdateOutcome::Stale => return Ok(Execution::Overtaken),
@@ -311,8 +311,8 @@ impl AdminCommand for EraseUser {
         let written = host
             .store
             .erase_user((id, known.version), name, vec![entry], host.now())
-            .await?
-        {
+            .await?;
+        if written == VersionedWrite::Stale {
             return Ok(Execution::Overtaken);
         }
         host.wakeups.send(Wakeup::LoggedOut);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::queries::user;
-use crate::domain::admin::command::{AdminCommand, AdminContext, Approved, Execution, Planned};
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::devices::{account_notifications, device};
