@@ -10,7 +10,7 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::id::{ApprovalId, DeliveryId};
 use assent_model::statement::{ApprovalStatement, Decision};
 use assent_model::user::User;
-use assent_store::{AnswerOutcome, DeviceAnswer, RequestOutcome, Retention, Store};
+use assent_store::{AnswerOutcome, DeviceAnswer, RequestOutcome, Retention, RulingOutcome, Store};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -572,7 +572,7 @@ async fn a_vendor_denial_counts_for_the_cooldown(database: Database) {
             .expect("set")
     );
     let (id, requested) = requested_by(store, &user, "ada").await;
-    assert_eq!(requested, RequestOutcome::Person(user.id));
+    assert_eq!(requested, RequestOutcome::Prompted(user.id));
     let recipient = Recipient::Vendor {
         identifier: known.identifier,
     };
@@ -604,17 +604,18 @@ async fn a_vendor_denial_counts_for_the_cooldown(database: Database) {
         None,
         "{database:?}"
     );
-    assert!(
+    assert_eq!(
         store
             .rule_on_approval(delivery.id, Ruling::Denied, audited(&[30]), NOW)
             .await
-            .expect("ruled")
+            .expect("ruled"),
+        RulingOutcome::Counted
     );
     let until = store.cooldown_until(user.id, NOW).await.expect("read");
     assert_eq!(until, Some(NOW + Duration::from_secs(30)), "{database:?}");
     assert_eq!(
         requested_by(store, &user, "ada").await.1,
-        RequestOutcome::Nobody
+        RequestOutcome::NotPrompted
     );
 }
 
@@ -626,11 +627,11 @@ async fn a_request_concurrent_with_a_report_reaches_no_device(database: Database
     let (user, device) = ada(store).await;
     for round in 0..20 {
         let (id, requested) = requested_by(store, &user, "ada").await;
-        assert_eq!(requested, RequestOutcome::Person(user.id));
+        assert_eq!(requested, RequestOutcome::Prompted(user.id));
         let mut audited = audited(&[30]);
         audited.pause.0.report = Some(Duration::from_secs(30));
         let report =
-            store.answer_approval(id, DeviceAnswer::NotMe { device: device.id }, audited, NOW);
+            store.answer_approval(id, DeviceAnswer::Report { device: device.id }, audited, NOW);
         let (reported, (other, _)) =
             tokio::join!(report, requested_by(store, &user, "ada@example.org"));
         assert_eq!(

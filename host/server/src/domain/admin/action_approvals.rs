@@ -53,7 +53,7 @@ pub enum ActionState {
     /// The devices received the request.
     Pending,
     /// The action can be executed, once.
-    ApprovedPlan,
+    Approved,
     /// The administrator denied it.
     Denied,
     /// It expired, was used or cancelled, the number was wrong too often, or the summary changed.
@@ -159,10 +159,10 @@ pub async fn state(
         },
         // The console session ends with a report.
         ApprovalStage::Reported => ActionState::Pending,
-        ApprovalStage::ApprovedPlan {
+        ApprovalStage::Approved {
             by: Approver::Device { .. },
             ..
-        } => ActionState::ApprovedPlan,
+        } => ActionState::Approved,
         ApprovalStage::Denied => ActionState::Denied,
         _ => ActionState::Ended,
     }))

@@ -12,7 +12,8 @@ use crate::http::admin_api::service_provider_view::ServiceProviderView;
 use crate::http::admin_api::values::moment;
 use assent_model::administration::{AdminScope, AdminScopes};
 use assent_model::application::{
-    Application, ApplicationType, ConsentPolicy, GrantType, OidcSettings, RegisteredApplication, SubjectType,
+    Application, ApplicationType, ConsentPolicy, GrantType, OidcSettings, RegisteredApplication,
+    SubjectType,
 };
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use assent_model::key::SigningAlgorithm;

@@ -14,7 +14,7 @@ use crate::http::admin_api::service_provider_view::ServiceProviderView;
 use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use crate::saml::metadata::{
-    self, ApplyMetadata, MetadataSource, MemberDifference, MetadataComparison, MetadataRefresh,
+    self, ApplyMetadata, MemberDifference, MetadataComparison, MetadataRefresh, MetadataSource,
 };
 
 /// What creates a service provider. With `metadata` or `metadata_url` the metadata specifies the missing members;

@@ -8,7 +8,6 @@ use crate::keys::client;
 use assent_model::application::OidcSettings;
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use assent_plugin_host::egress::Egress;
-use assent_store::VersionedWrite;
 
 /// How an application is to authenticate itself: with at most one of the four kinds of key.
 pub(super) struct AuthenticationChange {

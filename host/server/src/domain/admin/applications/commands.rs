@@ -15,12 +15,15 @@ use crate::domain::protected_actions::{ClientState, ProtectedAction};
 use crate::domain::{Host, InternalError, audit};
 use crate::keys::client;
 use assent_model::administration::Permission;
-use assent_model::application::{Application, ApplicationType, OidcSettings, RegisteredApplication};
+use assent_model::application::{
+    Application, ApplicationType, OidcSettings, RegisteredApplication,
+};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::caller::{Authorization, Caller, Denied};
 use assent_model::client_auth::ClientAuthMethod;
 use assent_model::id::Did;
 use assent_model::secret::Secret;
+use assent_store::VersionedWrite;
 
 assent_model::admin_command! {
     /// Creates an OpenID Connect client. Its Client ID is a fresh DID.

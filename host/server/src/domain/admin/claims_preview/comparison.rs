@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::preview::{Preview, PreviewRequest, PreviewSubject, PreviewContent};
+use super::preview::{Preview, PreviewContent, PreviewRequest, PreviewSubject};
 use crate::domain::admin::{Result, invalid};
 use crate::domain::{Host, audit};
 use assent_model::audit::{AuditContext, Event};

@@ -8,6 +8,6 @@ mod preview;
 pub use candidate::TryCandidate;
 pub use comparison::{Comparison, Difference};
 pub use preview::{
-    Origin, Preview, PreviewRequest, PreviewedName, PreviewedToken, MapperStop, PreviewContent, ValueChange,
-    preview,
+    MapperStop, Origin, Preview, PreviewContent, PreviewRequest, PreviewedName, PreviewedToken,
+    ValueChange, preview,
 };

@@ -19,7 +19,8 @@ use assent_model::scope::{Scope, Scopes};
 use assent_model::session::{Amr, Authentication};
 use assent_model::user::User;
 use assent_plugin_host::{
-    MapFailure, MapFailureKind, PluginSet, SamlAttribute, Sink, MapperRun, MapperRunEnd, TracedChange,
+    MapFailure, MapFailureKind, MapperRun, MapperRunEnd, PluginSet, SamlAttribute, Sink,
+    TracedChange,
 };
 
 assent_model::admin_command! {

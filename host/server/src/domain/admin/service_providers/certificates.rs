@@ -112,7 +112,6 @@ impl AdminCommand for ActivateCertificate {
             application: certificate.application.clone(),
             sha256,
         };
-        use assent_store::VersionedWrite;
         Ok(Planned::protected(
             authorization,
             certificate.clone(),

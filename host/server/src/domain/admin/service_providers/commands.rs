@@ -19,6 +19,7 @@ use crate::domain::{Host, audit};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::Did;
 use assent_model::saml::{NameIdFormat, SamlSettings, ServiceProvider};
+use assent_store::VersionedWrite;
 
 assent_model::admin_command! {
     /// Creates a service provider, with a key and certificate of its own. Its id is a fresh DID.
