@@ -9,7 +9,7 @@
 //! and could approve the prompt of a stranger's as their own. Else a stranger would use up a limit on purpose, so that the
 //! user's request does not end the stranger's. It has no row; the rows of the name and of the user hold what counts.
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::requested_approvals::{ApprovalRequest, RefusedRequest, Unexpired};
 use crate::{Result, deliveries};
@@ -49,13 +49,14 @@ impl Conflict {
     }
 }
 
-/// Refused requests of a name or user that still count.
-#[derive(sqlx::FromRow)]
-pub(crate) struct Refusals {
-    /// The user's id, or the digest of the typed name.
-    subject: String,
-    /// The digest of the cookie of their browser; empty if they came from several.
-    rejected_browser: String,
+crate::sql::row! {
+    /// Refused requests of a name or user that still count.
+    pub(crate) struct Refusals {
+        /// The user's id, or the digest of the typed name.
+        subject: String,
+        /// The digest of the cookie of their browser; empty if they came from several.
+        rejected_browser: String,
+    }
 }
 
 /// Finds what conflicts with a new request; `None` if it may go its way. `refusals` are those that matter to it.
@@ -121,12 +122,12 @@ fn others(unexpired: &[Unexpired], browser: &str, name: &str, without_binding: b
 
 /// The refused requests of this name and user that still count.
 pub(crate) async fn refusals(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     name: String,
     user: String,
     now: Timestamp,
 ) -> Result<Vec<Refusals>> {
-    let rows = sqlx::query_as(
+    let rows = sql::query_as(
         "SELECT subject, rejected_browser FROM approval_subjects
          WHERE (subject = $1 OR subject = $2) AND rejected_until > $3",
     )
@@ -141,7 +142,7 @@ pub(crate) async fn refusals(
 /// Ends the requests that a channel without letters may carry and that conflict with a refused one, and has the refused one count
 /// from now on. The rows of the name and of the user are locked.
 pub(crate) async fn refuse(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     unexpired: &[Unexpired],
     refused: &RefusedRequest,
 ) -> Result<()> {
@@ -149,7 +150,7 @@ pub(crate) async fn refuse(
     let (name, user) = refused.subjects();
     end(db, others(unexpired, &browser, &name, false), now).await?;
     for subject in [name, user] {
-        sqlx::query(
+        sql::query(
             "UPDATE approval_subjects
              SET rejected_browser = CASE WHEN rejected_until > $2 AND rejected_browser <> $3 THEN '' ELSE $3 END,
                  rejected_until = $4
@@ -166,13 +167,13 @@ pub(crate) async fn refuse(
 }
 
 /// Ends the requests of a conflict.
-pub(crate) async fn end(db: &mut AnyConnection, conflict: Conflict, now: Timestamp) -> Result<()> {
+pub(crate) async fn end(db: &mut Connection, conflict: Conflict, now: Timestamp) -> Result<()> {
     let Conflict { shown, hidden, .. } = conflict;
     let shown = shown.into_iter().map(|id| (id, "cancelled", SHOWN));
     for (id, state, conflicted) in
         shown.chain(hidden.into_iter().map(|id| (id, "withdrawn", HIDDEN)))
     {
-        sqlx::query(
+        sql::query(
             "UPDATE approvals SET state = $2, decided_at = $3, conflicted = $4
              WHERE id = $1 AND state IN ('requested', 'withdrawn', 'reported')",
         )

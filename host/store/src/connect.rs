@@ -88,43 +88,6 @@ impl Database {
     }
 }
 
-async fn open(url: &str) -> Result<Self> {
-        open(url, ConnectionCounts::default()).await
-    }
-
-    /// The same with so many connections.
-    ///
-    /// # Errors
-    /// [`StoreError::Open`] if the database cannot be opened or brought up to date.
-    pub async fn open_with(url: &str, counts: ConnectionCounts) -> Result<Self> {
-        open(url, counts).await
-    }
-
-    /// Whether a master key was used with it: it holds keys that were sealed with one.
-    ///
-    /// # Errors
-    /// If the database fails.
-    pub async fn holds_keys(&self) -> Result<bool> {
-        let key: Option<(String,)> = sql::query_as("SELECT id FROM signing_keys LIMIT 1")
-            .fetch_optional(&self.readers)
-            .await?;
-        Ok(key.is_some())
-    }
-}
-
-/// Makes both databases known to sqlx. It may be called again.
-pub fn install_drivers() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // An error means that others were installed before: then they are used.
-        if let Err(error) =
-            sqlx::any::install_drivers(&[sqlx_postgres::any::DRIVER, sqlx_sqlite::any::DRIVER])
-        {
-            tracing::warn!(%error, "the database drivers were not installed");
-        }
-    });
-}
-
 async fn open(url: &str, counts: ConnectionCounts) -> Result<Database> {
     let failed = |reason: String| StoreError::Open {
         url: without_password(url),
@@ -136,8 +99,9 @@ async fn open(url: &str, counts: ConnectionCounts) -> Result<Database> {
             (Kind::Sqlite, options.clone(), options)
         }
         Some("postgres" | "postgresql") => {
-            let options =
-                |session| Options::postgres(url, session).map_err(|error| failed(error.to_string()));
+            let options = |session| {
+                Options::postgres(url, session).map_err(|error| failed(error.to_string()))
+            };
             (Kind::Postgres, options(SESSION)?, options(MIGRATION)?)
         }
         _ => {
@@ -190,8 +154,8 @@ async fn check_order(connection: &mut Connection) -> std::result::Result<(), Str
         .to_owned())
 }
 
-/// SQLite's file, which is created with its folder where they are missing. The file holds what people are called and more,
-/// so it is its owner's alone; SQLite gives the files that it makes beside it the same mode.
+/// SQLite's file, which is created with its folder where they are missing. It holds personal data, so only its owner may read it;
+/// SQLite gives the files that it creates beside it the same mode.
 fn prepare_file(url: &str) -> std::result::Result<PathBuf, String> {
     let path = sqlite_file(url).ok_or("expected sqlite://path/to/file, with no parameters")?;
     let cannot = |error: std::io::Error| format!("cannot make {}: {error}", path.display());

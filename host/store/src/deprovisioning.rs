@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::users::search_index;
 use crate::{Result, action_approvals, passkeys, sessions};
@@ -26,7 +26,7 @@ const UNUSED: &str = "UPDATE approvals SET state = 'withdrawn', decided_at = $2
 /// granted. It does so whatever the new state is: what a login under way left behind while the person was suspended does
 /// not come back with them.
 pub(crate) async fn of_user(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     user: UserId,
     state: LifecycleState,
     now: Timestamp,
@@ -48,7 +48,7 @@ pub(crate) async fn of_user(
         ],
     };
     for statement in statements {
-        sqlx::query(*statement)
+        sql::query(*statement)
             .bind(user.to_string())
             .bind(now.millis())
             .execute(&mut *db)
@@ -58,13 +58,9 @@ pub(crate) async fn of_user(
 }
 
 /// Ends a person's sessions and what would become one: whoever signs in from now on does so as who the person is by now.
-pub(crate) async fn of_sign_ins(
-    db: &mut AnyConnection,
-    user: UserId,
-    now: Timestamp,
-) -> Result<()> {
+pub(crate) async fn of_sign_ins(db: &mut Connection, user: UserId, now: Timestamp) -> Result<()> {
     of_open_request(db, user, now).await?;
-    sqlx::query(UNUSED)
+    sql::query(UNUSED)
         .bind(user.to_string())
         .bind(now.millis())
         .execute(&mut *db)
@@ -74,7 +70,7 @@ pub(crate) async fn of_sign_ins(
 
 /// Ends what was begun in a person's name in one application alone: the person's sessions go on in the others.
 pub(crate) async fn of_account(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     user: String,
     application: String,
     state: LifecycleState,
@@ -100,7 +96,7 @@ pub(crate) async fn of_account(
         &["UPDATE accounts SET grants_not_before = $3 + 1 WHERE user_id = $1 AND application_id = $2"]
     });
     for statement in statements {
-        sqlx::query(statement)
+        sql::query(statement)
             .bind(user.clone())
             .bind(application.clone())
             .bind(now.millis())
@@ -112,7 +108,7 @@ pub(crate) async fn of_account(
 
 /// Ends the request that waits for a person, wherever it is on its way to.
 pub(crate) async fn of_open_request(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     user: UserId,
     now: Timestamp,
 ) -> Result<()> {
@@ -121,7 +117,7 @@ pub(crate) async fn of_open_request(
         "UPDATE approval_deliveries SET due_at = 0
          WHERE approval_id IN (SELECT id FROM approvals WHERE user_id = $1 AND decided_at = $2)",
     ] {
-        sqlx::query(statement)
+        sql::query(statement)
             .bind(user.to_string())
             .bind(now.millis())
             .execute(&mut *db)
@@ -131,12 +127,8 @@ pub(crate) async fn of_open_request(
 }
 
 /// Ends what a device approved and no browser has used yet, and forgets its passkey.
-pub(crate) async fn of_device(
-    db: &mut AnyConnection,
-    device: DeviceId,
-    now: Timestamp,
-) -> Result<()> {
-    sqlx::query(
+pub(crate) async fn of_device(db: &mut Connection, device: DeviceId, now: Timestamp) -> Result<()> {
+    sql::query(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $2
          WHERE device_id = $1 AND state = 'approved' AND user_id = (SELECT user_id FROM devices WHERE devices.id = $1)
            AND (EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)
@@ -152,9 +144,9 @@ pub(crate) async fn of_device(
 
 /// Deletes what belongs to a person whose data is erased, and takes the names from the accounts. What is left of them are
 /// identifiers that say nothing.
-pub(crate) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<()> {
+pub(crate) async fn erase(db: &mut Connection, user: UserId, now: Timestamp) -> Result<()> {
     let names: Vec<(String,)> =
-        sqlx::query_as("DELETE FROM login_names WHERE user_id = $1 RETURNING name")
+        sql::query_as("DELETE FROM login_names WHERE user_id = $1 RETURNING name")
             .bind(user.to_string())
             .fetch_all(&mut *db)
             .await?;
@@ -165,7 +157,7 @@ pub(crate) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) 
             "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE name_digest = $1)",
             "DELETE FROM approval_subjects WHERE subject = $1",
         ] {
-            sqlx::query(statement)
+            sql::query(statement)
                 .bind(Digest::of(name.as_bytes()).to_text())
                 .execute(&mut *db)
                 .await?;
@@ -193,10 +185,10 @@ pub(crate) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) 
         "UPDATE accounts SET name = 'erased-' || id, roles = '[]', state = 'terminated', version = version + 1
          WHERE user_id = $1",
     ] {
-        sqlx::query(statement).bind(user.to_string()).execute(&mut *db).await?;
+        sql::query(statement).bind(user.to_string()).execute(&mut *db).await?;
     }
     // Codes that nobody exchanged hold claims. They are among those that end soonest, which have an index.
-    sqlx::query("UPDATE codes SET claims = '{}' WHERE retain_until <= $2 AND user_id = $1")
+    sql::query("UPDATE codes SET claims = '{}' WHERE retain_until <= $2 AND user_id = $1")
         .bind(user.to_string())
         .bind((now + LONGEST_CODE).millis())
         .execute(db)

@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 use crate::clock_guard::ClockGuard;
-use crate::connector::Kind;
-use crate::error::is_connection_lost;
 use crate::instance::Began;
+use crate::sql;
+use crate::sql::Kind;
 use crate::{Result, Store, StoreError};
 use assent_model::clock::{Clock, Timestamp};
 
@@ -54,7 +54,7 @@ impl Store {
                 self.write(move |db| {
                     let id = id.clone();
                     Box::pin(async move {
-                        let seen = sqlx::query_as::<_, (i64,)>(SEEN_SQLITE)
+                        let seen = sql::query_as::<(i64,)>(SEEN_SQLITE)
                             .bind(id)
                             .bind(started_at.millis())
                             .bind(now.millis());
@@ -66,7 +66,7 @@ impl Store {
             }
             Kind::Postgres => match self.instance.compare(started_at, clock).await {
                 // The connection was lost while nobody used it.
-                Err(error) if is_connection_lost(&error) => {
+                Err(error) if error.is_connection_lost() => {
                     self.instance.compare(started_at, clock).await?
                 }
                 compared => compared?,
@@ -84,7 +84,7 @@ impl Store {
                 Kind::Postgres => ClockGuard::Compared,
                 Kind::Sqlite => {
                     let (newest,): (Option<i64>,) =
-                        sqlx::query_as("SELECT MAX(seen_at) FROM instances WHERE id <> $1")
+                        sql::query_as("SELECT MAX(seen_at) FROM instances WHERE id <> $1")
                             .bind(self.instance.id.clone())
                             .fetch_one(&self.readers)
                             .await?;
@@ -129,7 +129,7 @@ impl Store {
         self.write(move |db| {
             let holder = holder.clone();
             Box::pin(async move {
-                let claimed = sqlx::query(
+                let claimed = sql::query(
                     "INSERT INTO leases (name, holder, held_until) VALUES ($1, $2, $3)
                      ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until
                      WHERE leases.holder = excluded.holder OR leases.held_until <= $4 OR leases.held_until > $5",
@@ -141,7 +141,7 @@ impl Store {
                 .bind((now + LONGEST_LEASE).millis())
                 .execute(db)
                 .await?;
-                Ok(claimed.rows_affected() == 1)
+                Ok(claimed == 1)
             })
         })
         .await

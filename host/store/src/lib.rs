@@ -51,10 +51,7 @@ mod saml_keys;
 mod saml_logouts;
 mod sessions;
 mod sign_on;
-#[cfg(feature = "sql")]
 pub mod sql;
-#[cfg(not(feature = "sql"))]
-mod sql;
 mod start;
 mod store;
 mod streams;

@@ -45,7 +45,11 @@ pub(crate) async fn apply(
             connection.batch(LOCK).await?;
         }
         let applied = apply_pending(connection).await;
-        let end = if applied.is_ok() { "COMMIT" } else { "ROLLBACK" };
+        let end = if applied.is_ok() {
+            "COMMIT"
+        } else {
+            "ROLLBACK"
+        };
         connection.batch(end).await?;
         applied
     };
@@ -63,9 +67,13 @@ enum MigrationError {
         name: &'static str,
         source: sql::Error,
     },
-    #[error("migration {0} was applied with another text; this database is of another build of Assent")]
+    #[error(
+        "migration {0} was applied with another text; this database is of another build of Assent"
+    )]
     Changed(i64),
-    #[error("the database has migration {0}, which this release does not know; start a newer release")]
+    #[error(
+        "the database has migration {0}, which this release does not know; start a newer release"
+    )]
     Unknown(i64),
 }
 
@@ -82,7 +90,7 @@ async fn apply_pending(connection: &mut Connection) -> std::result::Result<(), M
         return Err(MigrationError::Unknown(*version));
     }
     for migration in &MIGRATIONS {
-        let digest = Digest::of(migration.text).to_text();
+        let digest = Digest::of(migration.text.as_bytes()).to_text();
         match applied
             .iter()
             .find(|(version, _)| *version == migration.version)

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::rows::{cell, from_json, moment, parse, to_json};
 use crate::{Result, Store, audit, taken};
@@ -12,11 +12,12 @@ use assent_model::id::{DeviceId, UserId};
 use assent_model::passkey::{DevicePasskey, PasskeyUse};
 use assent_model::secret::Digest;
 
-#[derive(sqlx::FromRow)]
-struct PasskeyRow {
-    credential: String,
-    counter: i64,
-    added_at: i64,
+crate::sql::row! {
+    struct PasskeyRow {
+        credential: String,
+        counter: i64,
+        added_at: i64,
+    }
 }
 
 impl Store {
@@ -25,7 +26,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn passkey(&self, device: DeviceId) -> Result<Option<DevicePasskey>> {
-        let row: Option<PasskeyRow> = sqlx::query_as(
+        let row: Option<PasskeyRow> = sql::query_as(
             "SELECT credential, counter, added_at FROM passkeys WHERE device_id = $1",
         )
         .bind(device.to_string())
@@ -48,7 +49,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn devices_with_passkey(&self, user: UserId) -> Result<HashSet<DeviceId>> {
-        let rows: Vec<(String,)> = sqlx::query_as(
+        let rows: Vec<(String,)> = sql::query_as(
             "SELECT passkeys.device_id FROM passkeys JOIN devices ON devices.id = passkeys.device_id
              WHERE devices.user_id = $1 AND devices.revoked_at IS NULL",
         )
@@ -74,7 +75,7 @@ impl Store {
         self.write(move |db| {
             let state = state.clone();
             Box::pin(async move {
-                sqlx::query(
+                sql::query(
                     "INSERT INTO passkey_ceremonies (device_id, purpose, state, expires_at) VALUES ($1, $2, $3, $4)
                      ON CONFLICT (device_id)
                      DO UPDATE SET purpose = excluded.purpose, state = excluded.state, expires_at = excluded.expires_at",
@@ -103,7 +104,7 @@ impl Store {
     ) -> Result<Option<String>> {
         self.write(move |db| {
             Box::pin(async move {
-                let claimed: Option<(String,)> = sqlx::query_as(
+                let claimed: Option<(String,)> = sql::query_as(
                     "DELETE FROM passkey_ceremonies WHERE device_id = $1 AND purpose = $2 AND expires_at > $3
                      RETURNING state",
                 )
@@ -128,7 +129,7 @@ impl Store {
         self.write(move |db| {
             let (passkey, entries) = (passkey.clone(), entries.clone());
             Box::pin(async move {
-                let added = sqlx::query(
+                let added = sql::query(
                     "INSERT INTO passkeys (device_id, credential_id, credential, counter, added_at)
                      SELECT $1, $2, $3, $4, $5 FROM devices WHERE devices.id = $1 AND devices.revoked_at IS NULL",
                 )
@@ -140,7 +141,7 @@ impl Store {
                 .execute(&mut *db)
                 .await
                 .map_err(taken("the passkey"))?;
-                if added.rows_affected() == 0 {
+                if added == 0 {
                     return Ok(false);
                 }
                 audit::append(db, &entries).await?;
@@ -190,7 +191,7 @@ impl Store {
 
 /// Whether a device may approve: by a good assertion where it has a passkey, without one where it has none.
 pub(crate) async fn allow(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     device: DeviceId,
     used: Option<&PasskeyUse>,
 ) -> Result<bool> {
@@ -198,7 +199,7 @@ pub(crate) async fn allow(
         Some(used) => goes_on(db, device, used).await,
         None => {
             let found: Option<(String,)> =
-                sqlx::query_as("SELECT device_id FROM passkeys WHERE device_id = $1")
+                sql::query_as("SELECT device_id FROM passkeys WHERE device_id = $1")
                     .bind(device.to_string())
                     .fetch_optional(db)
                     .await?;
@@ -209,8 +210,8 @@ pub(crate) async fn allow(
 
 /// Notes a use of a device's passkey. `false`, and nothing noted, if it is not there any more, or another use had this
 /// counter or a greater one (section 7.2, step 22): of two copies of a key at most one gets through.
-async fn goes_on(db: &mut AnyConnection, device: DeviceId, used: &PasskeyUse) -> Result<bool> {
-    let noted = sqlx::query(
+async fn goes_on(db: &mut Connection, device: DeviceId, used: &PasskeyUse) -> Result<bool> {
+    let noted = sql::query(
         "UPDATE passkeys SET credential = $2, counter = $3
          WHERE device_id = $1 AND credential_id = $4 AND (counter < $3 OR (counter = 0 AND $3 = 0))",
     )
@@ -220,16 +221,16 @@ async fn goes_on(db: &mut AnyConnection, device: DeviceId, used: &PasskeyUse) ->
     .bind(hex::encode(used.credential.cred_id()))
     .execute(db)
     .await?;
-    Ok(noted.rows_affected() == 1)
+    Ok(noted == 1)
 }
 
 /// Forgets a device's passkey and what it was asked.
-pub(crate) async fn forget(db: &mut AnyConnection, device: DeviceId) -> Result<()> {
+pub(crate) async fn forget(db: &mut Connection, device: DeviceId) -> Result<()> {
     for statement in [
         "DELETE FROM passkeys WHERE device_id = $1",
         "DELETE FROM passkey_ceremonies WHERE device_id = $1",
     ] {
-        sqlx::query(statement)
+        sql::query(statement)
             .bind(device.to_string())
             .execute(&mut *db)
             .await?;

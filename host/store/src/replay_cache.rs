@@ -1,5 +1,6 @@
 //! Client assertions that were used.
 
+use crate::sql;
 use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;
@@ -13,14 +14,14 @@ impl Store {
     pub async fn claim_assertion(&self, assertion: Digest, until: Timestamp) -> Result<bool> {
         self.write(move |db| {
             Box::pin(async move {
-                let result = sqlx::query(
+                let result = sql::query(
                     "INSERT INTO replay_cache (id, expires_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING",
                 )
                 .bind(assertion.to_text())
                 .bind(until.millis())
                 .execute(db)
                 .await?;
-                Ok(result.rows_affected() > 0)
+                Ok(result > 0)
             })
         })
         .await

@@ -1,6 +1,6 @@
 //! SAML messages: those that wait for their browser, and those that count once.
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::rows::{cell, from_json, to_json};
 use crate::{Result, Store};
@@ -9,15 +9,15 @@ use assent_model::id::SignOnId;
 use assent_model::saml::{MessageClaim, PendingSignOn, SignOnRequest};
 
 /// Claims a message. `false` if it was used before.
-async fn claim(db: &mut AnyConnection, once: MessageClaim) -> Result<bool> {
-    let result = sqlx::query(
+async fn claim(db: &mut Connection, once: MessageClaim) -> Result<bool> {
+    let result = sql::query(
         "INSERT INTO replay_cache (id, expires_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING",
     )
     .bind(once.digest.to_text())
     .bind(once.until.millis())
     .execute(db)
     .await?;
-    Ok(result.rows_affected() > 0)
+    Ok(result > 0)
 }
 
 impl Store {
@@ -46,7 +46,7 @@ impl Store {
                 if !claim(db, once).await? {
                     return Ok(false);
                 }
-                sqlx::query(
+                sql::query(
                     "INSERT INTO sign_on_requests (id, request, expires_at) VALUES ($1, $2, $3)",
                 )
                 .bind(kept.id.to_string())
@@ -72,7 +72,7 @@ impl Store {
     ) -> Result<Option<SignOnRequest>> {
         self.write(move |db| {
             Box::pin(async move {
-                let row: Option<(String,)> = sqlx::query_as(
+                let row: Option<(String,)> = sql::query_as(
                     "UPDATE sign_on_requests SET used_at = $2
                      WHERE id = $1 AND used_at IS NULL AND expires_at > $2 RETURNING request",
                 )

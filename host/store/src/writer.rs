@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::sql::Connection;
 use futures_util::future::BoxFuture;
-use sqlx::AnyConnection;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -82,7 +82,7 @@ impl Writer {
     pub(crate) async fn write<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
-        F: for<'c> Fn(&'c mut AnyConnection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
+        F: for<'c> Fn(&'c mut Connection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
     {
         let (reply, outcome) = oneshot::channel();
         let work = Arc::new(work);
@@ -225,7 +225,7 @@ mod tests {
         writer
             .write(|db| {
                 Box::pin(async move {
-                    sqlx::query("CREATE TABLE numbers (number BIGINT PRIMARY KEY)")
+                    sql::query("CREATE TABLE numbers (number BIGINT PRIMARY KEY)")
                         .execute(db)
                         .await?;
                     Ok(())
@@ -244,7 +244,7 @@ mod tests {
             Box::pin(async move {
                 calls.fetch_add(1, Ordering::Relaxed);
                 assert!(number != -1, "-1");
-                sqlx::query("INSERT INTO numbers (number) VALUES ($1)")
+                sql::query("INSERT INTO numbers (number) VALUES ($1)")
                     .bind(number.max(1000 * i64::from(number == -2)))
                     .execute(db)
                     .await
@@ -260,7 +260,7 @@ mod tests {
     }
 
     async fn numbers(database: &Database) -> Vec<i64> {
-        let rows: Vec<(i64,)> = sqlx::query_as("SELECT number FROM numbers ORDER BY number")
+        let rows: Vec<(i64,)> = sql::query_as("SELECT number FROM numbers ORDER BY number")
             .fetch_all(&database.readers)
             .await
             .unwrap();

@@ -4,16 +4,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sqlx::FromRow;
-use sqlx::any::AnyRow;
-
 use crate::batch::batcher::{BatchResult, Batcher};
 use crate::batch::bulk_sql::BulkSql;
 use crate::connections::Readers;
+use crate::sql::{self, FromRow};
 use crate::{Result, StoreError};
 
 /// A row that is looked up.
-pub(crate) trait Row: for<'r> FromRow<'r, AnyRow> + Send + Unpin + 'static {
+pub(crate) trait Row: FromRow + Send + 'static {
     /// What the row tells.
     type Value: TryFrom<Self, Error = StoreError> + Clone + Send + Sync + 'static;
     /// The id that it was asked for by.
@@ -44,7 +42,7 @@ async fn read<R: Row>(
     let mut distinct: Vec<&str> = ids.iter().map(String::as_str).collect();
     distinct.sort_unstable();
     distinct.dedup();
-    let mut query = sqlx::query_as::<_, R>(statement.of(distinct.len()));
+    let mut query = sql::query_as::<R>(statement.of(distinct.len()));
     for id in statement.filled(&distinct) {
         query = query.bind((*id).to_owned());
     }

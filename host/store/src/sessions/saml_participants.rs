@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::{cell, parse};
@@ -20,14 +20,15 @@ static BY_INDEX: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-#[derive(sqlx::FromRow)]
-pub(crate) struct ParticipantRow {
-    sid: String,
-    application_id: String,
-    user_id: String,
-    name_format: String,
-    name: String,
-    session_index: String,
+crate::sql::row! {
+    pub(crate) struct ParticipantRow {
+        sid: String,
+        application_id: String,
+        user_id: String,
+        name_format: String,
+        name: String,
+        session_index: String,
+    }
 }
 
 impl TryFrom<ParticipantRow> for Participation {
@@ -54,8 +55,8 @@ pub(crate) fn name_id(format: &str, value: String) -> Result<NameId> {
 }
 
 /// Notes that a service provider takes part in a session, and what it calls the person from now on.
-pub(crate) async fn take_part(db: &mut AnyConnection, participation: &Participation) -> Result<()> {
-    sqlx::query(
+pub(crate) async fn take_part(db: &mut Connection, participation: &Participation) -> Result<()> {
+    sql::query(
         "INSERT INTO saml_participants (sid, application_id, user_id, name_format, name, session_index)
          VALUES ($1, $2, $3, $4, $5, $6)
          ON CONFLICT (sid, application_id, name_format) DO UPDATE SET name = excluded.name",
@@ -72,13 +73,13 @@ pub(crate) async fn take_part(db: &mut AnyConnection, participation: &Participat
 }
 
 /// Notes that the application of a code takes part in its session.
-pub(crate) async fn join(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
+pub(crate) async fn join(db: &mut Connection, code: &CodeGrant) -> Result<()> {
     let subject = code
         .claims
         .get("sub")
         .and_then(|sub| sub.as_str())
         .ok_or(cell("codes", "context", "").unexpected())?;
-    sqlx::query(
+    sql::query(
         "INSERT INTO session_applications (sid, application_id, user_id, subject) VALUES ($1, $2, $3, $4)
          ON CONFLICT (sid, application_id) DO NOTHING",
     )
@@ -101,7 +102,7 @@ impl Store {
         application: &Did,
         name: &str,
     ) -> Result<Vec<Participation>> {
-        let rows: Vec<ParticipantRow> = sqlx::query_as(
+        let rows: Vec<ParticipantRow> = sql::query_as(
             "SELECT sid, application_id, user_id, name_format, name, session_index FROM saml_participants
              WHERE application_id = $1 AND name = $2",
         )
@@ -122,7 +123,7 @@ impl Store {
     ) -> Result<Vec<Participation>> {
         let mut found = Vec::new();
         for indexes in indexes.chunks(MOST) {
-            let mut query = sqlx::query_as::<_, ParticipantRow>(BY_INDEX.of(indexes.len()))
+            let mut query = sql::query_as::<ParticipantRow>(BY_INDEX.of(indexes.len()))
                 .bind(application.to_string());
             for index in BY_INDEX.filled(indexes) {
                 query = query.bind(index.to_text());
@@ -139,7 +140,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn participates_in_saml(&self, application: &Did, user: UserId) -> Result<bool> {
-        let row: Option<(i64,)> = sqlx::query_as(
+        let row: Option<(i64,)> = sql::query_as(
             "SELECT 1 FROM saml_participants WHERE user_id = $1 AND application_id = $2 LIMIT 1",
         )
         .bind(user.to_string())

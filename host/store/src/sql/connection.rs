@@ -49,7 +49,8 @@ impl Options {
     /// # Errors
     /// [`Error::Settings`] if the URL cannot be used.
     pub fn postgres(url: &str, session: &str) -> Result<Self> {
-        PostgresOptions::parse(url, session).map(|options| Self(Target::Postgres(Box::new(options))))
+        PostgresOptions::parse(url, session)
+            .map(|options| Self(Target::Postgres(Box::new(options))))
     }
 
     /// Opens a connection, within five seconds.

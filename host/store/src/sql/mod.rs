@@ -12,6 +12,6 @@ mod value;
 pub use connection::{Connection, Kind, Options};
 pub use error::{Code, Error, Result};
 pub use query::{Executor, Query, QueryAs, Text, query, query_as};
-pub use row::{Field, FromRow, Places, Row};
-pub(crate) use row::{Rows, row};
+pub(crate) use row::row;
+pub use row::{Field, FromRow, Places, Row, Rows};
 pub use value::{Argument, FromValue, Value};

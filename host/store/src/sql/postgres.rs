@@ -66,11 +66,10 @@ impl PostgresOptions {
                 query.push_str(&name);
                 query.push('=');
                 // tokio-postgres does not read a plus sign as a blank.
-                query.extend(url::form_urlencoded::byte_serialize(value.as_bytes()).map(
-                    |part| {
-                        if part == "+" { "%20" } else { part }
-                    },
-                ));
+                query.extend(
+                    url::form_urlencoded::byte_serialize(value.as_bytes())
+                        .map(|part| if part == "+" { "%20" } else { part }),
+                );
             }
             url.set_query(Some(&query));
         }
@@ -133,7 +132,10 @@ impl PostgresOptions {
 /// Carries a connection's traffic until the client is dropped.
 async fn finish(connection: impl Future<Output = std::result::Result<(), tokio_postgres::Error>>) {
     if let Err(error) = connection.await {
-        tracing::debug!(error = error_text(&error), "a connection to PostgreSQL ended");
+        tracing::debug!(
+            error = error_text(&error),
+            "a connection to PostgreSQL ended"
+        );
     }
 }
 
@@ -145,7 +147,9 @@ fn connector(
 ) -> Result<MakeTlsConnector> {
     let cannot = |what: &str| {
         let what = what.to_owned();
-        move |error: openssl::error::ErrorStack| Error::Settings(format!("cannot use {what}: {error}"))
+        move |error: openssl::error::ErrorStack| {
+            Error::Settings(format!("cannot use {what}: {error}"))
+        }
     };
     let mut builder = SslConnector::builder(SslMethod::tls_client()).map_err(cannot("TLS"))?;
     if let Some(root) = root {
@@ -359,8 +363,15 @@ mod tests {
 
     #[test]
     fn an_unknown_parameter_is_an_error() {
-        for url in ["postgres://h/d?sslmode=allow", "postgres://h/d?nonsense=1", "postgres://h/d?sslrootcert=/no/such&sslmode=verify-full"] {
-            assert!(matches!(PostgresOptions::parse(url, ""), Err(Error::Settings(_))), "{url}");
+        for url in [
+            "postgres://h/d?sslmode=allow",
+            "postgres://h/d?nonsense=1",
+            "postgres://h/d?sslrootcert=/no/such&sslmode=verify-full",
+        ] {
+            assert!(
+                matches!(PostgresOptions::parse(url, ""), Err(Error::Settings(_))),
+                "{url}"
+            );
         }
     }
 }

@@ -4,7 +4,7 @@ use super::error::{Error, Result};
 use super::value::{FromValue, Value};
 
 /// The rows that a statement returned.
-pub(crate) struct Rows {
+pub struct Rows {
     /// The names of the columns.
     pub(super) columns: Vec<String>,
     pub(super) rows: Vec<Vec<Value>>,
@@ -124,7 +124,15 @@ macro_rules! fields {
     )*};
 }
 
-fields!(i64, bool, String, Vec<u8>, Option<i64>, Option<String>, Option<Vec<u8>>);
+fields!(
+    i64,
+    bool,
+    String,
+    Vec<u8>,
+    Option<i64>,
+    Option<String>,
+    Option<Vec<u8>>
+);
 
 macro_rules! tuples {
     ($($count:literal: $($type:ident)*;)*) => {$(

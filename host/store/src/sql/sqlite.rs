@@ -21,7 +21,8 @@ const BUSY: Duration = Duration::from_secs(8);
 
 /// Writers do not block readers, and a commit is on the disk before it is acknowledged. Deleted and erased values are
 /// overwritten, not left in free space.
-const PRAGMAS: [&str; 3] = [
+const PRAGMAS: [&str; 4] = [
+    "PRAGMA foreign_keys = ON",
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA secure_delete = ON",
@@ -40,7 +41,6 @@ impl SqliteConnection {
         let mut connection = rusqlite::Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(BUSY)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
-        connection.set_foreign_keys(true)?;
         for pragma in PRAGMAS {
             execute_when_free(&connection, pragma)?;
         }
@@ -132,7 +132,9 @@ fn value_of(value: ValueRef<'_>) -> Result<Value> {
         ),
         ValueRef::Blob(bytes) => Value::Bytes(bytes.to_owned()),
         ValueRef::Real(_) => {
-            return Err(Error::Mismatch("a column has a number with a point".to_owned()));
+            return Err(Error::Mismatch(
+                "a column has a number with a point".to_owned(),
+            ));
         }
     })
 }
