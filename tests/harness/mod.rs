@@ -34,7 +34,7 @@ pub use browser::{Browser, Page, without_code};
 pub use certificate::certificate;
 pub use client::{http_client, http_client_builder};
 pub use crowd::{Crowd, crowd, slow_vendor};
-pub use database::{Database, DatabaseUrl, open_store};
+pub use database::{Database, DatabaseUrl, connect, open_store};
 pub use fault_proxy::FaultProxy;
 pub use log::{Log, let_one_thread_listen};
 pub use process::ServerProcess;
@@ -150,7 +150,7 @@ impl TestHost {
     }
 
     /// A connection to the host's database.
-    pub async fn connection(&self) -> sqlx::AnyConnection {
+    pub async fn connection(&self) -> assent_store::sql::Connection {
         self.database.connection().await
     }
 

@@ -212,6 +212,7 @@ mod tests {
     use futures_util::future::join_all;
 
     use super::*;
+    use crate::sql;
 
     /// A writer on an empty table of numbers, each of which may stand there once.
     async fn writer(folder: &tempfile::TempDir) -> (Writer, Database) {

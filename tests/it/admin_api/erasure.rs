@@ -3,10 +3,10 @@
 use assent::authenticator::Authenticator;
 use assent::domain::audit::verify;
 use assent_model::audit::chain::Break;
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use sqlx::Row;
 
 use super::protected_actions::{asked, waiting};
 use super::{Administrator, Caller, sent};
@@ -93,8 +93,8 @@ async fn an_erased_administrators_address_goes_and_the_data_of_others_stays(data
         let of_grace = format!(
             "UPDATE audit_entries SET {set} WHERE actor = $1 AND origin_digest IS NOT NULL"
         );
-        sqlx::query(sqlx::AssertSqlSafe(of_grace))
-            .bind(id(&grace.user))
+        sql::query(of_grace)
+            .bind(id(&grace.user).to_owned())
             .execute(&mut connection)
             .await
             .expect("set");
@@ -214,8 +214,8 @@ async fn no_entry_names_an_erased_user_by_what_their_devices_did(database: Datab
         let mut connection = host.connection().await;
         let origins = "SELECT COUNT(*) FROM audit_entries
                            WHERE actor = $1 AND (origin IS NOT NULL OR origin_salt IS NOT NULL)";
-        let origins = sqlx::query_as(origins)
-            .bind(actor)
+        let origins = sql::query_as(origins)
+            .bind(actor.to_owned())
             .fetch_one(&mut connection)
             .await;
         let (origins,): (i64,) = origins.expect("a count");
@@ -276,14 +276,11 @@ async fn answers_about_an_erased_user_are_not_kept_and_those_about_others_are(da
         StatusCode::CREATED
     );
     let kept = async || {
-        let rows = sqlx::query("SELECT id FROM idempotent_requests")
+        let rows: Vec<(String,)> = sql::query_as("SELECT id FROM idempotent_requests")
             .fetch_all(&mut host.connection().await)
-            .await;
-        rows.expect("rows")
-            .iter()
-            .map(|row| row.get::<String, _>(0))
-            .collect::<Vec<_>>()
-            .len()
+            .await
+            .expect("rows");
+        rows.len()
     };
     assert_eq!(kept().await, 4, "{database:?}");
     erase(&host, &user).await;

@@ -1,10 +1,10 @@
 //! `Idempotency-Key`.
 
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use sqlx::Row;
 
 use super::{Answer, Caller, sent, service, service_application, service_token};
 use crate::harness::{Database, HostOptions, TestHost, id};
@@ -97,10 +97,11 @@ async fn of_many_at_once_one_is_done(database: Database) {
     let replayed = post(&caller, &path, "once", &Value::Null).await;
     assert_eq!(replayed.body["client_secret"], secrets[0].as_str());
     // What is kept of it nobody reads in the database.
-    let rows = sqlx::query("SELECT response FROM idempotent_requests")
+    let rows: Vec<(String,)> = sql::query_as("SELECT response FROM idempotent_requests")
         .fetch_all(&mut host.connection().await)
-        .await;
-    let kept: Vec<String> = rows.expect("rows").iter().map(|row| row.get(0)).collect();
+        .await
+        .expect("rows");
+    let kept: Vec<String> = rows.into_iter().map(|(response,)| response).collect();
     assert_eq!(kept.len(), 1);
     let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &secrets[0]);
     assert!(!kept[0].contains(&secrets[0]) && !kept[0].contains(&encoded[..encoded.len() - 4]));

@@ -2,6 +2,7 @@
 
 mod refusals;
 
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -211,12 +212,12 @@ async fn a_web_application_is_tried_by_a_real_login(database: Database) {
         "{sessions}"
     );
     let mut connection = host.connection().await;
-    let open: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM codes WHERE revoked_at IS NULL")
+    let open: (i64,) = sql::query_as("SELECT COUNT(*) FROM codes WHERE revoked_at IS NULL")
         .fetch_one(&mut connection)
         .await
         .expect("counted");
     assert_eq!(open.0, 0, "{database:?}: what it gave is revoked");
-    let told: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM session_applications")
+    let told: (i64,) = sql::query_as("SELECT COUNT(*) FROM session_applications")
         .fetch_one(&mut connection)
         .await
         .expect("counted");
@@ -572,7 +573,7 @@ async fn a_saml_application_is_tried_whose_requests_must_be_signed(database: Dat
     );
     console.get("/me").await.good();
     let mut connection = host.connection().await;
-    let part: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM saml_participants")
+    let part: (i64,) = sql::query_as("SELECT COUNT(*) FROM saml_participants")
         .fetch_one(&mut connection)
         .await
         .expect("counted");

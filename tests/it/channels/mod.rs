@@ -12,6 +12,7 @@ mod proofs;
 mod strength;
 pub mod vendor;
 
+use assent_store::sql;
 use std::time::Duration;
 
 use assent::config;
@@ -45,8 +46,9 @@ async fn question(host: &TestHost, vendor: &Vendor, user: &str) -> Value {
     let mut connection = host.connection().await;
     let request = question["request_id"].as_str().expect("an id").to_owned();
     until("the host keeps the request", async || {
-        let kept = sqlx::query("SELECT id FROM approval_deliveries WHERE approval_id = $1")
-            .bind(request.clone());
+        let kept =
+            sql::query_as::<(String,)>("SELECT id FROM approval_deliveries WHERE approval_id = $1")
+                .bind(request.clone());
         kept.fetch_optional(&mut connection)
             .await
             .expect("read")

@@ -1,5 +1,6 @@
 //! No attacker locks a network out: neither by a page of another site that a user in it opens, nor by calls without proof.
 
+use assent_store::sql;
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
@@ -313,7 +314,7 @@ async fn a_page_of_another_site_begins_no_sign_in_and_uses_up_no_limit_of_them()
         );
     }
     let logins = async || {
-        let row: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM logins")
+        let row: (i64,) = sql::query_as("SELECT COUNT(*) FROM logins")
             .fetch_one(&mut host.connection().await)
             .await
             .expect("a count");

@@ -3,6 +3,7 @@
 use assent::domain::admin;
 use assent::domain::audit::sum_up_repeated;
 use assent_model::audit::AuditContext;
+use assent_store::sql;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -134,7 +135,7 @@ async fn what_is_stored_of_a_request_is_bounded() {
         huge.send().await.expect("an answer").status(),
         StatusCode::PAYLOAD_TOO_LARGE
     );
-    let (largest,): (i64,) = sqlx::query_as("SELECT MAX(LENGTH(request)) FROM logins")
+    let (largest,): (i64,) = sql::query_as("SELECT MAX(LENGTH(request)) FROM logins")
         .fetch_one(&mut host.connection().await)
         .await
         .expect("a length");
@@ -154,7 +155,7 @@ async fn open_sign_ins_are_bounded_for_each_network_and_in_all_on_both_databases
         .await;
         let ada = host.ada().await;
         let open = async || {
-            let (open,): (i64,) = sqlx::query_as(
+            let (open,): (i64,) = sql::query_as(
                 "SELECT COUNT(*) FROM logins WHERE approval_id IS NULL AND answered_at IS NULL",
             )
             .fetch_one(&mut host.connection().await)
@@ -316,7 +317,7 @@ async fn a_name_that_is_typed_again_and_again_fills_no_audit_log_on_both_databas
             None,
             "{database:?}"
         );
-        let (left,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM repeated_requests")
+        let (left,): (i64,) = sql::query_as("SELECT COUNT(*) FROM repeated_requests")
             .fetch_one(&mut host.connection().await)
             .await
             .expect("a count");

@@ -1,5 +1,6 @@
 //! Pauses after denials, "this was not me", and how often a person may be asked.
 
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use std::time::Duration;
 
@@ -155,7 +156,7 @@ async fn denials_are_forgotten_after_a_day_and_there_may_be_no_pauses() {
     };
     let kept = async || {
         let mut connection = host.connection().await;
-        let count = sqlx::query_as("SELECT COUNT(*) FROM approval_cooldowns")
+        let count = sql::query_as("SELECT COUNT(*) FROM approval_cooldowns")
             .fetch_one(&mut connection)
             .await;
         let (kept,): (i64,) = count.expect("read");

@@ -1,6 +1,7 @@
 //! A person's devices: another one by the first, removing one, and what the others tell of it.
 
 use assent::authenticator::Authenticator;
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -499,7 +500,7 @@ async fn no_link_of_an_invited_person_outlives_another_or_the_first_phone(databa
     let in_state = async |state: &str| {
         let mut connection = host.connection().await;
         let set =
-            sqlx::query("UPDATE users SET state = $2 WHERE id = $1").bind(id(&user).to_owned());
+            sql::query("UPDATE users SET state = $2 WHERE id = $1").bind(id(&user).to_owned());
         set.bind(state.to_owned())
             .execute(&mut connection)
             .await

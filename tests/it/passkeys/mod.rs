@@ -8,13 +8,13 @@ use assent::config;
 use assent::domain::devices::relying_party::RelyingParty;
 use assent_model::passkey::PasskeyUse;
 use assent_model::session::Amr;
+use assent_store::sql;
 use assent_store::{AnswerOutcome, DeviceAnswer};
 use assent_test_macros::both_databases;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, Row};
 
 use crate::harness::{Ada, Browser, Database, HostOptions, Page, TestHost, id};
 use crate::life::{entries, events};
@@ -163,14 +163,11 @@ impl It {
         let mut connection = self.host.connection().await;
         let mut counts = Vec::new();
         for table in ["passkeys", "passkey_ceremonies"] {
-            let query = sqlx::query(AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}")));
-            counts.push(
-                query
-                    .fetch_one(&mut connection)
-                    .await
-                    .expect("a count")
-                    .get(0),
-            );
+            let (count,): (i64,) = sql::query_as(format!("SELECT COUNT(*) FROM {table}"))
+                .fetch_one(&mut connection)
+                .await
+                .expect("a count");
+            counts.push(count);
         }
         (counts[0], counts[1])
     }

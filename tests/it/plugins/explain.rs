@@ -1,5 +1,6 @@
 //! Why an application was told what it was told: previews, traces, metrics.
 
+use assent_store::sql;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -173,7 +174,7 @@ async fn nothing_is_kept_where_the_operator_says_so() {
     let ada = host.ada().await;
     ada.sign_in(&Browser::new(&host.base)).await;
     let mut connection = host.connection().await;
-    let (kept,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM claim_traces")
+    let (kept,): (i64,) = sql::query_as("SELECT COUNT(*) FROM claim_traces")
         .fetch_one(&mut connection)
         .await
         .expect("counted");

@@ -3,6 +3,7 @@
 use assent_saml_core::message::{Header, LogoutRequest, LogoutResponse, NameId, Status, instant};
 use assent_saml_core::xml::Document;
 use assent_saml_core::xml::Limits;
+use assent_store::sql;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::StatusCode;
@@ -447,7 +448,7 @@ async fn a_service_provider_that_ends_the_session_has_clients_told_by_back_chann
     let known = signed_in(&party, &ada, &browser, &host).await;
     send(&party, &browser, &request(&party, &host, &known), None).await;
     let mut connection = host.connection().await;
-    let queued: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM logout_deliveries")
+    let queued: (i64,) = sql::query_as("SELECT COUNT(*) FROM logout_deliveries")
         .fetch_one(&mut connection)
         .await
         .expect("a count");

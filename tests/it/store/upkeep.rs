@@ -2,9 +2,8 @@
 
 use super::*;
 use assent_model::clock::{Clock, ManualClock, SystemClock};
+use assent_store::sql;
 use assent_test_macros::both_databases;
-use sqlx::ConnectOptions;
-use sqlx::any::AnyConnectOptions;
 
 #[tokio::test]
 async fn old_rows_are_swept_in_slices_and_others_stay() {
@@ -175,9 +174,8 @@ async fn one_instance_applies_the_retention_for_all(database: Database) {
     assert_eq!(run(&other).await, None);
     assert_eq!(run(store).await, Some(0));
     // The first instance stopped, and its lease has run out.
-    let options: AnyConnectOptions = url.parse().expect("a URL");
-    let mut connection = options.connect().await.expect("a connection");
-    sqlx::query("UPDATE leases SET held_until = 1")
+    let mut connection = assent_tests::harness::connect(url).await;
+    sql::query("UPDATE leases SET held_until = 1")
         .execute(&mut connection)
         .await
         .expect("updated");

@@ -34,6 +34,12 @@ impl From<&'static str> for Text {
     }
 }
 
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self(TextKind::Shared(text.into()))
+    }
+}
+
 impl From<Arc<str>> for Text {
     fn from(text: Arc<str>) -> Self {
         Self(TextKind::Shared(text))

@@ -43,7 +43,7 @@ impl Row {
         T::from_value(value)
     }
 
-    /// All values.
+    /// All values, in the order of the columns.
     pub fn into_values(self) -> Vec<Value> {
         self.values
     }
