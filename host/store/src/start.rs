@@ -21,30 +21,24 @@ impl Store {
     pub async fn start(database: Database, chaining: Chaining) -> Result<Self> {
         chain::ensure_ends(&database.writers, database.begin, &chaining).await?;
         let chaining = Arc::new(chaining);
-        let writer = Writer::start(&database, database.writer_count, &chaining);
+        let writer = Writer::start(&database, database.writer_count, &chaining)?;
         let asks = if database.kind == Kind::Sqlite {
             writer.clone()
         } else {
-            Writer::start(&database, 1, &chaining)
+            Writer::start(&database, 1, &chaining)?
         };
         let instance = Instance::new(chaining.salt(), database.kind, database.probe);
-        let readers = database.readers;
-        // One connection that hangs holds up no other where there are several.
-        let at_a_time = if database.kind == Kind::Sqlite { 1 } else { 2 };
+        let (readers, kind) = (database.readers, database.kind);
         let lookups = Loaders {
             applications: start_loader::<applications::ApplicationRow>(
                 &readers,
-                at_a_time,
+                kind,
                 applications::BY_ID,
             ),
-            persons: start_loader::<accounts::PersonRow>(&readers, at_a_time, accounts::USER_KIND),
-            codes: start_loader::<codes::CodeRow>(&readers, at_a_time, codes::BY_ID),
-            access_tokens: start_loader::<tokens::AccessRow>(&readers, at_a_time, tokens::ACCESS),
-            refresh_tokens: start_loader::<tokens::RefreshRow>(
-                &readers,
-                at_a_time,
-                tokens::REFRESH,
-            ),
+            persons: start_loader::<accounts::PersonRow>(&readers, kind, accounts::USER_KIND),
+            codes: start_loader::<codes::CodeRow>(&readers, kind, codes::BY_ID),
+            access_tokens: start_loader::<tokens::AccessRow>(&readers, kind, tokens::ACCESS),
+            refresh_tokens: start_loader::<tokens::RefreshRow>(&readers, kind, tokens::REFRESH),
         };
         let issuing = TokenIssuance::start(&writer);
         Ok(Self {

@@ -91,6 +91,7 @@ impl Transactions {
             let mut lease = timeout_at(deadline, self.connections.lease())
                 .await
                 .map_err(|_| out_of_time())??;
+            lease.set_deadline(Some(deadline.into_std()));
             let Ok(begun) = timeout_at(deadline, self.transact(&mut lease, jobs, isolation)).await
             else {
                 return Err(out_of_time().into());

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::sql::Connection;
+use crate::sql::{Connection, Kind};
 use futures_util::future::BoxFuture;
+use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -57,7 +58,10 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts `count` writers with one queue.
-    pub(crate) fn start(database: &Database, count: u32, chaining: &Arc<Chaining>) -> Self {
+    ///
+    /// # Errors
+    /// If the operating system creates no thread.
+    pub(crate) fn start(database: &Database, count: u32, chaining: &Arc<Chaining>) -> Result<Self> {
         let (sender, receiver) = mpsc::channel(QUEUE);
         let receiver = Arc::new(Mutex::new(receiver));
         let mut tasks = JoinSet::new();
@@ -67,16 +71,20 @@ impl Writer {
                 database.begin,
                 Arc::clone(chaining),
             );
-            tasks.spawn(run(Arc::clone(&receiver), transactions));
+            let running = run(Arc::clone(&receiver), transactions);
+            match database.kind {
+                Kind::Postgres => drop(tasks.spawn(running)),
+                Kind::Sqlite => drop(tasks.spawn(in_thread(running)?)),
+            }
         }
-        Self {
+        Ok(Self {
             queue: sender.downgrade(),
             running: Arc::new(Mutex::new(Some(Running {
                 queue: sender,
                 tasks,
             }))),
             connections: database.writers.clone(),
-        }
+        })
     }
 
     pub(crate) async fn write<T, F>(&self, work: F) -> Result<T>
@@ -124,6 +132,26 @@ impl Writer {
         self.stop().await;
         self.connections.close().await;
     }
+}
+
+/// Runs SQLite's writer in a thread of its own, since it waits there for the disk. The returned task ends with the thread.
+fn in_thread(
+    writer: impl Future<Output = ()> + Send + 'static,
+) -> Result<impl Future<Output = ()> + Send + 'static> {
+    let runtime = Handle::current();
+    let (ended, end) = oneshot::channel::<()>();
+    let work = move || {
+        runtime.block_on(writer);
+        drop(ended);
+    };
+    std::thread::Builder::new()
+        .name("sqlite-writer".to_owned())
+        .spawn(work)
+        .map_err(|error| StoreError::Unavailable(format!("no thread for the writer: {error}")))?;
+    Ok(async move {
+        // The sender is only dropped.
+        let _ = end.await;
+    })
 }
 
 async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, transactions: Transactions) {
@@ -222,7 +250,7 @@ mod tests {
             ChainKey::new([7; 32]),
             Arc::new(SystemEntropy),
         ));
-        let writer = Writer::start(&database, 1, &chaining);
+        let writer = Writer::start(&database, 1, &chaining).unwrap();
         writer
             .write(|db| {
                 Box::pin(async move {
