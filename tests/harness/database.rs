@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use assent_model::audit::chain::ChainKey;
 use assent_model::entropy::{Entropy, SystemEntropy};
+use assent_store::sql::{Connection, Options};
 use assent_store::{ChainContext, Store, StoreError};
-use sqlx::any::AnyConnectOptions;
-use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, Connection};
 
 /// Which database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,11 +43,18 @@ impl DatabaseUrl {
     }
 
     /// A connection of the test, for reads and writes that the APIs do not offer.
-    pub async fn connection(&self) -> AnyConnection {
-        assent_store::install_drivers();
-        let options: AnyConnectOptions = self.0.parse().expect("a URL");
-        options.connect().await.expect("the database")
+    pub async fn connection(&self) -> Connection {
+        connect(&self.0).await
     }
+}
+
+/// A connection to the database at this URL.
+pub async fn connect(url: &str) -> Connection {
+    let options = match url.strip_prefix("sqlite://") {
+        Some(file) => Options::sqlite(file),
+        None => Options::postgres(url, "").expect("a URL"),
+    };
+    options.connect().await.expect("the database")
 }
 
 /// A store on the database at this URL, without a host. All of them have one key for the chain of the audit log.
@@ -78,15 +84,12 @@ impl Database {
                 let name: String = bytes
                     .iter()
                     .fold("t_".to_owned(), |name, byte| format!("{name}{byte:02x}"));
-                assent_store::install_drivers();
-                let options: AnyConnectOptions = cluster.parse().expect("a URL");
-                let mut connection: AnyConnection = options.connect().await.expect("the cluster");
-                let create = format!("CREATE DATABASE {name} {extra}");
-                sqlx::raw_sql(AssertSqlSafe(create))
-                    .execute(&mut connection)
+                let mut connection = connect(&cluster).await;
+                connection
+                    .batch(&format!("CREATE DATABASE {name} {extra}"))
                     .await
                     .expect("created");
-                connection.close().await.expect("closed");
+                connection.close().await;
                 let mut url = url::Url::parse(&cluster).expect("a URL");
                 url.set_path(&name);
                 DatabaseUrl(url.to_string())

@@ -36,7 +36,7 @@ use serde_json::{Value, json};
 pub use browser::{Browser, Page, without_code};
 pub use certificate::certificate;
 pub use client::{http_client, http_client_builder};
-pub use database::{Database, DatabaseUrl, open_store};
+pub use database::{Database, DatabaseUrl, connect, open_store};
 pub use device::Device;
 pub use encoded::{EncodedCertificate, EncodedKey, rsa_key};
 pub use fault_proxy::FaultProxy;
@@ -190,7 +190,7 @@ impl TestHost {
     }
 
     /// A connection to the instance's database.
-    pub async fn connection(&self) -> sqlx::AnyConnection {
+    pub async fn connection(&self) -> assent_store::sql::Connection {
         self.database.connection().await
     }
 

@@ -1,5 +1,6 @@
 //! Background tasks: they are correct, and their cost depends on the pending work and not on the size of the database.
 
+use assent_store::sql::{self, Connection};
 use assent_test_macros::both_databases;
 use std::time::Duration;
 
@@ -8,7 +9,6 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::id::{Did, SessionId};
 use assent_store::{Retention, Store};
 use reqwest::StatusCode;
-use sqlx::{AnyConnection, Connection};
 
 use crate::harness::{Browser, Database, DatabaseUrl, TestHost, Text, open_store, temp_folder};
 use crate::oidc::token::userinfo;
@@ -31,7 +31,7 @@ pub(crate) const RETENTION: Retention = Retention {
 /// A store with Ada and some applications in it, and the test's own connection to its database.
 struct Fixture {
     store: Store,
-    connection: AnyConnection,
+    connection: Connection,
     url: DatabaseUrl,
     applications: Vec<Did>,
     _folder: tempfile::TempDir,
@@ -45,14 +45,14 @@ impl Fixture {
         let mut connection = url.connection().await;
         let ada = "INSERT INTO users (id, did, subject, name, profile, state, version, created_at, updated_at)
                    VALUES ('ada', 'did', 'subject', 'ada', '{}', 'active', 1, 0, 0)";
-        sqlx::query(ada)
+        sql::query(ada)
             .execute(&mut connection)
             .await
             .expect("inserted");
         let mut applications: Vec<Did> = (0..4).map(|n| Did::from_ed25519(&[n; 32])).collect();
         applications.sort_by_key(ToString::to_string);
         for application in &applications {
-            sqlx::query(
+            sql::query(
                 "INSERT INTO applications (id, name, settings, version, created_at, updated_at)
                  VALUES ($1, 'Books', '{}', 1, 0, 0)",
             )
@@ -72,7 +72,7 @@ impl Fixture {
 
     /// A logout delivery to this application, due after so many seconds.
     async fn delivery(&mut self, id: &str, application: usize, due: u64) {
-        sqlx::query(
+        sql::query(
             "INSERT INTO logout_deliveries (id, application_id, sid, subject, attempts, next_attempt_at, created_at)
              VALUES ($1, $2, $1, 'subject', 0, $3, $3)",
         )
@@ -86,7 +86,7 @@ impl Fixture {
 
     /// A session that began at `began` and lasts an hour, of this name, with an application in it.
     async fn session(&mut self, sid: &str, began: Timestamp) {
-        sqlx::query(
+        sql::query(
             "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, created_at, expires_at, signed_out)
              VALUES ($1, '', $2, 'ada', $3, '[]', $3, $4, 0)",
         )
@@ -97,7 +97,7 @@ impl Fixture {
         .execute(&mut self.connection)
         .await
         .expect("inserted");
-        sqlx::query(
+        sql::query(
             "INSERT INTO session_applications (sid, application_id, user_id, subject) VALUES ($1, $2, 'ada', 'subject')
              ON CONFLICT (sid, application_id) DO NOTHING",
         )
@@ -111,7 +111,7 @@ impl Fixture {
     /// The names of sessions of which it is known who takes part.
     async fn names(&mut self) -> Vec<String> {
         let names: Vec<(String,)> =
-            sqlx::query_as("SELECT sid FROM session_applications ORDER BY sid")
+            sql::query_as("SELECT sid FROM session_applications ORDER BY sid")
                 .fetch_all(&mut self.connection)
                 .await
                 .expect("read");
@@ -121,8 +121,8 @@ impl Fixture {
     /// The number of scanned rows of a table. Only PostgreSQL counts them, and reports closed connections.
     async fn looked_at(self, table: &str) -> i64 {
         self.store.close().await;
-        self.connection.close().await.expect("closed");
-        let (count,): (i64,) = sqlx::query_as(
+        self.connection.close().await;
+        let (count,): (i64,) = sql::query_as(
             "SELECT CAST(seq_tup_read + (SELECT SUM(idx_tup_read) FROM pg_stat_user_indexes i WHERE i.relid = t.relid)
                          AS BIGINT)
              FROM pg_stat_user_tables t WHERE relname = $1",
@@ -147,7 +147,7 @@ async fn a_token_without_a_family_is_invalid_without_an_error(database: Database
         StatusCode::OK,
         "{database:?}"
     );
-    sqlx::query("DELETE FROM codes")
+    sql::query("DELETE FROM codes")
         .execute(&mut host.connection().await)
         .await
         .expect("deleted");
@@ -216,7 +216,7 @@ async fn pending_logouts_are_ordered_oldest_first_per_application(database: Data
 #[tokio::test]
 async fn a_hundred_thousand_pending_logouts_are_not_scanned() {
     let mut it = Fixture::new(Database::Postgres).await;
-    sqlx::query(
+    sql::query(
         "INSERT INTO logout_deliveries (id, application_id, sid, subject, attempts, next_attempt_at, created_at)
          SELECT 'sid' || n, $1, 'sid' || n, 'subject', 0, $2 + n, $2 FROM generate_series(1, 100000) AS n",
     )
@@ -290,7 +290,7 @@ async fn retention_does_not_scan_active_sessions() {
         } else {
             it.applications[0].to_string()
         };
-        let query = sqlx::query(statement).bind(first).bind((NOW + 3 * HOUR).millis());
+        let query = sql::query(statement).bind(first).bind((NOW + 3 * HOUR).millis());
         query.execute(&mut it.connection).await.expect("inserted");
     }
     it.session("over", NOW - HOUR).await;
@@ -322,7 +322,7 @@ async fn unused_codes_are_deleted_and_used_codes_are_kept(database: Database) {
         .await
         .expect("swept");
     let mut connection = host.connection().await;
-    let left: Vec<(String,)> = sqlx::query_as("SELECT claims FROM codes")
+    let left: Vec<(String,)> = sql::query_as("SELECT claims FROM codes")
         .fetch_all(&mut connection)
         .await
         .expect("read");

@@ -1,6 +1,7 @@
 //! The operator's records of a sign-in hold no secret. The test searches the log at its most verbose level, the traces
 //! of the plugins, the audit log and the database for every secret on the wire.
 
+use assent_store::sql::{self, Options, Row};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
@@ -18,8 +19,6 @@ use axum::extract::State;
 use axum::routing::post;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use sqlx::any::AnyConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions, Row};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
@@ -412,31 +411,30 @@ async fn recovery(admin: &Admin, ada: &TestUser, secrets: &mut Secrets) {
 
 /// Each row of these tables, all columns as text.
 async fn rows(folder: &Path, tables: &[&str]) -> String {
-    assent_store::install_drivers();
-    let url = format!("sqlite://{}", folder.join("data/assent.db").display());
-    let options: AnyConnectOptions = url.parsed();
+    let options = Options::sqlite(folder.join("data/assent.db"));
     let mut connection = options.connect().await.expect("the database");
     let mut text = String::new();
     for table in tables {
-        let columns: Vec<(String,)> = sqlx::query_as(AssertSqlSafe(format!(
-            "SELECT name FROM pragma_table_info('{table}')"
-        )))
-        .fetch_all(&mut connection)
-        .await
-        .expect("columns");
+        let columns: Vec<(String,)> =
+            sql::query_as(format!("SELECT name FROM pragma_table_info('{table}')"))
+                .fetch_all(&mut connection)
+                .await
+                .expect("columns");
         let columns: Vec<String> = columns
             .into_iter()
             .map(|(name,)| format!("CAST({name} AS TEXT)"))
             .collect();
         let query = format!("SELECT {} FROM {table}", columns.join(", "));
-        let found = sqlx::query(AssertSqlSafe(query))
+        let found = sql::query_as::<Row>(query)
             .fetch_all(&mut connection)
             .await
             .expect("rows");
         assert!(!found.is_empty(), "{table} is empty");
         for row in found {
-            for column in 0..row.len() {
-                text.push_str(&row.get::<Option<String>, _>(column).unwrap_or_default());
+            for value in row.into_values() {
+                if let sql::Value::Text(value) = value {
+                    text.push_str(&value);
+                }
                 text.push('\n');
             }
         }

@@ -6,7 +6,7 @@ mod user_account;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::to_json;
@@ -51,7 +51,7 @@ static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
 /// The accounts with the people whose they are, who are not changed until the transaction ends: what they are called is
 /// what their accounts are found by. Fails where one of them is not as they were seen.
 async fn lock_users_of(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     accounts: &[Account],
     whom: &[UserGuard],
 ) -> Result<Vec<UserAccount>> {
@@ -60,7 +60,7 @@ async fn lock_users_of(
     ids.dedup();
     let mut users: HashMap<UserId, User> = HashMap::with_capacity(ids.len());
     for ids in ids.chunks(MOST) {
-        let mut query = sqlx::query_as::<_, UserRow>(HOLD.sql_for(ids.len()));
+        let mut query = sql::query_as::<UserRow>(HOLD.sql_for(ids.len()));
         for id in HOLD.padded(ids) {
             query = query.bind(id.to_string());
         }
@@ -84,22 +84,14 @@ async fn lock_users_of(
 }
 
 /// Adds an account.
-pub(crate) async fn insert(
-    db: &mut AnyConnection,
-    account: &Account,
-    whom: UserGuard,
-) -> Result<()> {
+pub(crate) async fn insert(db: &mut Connection, account: &Account, whom: UserGuard) -> Result<()> {
     insert_all(db, std::slice::from_ref(account), &[whom]).await
 }
 
-async fn insert_all(
-    db: &mut AnyConnection,
-    accounts: &[Account],
-    whom: &[UserGuard],
-) -> Result<()> {
+async fn insert_all(db: &mut Connection, accounts: &[Account], whom: &[UserGuard]) -> Result<()> {
     let people = lock_users_of(db, accounts, whom).await?;
     for rows in accounts.chunks(MOST) {
-        let mut query = sqlx::query(INSERT.sql_for(rows.len()));
+        let mut query = sql::query(INSERT.sql_for(rows.len()));
         for account in INSERT.padded(rows) {
             query = query
                 .bind(account.id.to_string())
@@ -112,7 +104,7 @@ async fn insert_all(
                 .bind(account.version)
                 .bind(account.created_at.millis());
         }
-        let kept = query.execute(&mut *db).await?.rows_affected();
+        let kept = query.execute(&mut *db).await?;
         ensure_all_written(
             rows.len(),
             kept,
@@ -124,14 +116,14 @@ async fn insert_all(
 
 /// Replaces what may change of an account: see [`Store::update_account`].
 async fn update(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     account: &Account,
     whom: UserGuard,
     before: LifecycleState,
     now: Timestamp,
 ) -> Result<VersionedWrite> {
     let people = lock_users_of(db, std::slice::from_ref(account), &[whom]).await?;
-    let result = sqlx::query(
+    let result = sql::query(
         "UPDATE accounts SET name = $2, roles = $3, state = $4, version = version + 1 WHERE id = $1 AND version = $5",
     )
     .bind(account.id.to_string())
@@ -142,7 +134,7 @@ async fn update(
     .execute(&mut *db)
     .await
     .map_err(taken("the account's name"))?;
-    if result.rows_affected() == 0 {
+    if result == 0 {
         return Ok(VersionedWrite::Stale);
     }
     for person in &people {
@@ -160,8 +152,8 @@ async fn update(
 
 /// Notes that a person signed in to an application: an account that was invited is active from then on, which `entry`
 /// tells of. It names both.
-pub(crate) async fn activate_account(db: &mut AnyConnection, entry: &Entry) -> Result<()> {
-    let activated: Option<(String,)> = sqlx::query_as(
+pub(crate) async fn activate_account(db: &mut Connection, entry: &Entry) -> Result<()> {
+    let activated: Option<(String,)> = sql::query_as(
         "UPDATE accounts SET state = 'active', version = version + 1
          WHERE user_id = $1 AND application_id = $2 AND state = 'invited' RETURNING id",
     )
@@ -274,7 +266,7 @@ impl Store {
             let entries = entries.clone();
             Box::pin(async move {
                 whom.lock(db).await?;
-                let deleted: Option<(String, String)> = sqlx::query_as(
+                let deleted: Option<(String, String)> = sql::query_as(
                     "DELETE FROM accounts WHERE id = $1 AND version = $2 RETURNING user_id, application_id",
                 )
                 .bind(id.to_string())

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::rows::{cell, digest, moment, parse};
 use crate::{Result, Store, StoreError};
@@ -15,29 +15,30 @@ use assent_model::clock::Timestamp;
 use assent_model::id::{ActionApprovalId, ApprovalId, UserId};
 use assent_model::secret::Digest;
 
-#[derive(sqlx::FromRow)]
-struct ActionApprovalRow {
-    id: String,
-    actor: String,
-    session_id: String,
-    browser: String,
-    action_digest: String,
-    #[sqlx(flatten)]
-    outline: OutlineRow,
-    action: Option<String>,
-    summary_digest: Option<String>,
-    names: Option<String>,
-    requested_at: i64,
-    expires_at: i64,
-    claimed_at: Option<i64>,
+crate::sql::row! {
+    struct ActionApprovalRow {
+        id: String,
+        actor: String,
+        session_id: String,
+        browser: String,
+        action_digest: String,
+        outline: OutlineRow,
+        action: Option<String>,
+        summary_digest: Option<String>,
+        names: Option<String>,
+        requested_at: i64,
+        expires_at: i64,
+        claimed_at: Option<i64>,
+    }
 }
 
-/// The columns of an [`ActionOutline`]; NULL for an approval without a protected action.
-#[derive(sqlx::FromRow)]
-pub(crate) struct OutlineRow {
-    action_kind: Option<String>,
-    target_user: Option<String>,
-    target_application: Option<String>,
+crate::sql::row! {
+    /// The columns of an [`ActionOutline`]; NULL for an approval without a protected action.
+    pub(crate) struct OutlineRow {
+        action_kind: Option<String>,
+        target_user: Option<String>,
+        target_application: Option<String>,
+    }
 }
 
 impl OutlineRow {
@@ -92,14 +93,14 @@ impl TryFrom<ActionApprovalRow> for ActionApproval {
 }
 
 /// Adds a row, to which the approval request refers.
-pub(crate) async fn insert(db: &mut AnyConnection, action: &ActionApproval) -> Result<()> {
+pub(crate) async fn insert(db: &mut Connection, action: &ActionApproval) -> Result<()> {
     let ActionOutline {
         kind,
         target_user,
         target_application,
     } = &action.outline;
     let proposal = action.proposal.as_ref();
-    sqlx::query(
+    sql::query(
         "INSERT INTO action_approvals (id, actor, session_id, browser, action_digest, action_kind, target_user,
                                        target_application, action, summary_digest, names, requested_at,
                                        expires_at)
@@ -127,8 +128,8 @@ pub(crate) async fn insert(db: &mut AnyConnection, action: &ActionApproval) -> R
 }
 
 /// Removes the actions of approvals that can't be given or used any more.
-pub(crate) async fn clear_ended(db: &mut AnyConnection, now: Timestamp) -> Result<()> {
-    sqlx::query(
+pub(crate) async fn clear_ended(db: &mut Connection, now: Timestamp) -> Result<()> {
+    sql::query(
         "UPDATE action_approvals SET action = NULL, summary_digest = NULL, names = NULL
          WHERE action IS NOT NULL
            AND (expires_at <= $1
@@ -146,18 +147,18 @@ pub(crate) async fn clear_ended(db: &mut AnyConnection, now: Timestamp) -> Resul
 /// Deletes the approvals that a user requested, those about the user, and those whose action contains a name of the
 /// user: another user could get the name. `names` are those with which the user signed in.
 pub(crate) async fn erase_user(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     user: UserId,
     names: &[String],
     now: Timestamp,
 ) -> Result<()> {
     clear_ended(db, now).await?;
-    sqlx::query("DELETE FROM action_approvals WHERE actor = $1 OR target_user = $1")
+    sql::query("DELETE FROM action_approvals WHERE actor = $1 OR target_user = $1")
         .bind(user.to_string())
         .execute(&mut *db)
         .await?;
     for name in names {
-        sqlx::query("DELETE FROM action_approvals WHERE names LIKE '%' || $1 || '%'")
+        sql::query("DELETE FROM action_approvals WHERE names LIKE '%' || $1 || '%'")
             .bind(Digest::of(name.as_bytes()).to_text())
             .execute(&mut *db)
             .await?;
@@ -185,7 +186,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<ActionApproval>> {
         let row: Option<ActionApprovalRow> =
-            sqlx::query_as("SELECT * FROM action_approvals WHERE id = $1 AND expires_at > $2")
+            sql::query_as("SELECT * FROM action_approvals WHERE id = $1 AND expires_at > $2")
                 .bind(id.to_string())
                 .bind(now.millis())
                 .fetch_optional(&self.readers)
@@ -213,14 +214,14 @@ impl Store {
         self.write(move |db| {
             Box::pin(async move {
                 // The device that approved is locked: it may be revoked at this moment.
-                sqlx::query(
+                sql::query(
                     "UPDATE devices SET name = name
                      WHERE id = (SELECT device_id FROM approvals WHERE action_approval_id = $1)",
                 )
                 .bind(id.to_string())
                 .execute(&mut *db)
                 .await?;
-                let updated = sqlx::query(
+                let updated = sql::query(
                     "UPDATE action_approvals SET claimed_at = $2, action = NULL, summary_digest = NULL, names = NULL
                      WHERE id = $1 AND claimed_at IS NULL AND expires_at > $2
                        AND action_digest = $4 AND summary_digest = $5
@@ -236,11 +237,11 @@ impl Store {
                 .bind(claimed.summary.to_text())
                 .execute(&mut *db)
                 .await?;
-                if updated.rows_affected() == 0 {
+                if updated == 0 {
                     return Ok(None);
                 }
                 let (approval,): (String,) =
-                    sqlx::query_as("SELECT id FROM approvals WHERE action_approval_id = $1")
+                    sql::query_as("SELECT id FROM approvals WHERE action_approval_id = $1")
                         .bind(id.to_string())
                         .fetch_one(db)
                         .await?;

@@ -1,6 +1,7 @@
 //! Administrators' tokens: short-lived, for whoever holds the machine.
 
 use crate::rows::{cell, digest};
+use crate::sql;
 use crate::{Result, Store, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -23,7 +24,7 @@ impl Store {
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
-                sqlx::query("INSERT INTO admin_tokens (id, digest, created_at, expires_at) VALUES ($1, $2, $3, $4)")
+                sql::query("INSERT INTO admin_tokens (id, digest, created_at, expires_at) VALUES ($1, $2, $3, $4)")
                     .bind(id.to_string())
                     .bind(digest.to_text())
                     .bind(now.millis())
@@ -42,7 +43,7 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn open_admin_token(&self, id: TokenId, now: Timestamp) -> Result<Option<Digest>> {
         let row: Option<(String,)> =
-            sqlx::query_as("SELECT digest FROM admin_tokens WHERE id = $1 AND expires_at > $2")
+            sql::query_as("SELECT digest FROM admin_tokens WHERE id = $1 AND expires_at > $2")
                 .bind(id.to_string())
                 .bind(now.millis())
                 .fetch_optional(&self.readers)

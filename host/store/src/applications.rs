@@ -5,7 +5,7 @@ mod service_providers;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::batch::loader::Row;
 use crate::rows::{cell, digest, from_json, moment, parse, to_json};
@@ -22,17 +22,18 @@ pub(crate) const BY_ID: &str = "SELECT * FROM applications WHERE id IN ({$})";
 pub(crate) const OIDC: &str = "oidc";
 const SAML: &str = "saml";
 
-#[derive(sqlx::FromRow)]
-pub(crate) struct ApplicationRow {
-    id: String,
-    name: String,
-    protocol: String,
-    settings: String,
-    secret_digest: Option<String>,
-    secret_sealed: Option<String>,
-    version: i64,
-    created_at: i64,
-    updated_at: i64,
+crate::sql::row! {
+    pub(crate) struct ApplicationRow {
+        id: String,
+        name: String,
+        protocol: String,
+        settings: String,
+        secret_digest: Option<String>,
+        secret_sealed: Option<String>,
+        version: i64,
+        created_at: i64,
+        updated_at: i64,
+    }
 }
 
 impl TryFrom<ApplicationRow> for RegisteredApplication {
@@ -74,8 +75,8 @@ impl Row for ApplicationRow {
     }
 }
 
-pub(crate) async fn insert(db: &mut AnyConnection, application: &Application) -> Result<()> {
-    sqlx::query(
+pub(crate) async fn insert(db: &mut Connection, application: &Application) -> Result<()> {
+    sql::query(
         "INSERT INTO applications (id, name, settings, secret_digest, secret_sealed, version, created_at, updated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
     )
@@ -92,9 +93,9 @@ pub(crate) async fn insert(db: &mut AnyConnection, application: &Application) ->
     insert_origins(db, application).await
 }
 
-async fn insert_origins(db: &mut AnyConnection, application: &Application) -> Result<()> {
+async fn insert_origins(db: &mut Connection, application: &Application) -> Result<()> {
     for origin in application.settings.origins() {
-        sqlx::query("INSERT INTO application_origins (application_id, origin) VALUES ($1, $2)")
+        sql::query("INSERT INTO application_origins (application_id, origin) VALUES ($1, $2)")
             .bind(application.id.to_string())
             .bind(origin)
             .execute(&mut *db)
@@ -136,7 +137,7 @@ impl Store {
         self.write(move |db| {
             let (application, entries) = (application.clone(), entries.clone());
             Box::pin(async move {
-                let result = sqlx::query(
+                let result = sql::query(
                     "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4,
                                              secret_digest = $6, secret_sealed = $7
                      WHERE id = $1 AND version = $5",
@@ -150,10 +151,10 @@ impl Store {
                 .bind(application.sealed_secret.clone())
                 .execute(&mut *db)
                 .await?;
-                if result.rows_affected() == 0 {
+                if result == 0 {
                     return Ok(VersionedWrite::Stale);
                 }
-                sqlx::query("DELETE FROM application_origins WHERE application_id = $1")
+                sql::query("DELETE FROM application_origins WHERE application_id = $1")
                     .bind(application.id.to_string())
                     .execute(&mut *db)
                     .await?;
@@ -170,10 +171,9 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn spa_origins(&self) -> Result<HashSet<String>> {
-        let rows: Vec<(String,)> =
-            sqlx::query_as("SELECT DISTINCT origin FROM application_origins")
-                .fetch_all(&self.readers)
-                .await?;
+        let rows: Vec<(String,)> = sql::query_as("SELECT DISTINCT origin FROM application_origins")
+            .fetch_all(&self.readers)
+            .await?;
         Ok(rows.into_iter().map(|(origin,)| origin).collect())
     }
 
@@ -190,13 +190,13 @@ impl Store {
         self.write(move |db| {
             let (id, entries) = (id.to_string(), entries.clone());
             Box::pin(async move {
-                let result = sqlx::query("DELETE FROM applications WHERE id = $1 AND version = $2")
+                let result = sql::query("DELETE FROM applications WHERE id = $1 AND version = $2")
                     .bind(id)
                     .bind(version)
                     .execute(&mut *db)
                     .await?;
-                audit::append_if(db, result.rows_affected() > 0, &entries).await?;
-                Ok(VersionedWrite::of_rows(result.rows_affected()))
+                audit::append_if(db, result > 0, &entries).await?;
+                Ok(VersionedWrite::of_rows(result))
             })
         })
         .await
@@ -231,7 +231,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<RegisteredApplication>> {
         let rows: Vec<ApplicationRow> =
-            sqlx::query_as("SELECT * FROM applications WHERE id > $1 ORDER BY id LIMIT $2")
+            sql::query_as("SELECT * FROM applications WHERE id > $1 ORDER BY id LIMIT $2")
                 .bind(after.map(ToString::to_string).unwrap_or_default())
                 .bind(i64::from(limit))
                 .fetch_all(&self.readers)
@@ -253,7 +253,7 @@ impl Store {
         after: Option<&Did>,
         limit: u32,
     ) -> Result<Vec<RegisteredApplication>> {
-        let rows: Vec<ApplicationRow> = sqlx::query_as(
+        let rows: Vec<ApplicationRow> = sql::query_as(
             "SELECT * FROM applications
              WHERE id > $1 AND ($2 = '' OR protocol = $2) AND substr(lower(name), 1, length($3)) = lower($3)
              ORDER BY id LIMIT $4",
@@ -282,7 +282,7 @@ impl Store {
         user: UserId,
         limit: u32,
     ) -> Result<Vec<RegisteredApplication>> {
-        let rows: Vec<ApplicationRow> = sqlx::query_as(
+        let rows: Vec<ApplicationRow> = sql::query_as(
             "SELECT applications.* FROM accounts JOIN applications ON applications.id = accounts.application_id
              WHERE accounts.user_id = $1 AND accounts.state IN ('invited', 'active')
              ORDER BY applications.name, applications.id LIMIT $2",

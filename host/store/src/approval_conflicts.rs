@@ -10,7 +10,7 @@
 //! purpose, so that the user's request does not end the stranger's. It has no row; the rows of the name and of the user
 //! hold what counts.
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::requested_approvals::{ApprovalRequest, RefusedRequest, UnexpiredRequest};
 use crate::{Result, deliveries};
@@ -50,13 +50,14 @@ impl Conflict {
     }
 }
 
-/// Refused requests of a name or user that still count.
-#[derive(sqlx::FromRow)]
-pub(crate) struct RefusalRow {
-    /// The user's id, or the digest of the typed name.
-    subject: String,
-    /// The digest of the cookie of their browser; empty if they came from several.
-    rejected_browser: String,
+crate::sql::row! {
+    /// Refused requests of a name or user that still count.
+    pub(crate) struct RefusalRow {
+        /// The user's id, or the digest of the typed name.
+        subject: String,
+        /// The digest of the cookie of their browser; empty if they came from several.
+        rejected_browser: String,
+    }
 }
 
 /// Finds what conflicts with a new request; `None` if it may go its way. `refusals` are those that matter to it.
@@ -127,12 +128,12 @@ fn conflicting(
 
 /// The refused requests of this name and user that still count.
 pub(crate) async fn active_refusals(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     name: String,
     user: String,
     now: Timestamp,
 ) -> Result<Vec<RefusalRow>> {
-    let rows = sqlx::query_as(
+    let rows = sql::query_as(
         "SELECT subject, rejected_browser FROM approval_subjects
          WHERE (subject = $1 OR subject = $2) AND rejected_until > $3",
     )
@@ -147,7 +148,7 @@ pub(crate) async fn active_refusals(
 /// Ends the requests that a channel without letters may carry and that conflict with a refused one, and has the refused
 /// one count from now on. The rows of the name and of the user are locked.
 pub(crate) async fn record_refusal(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     unexpired: &[UnexpiredRequest],
     refused: &RefusedRequest,
 ) -> Result<()> {
@@ -155,7 +156,7 @@ pub(crate) async fn record_refusal(
     let (name, user) = refused.subjects();
     end_requests(db, conflicting(unexpired, &browser, &name, false), now).await?;
     for subject in [name, user] {
-        sqlx::query(
+        sql::query(
             "UPDATE approval_subjects
              SET rejected_browser = CASE WHEN rejected_until > $2 AND rejected_browser <> $3 THEN '' ELSE $3 END,
                  rejected_until = $4
@@ -173,7 +174,7 @@ pub(crate) async fn record_refusal(
 
 /// Ends the requests of a conflict.
 pub(crate) async fn end_requests(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     conflict: Conflict,
     now: Timestamp,
 ) -> Result<()> {
@@ -182,7 +183,7 @@ pub(crate) async fn end_requests(
     for (id, state, conflicted) in
         shown.chain(hidden.into_iter().map(|id| (id, "withdrawn", HIDDEN)))
     {
-        sqlx::query(
+        sql::query(
             "UPDATE approvals SET state = $2, decided_at = $3, conflicted = $4
              WHERE id = $1 AND state IN ('requested', 'withdrawn', 'reported')",
         )

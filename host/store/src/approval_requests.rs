@@ -4,7 +4,7 @@
 //! All of it happens in one transaction that first locks the user and the typed name, on every instance. So no two
 //! unexpired requests of a user or name have the same number, and the limits below hold under concurrency.
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::requested_approvals::{ApprovalRequest, RefusedRequest, UnexpiredRequest, subjects};
 use crate::rows::{cell, parse, to_json};
@@ -77,12 +77,8 @@ impl Store {
 
 /// Locks a user or a typed name until the end of the transaction: requests, denials and reports of it come one after
 /// another.
-pub(crate) async fn lock_subject(
-    db: &mut AnyConnection,
-    subject: &str,
-    now: Timestamp,
-) -> Result<()> {
-    sqlx::query(
+pub(crate) async fn lock_subject(db: &mut Connection, subject: &str, now: Timestamp) -> Result<()> {
+    sql::query(
         "INSERT INTO approval_subjects (subject, locked_at) VALUES ($1, $2)
          ON CONFLICT (subject) DO UPDATE SET locked_at = excluded.locked_at",
     )
@@ -93,7 +89,7 @@ pub(crate) async fn lock_subject(
     Ok(())
 }
 
-async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<RequestOutcome> {
+async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOutcome> {
     let approval = &request.approval;
     // An erasure of the user waits until the transaction ends, and finds the row; or was before.
     if let Some(target) = request.target {
@@ -157,7 +153,7 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Reques
 
 /// Locks the name and the user, in an order that is the same for all, and reads their unexpired requests.
 async fn lock_and_read(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     name: String,
     user: String,
     now: Timestamp,
@@ -167,7 +163,7 @@ async fn lock_and_read(
     for subject in subjects {
         lock_subject(db, subject, now).await?;
     }
-    let rows = sqlx::query_as(
+    let rows = sql::query_as(
         "SELECT id, number, kind, state, user_id, name_digest, browser, without_binding, conflicted FROM approvals
          WHERE (named_user = $1 OR name_digest = $2) AND expires_at > $3",
     )
@@ -241,14 +237,14 @@ fn has_place(pending: &[&UnexpiredRequest], request: &ApprovalRequest) -> bool {
 /// Assigns the request to the login, which then waits for it. A QR sign-in may begin on the page of a login that waits
 /// for a typed request, and then replaces that request. `false` if the login was answered, or waits for another.
 async fn claim_login(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     login: LoginId,
     request: &ApprovalRequest,
 ) -> Result<bool> {
     let approval = &request.approval;
     let login = login.to_string();
     // The lock lets the answer of the login and this claim come one after another.
-    let held: Option<(Option<String>,)> = sqlx::query_as(
+    let held: Option<(Option<String>,)> = sql::query_as(
         "UPDATE logins SET approval_id = approval_id WHERE id = $1 AND answered_at IS NULL RETURNING approval_id",
     )
     .bind(login.clone())
@@ -261,7 +257,7 @@ async fn claim_login(
         if request.kind != RequestKind::Qr {
             return Ok(false);
         }
-        let replaced = sqlx::query(
+        let replaced = sql::query(
             "UPDATE approvals SET state = 'replaced', decided_at = $2
              WHERE id = $1 AND kind IN ('typed', 'known_browser', 'stale_browser') AND expires_at > $2
                AND state IN ('requested', 'withdrawn', 'reported')",
@@ -270,12 +266,12 @@ async fn claim_login(
         .bind(approval.requested_at.millis())
         .execute(&mut *db)
         .await?;
-        if replaced.rows_affected() == 0 {
+        if replaced == 0 {
             return Ok(false);
         }
         deliveries::wake(db, &before).await?;
     }
-    sqlx::query("UPDATE logins SET approval_id = $2 WHERE id = $1")
+    sql::query("UPDATE logins SET approval_id = $2 WHERE id = $1")
         .bind(login)
         .bind(approval.id.to_string())
         .execute(db)
@@ -286,7 +282,7 @@ async fn claim_login(
 /// Replaces the pending request of the same browser: a typed one by a typed one for the same name, a QR sign-in and a
 /// protected action by one of their kind for the same user. No request replaces one of another browser. Returns the
 /// replaced ones.
-async fn replace(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Vec<String>> {
+async fn replace(db: &mut Connection, request: &ApprovalRequest) -> Result<Vec<String>> {
     let approval = &request.approval;
     let statement = match request.kind {
         // By the name only: by the user it would show which names are of the same user.
@@ -310,7 +306,7 @@ async fn replace(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Ve
         (RequestKind::Qr | RequestKind::Action, Some(user)) => user.to_string(),
         _ => approval.name_digest.to_text(),
     };
-    let replaced: Vec<(String,)> = sqlx::query_as(statement)
+    let replaced: Vec<(String,)> = sql::query_as(statement)
         .bind(request.browser.to_text())
         .bind(subject)
         .bind(approval.requested_at.millis())
@@ -327,7 +323,7 @@ async fn replace(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Ve
 /// Adds the row. Returns the user who receives the request on the devices: `None` without a place, or during a
 /// cooldown, which holds requests with a typed name.
 async fn insert(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     request: &ApprovalRequest,
     number: MatchingNumber,
     is_sent: bool,
@@ -338,7 +334,7 @@ async fn insert(
         ApprovalSubject::SignIn(login) => (Some(login.to_string()), None),
         ApprovalSubject::ProtectedAction { id, .. } => (None, Some(id.to_string())),
     };
-    let (reached,): (Option<String>,) = sqlx::query_as(
+    let (reached,): (Option<String>,) = sql::query_as(
         "INSERT INTO approvals (id, login_id, action_approval_id, user_id, name_digest, number, prompt, requested_at,
            expires_at,
                                 attempts_left, state, application_id, scanned_by, kind, browser, named_user,

@@ -1,6 +1,6 @@
 //! Approvals. Each change is one conditional statement, so that whatever races, one wins.
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::action_approvals::OutlineRow;
 use crate::rows::{cell, digest, from_json, moment, parse, to_json};
@@ -20,27 +20,27 @@ use assent_model::passkey::PasskeyUse;
 use assent_model::secret::Digest;
 use assent_model::session::Amr;
 
-#[derive(sqlx::FromRow)]
-struct ApprovalRow {
-    id: String,
-    login_id: Option<String>,
-    action_approval_id: Option<String>,
-    user_id: Option<String>,
-    name_digest: String,
-    scanned_by: Option<String>,
-    number: String,
-    prompt: String,
-    requested_at: i64,
-    expires_at: i64,
-    attempts_left: i64,
-    state: String,
-    decided_at: Option<i64>,
-    device_id: Option<String>,
-    amr: Option<String>,
-    channel: Option<String>,
-    conflicted: i64,
-    #[sqlx(flatten)]
-    outline: OutlineRow,
+crate::sql::row! {
+    struct ApprovalRow {
+        id: String,
+        login_id: Option<String>,
+        action_approval_id: Option<String>,
+        user_id: Option<String>,
+        name_digest: String,
+        scanned_by: Option<String>,
+        number: String,
+        prompt: String,
+        requested_at: i64,
+        expires_at: i64,
+        attempts_left: i64,
+        state: String,
+        decided_at: Option<i64>,
+        device_id: Option<String>,
+        amr: Option<String>,
+        channel: Option<String>,
+        conflicted: i64,
+        outline: OutlineRow,
+    }
 }
 
 /// Reads approvals, each with the outline of its protected action.
@@ -206,7 +206,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn approval(&self, id: ApprovalId) -> Result<Option<Approval>> {
-        let row: Option<ApprovalRow> = sqlx::query_as(approvals_where!("approvals.id = $1"))
+        let row: Option<ApprovalRow> = sql::query_as(approvals_where!("approvals.id = $1"))
             .bind(id.to_string())
             .fetch_optional(&self.readers)
             .await?;
@@ -218,7 +218,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn approval_of_login(&self, login: LoginId) -> Result<Option<Approval>> {
-        let row: Option<ApprovalRow> = sqlx::query_as(approvals_where!(
+        let row: Option<ApprovalRow> = sql::query_as(approvals_where!(
             "approvals.login_id = $1 ORDER BY approvals.id DESC LIMIT 1"
         ))
         .bind(login.to_string())
@@ -233,7 +233,7 @@ impl Store {
     /// If the database fails.
     pub async fn approval_of_action(&self, action: ActionApprovalId) -> Result<Option<Approval>> {
         let row: Option<ApprovalRow> =
-            sqlx::query_as(approvals_where!("approvals.action_approval_id = $1"))
+            sql::query_as(approvals_where!("approvals.action_approval_id = $1"))
                 .bind(action.to_string())
                 .fetch_optional(&self.readers)
                 .await?;
@@ -245,7 +245,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn pending_approvals(&self, user: UserId, now: Timestamp) -> Result<Vec<Approval>> {
-        let rows: Vec<ApprovalRow> = sqlx::query_as(approvals_where!(
+        let rows: Vec<ApprovalRow> = sql::query_as(approvals_where!(
             "approvals.named_user = $1 AND approvals.user_id = $1 AND approvals.state = 'requested'
              AND approvals.expires_at > $2 ORDER BY approvals.requested_at, approvals.id"
         ))
@@ -267,7 +267,7 @@ impl Store {
         number: MatchingNumber,
         now: Timestamp,
     ) -> Result<Option<Approval>> {
-        let row: Option<ApprovalRow> = sqlx::query_as(
+        let row: Option<ApprovalRow> = sql::query_as(
             approvals_where!("approvals.named_user = $1 AND approvals.user_id = $1 AND approvals.expires_at > $2
                AND approvals.id <> $3 AND approvals.number = $4
                AND approvals.state IN ('requested', 'replaced', 'cancelled') AND approvals.reported = 0"),
@@ -348,7 +348,7 @@ impl Store {
     pub async fn cancel_approval(&self, id: ApprovalId, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query(
+                sql::query(
                     "UPDATE approvals SET state = 'cancelled', decided_at = $2
                      WHERE id = $1 AND state IN ('requested', 'withdrawn', 'reported')",
                 )
@@ -370,7 +370,7 @@ impl Store {
     pub async fn withdraw_approval(&self, id: ApprovalId, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query(
+                sql::query(
                     "UPDATE approvals SET state = 'cancelled', decided_at = $2 WHERE id = $1 AND state = 'requested'",
                 )
                 .bind(id.to_string())
@@ -393,7 +393,7 @@ enum Decision {
 }
 
 async fn record_answer(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     id: ApprovalId,
     (device, decided): (DeviceId, Decision),
     noted: AuditNote,
@@ -408,7 +408,7 @@ async fn record_answer(
     devices::lock_device(db, device).await?;
     lock_user_of(db, id, now).await?;
     // A report keeps the state of a request that ended before: its page shows that already.
-    let counted: Option<(String, String)> = sqlx::query_as(
+    let counted: Option<(String, String)> = sql::query_as(
         "UPDATE approvals SET state = CASE WHEN state = 'requested' THEN $2 ELSE state END,
                               decided_at = $3, device_id = $4, amr = $5, reported = $6
          WHERE id = $1 AND reported = 0 AND expires_at > $3
@@ -451,9 +451,9 @@ async fn record_answer(
 }
 
 /// Locks the user of a request, so that a new request sees the cooldown that a denial or report begins.
-async fn lock_user_of(db: &mut AnyConnection, id: ApprovalId, now: Timestamp) -> Result<()> {
+async fn lock_user_of(db: &mut Connection, id: ApprovalId, now: Timestamp) -> Result<()> {
     let user: Option<(Option<String>,)> =
-        sqlx::query_as("SELECT user_id FROM approvals WHERE id = $1")
+        sql::query_as("SELECT user_id FROM approvals WHERE id = $1")
             .bind(id.to_string())
             .fetch_optional(&mut *db)
             .await?;
@@ -466,13 +466,13 @@ async fn lock_user_of(db: &mut AnyConnection, id: ApprovalId, now: Timestamp) ->
 /// Ends the other pending requests of a user who reported one. If the reported one came from a known browser, another
 /// person uses that browser, so none of the user's browsers stays known.
 async fn end_reported(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     user: &str,
     kind: &str,
     device: DeviceId,
     now: Timestamp,
 ) -> Result<()> {
-    let others: Vec<(String,)> = sqlx::query_as(
+    let others: Vec<(String,)> = sql::query_as(
         "UPDATE approvals SET state = 'reported', decided_at = $2, device_id = $3, reported = 1
          WHERE user_id = $1 AND state = 'requested' AND expires_at > $2 RETURNING id",
     )
@@ -485,7 +485,7 @@ async fn end_reported(
         deliveries::wake(db, &other).await?;
     }
     if kind == RequestKind::KnownBrowser.as_str() {
-        sqlx::query("UPDATE users SET known_browsers_not_before = $2 + 1 WHERE id = $1")
+        sql::query("UPDATE users SET known_browsers_not_before = $2 + 1 WHERE id = $1")
             .bind(user.to_owned())
             .bind(now.millis())
             .execute(db)
@@ -496,7 +496,7 @@ async fn end_reported(
 
 /// Notes a decision that counts: an approval forgets the denials before it, denials and reports begin cooldowns.
 async fn record_decision(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     user: &str,
     approved: bool,
     noted: AuditNote,
@@ -511,7 +511,7 @@ async fn record_decision(
 }
 
 async fn record_ruling(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     delivery: DeliveryId,
     ruling: Ruling,
     noted: AuditNote,
@@ -522,7 +522,7 @@ async fn record_ruling(
         Ruling::Denied => "denied",
     };
     let asked: Option<(String,)> =
-        sqlx::query_as("SELECT approval_id FROM approval_deliveries WHERE id = $1")
+        sql::query_as("SELECT approval_id FROM approval_deliveries WHERE id = $1")
             .bind(delivery.to_string())
             .fetch_optional(&mut *db)
             .await?;
@@ -537,7 +537,7 @@ async fn record_ruling(
         )
         .await?;
     }
-    let decided: Option<(String, String)> = sqlx::query_as(
+    let decided: Option<(String, String)> = sql::query_as(
         "UPDATE approvals
          SET state = $2, decided_at = $3,
              channel = (SELECT channel FROM approval_deliveries AS delivery WHERE delivery.id = $1)
@@ -570,14 +570,14 @@ async fn record_ruling(
 }
 
 async fn record_number_mismatch(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     id: ApprovalId,
     device: DeviceId,
     number: Digest,
     noted: AuditNote,
     now: Timestamp,
 ) -> Result<AnswerOutcome> {
-    let first = sqlx::query(
+    let first = sql::query(
         "INSERT INTO number_match_failures (approval_id, device_id, number)
          SELECT approvals.id, $2, $3 FROM approvals
          WHERE approvals.id = $1 AND approvals.state = 'requested' AND approvals.expires_at > $4
@@ -588,10 +588,9 @@ async fn record_number_mismatch(
     .bind(number.to_text())
     .bind(now.millis())
     .execute(&mut *db)
-    .await?
-    .rows_affected();
+    .await?;
     // It counts against the request only: a cooldown would let an attacker lock the user out by showing numbers.
-    let left: Option<(i64,)> = sqlx::query_as(
+    let left: Option<(i64,)> = sql::query_as(
         "UPDATE approvals SET attempts_left = attempts_left - $3,
                               state = CASE WHEN attempts_left <= $3 THEN 'number_mismatch' ELSE state END,
                               decided_at = CASE WHEN attempts_left <= $3 THEN $2 ELSE decided_at END

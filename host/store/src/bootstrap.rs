@@ -1,5 +1,6 @@
 //! What the first start makes, once for a database however many hosts start.
 
+use crate::sql;
 use crate::{Result, Store, accounts, applications, audit, devices, users};
 use assent_model::account::Account;
 use assent_model::application::Application;
@@ -30,7 +31,7 @@ impl Store {
         self.write(move |db| {
             let first = first.clone();
             Box::pin(async move {
-                let claimed: Option<(String,)> = sqlx::query_as(
+                let claimed: Option<(String,)> = sql::query_as(
                     "INSERT INTO run_once (name, done_at) VALUES ('first start', $1)
                      ON CONFLICT (name) DO NOTHING RETURNING name",
                 )

@@ -1,6 +1,6 @@
 //! Authorization codes. A code's row is the family of the tokens that come of it, and outlives the code.
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::batch::loader::Row;
 use crate::rows::{cell, digest, from_json, moment, parse, to_json};
@@ -14,21 +14,22 @@ pub(crate) const BY_ID: &str =
     "SELECT id, digest, application_id, redirect_uri, code_challenge, scopes, user_id,
     account_id, session_id, context, claims, created_at, expires_at FROM codes WHERE id IN ({$})";
 
-#[derive(sqlx::FromRow)]
-pub(crate) struct CodeRow {
-    id: String,
-    digest: String,
-    application_id: String,
-    redirect_uri: String,
-    code_challenge: Option<String>,
-    scopes: String,
-    user_id: String,
-    account_id: String,
-    session_id: String,
-    context: String,
-    claims: String,
-    created_at: i64,
-    expires_at: i64,
+crate::sql::row! {
+    pub(crate) struct CodeRow {
+        id: String,
+        digest: String,
+        application_id: String,
+        redirect_uri: String,
+        code_challenge: Option<String>,
+        scopes: String,
+        user_id: String,
+        account_id: String,
+        session_id: String,
+        context: String,
+        claims: String,
+        created_at: i64,
+        expires_at: i64,
+    }
 }
 
 impl TryFrom<CodeRow> for CodeGrant {
@@ -71,8 +72,8 @@ impl Row for CodeRow {
 
 /// Keeps a code. Its row lasts no longer than the code, unless that is exchanged: it holds what the plugins said of a
 /// person.
-pub(crate) async fn insert(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
-    sqlx::query(
+pub(crate) async fn insert(db: &mut Connection, code: &CodeGrant) -> Result<()> {
+    sql::query(
         "INSERT INTO codes (id, digest, application_id, redirect_uri, code_challenge, scopes, user_id, account_id,
                             session_id, context, claims, offline, created_at, expires_at, retain_until)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)",
@@ -96,8 +97,8 @@ pub(crate) async fn insert(db: &mut AnyConnection, code: &CodeGrant) -> Result<(
     Ok(())
 }
 
-pub(crate) async fn revoke(db: &mut AnyConnection, family: CodeId, now: Timestamp) -> Result<()> {
-    sqlx::query("UPDATE codes SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL")
+pub(crate) async fn revoke(db: &mut Connection, family: CodeId, now: Timestamp) -> Result<()> {
+    sql::query("UPDATE codes SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL")
         .bind(family.to_string())
         .bind(now.millis())
         .execute(db)

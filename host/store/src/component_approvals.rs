@@ -1,5 +1,6 @@
 //! Components that were approved to be tried as candidates, each for one plugin and one session of the console.
 
+use crate::sql;
 use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::id::SessionId;
@@ -21,7 +22,7 @@ impl Store {
         self.write(move |db| {
             let (plugin, component) = (plugin.clone(), component.clone());
             Box::pin(async move {
-                sqlx::query(
+                sql::query(
                     "INSERT INTO component_approvals (session_id, plugin, component, approved_at) VALUES ($1, $2, $3,
                        $4)
                      ON CONFLICT (session_id, plugin, component) DO NOTHING",
@@ -48,7 +49,7 @@ impl Store {
         plugin: &str,
         component: &Digest,
     ) -> Result<bool> {
-        let found: Option<(i64,)> = sqlx::query_as(
+        let found: Option<(i64,)> = sql::query_as(
             "SELECT approved_at FROM component_approvals WHERE session_id = $1 AND plugin = $2 AND component = $3",
         )
         .bind(session.to_string())

@@ -2,21 +2,23 @@
 
 use std::num::NonZeroU32;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
-use std::sync::Once;
-
-use sqlx::migrate::Migrator;
-use sqlx::{AnyConnection, Connection};
+use std::path::{Path, PathBuf};
 
 use crate::connections::{Connections, Epoch, Readers};
-use crate::connector::{Connector, DatabaseKind};
-use crate::{Result, StoreError};
+use crate::sql::{self, Connection, DatabaseKind, Options};
+use crate::{Result, StoreError, migrations};
 
-/// A directive for the log: each start asks PostgreSQL for tables that are there, and its remarks on that are of no
-/// use.
-pub const QUIET: &str = "sqlx::postgres::notice=warn";
+/// The settings of each session on PostgreSQL. A statement that takes too long, waits too long for a lock, or leaves its
+/// transaction idle (because its instance is frozen, or cut off) must not hold up other instances. The server notices
+/// by `tcp_*` that an instance is gone, and gives up its locks.
+const SESSION: &str = "-c client_min_messages=warning \
+     -c statement_timeout=5000 -c lock_timeout=4000 -c idle_in_transaction_session_timeout=2000 \
+     -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10000";
 
-static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+/// The settings of the session that migrates: its statements may take as long as they need.
+const MIGRATION: &str = "-c client_min_messages=warning \
+     -c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=60000 \
+     -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3";
 
 /// A database that is open and whose tables are up to date.
 #[derive(Debug)]
@@ -80,57 +82,45 @@ impl Database {
     /// # Errors
     /// If the database fails.
     pub async fn holds_keys(&self) -> Result<bool> {
-        let key: Option<(String,)> = sqlx::query_as("SELECT id FROM signing_keys LIMIT 1")
+        let key: Option<(String,)> = sql::query_as("SELECT id FROM signing_keys LIMIT 1")
             .fetch_optional(&self.readers)
             .await?;
         Ok(key.is_some())
     }
 }
 
-/// Makes both databases known to sqlx. It may be called again.
-pub fn install_drivers() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // An error means that others were installed before: then they are used.
-        if let Err(error) =
-            sqlx::any::install_drivers(&[sqlx_postgres::any::DRIVER, sqlx_sqlite::any::DRIVER])
-        {
-            tracing::warn!(%error, "database drivers not installed");
-        }
-    });
-}
-
 async fn open(url: &str, counts: ConnectionCounts) -> Result<Database> {
-    install_drivers();
     let failed = |reason: String| StoreError::Open {
         url: without_password(url),
         reason,
     };
-    let (kind, url) = match url.split_once(':').map(|(scheme, _)| scheme) {
-        Some("sqlite") => (DatabaseKind::Sqlite, sqlite_url(url).map_err(failed)?),
-        Some("postgres" | "postgresql") => (DatabaseKind::Postgres, url.to_owned()),
+    let (kind, options, migration) = match url.split_once(':').map(|(scheme, _)| scheme) {
+        Some("sqlite") => {
+            let options = Options::sqlite(prepare_file(url).map_err(failed)?);
+            (DatabaseKind::Sqlite, options.clone(), options)
+        }
+        Some("postgres" | "postgresql") => {
+            let options = |session| {
+                Options::postgres(url, session).map_err(|error| failed(error.to_string()))
+            };
+            (DatabaseKind::Postgres, options(SESSION)?, options(MIGRATION)?)
+        }
         _ => {
             return Err(failed(
                 "expected sqlite://path/to/file or postgres://user@host/database".to_owned(),
             ));
         }
     };
-    let connector = Connector::new(kind, &url).map_err(|error| failed(error.to_string()))?;
     let (reader_count, writer_count) = counts.for_kind(kind);
-    let mut first = connector
-        .connect_for_migration()
+    let mut first = migration
+        .connect()
         .await
         .map_err(|error| failed(error.to_string()))?;
     check_order(&mut first).await.map_err(failed)?;
-    migrate(kind, &mut first)
-        .await
-        .map_err(|error| failed(error.to_string()))?;
-    first
-        .close()
-        .await
-        .map_err(|error| failed(error.to_string()))?;
+    migrations::apply(kind, &mut first).await.map_err(failed)?;
+    first.close().await;
     let epoch = Epoch::default();
-    let connections = |count| Connections::new(connector.clone(), epoch.clone(), count);
+    let connections = |count| Connections::new(options.clone(), epoch.clone(), count);
     // On PostgreSQL one more writes approval requests, one batch at a time.
     let writers = connections(writer_count + u32::from(kind == DatabaseKind::Postgres));
     let readers = Readers::new(connections(reader_count));
@@ -152,9 +142,9 @@ async fn open(url: &str, counts: ConnectionCounts) -> Result<Database> {
 
 /// Row ids are texts whose order is the order of time, and rows are deleted by it. A database that sorts by the rules
 /// of a language may have another: in Danish, "aa" comes after "z".
-async fn check_order(connection: &mut AnyConnection) -> std::result::Result<(), String> {
+async fn check_order(connection: &mut Connection) -> std::result::Result<(), String> {
     let question = "SELECT CASE WHEN '9' < 'a' AND 'aa' < 'ab' AND 'a9' < 'aa' AND 'ae' < 'af' THEN 1 ELSE 0 END";
-    let (sorted,): (i64,) = sqlx::query_as(question)
+    let (sorted,): (i64,) = sql::query_as(question)
         .fetch_one(connection)
         .await
         .map_err(|error| error.to_string())?;
@@ -165,29 +155,9 @@ async fn check_order(connection: &mut AnyConnection) -> std::result::Result<(), 
         .to_owned())
 }
 
-/// Brings the tables up to date while no other host does.
-async fn migrate(
-    kind: DatabaseKind,
-    connection: &mut AnyConnection,
-) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    match kind {
-        // The migrator holds an advisory lock of PostgreSQL's.
-        DatabaseKind::Postgres => MIGRATIONS.run_direct(None, connection, false).await?,
-        // SQLite has no such lock, but a writing transaction around all of it is one.
-        DatabaseKind::Sqlite => {
-            let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-            MIGRATIONS
-                .run_direct(None, &mut *transaction, false)
-                .await?;
-            transaction.commit().await?;
-        }
-    }
-    Ok(())
-}
-
-/// The URL, with the file and its folder made where they are missing. The file holds what people are called and more,
-/// so it is its owner's alone; SQLite gives the files that it makes beside it the same mode.
-fn sqlite_url(url: &str) -> std::result::Result<String, String> {
+/// SQLite's file, which is created with its folder where they are missing. It holds personal data, so only its owner may read it;
+/// SQLite gives the files that it creates beside it the same mode.
+fn prepare_file(url: &str) -> std::result::Result<PathBuf, String> {
     let path = sqlite_file(url).ok_or("expected sqlite://path/to/file, with no parameters")?;
     let cannot = |error: std::io::Error| format!("cannot make {}: {error}", path.display());
     if let Some(folder) = path.parent() {
@@ -204,7 +174,7 @@ fn sqlite_url(url: &str) -> std::result::Result<String, String> {
         .mode(0o600)
         .open(path)
         .map_err(cannot)?;
-    Ok(format!("sqlite://{}?mode=rw", path.display()))
+    Ok(path.to_owned())
 }
 
 /// The file that an SQLite URL names.

@@ -1,27 +1,16 @@
 //! The connections to the database. They live long and are neither tested nor replaced while they work. A connection is
-//! closed when its use fails because of the connection, passes its time limit, or is cancelled: nobody knows what such
-//! a connection would answer next. The next use opens another.
-//!
-//! sqlx's own pool is not used. It asks the server before and after each use whether the connection works, which costs
-//! two round trips and loses a place for ever if the server is silent (transact-rs/sqlx#4349), and the task that closes
-//! idle connections can spin (transact-rs/sqlx#3645).
+//! closed when its use fails because of the connection, passes its time limit, or is cancelled: nobody knows what such a
+//! connection would answer next. The next use opens another.
 
-use std::future::ready;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-use futures_util::stream::{self, BoxStream};
-use futures_util::{StreamExt, TryFutureExt, TryStreamExt};
-use sqlx::any::{AnyArguments, AnyQueryResult, AnyRow, AnyStatement, AnyTypeInfo};
-use sqlx::{Any, AnyConnection, Connection, Either, Execute, Executor, SqlStr};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::connector::Connector;
-use crate::error::{is_connection_lost, is_outage};
+use crate::sql::{self, Connection, Executor, Options, Query, Rows};
 
 /// How long to wait for a connection that others use.
 const WAIT: Duration = Duration::from_secs(5);
@@ -56,20 +45,20 @@ pub(crate) struct Connections {
 
 #[derive(Debug)]
 struct Shared {
-    connector: Connector,
+    options: Options,
     epoch: Epoch,
     size: u32,
     places: Arc<Semaphore>,
     /// Those that nobody uses, with the epoch in which they were opened.
-    idle: Mutex<Vec<(u64, AnyConnection)>>,
+    idle: Mutex<Vec<(u64, Connection)>>,
 }
 
 impl Connections {
     /// Up to `size` connections, opened on demand.
-    pub(crate) fn new(connector: Connector, epoch: Epoch, size: u32) -> Self {
+    pub(crate) fn new(options: Options, epoch: Epoch, size: u32) -> Self {
         Self {
             shared: Arc::new(Shared {
-                connector,
+                options,
                 epoch,
                 size,
                 places: Arc::new(Semaphore::new(size as usize)),
@@ -82,16 +71,22 @@ impl Connections {
     ///
     /// # Errors
     /// If none is free in time, or none can be opened.
-    pub(crate) async fn lease(&self) -> sqlx::Result<Lease> {
-        let place = timeout(WAIT, Arc::clone(&self.shared.places).acquire_owned())
-            .await
-            .map_err(|_| sqlx::Error::PoolTimedOut)?
-            .map_err(|_| sqlx::Error::PoolClosed)?;
+    pub(crate) async fn lease(&self) -> sql::Result<Lease> {
+        let place = match Arc::clone(&self.shared.places).try_acquire_owned() {
+            Ok(place) => place,
+            Err(TryAcquireError::Closed) => return Err(sql::Error::Closed),
+            Err(TryAcquireError::NoPermits) => {
+                timeout(WAIT, Arc::clone(&self.shared.places).acquire_owned())
+                    .await
+                    .map_err(|_| sql::Error::NoneFree)?
+                    .map_err(|_| sql::Error::Closed)?
+            }
+        };
         let (epoch, connection) = match self.shared.take_idle() {
             Some(found) => found,
             None => {
                 let epoch = self.shared.epoch.now();
-                (epoch, self.shared.connector.connect().await?)
+                (epoch, self.shared.options.connect().await?)
             }
         };
         Ok(Lease {
@@ -109,19 +104,19 @@ impl Connections {
         drop(all);
         let idle = std::mem::take(&mut *self.shared.idle());
         for (_, connection) in idle {
-            // An error or a silent server: then it is dropped.
+            // The server may be silent: then the connection is dropped.
             let _ = timeout(CLOSE, connection.close()).await;
         }
     }
 }
 
 impl Shared {
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<(u64, AnyConnection)>> {
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<(u64, Connection)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The connection that was used last. All of former epochs are dropped.
-    fn take_idle(&self) -> Option<(u64, AnyConnection)> {
+    fn take_idle(&self) -> Option<(u64, Connection)> {
         let now = self.epoch.now();
         let mut idle = self.idle();
         let found = idle.pop_if(|(epoch, _)| *epoch == now);
@@ -139,7 +134,7 @@ impl Shared {
 /// A connection in use. Dropping it closes the connection; [`Lease::give_back`] keeps the connection for the next use.
 #[derive(Debug)]
 pub(crate) struct Lease {
-    connection: AnyConnection,
+    connection: Connection,
     epoch: u64,
     shared: Arc<Shared>,
     /// Dropped last, so that there are never more connections than places.
@@ -160,24 +155,24 @@ impl Lease {
     }
 
     /// Gives the connection back, or closes it, depending on how its use ended.
-    pub(crate) fn end(self, error: Option<&sqlx::Error>) {
+    pub(crate) fn end(self, error: Option<&sql::Error>) {
         match error {
-            Some(error) if is_connection_lost(error) => self.end_epoch(),
-            Some(error) if is_outage(error) => drop(self),
+            Some(error) if error.is_connection_lost() => self.end_epoch(),
+            Some(error) if error.is_outage() => drop(self),
             _ => self.give_back(),
         }
     }
 }
 
 impl Deref for Lease {
-    type Target = AnyConnection;
-    fn deref(&self) -> &AnyConnection {
+    type Target = Connection;
+    fn deref(&self) -> &Connection {
         &self.connection
     }
 }
 
 impl DerefMut for Lease {
-    fn deref_mut(&mut self) -> &mut AnyConnection {
+    fn deref_mut(&mut self) -> &mut Connection {
         &mut self.connection
     }
 }
@@ -186,72 +181,6 @@ impl DerefMut for Lease {
 /// a second time.
 #[derive(Clone, Debug)]
 pub(crate) struct Readers(Connections);
-
-/// A statement that can be executed more than once.
-struct RepeatableRead {
-    sql: SqlStr,
-    arguments: Option<AnyArguments>,
-    persistent: bool,
-}
-
-impl RepeatableRead {
-    fn from_query<'q, E: Execute<'q, Any>>(mut query: E) -> sqlx::Result<Self> {
-        Ok(Self {
-            arguments: query.take_arguments().map_err(sqlx::Error::Encode)?,
-            persistent: query.persistent(),
-            sql: query.sql(),
-        })
-    }
-
-    fn run<'c>(
-        &self,
-        connection: &'c mut AnyConnection,
-        rows: RowCount,
-    ) -> BoxFuture<'c, ReadResult> {
-        let Some(given) = &self.arguments else {
-            return connection.run(sqlx::raw_sql(self.sql.clone()), rows);
-        };
-        let mut arguments = AnyArguments::default();
-        arguments.values.0.clone_from(&given.values.0);
-        let query =
-            sqlx::query_with::<Any, _>(self.sql.clone(), arguments).persistent(self.persistent);
-        connection.run(query, rows)
-    }
-}
-
-#[derive(Clone, Copy)]
-enum RowCount {
-    /// The first row.
-    One,
-    All,
-}
-
-type StatementPart = Either<AnyQueryResult, AnyRow>;
-type ReadResult = sqlx::Result<Vec<StatementPart>>;
-
-trait Run<'c> {
-    fn run<'q: 'c, E: Execute<'q, Any> + 'q>(
-        self,
-        query: E,
-        rows: RowCount,
-    ) -> BoxFuture<'c, ReadResult>;
-}
-
-impl<'c> Run<'c> for &'c mut AnyConnection {
-    fn run<'q: 'c, E: Execute<'q, Any> + 'q>(
-        self,
-        query: E,
-        rows: RowCount,
-    ) -> BoxFuture<'c, ReadResult> {
-        match rows {
-            RowCount::One => Box::pin(
-                self.fetch_optional(query)
-                    .map_ok(|row| row.into_iter().map(Either::Right).collect()),
-            ),
-            RowCount::All => Box::pin(self.fetch_many(query).try_collect()),
-        }
-    }
-}
 
 impl Readers {
     pub(crate) fn new(connections: Connections) -> Self {
@@ -262,90 +191,31 @@ impl Readers {
         self.0.close().await;
     }
 
-    async fn read(&self, statement: sqlx::Result<RepeatableRead>, rows: RowCount) -> ReadResult {
-        let statement = statement?;
-        let deadline = Instant::now() + READ;
-        match self.read_once(&statement, rows, deadline).await {
-            // The time limit is one for both, since somebody waits.
-            Err(error) if is_connection_lost(&error) && Instant::now() < deadline => {
-                self.read_once(&statement, rows, deadline).await
-            }
-            outcome => outcome,
-        }
-    }
-
-    async fn read_once(
-        &self,
-        statement: &RepeatableRead,
-        rows: RowCount,
-        deadline: Instant,
-    ) -> ReadResult {
+    async fn read_once(&self, query: &Query, deadline: Instant) -> sql::Result<Rows> {
         let mut lease = timeout_at(deadline, self.0.lease())
             .await
-            .map_err(|_| too_long())??;
-        let Ok(outcome) = timeout_at(deadline, statement.run(&mut lease, rows)).await else {
-            lease.end_epoch();
-            return Err(too_long());
+            .map_err(|_| TOO_LONG)??;
+        lease.set_deadline(Some(deadline.into_std()));
+        let Ok(outcome) = timeout_at(deadline, lease.run(query)).await else {
+            lease.lost();
+            return Err(TOO_LONG);
         };
         lease.end(outcome.as_ref().err());
         outcome
     }
 }
 
-fn too_long() -> sqlx::Error {
-    sqlx::Error::Io(std::io::Error::new(
-        std::io::ErrorKind::TimedOut,
-        "the database did not answer in time",
-    ))
-}
+const TOO_LONG: sql::Error = sql::Error::TimedOut("reading the database");
 
-const ONE_CONNECTION: &str = "statements are prepared by one connection, not by all";
-
-impl<'c> Executor<'c> for &'c Readers {
-    type Database = Any;
-
-    fn fetch_many<'e, 'q: 'e, E>(self, query: E) -> BoxStream<'e, sqlx::Result<StatementPart>>
-    where
-        'c: 'e,
-        E: 'q + Execute<'q, Any>,
-    {
-        let statement = RepeatableRead::from_query(query);
-        // All rows are collected first, since a read that is repeated must not return a row twice.
-        stream::once(self.read(statement, RowCount::All))
-            .map_ok(|steps| stream::iter(steps.into_iter().map(Ok)))
-            .try_flatten()
-            .boxed()
-    }
-
-    fn fetch_optional<'e, 'q: 'e, E>(self, query: E) -> BoxFuture<'e, sqlx::Result<Option<AnyRow>>>
-    where
-        'c: 'e,
-        E: 'q + Execute<'q, Any>,
-    {
-        let statement = RepeatableRead::from_query(query);
-        Box::pin(self.read(statement, RowCount::One).map_ok(|steps| {
-            steps.into_iter().find_map(|step| match step {
-                Either::Right(row) => Some(row),
-                Either::Left(_) => None,
-            })
-        }))
-    }
-
-    fn prepare_with<'e>(
-        self,
-        _sql: SqlStr,
-        _parameters: &'e [AnyTypeInfo],
-    ) -> BoxFuture<'e, sqlx::Result<AnyStatement>>
-    where
-        'c: 'e,
-    {
-        Box::pin(ready(Err(sqlx::Error::Protocol(ONE_CONNECTION.to_owned()))))
-    }
-
-    fn describe<'e>(self, _sql: SqlStr) -> BoxFuture<'e, sqlx::Result<sqlx::Describe<Any>>>
-    where
-        'c: 'e,
-    {
-        Box::pin(ready(Err(sqlx::Error::Protocol(ONE_CONNECTION.to_owned()))))
+impl Executor for &Readers {
+    async fn run(self, query: &Query) -> sql::Result<Rows> {
+        let deadline = Instant::now() + READ;
+        match self.read_once(query, deadline).await {
+            // The time limit is one for both, since somebody waits.
+            Err(error) if error.is_connection_lost() && Instant::now() < deadline => {
+                self.read_once(query, deadline).await
+            }
+            outcome => outcome,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Consents: what a person let an application know.
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::rows::{cell, moment, parse};
 use crate::{Result, Store, UserGuard, audit};
@@ -41,12 +41,12 @@ pub struct ConsentGrant {
 
 /// Remembers a consent, together with what the person let the application have before, as far as that holds at `now`.
 pub(crate) async fn remember(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     given: &ConsentGrant,
     now: Timestamp,
 ) -> Result<()> {
     // The row that is there is held until the commit, so that of two consents at once neither is lost.
-    let (before, holds_until): (String, i64) = sqlx::query_as(
+    let (before, holds_until): (String, i64) = sql::query_as(
         "INSERT INTO consents (id, user_id, application_id, scopes, granted_at, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6)
          ON CONFLICT (user_id, application_id) DO UPDATE SET user_id = excluded.user_id
@@ -72,7 +72,7 @@ pub(crate) async fn remember(
     } else {
         until.min(holds_until)
     };
-    sqlx::query(
+    sql::query(
         "UPDATE consents SET scopes = $3, granted_at = $4, expires_at = $5 WHERE user_id = $1 AND application_id = $2",
     )
     .bind(given.user.to_string())
@@ -108,7 +108,7 @@ impl Store {
         application: &Did,
         now: Timestamp,
     ) -> Result<Scopes> {
-        let row: Option<(String,)> = sqlx::query_as(
+        let row: Option<(String,)> = sql::query_as(
             "SELECT scopes FROM consents WHERE user_id = $1 AND application_id = $2 AND expires_at > $3",
         )
         .bind(user.to_string())
@@ -126,7 +126,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn consents_of(&self, user: UserId, now: Timestamp) -> Result<Vec<Consent>> {
-        let rows: Vec<(String, String, String, i64, i64)> = sqlx::query_as(
+        let rows: Vec<(String, String, String, i64, i64)> = sql::query_as(
             "SELECT c.application_id, a.name, c.scopes, c.granted_at, c.expires_at
              FROM consents c JOIN applications a ON a.id = c.application_id
              WHERE c.user_id = $1 AND c.expires_at > $2 ORDER BY c.id",
@@ -170,19 +170,19 @@ impl Store {
             let (application, entries) = (application.to_string(), entries.clone());
             Box::pin(async move {
                 let user = whom.lock(db).await?;
-                let deleted = sqlx::query("DELETE FROM consents WHERE user_id = $1 AND application_id = $2")
+                let deleted = sql::query("DELETE FROM consents WHERE user_id = $1 AND application_id = $2")
                     .bind(user.to_string())
                     .bind(application.clone())
                     .execute(&mut *db)
                     .await?;
-                sqlx::query("UPDATE accounts SET grants_not_before = $3 WHERE user_id = $1 AND application_id = $2")
+                sql::query("UPDATE accounts SET grants_not_before = $3 WHERE user_id = $1 AND application_id = $2")
                     .bind(user.to_string())
                     .bind(application)
                     // A grant of this very moment ends too.
                     .bind(now.millis().saturating_add(1))
                     .execute(&mut *db)
                     .await?;
-                if deleted.rows_affected() == 0 {
+                if deleted == 0 {
                     return Ok(false);
                 }
                 audit::append(db, &entries).await?;

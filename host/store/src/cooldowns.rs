@@ -1,7 +1,7 @@
 //! Pauses: while one lasts, requests reach no phone of the person. They are in the database, so that each host knows of
 //! them and none forgets them at its end.
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::rows::{cell, moment, parse};
 use crate::{Result, Store, audit};
@@ -13,13 +13,13 @@ use assent_model::id::UserId;
 /// Counts a denial or report of this user, and begins the cooldown that is due. `entry` is for the audit log and gets
 /// the end.
 pub(crate) async fn count_denial(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     user: &str,
     pause: &CooldownPolicy,
     entry: Entry,
     now: Timestamp,
 ) -> Result<()> {
-    let (denials,): (i64,) = sqlx::query_as(
+    let (denials,): (i64,) = sql::query_as(
         "INSERT INTO approval_cooldowns (user_id, denials, denied_at, cooldown_until) VALUES ($1, 1, $2, 0)
          ON CONFLICT (user_id) DO UPDATE SET
              denials = CASE WHEN approval_cooldowns.denied_at <= $3 THEN 1
@@ -38,7 +38,7 @@ pub(crate) async fn count_denial(
         return Ok(());
     };
     // One that lasts longer is not made shorter.
-    let (until,): (i64,) = sqlx::query_as(
+    let (until,): (i64,) = sql::query_as(
         "UPDATE approval_cooldowns SET cooldown_until = CASE WHEN cooldown_until > $2 THEN cooldown_until ELSE $2 END
          WHERE user_id = $1 RETURNING cooldown_until",
     )
@@ -54,8 +54,8 @@ pub(crate) async fn count_denial(
 
 /// Forgets a user's denials, because the user approved. A running cooldown stays: the user may approve a QR sign-in or
 /// a protected action while an attacker still asks.
-pub(crate) async fn reset_denials(db: &mut AnyConnection, user: &str) -> Result<()> {
-    sqlx::query("UPDATE approval_cooldowns SET denials = 0 WHERE user_id = $1")
+pub(crate) async fn reset_denials(db: &mut Connection, user: &str) -> Result<()> {
+    sql::query("UPDATE approval_cooldowns SET denials = 0 WHERE user_id = $1")
         .bind(user.to_owned())
         .execute(db)
         .await?;
@@ -68,7 +68,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn cooldown_until(&self, user: UserId, now: Timestamp) -> Result<Option<Timestamp>> {
-        let row: Option<(i64,)> = sqlx::query_as(
+        let row: Option<(i64,)> = sql::query_as(
             "SELECT cooldown_until FROM approval_cooldowns WHERE user_id = $1 AND cooldown_until > $2",
         )
         .bind(user.to_string())
@@ -86,14 +86,14 @@ impl Store {
     ) -> Result<u64> {
         self.write(move |db| {
             Box::pin(async move {
-                let swept = sqlx::query(
+                let swept = sql::query(
                     "DELETE FROM approval_cooldowns WHERE denied_at <= $1 AND cooldown_until <= $2",
                 )
                 .bind(before.millis())
                 .bind(now.millis())
                 .execute(db)
                 .await?;
-                Ok(swept.rows_affected())
+                Ok(swept)
             })
         })
         .await
@@ -107,14 +107,14 @@ impl Store {
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
-                let lifted = sqlx::query(
+                let lifted = sql::query(
                     "DELETE FROM approval_cooldowns WHERE user_id = $1 AND cooldown_until > $2",
                 )
                 .bind(user.to_string())
                 .bind(now.millis())
                 .execute(&mut *db)
                 .await?;
-                if lifted.rows_affected() == 0 {
+                if lifted == 0 {
                     return Ok(false);
                 }
                 audit::append(db, &[entry]).await?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::rows::{cell, lifecycle_state};
 use crate::{Result, Store};
@@ -12,9 +12,9 @@ use assent_model::user::LifecycleState;
 const MANY: i64 = 1000;
 
 /// Notes that so many users more, or fewer, are in these states.
-pub(crate) async fn note(db: &mut AnyConnection, changes: &[(LifecycleState, i64)]) -> Result<()> {
+pub(crate) async fn note(db: &mut Connection, changes: &[(LifecycleState, i64)]) -> Result<()> {
     for (state, change) in changes {
-        sqlx::query("INSERT INTO user_counts (state, change) VALUES ($1, $2)")
+        sql::query("INSERT INTO user_counts (state, change) VALUES ($1, $2)")
             .bind(state.as_str())
             .bind(*change)
             .execute(&mut *db)
@@ -25,7 +25,7 @@ pub(crate) async fn note(db: &mut AnyConnection, changes: &[(LifecycleState, i64
 
 /// Notes that a user's state changed.
 pub(crate) async fn note_change(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     was: LifecycleState,
     is: LifecycleState,
 ) -> Result<()> {
@@ -42,7 +42,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn users_by_state(&self) -> Result<Vec<(LifecycleState, u64)>> {
-        let rows: Vec<(String, i64)> = sqlx::query_as(
+        let rows: Vec<(String, i64)> = sql::query_as(
             "SELECT state, CAST(SUM(change) AS BIGINT) FROM user_counts GROUP BY state",
         )
         .fetch_all(&self.readers)
@@ -62,7 +62,7 @@ impl Store {
         self.write(|db| {
             Box::pin(async move {
                 let many: Option<(i64,)> =
-                    sqlx::query_as("SELECT change FROM user_counts LIMIT 1 OFFSET $1")
+                    sql::query_as("SELECT change FROM user_counts LIMIT 1 OFFSET $1")
                         .bind(MANY)
                         .fetch_optional(&mut *db)
                         .await?;
@@ -71,7 +71,7 @@ impl Store {
                 }
                 // Each row goes to one sum, whoever else does the same at this moment.
                 let rows: Vec<(String, i64)> =
-                    sqlx::query_as("DELETE FROM user_counts RETURNING state, change")
+                    sql::query_as("DELETE FROM user_counts RETURNING state, change")
                         .fetch_all(&mut *db)
                         .await?;
                 let mut sums: BTreeMap<String, i64> = BTreeMap::new();

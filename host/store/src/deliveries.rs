@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::rows::{cell, moment, parse};
 use crate::{Result, Store, StoreError};
@@ -11,15 +11,16 @@ use assent_model::clock::Timestamp;
 use assent_model::delivery::{Delivery, LeasedDelivery, Recipient};
 use assent_model::id::{ApprovalId, DeliveryId};
 
-#[derive(sqlx::FromRow)]
-struct DeliveryRow {
-    id: String,
-    approval_id: String,
-    channel: String,
-    device_id: Option<String>,
-    identifier: Option<String>,
-    handle: String,
-    leased_until: i64,
+crate::sql::row! {
+    struct DeliveryRow {
+        id: String,
+        approval_id: String,
+        channel: String,
+        device_id: Option<String>,
+        identifier: Option<String>,
+        handle: String,
+        leased_until: i64,
+    }
 }
 
 impl TryFrom<DeliveryRow> for LeasedDelivery {
@@ -52,8 +53,8 @@ impl TryFrom<DeliveryRow> for LeasedDelivery {
 
 /// Has the deliveries of an approval looked after at once, since it was decided: what is still on its way is taken
 /// back.
-pub(crate) async fn wake(db: &mut AnyConnection, approval: &str) -> Result<()> {
-    sqlx::query("UPDATE approval_deliveries SET due_at = 0 WHERE approval_id = $1")
+pub(crate) async fn wake(db: &mut Connection, approval: &str) -> Result<()> {
+    sql::query("UPDATE approval_deliveries SET due_at = 0 WHERE approval_id = $1")
         .bind(approval.to_owned())
         .execute(db)
         .await?;
@@ -61,12 +62,12 @@ pub(crate) async fn wake(db: &mut AnyConnection, approval: &str) -> Result<()> {
 }
 
 /// Forgets a delivery. Whether it was there: who forgets it is the one to take the request back.
-pub(crate) async fn delete(db: &mut AnyConnection, id: DeliveryId) -> Result<bool> {
-    let deleted = sqlx::query("DELETE FROM approval_deliveries WHERE id = $1")
+pub(crate) async fn delete(db: &mut Connection, id: DeliveryId) -> Result<bool> {
+    let deleted = sql::query("DELETE FROM approval_deliveries WHERE id = $1")
         .bind(id.to_string())
         .execute(db)
         .await?;
-    Ok(deleted.rows_affected() > 0)
+    Ok(deleted > 0)
 }
 
 impl Store {
@@ -88,7 +89,7 @@ impl Store {
                     Recipient::Device(device) => (Some(device.to_string()), None),
                     Recipient::Vendor { identifier } => (None, Some(identifier)),
                 };
-                let added = sqlx::query(
+                let added = sql::query(
                     "INSERT INTO approval_deliveries (id, approval_id, channel, device_id, identifier, handle, due_at,
                                                       leased_until)
                      SELECT $1, approvals.id, $3, $4, $5, $6, $7, 0 FROM approvals
@@ -104,7 +105,7 @@ impl Store {
                 .bind(now.millis())
                 .execute(db)
                 .await?;
-                Ok(added.rows_affected() > 0)
+                Ok(added > 0)
             })
         })
         .await
@@ -115,7 +116,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn due_channels(&self, now: Timestamp) -> Result<Vec<String>> {
-        let rows: Vec<(String,)> = sqlx::query_as(
+        let rows: Vec<(String,)> = sql::query_as(
             "SELECT DISTINCT channel FROM approval_deliveries WHERE due_at <= $1 AND leased_until <= $1",
         )
         .bind(now.millis())
@@ -129,7 +130,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn next_delivery(&self) -> Result<Option<Timestamp>> {
-        let (next,): (Option<i64>,) = sqlx::query_as(
+        let (next,): (Option<i64>,) = sql::query_as(
             "SELECT MIN(CASE WHEN due_at > leased_until THEN due_at ELSE leased_until END) FROM approval_deliveries",
         )
         .fetch_one(&self.readers)
@@ -153,7 +154,7 @@ impl Store {
         self.write(move |db| {
             let channel = channel.clone();
             Box::pin(async move {
-                let rows: Vec<DeliveryRow> = sqlx::query_as(
+                let rows: Vec<DeliveryRow> = sql::query_as(
                     "UPDATE approval_deliveries SET leased_until = $1, due_at = $1
                      WHERE id IN (SELECT due.id FROM approval_deliveries AS due
                                   WHERE due.channel = $2 AND due.due_at <= $3 AND due.leased_until <= $3
@@ -182,7 +183,7 @@ impl Store {
         let (id, until) = (leased.delivery.id, leased.until);
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query(
+                sql::query(
                     "UPDATE approval_deliveries
                      SET leased_until = 0, due_at = CASE WHEN due_at < $3 THEN due_at ELSE $3 END
                      WHERE id = $1 AND leased_until = $2",
@@ -224,7 +225,7 @@ impl Store {
             Box::pin(async move {
                 let mut hastened = 0;
                 for approval in approvals {
-                    let updated = sqlx::query(
+                    let updated = sql::query(
                         "UPDATE approval_deliveries SET due_at = $3
                          WHERE approval_id = $1 AND channel = $2 AND device_id IS NULL AND due_at > $3",
                     )
@@ -233,7 +234,7 @@ impl Store {
                     .bind(now.millis())
                     .execute(&mut *db)
                     .await?;
-                    hastened += updated.rows_affected();
+                    hastened += updated;
                 }
                 Ok(hastened)
             })

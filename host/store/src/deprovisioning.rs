@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::users::search_index;
 use crate::{Result, action_approvals, passkeys, sessions};
@@ -27,7 +27,7 @@ const UNUSED: &str = "UPDATE approvals SET state = 'withdrawn', decided_at = $2
 /// granted. It does so whatever the new state is: what a login under way left behind while the person was suspended
 /// does not come back with them.
 pub(crate) async fn deprovision_user(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     user: UserId,
     state: LifecycleState,
     now: Timestamp,
@@ -50,7 +50,7 @@ pub(crate) async fn deprovision_user(
         ],
     };
     for statement in statements {
-        sqlx::query(*statement)
+        sql::query(*statement)
             .bind(user.to_string())
             .bind(now.millis())
             .execute(&mut *db)
@@ -61,13 +61,9 @@ pub(crate) async fn deprovision_user(
 
 /// Ends a person's sessions and what would become one: whoever signs in from now on does so as who the person is by
 /// now.
-pub(crate) async fn end_sign_ins_of(
-    db: &mut AnyConnection,
-    user: UserId,
-    now: Timestamp,
-) -> Result<()> {
+pub(crate) async fn end_sign_ins_of(db: &mut Connection, user: UserId, now: Timestamp) -> Result<()> {
     withdraw_pending_of(db, user, now).await?;
-    sqlx::query(UNUSED)
+    sql::query(UNUSED)
         .bind(user.to_string())
         .bind(now.millis())
         .execute(&mut *db)
@@ -77,7 +73,7 @@ pub(crate) async fn end_sign_ins_of(
 
 /// Ends what was begun in a person's name in one application alone: the person's sessions go on in the others.
 pub(crate) async fn deprovision_account(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     user: String,
     application: String,
     state: LifecycleState,
@@ -106,7 +102,7 @@ pub(crate) async fn deprovision_account(
         &["UPDATE accounts SET grants_not_before = $3 + 1 WHERE user_id = $1 AND application_id = $2"]
     });
     for statement in statements {
-        sqlx::query(statement)
+        sql::query(statement)
             .bind(user.clone())
             .bind(application.clone())
             .bind(now.millis())
@@ -118,7 +114,7 @@ pub(crate) async fn deprovision_account(
 
 /// Ends the request that waits for a person, wherever it is on its way to.
 pub(crate) async fn withdraw_pending_of(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     user: UserId,
     now: Timestamp,
 ) -> Result<()> {
@@ -127,7 +123,7 @@ pub(crate) async fn withdraw_pending_of(
         "UPDATE approval_deliveries SET due_at = 0
          WHERE approval_id IN (SELECT id FROM approvals WHERE user_id = $1 AND decided_at = $2)",
     ] {
-        sqlx::query(statement)
+        sql::query(statement)
             .bind(user.to_string())
             .bind(now.millis())
             .execute(&mut *db)
@@ -137,12 +133,8 @@ pub(crate) async fn withdraw_pending_of(
 }
 
 /// Ends what a device approved and no browser has used yet, and forgets its passkey.
-pub(crate) async fn deprovision_device(
-    db: &mut AnyConnection,
-    device: DeviceId,
-    now: Timestamp,
-) -> Result<()> {
-    sqlx::query(
+pub(crate) async fn deprovision_device(db: &mut Connection, device: DeviceId, now: Timestamp) -> Result<()> {
+    sql::query(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $2
          WHERE device_id = $1 AND state = 'approved' AND user_id = (SELECT user_id FROM devices WHERE devices.id = $1)
            AND (EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)
@@ -159,9 +151,9 @@ pub(crate) async fn deprovision_device(
 
 /// Deletes what belongs to a person whose data is erased, and takes the names from the accounts. What is left of them
 /// are identifiers that say nothing.
-pub(crate) async fn erase_user(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<()> {
+pub(crate) async fn erase_user(db: &mut Connection, user: UserId, now: Timestamp) -> Result<()> {
     let names: Vec<(String,)> =
-        sqlx::query_as("DELETE FROM login_names WHERE user_id = $1 RETURNING name")
+        sql::query_as("DELETE FROM login_names WHERE user_id = $1 RETURNING name")
             .bind(user.to_string())
             .fetch_all(&mut *db)
             .await?;
@@ -172,7 +164,7 @@ pub(crate) async fn erase_user(db: &mut AnyConnection, user: UserId, now: Timest
             "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE name_digest = $1)",
             "DELETE FROM approval_subjects WHERE subject = $1",
         ] {
-            sqlx::query(statement)
+            sql::query(statement)
                 .bind(Digest::of(name.as_bytes()).to_text())
                 .execute(&mut *db)
                 .await?;
@@ -200,10 +192,10 @@ pub(crate) async fn erase_user(db: &mut AnyConnection, user: UserId, now: Timest
         "UPDATE accounts SET name = 'erased-' || id, roles = '[]', state = 'terminated', version = version + 1
          WHERE user_id = $1",
     ] {
-        sqlx::query(statement).bind(user.to_string()).execute(&mut *db).await?;
+        sql::query(statement).bind(user.to_string()).execute(&mut *db).await?;
     }
     // Codes that nobody exchanged hold claims. They are among those that end soonest, which have an index.
-    sqlx::query("UPDATE codes SET claims = '{}' WHERE retain_until <= $2 AND user_id = $1")
+    sql::query("UPDATE codes SET claims = '{}' WHERE retain_until <= $2 AND user_id = $1")
         .bind(user.to_string())
         .bind((now + LONGEST_CODE).millis())
         .execute(db)

@@ -4,6 +4,7 @@ mod enrolment_links;
 mod locks;
 
 use crate::rows::{cell, from_json, moment, parse, to_json};
+use crate::sql;
 use crate::{Result, Store, StoreError, Transition, audit, taken, users};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -13,15 +14,16 @@ use assent_model::id::{DeviceId, EnrolmentId, UserId};
 pub(crate) use enrolment_links::{end_links, end_own_links, insert_enrolment};
 pub(crate) use locks::{lock_active_device, lock_approver, lock_device};
 
-#[derive(sqlx::FromRow)]
-struct DeviceRow {
-    id: String,
-    user_id: String,
-    name: String,
-    public_key: String,
-    push: Option<String>,
-    created_at: i64,
-    revoked_at: Option<i64>,
+crate::sql::row! {
+    struct DeviceRow {
+        id: String,
+        user_id: String,
+        name: String,
+        public_key: String,
+        push: Option<String>,
+        created_at: i64,
+        revoked_at: Option<i64>,
+    }
 }
 
 impl TryFrom<DeviceRow> for Device {
@@ -44,11 +46,11 @@ impl TryFrom<DeviceRow> for Device {
 
 /// Notes that a device decided something.
 pub(crate) async fn record_use(
-    db: &mut sqlx::AnyConnection,
+    db: &mut crate::sql::Connection,
     id: DeviceId,
     now: Timestamp,
 ) -> Result<()> {
-    sqlx::query("UPDATE devices SET used_at = $2 WHERE id = $1")
+    sql::query("UPDATE devices SET used_at = $2 WHERE id = $1")
         .bind(id.to_string())
         .bind(now.millis())
         .execute(db)
@@ -76,7 +78,7 @@ impl Store {
             Box::pin(async move {
                 // The person first: of two links that are used at once, the one ends the other, or comes after it.
                 users::lock_user(db, device.user_id).await?;
-                let claimed: Option<(String,)> = sqlx::query_as(
+                let claimed: Option<(String,)> = sql::query_as(
                     "UPDATE enrolments SET used_at = $2
                      WHERE id = $1 AND user_id = $3 AND used_at IS NULL AND expires_at > $2
                        AND EXISTS (SELECT 1 FROM users WHERE users.id = $3 AND users.state IN ('invited', 'active'))
@@ -90,7 +92,7 @@ impl Store {
                 if claimed.is_none() {
                     return Ok(Transition::NotOpen);
                 }
-                sqlx::query(
+                sql::query(
                     "INSERT INTO devices (id, user_id, name, public_key, created_at) VALUES ($1, $2, $3, $4, $5)",
                 )
                 .bind(device.id.to_string())
@@ -114,7 +116,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn device(&self, id: DeviceId) -> Result<Option<Device>> {
-        let row: Option<DeviceRow> = sqlx::query_as("SELECT * FROM devices WHERE id = $1")
+        let row: Option<DeviceRow> = sql::query_as("SELECT * FROM devices WHERE id = $1")
             .bind(id.to_string())
             .fetch_optional(&self.readers)
             .await?;
@@ -126,7 +128,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn devices_of(&self, user: UserId) -> Result<Vec<Device>> {
-        let rows: Vec<DeviceRow> = sqlx::query_as(
+        let rows: Vec<DeviceRow> = sql::query_as(
             "SELECT * FROM devices WHERE user_id = $1 AND revoked_at IS NULL ORDER BY id",
         )
         .bind(user.to_string())
@@ -143,7 +145,7 @@ impl Store {
         self.write(move |db| {
             let push = push.clone();
             Box::pin(async move {
-                sqlx::query("UPDATE devices SET push = $2 WHERE id = $1")
+                sql::query("UPDATE devices SET push = $2 WHERE id = $1")
                     .bind(id.to_string())
                     .bind(push.as_ref().map(to_json).transpose()?)
                     .execute(db)
@@ -163,12 +165,12 @@ impl Store {
             let push = push.clone();
             Box::pin(async move {
                 let removed =
-                    sqlx::query("UPDATE devices SET push = NULL WHERE id = $1 AND push = $2")
+                    sql::query("UPDATE devices SET push = NULL WHERE id = $1 AND push = $2")
                         .bind(id.to_string())
                         .bind(to_json(&push)?)
                         .execute(db)
                         .await?;
-                Ok(removed.rows_affected() > 0)
+                Ok(removed > 0)
             })
         })
         .await

@@ -1,4 +1,5 @@
 //! What can go wrong in the store.
+use crate::sql;
 
 /// What is wrong with a stored value. The value itself may be personal data or a secret, so it is not part of the
 /// error.
@@ -25,7 +26,7 @@ pub enum ValueError {
 pub enum StoreError {
     /// The database refused or could not be reached.
     #[error("the database failed: {0}")]
-    Database(#[from] sqlx::Error),
+    Database(#[from] crate::sql::Error),
     /// A row holds a value that this version cannot read.
     #[error("{table}.{column} holds an unreadable value in row '{row}': {source}")]
     Corrupt {
@@ -73,10 +74,13 @@ pub enum StoreError {
 pub type Result<T> = std::result::Result<T, StoreError>;
 
 /// Names what is taken, where an insert failed because a unique column holds the value already.
-pub(crate) fn taken(what: &'static str) -> impl FnOnce(sqlx::Error) -> StoreError {
-    move |error| match &error {
-        sqlx::Error::Database(inner) if inner.is_unique_violation() => StoreError::Taken(what),
-        _ => StoreError::Database(error),
+pub(crate) fn taken(what: &'static str) -> impl FnOnce(sql::Error) -> StoreError {
+    move |error| {
+        if error.is_unique_violation() {
+            StoreError::Taken(what)
+        } else {
+            StoreError::Database(error)
+        }
     }
 }
 
@@ -87,80 +91,13 @@ impl StoreError {
     pub fn is_outage(&self) -> bool {
         match self {
             Self::Unavailable(_) | Self::Closed => true,
-            Self::Database(error) => is_outage(error),
+            Self::Database(error) => error.is_outage(),
             _ => false,
         }
     }
 
-    /// Whether PostgreSQL undid the transaction because of another at the same moment (a deadlock). Done again it may
-    /// succeed.
+    /// Whether PostgreSQL undid the transaction because of another at the same moment. Done again it may succeed.
     pub(crate) fn lost_to_another(&self) -> bool {
-        matches!(self, Self::Database(sqlx::Error::Database(error))
-            if matches!(code_of(error.as_ref()), Some(ErrorCode::Postgres(code)) if code == "40001" || code == "40P01"))
+        matches!(self, Self::Database(error) if error.lost_to_another())
     }
-}
-
-/// Whether the database is the reason, as of [`StoreError::is_outage`].
-pub(crate) fn is_outage(error: &sqlx::Error) -> bool {
-    if is_connection_lost(error) || takes_too_long(error) {
-        return true;
-    }
-    match error {
-        sqlx::Error::PoolClosed | sqlx::Error::PoolTimedOut => true,
-        sqlx::Error::Database(error) => match code_of(error.as_ref()) {
-            // Insufficient resources (the disk, the memory, the number of connections); a failure of the server's
-            // system.
-            Some(ErrorCode::Postgres(code)) => code.starts_with("53") || code.starts_with("58"),
-            // BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN.
-            Some(ErrorCode::Sqlite(code)) => matches!(code & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14),
-            None => false,
-        },
-        _ => false,
-    }
-}
-
-/// Whether the connection is of no use any more, or leads to a server that can't serve: what was opened at the same
-/// time probably isn't either.
-pub(crate) fn is_connection_lost(error: &sqlx::Error) -> bool {
-    use sqlx::Error::{Database, Io, Protocol, Tls, WorkerCrashed};
-    match error {
-        Io(_) | Protocol(_) | Tls(_) | WorkerCrashed => true,
-        Database(error) => match code_of(error.as_ref()) {
-            Some(ErrorCode::Postgres(code)) => {
-                // The connection; the server or an administrator ends it; it was idle in a transaction for too long;
-                // a former primary, which is read-only.
-                code.starts_with("08")
-                    || code.starts_with("57P0")
-                    || code == "25P03"
-                    || code == "25006"
-                    // The table was changed. sqlx would execute its prepared statement again and again (sqlx#4412).
-                    || (code == "0A000" && error.message().contains("cached plan"))
-            }
-            _ => false,
-        },
-        _ => false,
-    }
-}
-
-/// Whether PostgreSQL gave up a statement because of its time limits. The transaction may go on at a savepoint.
-pub(crate) fn takes_too_long(error: &sqlx::Error) -> bool {
-    matches!(
-        error.as_database_error().and_then(code_of),
-        Some(ErrorCode::Postgres(code)) if code == "57014" || code == "55P03"
-    )
-}
-
-enum ErrorCode {
-    /// SQLSTATE, five characters.
-    Postgres(String),
-    /// The extended result code, of at most four digits.
-    Sqlite(u32),
-}
-
-fn code_of(error: &(dyn sqlx::error::DatabaseError + 'static)) -> Option<ErrorCode> {
-    let code = error.code()?;
-    if code.len() == 5 {
-        return Some(ErrorCode::Postgres(code.into_owned()));
-    }
-    code.parse().ok().map(ErrorCode::Sqlite)
 }

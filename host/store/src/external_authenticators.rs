@@ -1,5 +1,6 @@
 //! What vendors' authenticators know people by.
 
+use crate::sql;
 use crate::{Result, Store, UserGuard, audit, users};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -15,7 +16,7 @@ impl Store {
         &self,
         user: UserId,
     ) -> Result<Vec<ExternalAuthenticator>> {
-        let rows: Vec<(String, String)> = sqlx::query_as(
+        let rows: Vec<(String, String)> = sql::query_as(
             "SELECT channel, identifier FROM external_authenticators WHERE user_id = $1 ORDER BY channel",
         )
         .bind(user.to_string())
@@ -52,7 +53,7 @@ impl Store {
             let (entries, activated) = (entries.clone(), activated.clone());
             Box::pin(async move {
                 let user = whom.lock(db).await?;
-                let set = sqlx::query(
+                let set = sql::query(
                     "INSERT INTO external_authenticators (user_id, channel, identifier)
                      SELECT users.id, $2, $3 FROM users WHERE users.id = $1
                      ON CONFLICT (user_id, channel) DO UPDATE SET identifier = excluded.identifier",
@@ -62,7 +63,7 @@ impl Store {
                 .bind(identifier)
                 .execute(&mut *db)
                 .await?;
-                if set.rows_affected() == 0 {
+                if set == 0 {
                     return Ok(false);
                 }
                 audit::append(db, &entries).await?;
@@ -88,14 +89,14 @@ impl Store {
             let (channel, entries) = (channel.clone(), entries.clone());
             Box::pin(async move {
                 let user = whom.lock(db).await?;
-                let removed = sqlx::query(
+                let removed = sql::query(
                     "DELETE FROM external_authenticators WHERE user_id = $1 AND channel = $2",
                 )
                 .bind(user.to_string())
                 .bind(channel)
                 .execute(&mut *db)
                 .await?;
-                if removed.rows_affected() == 0 {
+                if removed == 0 {
                     return Ok(false);
                 }
                 audit::append(db, &entries).await?;

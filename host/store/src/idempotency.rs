@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::rows::{cell, digest};
+use crate::sql;
 use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;
@@ -32,7 +33,7 @@ impl Store {
         self.write(move |db| {
             let id = id.clone();
             Box::pin(async move {
-                let claimed: Option<(String,)> = sqlx::query_as(
+                let claimed: Option<(String,)> = sql::query_as(
                     "INSERT INTO idempotent_requests (id, body_digest, expires_at) VALUES ($1, $2, $3)
                      ON CONFLICT (id) DO UPDATE
                      SET body_digest = excluded.body_digest, response = NULL, expires_at = excluded.expires_at
@@ -49,7 +50,7 @@ impl Store {
                     return Ok(None);
                 }
                 let (body, answer): (String, Option<String>) =
-                    sqlx::query_as("SELECT body_digest, response FROM idempotent_requests WHERE id = $1")
+                    sql::query_as("SELECT body_digest, response FROM idempotent_requests WHERE id = $1")
                         .bind(id.clone())
                         .fetch_one(db)
                         .await?;
@@ -77,17 +78,17 @@ impl Store {
         self.write(move |db| {
             let (id, answer, subjects) = (id.clone(), answer.clone(), subjects.clone());
             Box::pin(async move {
-                let kept = sqlx::query("UPDATE idempotent_requests SET response = $2, expires_at = $3 WHERE id = $1")
+                let kept = sql::query("UPDATE idempotent_requests SET response = $2, expires_at = $3 WHERE id = $1")
                     .bind(id.clone())
                     .bind(answer)
                     .bind(until.millis())
                     .execute(&mut *db)
                     .await?;
-                if kept.rows_affected() == 0 {
+                if kept == 0 {
                     return Ok(());
                 }
                 for subject in subjects {
-                    sqlx::query(
+                    sql::query(
                         "INSERT INTO idempotent_request_subjects (request_id, subject) VALUES ($1, $2)
                          ON CONFLICT DO NOTHING",
                     )
@@ -110,7 +111,7 @@ impl Store {
         self.write(move |db| {
             let id = id.clone();
             Box::pin(async move {
-                sqlx::query("DELETE FROM idempotent_requests WHERE id = $1 AND response IS NULL")
+                sql::query("DELETE FROM idempotent_requests WHERE id = $1 AND response IS NULL")
                     .bind(id)
                     .execute(db)
                     .await?;

@@ -5,7 +5,8 @@ use tokio::time::Instant;
 
 use crate::clock_guard::ClockGuard;
 use crate::connections::Connections;
-use crate::connector::DatabaseKind;
+use crate::sql;
+use crate::sql::DatabaseKind;
 use assent_model::clock::{Clock, Timestamp};
 
 /// This run.
@@ -47,10 +48,10 @@ impl Instance {
         &self,
         started_at: Timestamp,
         clock: &dyn Clock,
-    ) -> sqlx::Result<i64> {
+    ) -> sql::Result<i64> {
         let mut lease = self.connections.lease().await?;
         let before = clock.now().millis();
-        let seen = sqlx::query_as(SEEN)
+        let seen = sql::query_as(SEEN)
             .bind(self.id.clone())
             .bind(started_at.millis())
             .bind(before)

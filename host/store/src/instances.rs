@@ -6,8 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 use crate::clock_guard::ClockGuard;
-use crate::connector::DatabaseKind;
-use crate::error::is_connection_lost;
+use crate::sql::DatabaseKind;
 use crate::instance::RunStart;
 use crate::{Result, Store, StoreError};
 use assent_model::clock::{Clock, Timestamp};
@@ -54,7 +53,7 @@ impl Store {
                 self.write(move |db| {
                     let id = id.clone();
                     Box::pin(async move {
-                        let seen = sqlx::query_as::<_, (i64,)>(SEEN_SQLITE)
+                        let seen = sql::query_as::<(i64,)>(SEEN_SQLITE)
                             .bind(id)
                             .bind(started_at.millis())
                             .bind(now.millis());
@@ -66,7 +65,7 @@ impl Store {
             }
             DatabaseKind::Postgres => match self.instance.compare(started_at, clock).await {
                 // The connection was lost while nobody used it.
-                Err(error) if is_connection_lost(&error) => {
+                Err(error) if error.is_connection_lost() => {
                     self.instance.compare(started_at, clock).await?
                 }
                 compared => compared?,
@@ -84,7 +83,7 @@ impl Store {
                 DatabaseKind::Postgres => ClockGuard::Compared,
                 DatabaseKind::Sqlite => {
                     let (newest,): (Option<i64>,) =
-                        sqlx::query_as("SELECT MAX(seen_at) FROM instances WHERE id <> $1")
+                        sql::query_as("SELECT MAX(seen_at) FROM instances WHERE id <> $1")
                             .bind(self.instance.id.clone())
                             .fetch_one(&self.readers)
                             .await?;
@@ -129,7 +128,7 @@ impl Store {
         self.write(move |db| {
             let instance = instance.clone();
             Box::pin(async move {
-                let claimed = sqlx::query(
+                let claimed = sql::query(
                     "INSERT INTO leases (name, instance, leased_until) VALUES ($1, $2, $3)
                      ON CONFLICT (name) DO UPDATE SET instance = excluded.instance, leased_until = excluded.leased_until
                      WHERE leases.instance = excluded.instance OR leases.leased_until <= $4 OR leases.leased_until > $5",
@@ -141,7 +140,7 @@ impl Store {
                 .bind((now + LONGEST_LEASE).millis())
                 .execute(db)
                 .await?;
-                Ok(claimed.rows_affected() == 1)
+                Ok(claimed == 1)
             })
         })
         .await

@@ -1,7 +1,7 @@
 //! Signing keys.
 
+use crate::sql::{self, Connection};
 use serde_json::Value;
-use sqlx::AnyConnection;
 
 use crate::rows::{cell, from_json, moment, parse, to_json};
 use crate::{Result, Store, StoreError, audit};
@@ -14,16 +14,17 @@ const ALL: &str =
     "SELECT id, purpose, generation, sealed, public_jwk, created_at, signs_from, revoked_at
                    FROM signing_keys ORDER BY purpose, generation";
 
-#[derive(sqlx::FromRow)]
-struct KeyRow {
-    id: String,
-    purpose: String,
-    generation: i64,
-    sealed: Option<String>,
-    public_jwk: Option<String>,
-    created_at: i64,
-    signs_from: i64,
-    revoked_at: Option<i64>,
+crate::sql::row! {
+    struct KeyRow {
+        id: String,
+        purpose: String,
+        generation: i64,
+        sealed: Option<String>,
+        public_jwk: Option<String>,
+        created_at: i64,
+        signs_from: i64,
+        revoked_at: Option<i64>,
+    }
 }
 
 impl TryFrom<KeyRow> for SigningKey {
@@ -59,7 +60,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn signing_keys(&self) -> Result<Vec<SigningKey>> {
-        let rows: Vec<KeyRow> = sqlx::query_as(ALL).fetch_all(&self.readers).await?;
+        let rows: Vec<KeyRow> = sql::query_as(ALL).fetch_all(&self.readers).await?;
         rows.into_iter().map(SigningKey::try_from).collect()
     }
 
@@ -120,7 +121,7 @@ impl Store {
                 let keys = lock_keys(db, fresh.purpose).await?;
                 let times: Vec<KeyTimes> = keys.iter().map(|key| key.times).collect();
                 let signing = signing_at(&times, now).map(|key| key.generation);
-                let revoked: Option<(i64,)> = sqlx::query_as(
+                let revoked: Option<(i64,)> = sql::query_as(
                     "UPDATE signing_keys SET revoked_at = $2, sealed = NULL, public_jwk = $3
                      WHERE id = $1 AND revoked_at IS NULL RETURNING generation",
                 )
@@ -157,7 +158,7 @@ impl Store {
         self.write(move |db| {
             let public_jwk = public_jwk.clone();
             Box::pin(async move {
-                sqlx::query(
+                sql::query(
                     "UPDATE signing_keys SET sealed = NULL, public_jwk = $2 WHERE id = $1 AND sealed IS NOT NULL",
                 )
                 .bind(id.to_string())
@@ -177,7 +178,7 @@ impl Store {
     pub async fn delete_key(&self, id: KeyId) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query("DELETE FROM signing_keys WHERE id = $1")
+                sql::query("DELETE FROM signing_keys WHERE id = $1")
                     .bind(id.to_string())
                     .execute(db)
                     .await?;
@@ -189,15 +190,15 @@ impl Store {
 }
 
 /// The keys of a purpose, read while nobody else revokes one: the last one's row is taken first.
-async fn lock_keys(db: &mut AnyConnection, purpose: KeyPurpose) -> Result<Vec<SigningKey>> {
-    sqlx::query(
+async fn lock_keys(db: &mut Connection, purpose: KeyPurpose) -> Result<Vec<SigningKey>> {
+    sql::query(
         "UPDATE signing_keys SET generation = generation
          WHERE purpose = $1 AND generation = (SELECT MAX(generation) FROM signing_keys WHERE purpose = $1)",
     )
     .bind(purpose.as_str())
     .execute(&mut *db)
     .await?;
-    let rows: Vec<KeyRow> = sqlx::query_as(ALL).fetch_all(db).await?;
+    let rows: Vec<KeyRow> = sql::query_as(ALL).fetch_all(db).await?;
     let keys = rows
         .into_iter()
         .map(SigningKey::try_from)
@@ -216,23 +217,23 @@ fn highest_generation(times: &[KeyTimes]) -> i64 {
         .unwrap_or_default()
 }
 
-async fn sign_from(db: &mut AnyConnection, id: KeyId, now: Timestamp) -> Result<bool> {
+async fn sign_from(db: &mut Connection, id: KeyId, now: Timestamp) -> Result<bool> {
     let changed =
-        sqlx::query("UPDATE signing_keys SET signs_from = $2 WHERE id = $1 AND signs_from > $2 AND revoked_at IS NULL")
+        sql::query("UPDATE signing_keys SET signs_from = $2 WHERE id = $1 AND signs_from > $2 AND revoked_at IS NULL")
             .bind(id.to_string())
             .bind(now.millis())
             .execute(db)
             .await?;
-    Ok(changed.rows_affected() == 1)
+    Ok(changed == 1)
 }
 
 /// Whether it was kept.
-async fn insert(db: &mut AnyConnection, key: &SigningKey) -> Result<bool> {
+async fn insert(db: &mut Connection, key: &SigningKey) -> Result<bool> {
     let (sealed, public_jwk) = match &key.material {
         KeyMaterial::Sealed(sealed) => (Some(sealed.clone()), None),
         KeyMaterial::Public(public) => (None, Some(to_json(public)?)),
     };
-    let inserted = sqlx::query(
+    let inserted = sql::query(
         "INSERT INTO signing_keys (id, purpose, generation, sealed, public_jwk, created_at, signs_from, revoked_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
          ON CONFLICT (purpose, generation) DO NOTHING",
@@ -247,13 +248,13 @@ async fn insert(db: &mut AnyConnection, key: &SigningKey) -> Result<bool> {
     .bind(key.times.revoked_at.map(Timestamp::millis))
     .execute(db)
     .await?;
-    Ok(inserted.rows_affected() == 1)
+    Ok(inserted == 1)
 }
 
 /// Keeps a key that signs from `now` on. If another host has published one of this generation since the keys were read,
 /// that one signs.
 async fn insert_to_sign(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     key: &SigningKey,
     generation: i64,
     now: Timestamp,
@@ -270,7 +271,7 @@ async fn insert_to_sign(
     {
         return Ok(true);
     }
-    let changed = sqlx::query(
+    let changed = sql::query(
         "UPDATE signing_keys SET signs_from = $3
          WHERE purpose = $1 AND generation = $2 AND signs_from > $3 AND revoked_at IS NULL",
     )
@@ -279,5 +280,5 @@ async fn insert_to_sign(
     .bind(now.millis())
     .execute(db)
     .await?;
-    Ok(changed.rows_affected() == 1)
+    Ok(changed == 1)
 }

@@ -3,6 +3,7 @@
 mod completion;
 
 use crate::rows::{cell, digest, from_json, moment, parse, to_json};
+use crate::sql;
 use crate::{OpenSignIns, Result, Store, StoreError, open_sign_ins};
 use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, SessionId};
@@ -10,17 +11,18 @@ use assent_model::login::{Login, LoginStage};
 
 pub use completion::{Completion, IssuedGrant, NewSession, SignInRecord};
 
-#[derive(sqlx::FromRow)]
-struct LoginRow {
-    id: String,
-    browser: String,
-    context: String,
-    request: String,
-    approval_id: Option<String>,
-    session_id: Option<String>,
-    answered_at: Option<i64>,
-    created_at: i64,
-    expires_at: i64,
+crate::sql::row! {
+    struct LoginRow {
+        id: String,
+        browser: String,
+        context: String,
+        request: String,
+        approval_id: Option<String>,
+        session_id: Option<String>,
+        answered_at: Option<i64>,
+        created_at: i64,
+        expires_at: i64,
+    }
 }
 
 impl TryFrom<LoginRow> for Login {
@@ -73,7 +75,7 @@ impl Store {
                     LoginStage::SignedIn(session) => Some(session.to_string()),
                     LoginStage::Identify | LoginStage::Asked(_) | LoginStage::Answered => None,
                 };
-                sqlx::query(
+                sql::query(
                     "INSERT INTO logins (id, browser, context, request, created_at, expires_at, session_id, network)
                      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
                 )
@@ -102,7 +104,7 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn login(&self, id: LoginId, now: Timestamp) -> Result<Option<Login>> {
         let row: Option<LoginRow> =
-            sqlx::query_as("SELECT * FROM logins WHERE id = $1 AND expires_at > $2")
+            sql::query_as("SELECT * FROM logins WHERE id = $1 AND expires_at > $2")
                 .bind(id.to_string())
                 .bind(now.millis())
                 .fetch_optional(&self.readers)
@@ -118,7 +120,7 @@ impl Store {
     pub async fn reset_login(&self, id: LoginId) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query(
+                sql::query(
                     "UPDATE logins SET approval_id = NULL, session_id = NULL WHERE id = $1 AND answered_at IS NULL",
                 )
                 .bind(id.to_string())
@@ -138,7 +140,7 @@ impl Store {
     pub async fn continue_login(&self, id: LoginId, session: SessionId) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query(
+                sql::query(
                     "UPDATE logins SET session_id = $2
                      WHERE id = $1 AND answered_at IS NULL AND approval_id IS NULL",
                 )

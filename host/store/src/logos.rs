@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::rows::{cell, parse};
+use crate::sql;
 use crate::{Result, Store, audit};
 use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
@@ -24,7 +25,7 @@ impl Store {
             let (application, logo, entry) = (application.to_string(), logo.clone(), entry.clone());
             Box::pin(async move {
                 // Who deletes the application meanwhile is waited for, and found.
-                let result = sqlx::query(
+                let result = sql::query(
                     "INSERT INTO application_logos (application_id, kind, digest, content)
                      SELECT id, $2, $3, $4 FROM applications WHERE id = $1
                      ON CONFLICT (application_id) DO UPDATE
@@ -36,7 +37,7 @@ impl Store {
                 .bind(STANDARD.encode(&logo.bytes))
                 .execute(&mut *db)
                 .await?;
-                audit::append_if(db, result.rows_affected() > 0, &[entry]).await
+                audit::append_if(db, result > 0, &[entry]).await
             })
         })
         .await
@@ -50,11 +51,11 @@ impl Store {
         self.write(move |db| {
             let (application, entry) = (application.to_string(), entry.clone());
             Box::pin(async move {
-                let result = sqlx::query("DELETE FROM application_logos WHERE application_id = $1")
+                let result = sql::query("DELETE FROM application_logos WHERE application_id = $1")
                     .bind(application)
                     .execute(&mut *db)
                     .await?;
-                audit::append_if(db, result.rows_affected() > 0, &[entry]).await
+                audit::append_if(db, result > 0, &[entry]).await
             })
         })
         .await
@@ -65,7 +66,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn logo(&self, application: &Did) -> Result<Option<ApplicationLogo>> {
-        let row: Option<(String, String, String)> = sqlx::query_as(
+        let row: Option<(String, String, String)> = sql::query_as(
             "SELECT kind, digest, content FROM application_logos WHERE application_id = $1",
         )
         .bind(application.to_string())
@@ -91,7 +92,7 @@ impl Store {
     /// If the database fails.
     pub async fn logo_digest(&self, application: &Did) -> Result<Option<String>> {
         let row: Option<(String,)> =
-            sqlx::query_as("SELECT digest FROM application_logos WHERE application_id = $1")
+            sql::query_as("SELECT digest FROM application_logos WHERE application_id = $1")
                 .bind(application.to_string())
                 .fetch_optional(&self.readers)
                 .await?;
@@ -103,7 +104,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn logos_of(&self, user: UserId) -> Result<Vec<(Did, String)>> {
-        let rows: Vec<(String, String)> = sqlx::query_as(
+        let rows: Vec<(String, String)> = sql::query_as(
             "SELECT logo.application_id, logo.digest FROM accounts
              JOIN application_logos AS logo ON logo.application_id = accounts.application_id
              WHERE accounts.user_id = $1",

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::applications::OIDC;
 use crate::rows::{cell, from_json, moment, parse};
@@ -13,17 +13,18 @@ use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 use assent_model::logout::LogoutDelivery;
 
-/// An application that a person was signed in to.
-#[derive(sqlx::FromRow)]
-pub(crate) struct Participant {
-    sid: String,
-    application_id: String,
-    subject: String,
+crate::sql::row! {
+    /// An application that a person was signed in to.
+    pub(crate) struct Participant {
+        sid: String,
+        application_id: String,
+        subject: String,
+    }
 }
 
 /// Queues a logout token for each of these that wants one.
 pub(crate) async fn queue(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     participants: Vec<Participant>,
     now: Timestamp,
 ) -> Result<()> {
@@ -34,7 +35,7 @@ pub(crate) async fn queue(
     } in participants
     {
         let found: Option<(String,)> =
-            sqlx::query_as("SELECT settings FROM applications WHERE id = $1 AND protocol = $2")
+            sql::query_as("SELECT settings FROM applications WHERE id = $1 AND protocol = $2")
                 .bind(application_id.clone())
                 .bind(OIDC)
                 .fetch_optional(&mut *db)
@@ -46,7 +47,7 @@ pub(crate) async fn queue(
             continue;
         }
         // Named by what it says, so that no session is told of twice while the first telling waits.
-        sqlx::query(
+        sql::query(
             "INSERT INTO logout_deliveries (id, application_id, sid, subject, attempts, next_attempt_at, created_at)
              VALUES ($1, $2, $3, $4, 0, $5, $5) ON CONFLICT (id) DO NOTHING",
         )
@@ -61,14 +62,15 @@ pub(crate) async fn queue(
     Ok(())
 }
 
-#[derive(sqlx::FromRow)]
-struct DeliveryRow {
-    id: String,
-    application_id: String,
-    sid: String,
-    subject: String,
-    attempts: i64,
-    created_at: i64,
+crate::sql::row! {
+    struct DeliveryRow {
+        id: String,
+        application_id: String,
+        sid: String,
+        subject: String,
+        attempts: i64,
+        created_at: i64,
+    }
 }
 
 impl TryFrom<DeliveryRow> for LogoutDelivery {
@@ -96,7 +98,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn due_logouts(&self, now: Timestamp) -> Result<Vec<Did>> {
-        let rows: Vec<(String,)> = sqlx::query_as(
+        let rows: Vec<(String,)> = sql::query_as(
             "WITH RECURSIVE waiting (application_id) AS (
                  SELECT MIN(application_id) FROM logout_deliveries
                  UNION ALL
@@ -133,7 +135,7 @@ impl Store {
         self.write(move |db| {
             let application = application.clone();
             Box::pin(async move {
-                let row: Option<DeliveryRow> = sqlx::query_as(
+                let row: Option<DeliveryRow> = sql::query_as(
                     "UPDATE logout_deliveries SET attempts = attempts + 1, next_attempt_at = $2
                      WHERE id = (SELECT d.id FROM logout_deliveries d
                                  WHERE d.application_id = $1 AND d.next_attempt_at <= $3
@@ -166,12 +168,12 @@ impl Store {
             Box::pin(async move {
                 let query = match again {
                     Some(again) => {
-                        sqlx::query("UPDATE logout_deliveries SET next_attempt_at = $3 WHERE id = $1 AND attempts = $2")
+                        sql::query("UPDATE logout_deliveries SET next_attempt_at = $3 WHERE id = $1 AND attempts = $2")
                             .bind(delivery.id)
                             .bind(i64::from(delivery.attempts))
                             .bind(again.millis())
                     }
-                    None => sqlx::query("DELETE FROM logout_deliveries WHERE id = $1 AND attempts = $2")
+                    None => sql::query("DELETE FROM logout_deliveries WHERE id = $1 AND attempts = $2")
                         .bind(delivery.id)
                         .bind(i64::from(delivery.attempts)),
                 };

@@ -4,7 +4,7 @@
 //! Over the bound the oldest are removed. A rejection of new ones would lock users out while an attacker keeps the
 //! bound used up. A sign-in with an approval request stays, because the limits of requests bound it.
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::Result;
 
@@ -48,21 +48,20 @@ macro_rules! evict {
 }
 
 /// Deletes the oldest open sign-ins over the bounds.
-pub(crate) async fn evict_sign_ins(db: &mut AnyConnection, bounds: &OpenSignIns) -> Result<()> {
-    let of_network = sqlx::query(evict!("network = $1"))
+pub(crate) async fn evict_sign_ins(db: &mut Connection, bounds: &OpenSignIns) -> Result<()> {
+    let of_network = sql::query(evict!("network = $1"))
         .bind(bounds.network.clone())
         .bind(SLICE);
     let mut evicted = of_network
         .bind(i64::from(bounds.of_network))
         .execute(&mut *db)
-        .await?
-        .rows_affected();
+        .await?;
     if let Some(in_all) = bounds.in_all {
-        let in_all = sqlx::query(evict!("$1 <> ''"))
+        let in_all = sql::query(evict!("$1 <> ''"))
             .bind(bounds.network.clone())
             .bind(SLICE)
             .bind(i64::from(in_all));
-        evicted += in_all.execute(db).await?.rows_affected();
+        evicted += in_all.execute(db).await?;
     }
     if evicted > 0 {
         tracing::debug!(evicted, network = %bounds.network, "open sign-ins evicted");

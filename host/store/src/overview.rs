@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::rows::{cell, from_json, moment, to_json};
+use crate::sql;
 use crate::{Result, Store, StoreError};
 use assent_model::audit::Event;
 use assent_model::id::first_text_of;
@@ -61,15 +62,16 @@ struct EntryDetail {
     approval_time_ms: Option<u64>,
 }
 
-#[derive(sqlx::FromRow)]
-struct HourRow {
-    hour: i64,
-    requested: i64,
-    approved: i64,
-    completed: i64,
-    denied: i64,
-    number_mismatches: i64,
-    approval_times: String,
+crate::sql::row! {
+    struct HourRow {
+        hour: i64,
+        requested: i64,
+        approved: i64,
+        completed: i64,
+        denied: i64,
+        number_mismatches: i64,
+        approval_times: String,
+    }
 }
 
 impl TryFrom<HourRow> for SignInHour {
@@ -96,7 +98,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn application_counts(&self) -> Result<(u64, u64)> {
-        let (clients, all): (i64, i64) = sqlx::query_as(
+        let (clients, all): (i64, i64) = sql::query_as(
             "SELECT COUNT(CASE WHEN protocol = 'oidc' THEN 1 END), COUNT(*) FROM applications",
         )
         .fetch_one(&self.readers)
@@ -110,7 +112,7 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn sign_in_hours(&self, first: i64) -> Result<Vec<SignInHour>> {
         let rows: Vec<HourRow> =
-            sqlx::query_as("SELECT * FROM sign_in_hours WHERE hour >= $1 ORDER BY hour")
+            sql::query_as("SELECT * FROM sign_in_hours WHERE hour >= $1 ORDER BY hour")
                 .bind(first)
                 .fetch_all(&self.readers)
                 .await?;
@@ -136,7 +138,7 @@ impl Store {
         // Ids begin with the time, so the entries since then are a range of the table's own index. The index of the
         // events begins with the first there ever was, so that no column of it is asked for or grouped by as such.
         let since = first_text_of(moment(first * HOUR));
-        let rows: Vec<(String, i64, i64)> = sqlx::query_as(
+        let rows: Vec<(String, i64, i64)> = sql::query_as(
             "SELECT COALESCE(event, ''), happened_at / 3600000, COUNT(*) FROM audit_entries WHERE id >= $1
              GROUP BY COALESCE(event, ''), happened_at / 3600000",
         )
@@ -150,7 +152,7 @@ impl Store {
                 *hour.of(event) += count.unsigned_abs();
             }
         }
-        let rows: Vec<(String, i64, String)> = sqlx::query_as(
+        let rows: Vec<(String, i64, String)> = sql::query_as(
             "SELECT id, happened_at / 3600000, detail FROM audit_entries WHERE id >= $1 AND COALESCE(event, '') = $2",
         )
         .bind(since)
@@ -182,7 +184,7 @@ impl Store {
             Box::pin(async move {
                 for hour in hours {
                     let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-                    sqlx::query(
+                    sql::query(
                         "INSERT INTO sign_in_hours (hour, requested, approved, completed, denied, number_mismatches,
                            approval_times)
                          VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (hour) DO NOTHING",
@@ -210,7 +212,7 @@ impl Store {
     pub async fn delete_sign_in_hours(&self, first: i64) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query("DELETE FROM sign_in_hours WHERE hour < $1")
+                sql::query("DELETE FROM sign_in_hours WHERE hour < $1")
                     .bind(first)
                     .execute(db)
                     .await?;

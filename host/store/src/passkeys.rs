@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::rows::{cell, from_json, moment, parse, to_json};
 use crate::{DeviceWrite, Result, Store, audit, taken};
@@ -12,11 +12,12 @@ use assent_model::id::{DeviceId, UserId};
 use assent_model::passkey::{DevicePasskey, PasskeyUse};
 use assent_model::secret::Digest;
 
-#[derive(sqlx::FromRow)]
-struct PasskeyRow {
-    credential: String,
-    counter: i64,
-    added_at: i64,
+crate::sql::row! {
+    struct PasskeyRow {
+        credential: String,
+        counter: i64,
+        added_at: i64,
+    }
 }
 
 /// The outcome of an assertion of a passkey whose signature was verified (WebAuthn section 7.2, step 22).
@@ -35,7 +36,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn passkey(&self, device: DeviceId) -> Result<Option<DevicePasskey>> {
-        let row: Option<PasskeyRow> = sqlx::query_as(
+        let row: Option<PasskeyRow> = sql::query_as(
             "SELECT credential, counter, added_at FROM passkeys WHERE device_id = $1",
         )
         .bind(device.to_string())
@@ -59,7 +60,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn devices_with_passkey(&self, user: UserId) -> Result<HashSet<DeviceId>> {
-        let rows: Vec<(String,)> = sqlx::query_as(
+        let rows: Vec<(String,)> = sql::query_as(
             "SELECT passkeys.device_id FROM passkeys JOIN devices ON devices.id = passkeys.device_id
              WHERE devices.user_id = $1 AND devices.revoked_at IS NULL",
         )
@@ -85,7 +86,7 @@ impl Store {
         self.write(move |db| {
             let state = state.clone();
             Box::pin(async move {
-                sqlx::query(
+                sql::query(
                     "INSERT INTO passkey_ceremonies (device_id, purpose, state, expires_at) VALUES ($1, $2, $3, $4)
                      ON CONFLICT (device_id)
                      DO UPDATE SET purpose = excluded.purpose, state = excluded.state,
@@ -115,7 +116,7 @@ impl Store {
     ) -> Result<Option<String>> {
         self.write(move |db| {
             Box::pin(async move {
-                let claimed: Option<(String,)> = sqlx::query_as(
+                let claimed: Option<(String,)> = sql::query_as(
                     "DELETE FROM passkey_ceremonies WHERE device_id = $1 AND purpose = $2 AND expires_at > $3
                      RETURNING state",
                 )
@@ -144,7 +145,7 @@ impl Store {
         self.write(move |db| {
             let (passkey, entries) = (passkey.clone(), entries.clone());
             Box::pin(async move {
-                let added = sqlx::query(
+                let added = sql::query(
                     "INSERT INTO passkeys (device_id, credential_id, credential, counter, added_at)
                      SELECT $1, $2, $3, $4, $5 FROM devices WHERE devices.id = $1 AND devices.revoked_at IS NULL",
                 )
@@ -156,7 +157,7 @@ impl Store {
                 .execute(&mut *db)
                 .await
                 .map_err(taken("the passkey"))?;
-                if added.rows_affected() == 0 {
+                if added == 0 {
                     return Ok(DeviceWrite::Inactive);
                 }
                 audit::append(db, &entries).await?;
@@ -209,7 +210,7 @@ impl Store {
 
 /// Whether a device may approve: by a good assertion where it has a passkey, without one where it has none.
 pub(crate) async fn may_approve(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     device: DeviceId,
     used: Option<&PasskeyUse>,
 ) -> Result<bool> {
@@ -217,7 +218,7 @@ pub(crate) async fn may_approve(
         Some(used) => Ok(record_use(db, device, used).await? == PasskeyUseOutcome::Accepted),
         None => {
             let found: Option<(String,)> =
-                sqlx::query_as("SELECT device_id FROM passkeys WHERE device_id = $1")
+                sql::query_as("SELECT device_id FROM passkeys WHERE device_id = $1")
                     .bind(device.to_string())
                     .fetch_optional(db)
                     .await?;
@@ -228,11 +229,11 @@ pub(crate) async fn may_approve(
 
 /// Records a use of a device's passkey. Of two copies of a key at most one is accepted.
 async fn record_use(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     device: DeviceId,
     used: &PasskeyUse,
 ) -> Result<PasskeyUseOutcome> {
-    let noted = sqlx::query(
+    let noted = sql::query(
         "UPDATE passkeys SET credential = $2, counter = $3
          WHERE device_id = $1 AND credential_id = $4 AND (counter < $3 OR (counter = 0 AND $3 = 0))",
     )
@@ -242,19 +243,19 @@ async fn record_use(
     .bind(hex::encode(used.credential.cred_id()))
     .execute(db)
     .await?;
-    Ok(match noted.rows_affected() {
+    Ok(match noted {
         0 => PasskeyUseOutcome::Rejected,
         _ => PasskeyUseOutcome::Accepted,
     })
 }
 
 /// Forgets a device's passkey and what it was asked.
-pub(crate) async fn delete_passkey(db: &mut AnyConnection, device: DeviceId) -> Result<()> {
+pub(crate) async fn delete_passkey(db: &mut Connection, device: DeviceId) -> Result<()> {
     for statement in [
         "DELETE FROM passkeys WHERE device_id = $1",
         "DELETE FROM passkey_ceremonies WHERE device_id = $1",
     ] {
-        sqlx::query(statement)
+        sql::query(statement)
             .bind(device.to_string())
             .execute(&mut *db)
             .await?;

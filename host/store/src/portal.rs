@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::rows::{cell, moment, parse};
 use crate::{DeviceWrite, Result, Store, UserGuard, audit, deprovisioning, devices, sessions};
@@ -32,14 +32,15 @@ pub struct OpenSession {
     pub applications: Vec<String>,
 }
 
-#[derive(sqlx::FromRow)]
-struct OpenSessionRow {
-    id: String,
-    sid: String,
-    auth_time: i64,
-    used_at: Option<i64>,
-    ip_address: Option<String>,
-    browser: Option<String>,
+crate::sql::row! {
+    struct OpenSessionRow {
+        id: String,
+        sid: String,
+        auth_time: i64,
+        used_at: Option<i64>,
+        ip_address: Option<String>,
+        browser: Option<String>,
+    }
 }
 
 impl Store {
@@ -48,7 +49,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn open_sessions_of(&self, user: UserId, now: Timestamp) -> Result<Vec<OpenSession>> {
-        let rows: Vec<OpenSessionRow> = sqlx::query_as(
+        let rows: Vec<OpenSessionRow> = sql::query_as(
             "SELECT id, sid, auth_time, used_at, ip_address, browser FROM sessions
              WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 ORDER BY id DESC LIMIT $3",
         )
@@ -57,7 +58,7 @@ impl Store {
         .bind(MOST_SESSIONS)
         .fetch_all(&self.readers)
         .await?;
-        let used: Vec<(String, String)> = sqlx::query_as(
+        let used: Vec<(String, String)> = sql::query_as(
             "SELECT part.sid, applications.name FROM session_applications AS part
              JOIN applications ON applications.id = part.application_id WHERE part.user_id = $1
              UNION
@@ -110,7 +111,7 @@ impl Store {
             let entry = entry.clone();
             Box::pin(async move {
                 let user = whom.lock(db).await?;
-                let open: Option<(String,)> = sqlx::query_as(
+                let open: Option<(String,)> = sql::query_as(
                     "SELECT sid FROM sessions WHERE id = $1 AND user_id = $2 AND ended_at IS NULL",
                 )
                 .bind(id.to_string())
@@ -142,7 +143,7 @@ impl Store {
             let (keep, entry) = (keep.clone(), entry.clone());
             Box::pin(async move {
                 let user = whom.lock(db).await?;
-                let open: Vec<(String,)> = sqlx::query_as(
+                let open: Vec<(String,)> = sql::query_as(
                     "SELECT DISTINCT sid FROM sessions WHERE user_id = $1 AND sid <> $2 AND ended_at IS NULL ORDER BY \
                      sid",
                 )
@@ -164,7 +165,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn device_uses(&self, user: UserId) -> Result<HashMap<DeviceId, Timestamp>> {
-        let rows: Vec<(String, i64)> = sqlx::query_as(
+        let rows: Vec<(String, i64)> = sql::query_as(
             "SELECT id, used_at FROM devices WHERE user_id = $1 AND revoked_at IS NULL AND used_at IS NOT NULL",
         )
         .bind(user.to_string())
@@ -190,13 +191,13 @@ impl Store {
             let (name, entry) = (name.clone(), entry.clone());
             Box::pin(async move {
                 let renamed =
-                    sqlx::query("UPDATE devices SET name = $3 WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL")
+                    sql::query("UPDATE devices SET name = $3 WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL")
                         .bind(id.to_string())
                         .bind(user.to_string())
                         .bind(name)
                         .execute(&mut *db)
                         .await?;
-                if renamed.rows_affected() == 0 {
+                if renamed == 0 {
                     return Ok(DeviceWrite::Inactive);
                 }
                 audit::append(db, &[entry]).await?;
@@ -226,7 +227,7 @@ impl Store {
             let entry = entry.clone();
             Box::pin(async move {
                 let user = whom.lock(db).await?;
-                let revoked = sqlx::query(
+                let revoked = sql::query(
                     "UPDATE devices SET revoked_at = $3, push = NULL
                      WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL",
                 )
@@ -235,14 +236,14 @@ impl Store {
                 .bind(now.millis())
                 .execute(&mut *db)
                 .await?;
-                if revoked.rows_affected() == 0 {
+                if revoked == 0 {
                     return Ok(None);
                 }
                 deprovisioning::deprovision_device(db, id, now).await?;
                 deprovisioning::withdraw_pending_of(db, user, now).await?;
                 // Whoever had it may have made themselves another way in.
                 devices::end_own_links(db, user).await?;
-                let ended = sqlx::query(
+                let ended = sql::query(
                     "DELETE FROM recovery_codes WHERE user_id = $1 AND created_by = $2 AND $3 = 1",
                 )
                 .bind(user.to_string())
@@ -250,7 +251,7 @@ impl Store {
                 .bind(i64::from(codes == CodesOfDevice::End))
                 .execute(&mut *db)
                 .await?;
-                let begun: Vec<(String,)> = sqlx::query_as(
+                let begun: Vec<(String,)> = sql::query_as(
                     "SELECT DISTINCT sid FROM sessions
                      WHERE user_id = $1 AND device_id = $2 AND ended_at IS NULL ORDER BY sid",
                 )
@@ -260,7 +261,7 @@ impl Store {
                 .await?;
                 let entry = entry
                     .with("sessions", begun.len())
-                    .with("recovery_codes", ended.rows_affected());
+                    .with("recovery_codes", ended);
                 audit::append(db, &[entry]).await?;
                 end_all(db, begun, now).await.map(Some)
             })
@@ -270,11 +271,7 @@ impl Store {
 }
 
 /// Ends what has these names.
-async fn end_all(
-    db: &mut AnyConnection,
-    sids: Vec<(String,)>,
-    now: Timestamp,
-) -> Result<SessionEnd> {
+async fn end_all(db: &mut Connection, sids: Vec<(String,)>, now: Timestamp) -> Result<SessionEnd> {
     let mut all = SessionEnd::default();
     for (sid,) in sids {
         let ended = sessions::log_out(db, sid, now).await?;

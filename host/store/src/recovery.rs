@@ -1,6 +1,7 @@
 //! Recovery codes.
 
 use crate::rows::moment;
+use crate::sql;
 use crate::{DeviceWrite, Result, Store, Transition, audit, devices};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -38,12 +39,12 @@ impl Store {
                     return Ok(DeviceWrite::Inactive);
                 }
                 devices::end_own_links(db, user).await?;
-                sqlx::query("DELETE FROM recovery_codes WHERE user_id = $1")
+                sql::query("DELETE FROM recovery_codes WHERE user_id = $1")
                     .bind(user.to_string())
                     .execute(&mut *db)
                     .await?;
                 for (id, digest) in codes {
-                    sqlx::query(
+                    sql::query(
                         "INSERT INTO recovery_codes (id, user_id, digest, created_at, created_by) VALUES ($1, $2, $3, \
                          $4, $5)",
                     )
@@ -67,7 +68,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn recovery_codes_left(&self, user: UserId) -> Result<u32> {
-        let (left,): (i64,) = sqlx::query_as(
+        let (left,): (i64,) = sql::query_as(
             "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL",
         )
         .bind(user.to_string())
@@ -85,7 +86,7 @@ impl Store {
         user: UserId,
         device: DeviceId,
     ) -> Result<Option<Timestamp>> {
-        let (at,): (Option<i64>,) = sqlx::query_as(
+        let (at,): (Option<i64>,) = sql::query_as(
             "SELECT MAX(created_at) FROM recovery_codes WHERE user_id = $1 AND created_by = $2 AND used_at IS NULL",
         )
         .bind(user.to_string())
@@ -109,7 +110,7 @@ impl Store {
         self.write(move |db| {
             let Recovery { enrolment, used, refused } = recovery.clone();
             Box::pin(async move {
-                let claimed: Option<(String,)> = sqlx::query_as(
+                let claimed: Option<(String,)> = sql::query_as(
                     "UPDATE recovery_codes SET used_at = $3
                      WHERE user_id = $1 AND digest = $2 AND used_at IS NULL
                        AND EXISTS (SELECT 1 FROM users WHERE users.id = $1 AND users.state = 'active')

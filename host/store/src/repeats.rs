@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::retention::SLICE;
 use crate::rows::{cell, moment, parse};
@@ -35,7 +35,7 @@ pub struct RepetitionCount {
 
 /// Adds the entry about a request, or counts the request instead after many. An unknown name costs the same.
 /// A request that a device of the user began always gets an entry.
-pub(crate) async fn append(db: &mut AnyConnection, entry: &Entry, name: Digest) -> Result<()> {
+pub(crate) async fn append(db: &mut Connection, entry: &Entry, name: Digest) -> Result<()> {
     if matches!(entry.actor, Actor::Device(_)) {
         return audit::append_if_about_somebody(db, entry, true).await;
     }
@@ -46,7 +46,7 @@ pub(crate) async fn append(db: &mut AnyConnection, entry: &Entry, name: Digest) 
     let network = address
         .map(|address: IpAddr| network_of(address).to_string())
         .unwrap_or_default();
-    let (requests,): (i64,) = sqlx::query_as(
+    let (requests,): (i64,) = sql::query_as(
         "INSERT INTO repeated_requests (name_digest, network, user_id, first_at, last_at, requests)
          VALUES ($1, $2, $3, $4, $4, 1)
          ON CONFLICT (name_digest, network)
@@ -64,20 +64,21 @@ pub(crate) async fn append(db: &mut AnyConnection, entry: &Entry, name: Digest) 
 }
 
 /// Deletes the counts of an erased user.
-pub(crate) async fn erase(db: &mut AnyConnection, user: UserId) -> Result<()> {
-    sqlx::query("DELETE FROM repeated_requests WHERE user_id = $1")
+pub(crate) async fn erase(db: &mut Connection, user: UserId) -> Result<()> {
+    sql::query("DELETE FROM repeated_requests WHERE user_id = $1")
         .bind(user.to_string())
         .execute(db)
         .await?;
     Ok(())
 }
 
-#[derive(sqlx::FromRow)]
-struct RepeatedRow {
-    name_digest: String,
-    network: String,
-    user_id: String,
-    first_at: i64,
+crate::sql::row! {
+    struct RepeatedRow {
+        name_digest: String,
+        network: String,
+        user_id: String,
+        first_at: i64,
+    }
 }
 
 impl Store {
@@ -95,7 +96,7 @@ impl Store {
             let deleted = self
                 .write(move |db| {
                     Box::pin(async move {
-                        let deleted = sqlx::query(
+                        let deleted = sql::query(
                             "DELETE FROM repeated_requests
                              WHERE (name_digest, network) IN
                                    (SELECT name_digest, network FROM repeated_requests
@@ -108,7 +109,7 @@ impl Store {
                         .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
                         .execute(db)
                         .await?;
-                        Ok(deleted.rows_affected())
+                        Ok(deleted)
                     })
                 })
                 .await?;
@@ -116,7 +117,7 @@ impl Store {
                 break;
             }
         }
-        let rows: Vec<RepeatedRow> = sqlx::query_as(
+        let rows: Vec<RepeatedRow> = sql::query_as(
             "SELECT name_digest, network, user_id, first_at FROM repeated_requests
              WHERE first_at <= $1 AND user_id IS NOT NULL ORDER BY first_at LIMIT $2",
         )
@@ -146,7 +147,7 @@ impl Store {
         self.write(move |db| {
             let (repeated, entry) = (repeated.clone(), entry.clone());
             Box::pin(async move {
-                let counted: Option<(i64, i64)> = sqlx::query_as(
+                let counted: Option<(i64, i64)> = sql::query_as(
                     "DELETE FROM repeated_requests WHERE name_digest = $1 AND network = $2 AND first_at = $3
                      RETURNING requests, last_at",
                 )

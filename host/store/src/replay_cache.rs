@@ -1,25 +1,26 @@
 //! The replay cache: what is valid once, and was used.
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
+use crate::sql;
 use crate::{ReplayCheck, Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;
 
 /// Claims what has this digest. The cache knows it until it would not be accepted any more anyway.
 pub(crate) async fn claim(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     digest: Digest,
     until: Timestamp,
 ) -> Result<ReplayCheck> {
-    let claimed = sqlx::query(
+    let claimed = sql::query(
         "INSERT INTO replay_cache (id, expires_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING",
     )
     .bind(digest.to_text())
     .bind(until.millis())
     .execute(db)
     .await?;
-    Ok(match claimed.rows_affected() {
+    Ok(match claimed {
         0 => ReplayCheck::Replayed,
         _ => ReplayCheck::FirstUse,
     })

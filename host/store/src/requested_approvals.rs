@@ -79,18 +79,19 @@ pub(crate) fn subjects(name: Digest, known: Option<UserId>) -> (String, String) 
     (name, user)
 }
 
-/// An unexpired request of the user or the name.
-#[derive(sqlx::FromRow)]
-pub(crate) struct UnexpiredRequest {
-    pub(crate) id: String,
-    pub(crate) number: String,
-    pub(crate) kind: String,
-    pub(crate) state: String,
-    pub(crate) user_id: Option<String>,
-    pub(crate) name_digest: String,
-    pub(crate) browser: String,
-    pub(crate) without_binding: i64,
-    pub(crate) conflicted: i64,
+crate::sql::row! {
+    /// An unexpired request of the user or the name.
+    pub(crate) struct UnexpiredRequest {
+        pub(crate) id: String,
+        pub(crate) number: String,
+        pub(crate) kind: String,
+        pub(crate) state: String,
+        pub(crate) user_id: Option<String>,
+        pub(crate) name_digest: String,
+        pub(crate) browser: String,
+        pub(crate) without_binding: i64,
+        pub(crate) conflicted: i64,
+    }
 }
 
 impl UnexpiredRequest {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::sql;
 use crate::{Result, Store, StoreError};
 use assent_model::clock::{Clock, Timestamp};
 use assent_model::id::first_text_of;
@@ -255,7 +256,7 @@ impl Store {
                 .write(move |db| {
                     let after = after.clone();
                     Box::pin(async move {
-                        Ok(sqlx::query_as(statement)
+                        Ok(sql::query_as(statement)
                             .bind(first_text_of(before))
                             .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
                             .bind(now.millis())
@@ -284,7 +285,7 @@ impl Store {
             let slice: Vec<(i64,)> = self
                 .write(move |db| {
                     Box::pin(async move {
-                        Ok(sqlx::query_as(statement)
+                        Ok(sql::query_as(statement)
                             .bind(before.millis())
                             .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
                             .bind(from)
@@ -316,7 +317,7 @@ impl Store {
                 .write(move |db| {
                     let after = after.clone();
                     Box::pin(async move {
-                        let slice: Vec<(String, String)> = sqlx::query_as(
+                        let slice: Vec<(String, String)> = sql::query_as(
                             "DELETE FROM sessions
                              WHERE id IN (SELECT id FROM sessions WHERE id >= $4 AND id < $1 AND expires_at < $3
                                ORDER BY id LIMIT $2)
@@ -335,7 +336,7 @@ impl Store {
                                 "DELETE FROM saml_participants
                                  WHERE sid = $1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.sid = $1)",
                             ] {
-                                sqlx::query(statement).bind(sid.clone()).execute(&mut *db).await?;
+                                sql::query(statement).bind(sid.clone()).execute(&mut *db).await?;
                             }
                         }
                         Ok(slice)

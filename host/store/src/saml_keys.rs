@@ -1,6 +1,6 @@
 //! Keys of SAML service providers.
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::rows::{cell, moment, parse};
 use crate::{Result, Store, StoreError, Transition, audit};
@@ -9,16 +9,17 @@ use assent_model::clock::Timestamp;
 use assent_model::id::{Did, KeyId};
 use assent_model::saml::SamlKey;
 
-#[derive(sqlx::FromRow)]
-struct KeyRow {
-    id: String,
-    application_id: String,
-    generation: i64,
-    sealed: String,
-    certificate: String,
-    created_at: i64,
-    signs_from: i64,
-    expires_at: i64,
+crate::sql::row! {
+    struct KeyRow {
+        id: String,
+        application_id: String,
+        generation: i64,
+        sealed: String,
+        certificate: String,
+        created_at: i64,
+        signs_from: i64,
+        expires_at: i64,
+    }
 }
 
 impl TryFrom<KeyRow> for SamlKey {
@@ -41,8 +42,8 @@ impl TryFrom<KeyRow> for SamlKey {
 }
 
 /// Whether it was kept: not if there is one of this generation.
-pub(crate) async fn insert(db: &mut AnyConnection, key: &SamlKey) -> Result<bool> {
-    let inserted = sqlx::query(
+pub(crate) async fn insert(db: &mut Connection, key: &SamlKey) -> Result<bool> {
+    let inserted = sql::query(
         "INSERT INTO saml_keys (id, application_id, generation, sealed, certificate, created_at, signs_from, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (application_id, generation) DO NOTHING",
     )
@@ -56,7 +57,7 @@ pub(crate) async fn insert(db: &mut AnyConnection, key: &SamlKey) -> Result<bool
     .bind(key.expires_at.millis())
     .execute(db)
     .await?;
-    Ok(inserted.rows_affected() == 1)
+    Ok(inserted == 1)
 }
 
 /// The outcome of the deletion of a service provider's key.
@@ -77,7 +78,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn saml_keys(&self, application: &Did) -> Result<Vec<SamlKey>> {
-        let rows: Vec<KeyRow> = sqlx::query_as("SELECT * FROM saml_keys WHERE application_id = $1")
+        let rows: Vec<KeyRow> = sql::query_as("SELECT * FROM saml_keys WHERE application_id = $1")
             .bind(application.to_string())
             .fetch_all(&self.readers)
             .await?;
@@ -90,7 +91,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn saml_keys_due(&self, end: Timestamp, taken_over: Timestamp) -> Result<Vec<Did>> {
-        let rows: Vec<(String,)> = sqlx::query_as(
+        let rows: Vec<(String,)> = sql::query_as(
             "SELECT DISTINCT k.application_id FROM saml_keys k
              WHERE (k.expires_at < $1 AND NOT EXISTS (SELECT 1 FROM saml_keys n
                         WHERE n.application_id = k.application_id AND n.generation > k.generation))
@@ -136,15 +137,15 @@ impl Store {
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
-                let changed = sqlx::query(
+                let changed = sql::query(
                     "UPDATE saml_keys SET signs_from = $2 WHERE id = $1 AND signs_from > $2",
                 )
                 .bind(id.to_string())
                 .bind(now.millis())
                 .execute(&mut *db)
                 .await?;
-                audit::append_if(db, changed.rows_affected() == 1, &[entry]).await?;
-                Ok(Transition::of_rows(changed.rows_affected()))
+                audit::append_if(db, changed == 1, &[entry]).await?;
+                Ok(Transition::of_rows(changed))
             })
         })
         .await
@@ -159,25 +160,25 @@ impl Store {
             let entries = entries.clone();
             Box::pin(async move {
                 // Of two at once, each would see the other's.
-                sqlx::query(
+                sql::query(
                     "UPDATE applications SET version = version
                      WHERE id = (SELECT application_id FROM saml_keys WHERE saml_keys.id = $1)",
                 )
                 .bind(id.to_string())
                 .execute(&mut *db)
                 .await?;
-                let deleted = sqlx::query(
+                let deleted = sql::query(
                     "DELETE FROM saml_keys WHERE id = $1 AND EXISTS (SELECT 1 FROM saml_keys o
                         WHERE o.application_id = saml_keys.application_id AND o.id <> saml_keys.id)",
                 )
                 .bind(id.to_string())
                 .execute(&mut *db)
                 .await?;
-                if deleted.rows_affected() == 1 {
+                if deleted == 1 {
                     audit::append(db, &entries).await?;
                     return Ok(KeyDeletion::Deleted);
                 }
-                let left: Option<(String,)> = sqlx::query_as("SELECT id FROM saml_keys WHERE id = $1")
+                let left: Option<(String,)> = sql::query_as("SELECT id FROM saml_keys WHERE id = $1")
                     .bind(id.to_string())
                     .fetch_optional(db)
                     .await?;

@@ -1,6 +1,6 @@
 //! Logouts that service providers are told of, one after the other.
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::rows::{cell, from_json, moment, parse, to_json};
 use crate::sessions::name_id;
@@ -9,15 +9,16 @@ use assent_model::clock::Timestamp;
 use assent_model::id::{Did, LogoutId};
 use assent_model::saml::{Logout, LogoutOutcome, LogoutTurn};
 
-#[derive(sqlx::FromRow)]
-struct TurnRow {
-    id: String,
-    application_id: String,
-    sid: String,
-    name_format: String,
-    name: String,
-    requested_at: Option<i64>,
-    outcome: Option<String>,
+crate::sql::row! {
+    struct TurnRow {
+        id: String,
+        application_id: String,
+        sid: String,
+        name_format: String,
+        name: String,
+        requested_at: Option<i64>,
+        outcome: Option<String>,
+    }
 }
 
 impl TryFrom<TurnRow> for LogoutTurn {
@@ -56,12 +57,12 @@ const fn outcome_text(outcome: LogoutOutcome) -> &'static str {
 }
 
 async fn insert_turn(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     logout: LogoutId,
     position: usize,
     turn: &LogoutTurn,
 ) -> Result<()> {
-    sqlx::query(
+    sql::query(
         "INSERT INTO saml_logout_requests (id, logout_id, application_id, position, sid, name_format, name, outcome)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
     )
@@ -92,7 +93,7 @@ impl Store {
         self.write(move |db| {
             let (logout, turns) = (logout.clone(), turns.clone());
             Box::pin(async move {
-                sqlx::query(
+                sql::query(
                     "INSERT INTO saml_logouts (id, browsers, continuation, created_at, expires_at)
                      VALUES ($1, $2, $3, $4, $5)",
                 )
@@ -122,7 +123,7 @@ impl Store {
         id: LogoutId,
         now: Timestamp,
     ) -> Result<Option<(Logout, Vec<LogoutTurn>)>> {
-        let open: Option<(String, String, i64)> = sqlx::query_as(
+        let open: Option<(String, String, i64)> = sql::query_as(
             "SELECT browsers, continuation, expires_at FROM saml_logouts
              WHERE id = $1 AND expires_at > $2 AND finished_at IS NULL",
         )
@@ -142,7 +143,7 @@ impl Store {
             )?,
             expires_at: moment(expires_at),
         };
-        let rows: Vec<TurnRow> = sqlx::query_as(
+        let rows: Vec<TurnRow> = sql::query_as(
             "SELECT id, application_id, sid, name_format, name, requested_at, outcome FROM saml_logout_requests
              WHERE logout_id = $1 ORDER BY position",
         )
@@ -164,7 +165,7 @@ impl Store {
         self.write(move |db| {
             let request = request.clone();
             Box::pin(async move {
-                sqlx::query(
+                sql::query(
                     "UPDATE saml_logout_requests SET requested_at = $2
                      WHERE id = $1 AND requested_at IS NULL AND outcome IS NULL",
                 )
@@ -191,7 +192,7 @@ impl Store {
         self.write(move |db| {
             let (request, application) = (request.clone(), application.to_string());
             Box::pin(async move {
-                let row: Option<(String, String)> = sqlx::query_as(
+                let row: Option<(String, String)> = sql::query_as(
                     "UPDATE saml_logout_requests SET outcome = $3
                      WHERE id = $1 AND application_id = $2 AND outcome IS NULL RETURNING id, logout_id",
                 )
@@ -214,7 +215,7 @@ impl Store {
     pub async fn finish_saml_logout(&self, id: LogoutId, now: Timestamp) -> Result<Transition> {
         self.write(move |db| {
             Box::pin(async move {
-                let finished = sqlx::query(
+                let finished = sql::query(
                     "UPDATE saml_logouts SET finished_at = $2
                      WHERE id = $1 AND finished_at IS NULL AND expires_at > $2",
                 )
@@ -222,7 +223,7 @@ impl Store {
                 .bind(now.millis())
                 .execute(db)
                 .await?;
-                Ok(Transition::of_rows(finished.rows_affected()))
+                Ok(Transition::of_rows(finished))
             })
         })
         .await

@@ -2,7 +2,7 @@
 
 mod saml_participants;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::rows::{cell, digest, from_json, moment, parse, to_json};
 use crate::{Result, Store, audit, logout};
@@ -17,28 +17,29 @@ pub(crate) use saml_participants::{
     ParticipantRow, insert_participation, join_application, name_id,
 };
 
-#[derive(sqlx::FromRow)]
-struct SessionRow {
-    id: String,
-    digest: String,
-    sid: String,
-    user_id: String,
-    auth_time: i64,
-    amr: String,
-    channel: Option<String>,
-    expires_at: i64,
+crate::sql::row! {
+    struct SessionRow {
+        id: String,
+        digest: String,
+        sid: String,
+        user_id: String,
+        auth_time: i64,
+        amr: String,
+        channel: Option<String>,
+        expires_at: i64,
+    }
 }
 
 /// Adds the session that comes of a login, with the device that approved it, and where its browser is.
 pub(crate) async fn insert(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     session: &Session,
     digest: Digest,
     login: LoginId,
     from: &Origin,
     now: Timestamp,
 ) -> Result<()> {
-    sqlx::query(
+    sql::query(
         "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, channel, created_at, expires_at, signed_out,
                                ip_address, browser, device_id)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11,
@@ -65,12 +66,12 @@ pub(crate) async fn insert(
 /// Ends the session that a browser had before, because another begins in it. The same person's goes on by its name
 /// (`sid`); another person's is over for its applications too.
 pub(crate) async fn replace(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     old: SessionId,
     new: Option<&Session>,
     now: Timestamp,
 ) -> Result<()> {
-    let ended: Option<(String,)> = sqlx::query_as(
+    let ended: Option<(String,)> = sql::query_as(
         "UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING sid",
     )
     .bind(old.to_string())
@@ -89,7 +90,7 @@ pub(crate) async fn replace(
 /// Ends what has this `sid`: the session, the tokens that came of it, and for each application the person's being
 /// there. The service providers, which only the browser can tell.
 pub(crate) async fn log_out(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     sid: String,
     now: Timestamp,
 ) -> Result<SessionEnd> {
@@ -100,7 +101,7 @@ pub(crate) async fn log_out(
                 WHERE sid = $1 AND signed_out = 0 RETURNING digest";
     let mut statement = all;
     loop {
-        let ended: Vec<(String,)> = sqlx::query_as(statement)
+        let ended: Vec<(String,)> = sql::query_as(statement)
             .bind(sid.clone())
             .bind(now.millis())
             .fetch_all(&mut *db)
@@ -114,14 +115,14 @@ pub(crate) async fn log_out(
         }));
         statement = open;
     }
-    let told = sqlx::query_as(
+    let told = sql::query_as(
         "DELETE FROM session_applications WHERE sid = $1 RETURNING sid, application_id, subject",
     )
     .bind(sid.clone())
     .fetch_all(&mut *db)
     .await?;
     logout::queue(db, told, now).await?;
-    let rows: Vec<ParticipantRow> = sqlx::query_as(
+    let rows: Vec<ParticipantRow> = sql::query_as(
         "DELETE FROM saml_participants WHERE sid = $1 RETURNING sid, application_id, user_id, name_format, name, \
          session_index",
     )
@@ -141,11 +142,11 @@ pub(crate) async fn log_out(
 /// Ends what came of sessions that have run out by themselves, where their person is told to be signed out after all.
 /// `None` if one is still open.
 async fn log_out_if_ended(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     sid: String,
     now: Timestamp,
 ) -> Result<Option<SessionEnd>> {
-    let open: Option<(i64,)> = sqlx::query_as(
+    let open: Option<(i64,)> = sql::query_as(
         "SELECT 1 FROM sessions WHERE sid = $1 AND ended_at IS NULL AND expires_at > $2 LIMIT 1",
     )
     .bind(sid.clone())
@@ -160,11 +161,11 @@ async fn log_out_if_ended(
 
 /// Ends all sessions of a person.
 pub(crate) async fn log_out_everywhere(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     user: UserId,
     now: Timestamp,
 ) -> Result<()> {
-    sqlx::query(
+    sql::query(
         "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), signed_out = 1 WHERE user_id = $1 AND signed_out = 0",
     )
     .bind(user.to_string())
@@ -172,11 +173,11 @@ pub(crate) async fn log_out_everywhere(
     .execute(&mut *db)
     .await?;
     let told =
-        sqlx::query_as("DELETE FROM session_applications WHERE user_id = $1 RETURNING sid, application_id, subject")
+        sql::query_as("DELETE FROM session_applications WHERE user_id = $1 RETURNING sid, application_id, subject")
             .bind(user.to_string())
             .fetch_all(&mut *db)
             .await?;
-    sqlx::query("DELETE FROM saml_participants WHERE user_id = $1")
+    sql::query("DELETE FROM saml_participants WHERE user_id = $1")
         .bind(user.to_string())
         .execute(&mut *db)
         .await?;
@@ -185,12 +186,12 @@ pub(crate) async fn log_out_everywhere(
 
 /// Takes one application out of all sessions of a person, who may no longer use it.
 pub(crate) async fn leave_application(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     user: String,
     application: String,
     now: Timestamp,
 ) -> Result<()> {
-    let told = sqlx::query_as(
+    let told = sql::query_as(
         "DELETE FROM session_applications WHERE user_id = $1 AND application_id = $2
          RETURNING sid, application_id, subject",
     )
@@ -198,7 +199,7 @@ pub(crate) async fn leave_application(
     .bind(application.clone())
     .fetch_all(&mut *db)
     .await?;
-    sqlx::query("DELETE FROM saml_participants WHERE user_id = $1 AND application_id = $2")
+    sql::query("DELETE FROM saml_participants WHERE user_id = $1 AND application_id = $2")
         .bind(user)
         .bind(application)
         .execute(&mut *db)
@@ -209,18 +210,18 @@ pub(crate) async fn leave_application(
 /// Whether a session is open; if so, it is used at `now`. Until the commit nobody can end it: a logout that waits for
 /// this row finds what was noted of it.
 pub(crate) async fn lock_open_session(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     id: SessionId,
     now: Timestamp,
 ) -> Result<bool> {
-    let open = sqlx::query(
+    let open = sql::query(
         "UPDATE sessions SET signed_out = 0, used_at = $2 WHERE id = $1 AND ended_at IS NULL",
     )
     .bind(id.to_string())
     .bind(now.millis())
     .execute(db)
     .await?;
-    Ok(open.rows_affected() > 0)
+    Ok(open > 0)
 }
 
 impl Store {
@@ -229,7 +230,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn device_of_session(&self, id: SessionId) -> Result<Option<DeviceId>> {
-        let found: Option<(String,)> = sqlx::query_as(
+        let found: Option<(String,)> = sql::query_as(
             "SELECT devices.id FROM sessions JOIN devices ON devices.id = sessions.device_id
              WHERE sessions.id = $1 AND sessions.ended_at IS NULL AND devices.revoked_at IS NULL",
         )
@@ -250,7 +251,7 @@ impl Store {
         id: SessionId,
         now: Timestamp,
     ) -> Result<Option<(Session, Digest)>> {
-        let row: Option<SessionRow> = sqlx::query_as(
+        let row: Option<SessionRow> = sql::query_as(
             "SELECT id, digest, sid, user_id, auth_time, amr, channel, expires_at FROM sessions
              WHERE id = $1 AND ended_at IS NULL AND expires_at > $2",
         )
@@ -285,7 +286,7 @@ impl Store {
     pub async fn prolong_session(&self, id: SessionId, until: Timestamp) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query(
+                sql::query(
                     "UPDATE sessions SET expires_at = $2 WHERE id = $1 AND expires_at < $2 AND ended_at IS NULL",
                 )
                 .bind(id.to_string())
@@ -308,7 +309,7 @@ impl Store {
         self.write(move |db| {
             let (sid, entry) = (sid.clone(), entry.clone());
             Box::pin(async move {
-                let open: Option<(String, String)> = sqlx::query_as(
+                let open: Option<(String, String)> = sql::query_as(
                     "SELECT id, user_id FROM sessions WHERE sid = $1 AND ended_at IS NULL LIMIT 1",
                 )
                 .bind(sid.clone())

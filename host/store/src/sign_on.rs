@@ -33,7 +33,7 @@ impl Store {
                 {
                     return Ok(ReplayCheck::Replayed);
                 }
-                sqlx::query(
+                sql::query(
                     "INSERT INTO sign_on_requests (id, request, expires_at) VALUES ($1, $2, $3)",
                 )
                 .bind(kept.id.to_string())
@@ -59,7 +59,7 @@ impl Store {
     ) -> Result<Option<SignOnRequest>> {
         self.write(move |db| {
             Box::pin(async move {
-                let row: Option<(String,)> = sqlx::query_as(
+                let row: Option<(String,)> = sql::query_as(
                     "UPDATE sign_on_requests SET used_at = $2
                      WHERE id = $1 AND used_at IS NULL AND expires_at > $2 RETURNING request",
                 )

@@ -6,9 +6,9 @@ use crate::audit::chain::{self, ChainContext};
 use crate::batch::issuance_queues::TokenIssuance;
 use crate::batch::loader::start_loader;
 use crate::connect::Database;
-use crate::connector::DatabaseKind;
 use crate::error::Result;
 use crate::instance::Instance;
+use crate::sql::DatabaseKind;
 use crate::store::{Loaders, Store};
 use crate::writer::Writer;
 use crate::{accounts, applications, codes, tokens};
@@ -21,38 +21,24 @@ impl Store {
     pub async fn start(database: Database, chaining: ChainContext) -> Result<Self> {
         chain::ensure_ends(&database.writers, database.begin, &chaining).await?;
         let chaining = Arc::new(chaining);
-        let writer = Writer::start(&database, database.writer_count, &chaining);
+        let writer = Writer::start(&database, database.writer_count, &chaining)?;
         let approval_writer = if database.kind == DatabaseKind::Sqlite {
             writer.clone()
         } else {
-            Writer::start(&database, 1, &chaining)
+            Writer::start(&database, 1, &chaining)?
         };
         let instance = Instance::new(chaining.salt(), database.kind, database.probe);
-        let readers = database.readers;
-        // One connection that hangs holds up no other where there are several.
-        let at_a_time = if database.kind == DatabaseKind::Sqlite {
-            1
-        } else {
-            2
-        };
+        let (readers, kind) = (database.readers, database.kind);
         let lookups = Loaders {
             applications: start_loader::<applications::ApplicationRow>(
                 &readers,
-                at_a_time,
+                kind,
                 applications::BY_ID,
             ),
-            user_accounts: start_loader::<accounts::UserAccountRow>(
-                &readers,
-                at_a_time,
-                accounts::USER_KIND,
-            ),
-            codes: start_loader::<codes::CodeRow>(&readers, at_a_time, codes::BY_ID),
-            access_tokens: start_loader::<tokens::AccessRow>(&readers, at_a_time, tokens::ACCESS),
-            refresh_tokens: start_loader::<tokens::RefreshRow>(
-                &readers,
-                at_a_time,
-                tokens::REFRESH,
-            ),
+            user_accounts: start_loader::<accounts::UserAccountRow>(&readers, kind, accounts::USER_KIND),
+            codes: start_loader::<codes::CodeRow>(&readers, kind, codes::BY_ID),
+            access_tokens: start_loader::<tokens::AccessRow>(&readers, kind, tokens::ACCESS),
+            refresh_tokens: start_loader::<tokens::RefreshRow>(&readers, kind, tokens::REFRESH),
         };
         let token_issuance = TokenIssuance::start(&writer);
         Ok(Self {

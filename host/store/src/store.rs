@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::sql::Connection;
 use futures_util::future::BoxFuture;
-use sqlx::AnyConnection;
 
 use crate::accounts::UserAccount;
 use crate::audit::chain::ChainContext;
@@ -61,7 +61,7 @@ impl Store {
     pub(crate) async fn write<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
-        F: for<'c> Fn(&'c mut AnyConnection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
+        F: for<'c> Fn(&'c mut Connection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
     {
         self.writer.write(work).await
     }

@@ -1,5 +1,6 @@
 //! How far the streams of the audit log have come, and which host carries each.
 
+use crate::sql;
 use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 
@@ -9,7 +10,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn audit_stream(&self, name: &str) -> Result<(Option<i64>, i64)> {
-        let (seq, head): (Option<i64>, i64) = sqlx::query_as(
+        let (seq, head): (Option<i64>, i64) = sql::query_as(
             "SELECT (SELECT seq FROM audit_streams WHERE name = $1),
                     COALESCE((SELECT seq FROM audit_chain WHERE name = 'head'), CAST(0 AS BIGINT))",
         )
@@ -35,7 +36,7 @@ impl Store {
         self.write(move |db| {
             let instance = instance.clone();
             Box::pin(async move {
-                let claimed: Option<(i64,)> = sqlx::query_as(
+                let claimed: Option<(i64,)> = sql::query_as(
                     "INSERT INTO audit_streams (name, seq, instance, leased_until) VALUES ($1, 0, $2, $3)
                      ON CONFLICT (name) DO UPDATE SET instance = excluded.instance, leased_until = excluded.leased_until
                      WHERE audit_streams.instance = excluded.instance OR audit_streams.leased_until <= $4
@@ -67,7 +68,7 @@ impl Store {
         self.write(move |db| {
             let instance = instance.clone();
             Box::pin(async move {
-                sqlx::query("UPDATE audit_streams SET seq = $3 WHERE name = $1 AND instance = $2 AND seq <= $3")
+                sql::query("UPDATE audit_streams SET seq = $3 WHERE name = $1 AND instance = $2 AND seq <= $3")
                         .bind(name)
                         .bind(instance)
                         .bind(seq)

@@ -1,6 +1,6 @@
 //! Test sign-ins: sign-ins that administrators try in an application's place.
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::rows::{cell, digest, moment, parse};
 use crate::{Result, Store, StoreError, Transition, audit};
@@ -10,18 +10,19 @@ use assent_model::id::{CodeId, LoginId, SessionId, TestSignInId};
 use assent_model::secret::Digest;
 use assent_model::test_sign_in::{TestSignIn, TestSignInOutcome, TestSignInStage, TestSignInStep};
 
-#[derive(sqlx::FromRow)]
-struct TestSignInRow {
-    id: String,
-    application_id: String,
-    user_id: String,
-    session_id: String,
-    browser: String,
-    login_id: Option<String>,
-    created_at: i64,
-    expires_at: i64,
-    claimed_at: Option<i64>,
-    outcome: Option<String>,
+crate::sql::row! {
+    struct TestSignInRow {
+        id: String,
+        application_id: String,
+        user_id: String,
+        session_id: String,
+        browser: String,
+        login_id: Option<String>,
+        created_at: i64,
+        expires_at: i64,
+        claimed_at: Option<i64>,
+        outcome: Option<String>,
+    }
 }
 
 impl TryFrom<TestSignInRow> for TestSignIn {
@@ -82,8 +83,8 @@ pub struct TestSignInResult {
     pub entry: Entry,
 }
 
-async fn insert_step(db: &mut AnyConnection, id: TestSignInId, step: &StepRecord) -> Result<()> {
-    sqlx::query(
+async fn insert_step(db: &mut Connection, id: TestSignInId, step: &StepRecord) -> Result<()> {
+    sql::query(
         "INSERT INTO test_sign_in_steps (test_sign_in_id, name, at, step) SELECT id, $2, $3,
            $4 FROM test_sign_ins WHERE id = $1
          ON CONFLICT (test_sign_in_id, name) DO UPDATE SET at = excluded.at, step = excluded.step",
@@ -111,7 +112,7 @@ impl Store {
         self.write(move |db| {
             let (test_sign_in, step, entry) = (test_sign_in.clone(), step.clone(), entry.clone());
             Box::pin(async move {
-                sqlx::query(
+                sql::query(
                     "INSERT INTO test_sign_ins (id, application_id, user_id, session_id, browser, created_at,
                        expires_at)
                      VALUES ($1, $2, $3, $4, $5, $6, $7)",
@@ -137,7 +138,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn test_sign_in(&self, id: TestSignInId) -> Result<Option<TestSignIn>> {
-        let row: Option<TestSignInRow> = sqlx::query_as(
+        let row: Option<TestSignInRow> = sql::query_as(
             "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, claimed_at,
                outcome
              FROM test_sign_ins WHERE id = $1",
@@ -153,7 +154,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn open_test_sign_ins(&self, session: SessionId) -> Result<Vec<TestSignIn>> {
-        let rows: Vec<TestSignInRow> = sqlx::query_as(
+        let rows: Vec<TestSignInRow> = sql::query_as(
             "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, claimed_at,
                outcome
              FROM test_sign_ins WHERE session_id = $1 AND claimed_at IS NULL AND finished_at IS NULL",
@@ -172,7 +173,7 @@ impl Store {
         &self,
         id: TestSignInId,
     ) -> Result<(Vec<StepRecord>, Option<String>)> {
-        let rows: Vec<(String, i64, String)> = sqlx::query_as(
+        let rows: Vec<(String, i64, String)> = sql::query_as(
             "SELECT name, at, step FROM test_sign_in_steps WHERE test_sign_in_id = $1",
         )
         .bind(id.to_string())
@@ -198,7 +199,7 @@ impl Store {
             .collect::<Result<Vec<_>>>()?;
         steps.sort_by_key(|step| step.name);
         let result: Option<(Option<String>,)> =
-            sqlx::query_as("SELECT result FROM test_sign_ins WHERE id = $1")
+            sql::query_as("SELECT result FROM test_sign_ins WHERE id = $1")
                 .bind(id.to_string())
                 .fetch_optional(&self.readers)
                 .await?;
@@ -232,7 +233,7 @@ impl Store {
     ) -> Result<Transition> {
         self.write(move |db| {
             Box::pin(async move {
-                let updated = sqlx::query(
+                let updated = sql::query(
                     "UPDATE test_sign_ins SET login_id = $2
                      WHERE id = $1 AND claimed_at IS NULL AND finished_at IS NULL AND expires_at > $3 AND browser = $4",
                 )
@@ -242,7 +243,7 @@ impl Store {
                 .bind(browser.to_text())
                 .execute(db)
                 .await?;
-                Ok(Transition::of_rows(updated.rows_affected()))
+                Ok(Transition::of_rows(updated))
             })
         })
         .await
@@ -259,7 +260,7 @@ impl Store {
     ) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query("UPDATE test_sign_ins SET created_session = $2 WHERE id = $1")
+                sql::query("UPDATE test_sign_ins SET created_session = $2 WHERE id = $1")
                     .bind(id.to_string())
                     .bind(session.to_string())
                     .execute(db)
@@ -277,7 +278,7 @@ impl Store {
     pub async fn claim_test_sign_in(&self, id: TestSignInId, now: Timestamp) -> Result<Transition> {
         self.write(move |db| {
             Box::pin(async move {
-                let claimed = sqlx::query(
+                let claimed = sql::query(
                     "UPDATE test_sign_ins SET claimed_at = $2
                      WHERE id = $1 AND claimed_at IS NULL AND finished_at IS NULL AND expires_at > $2",
                 )
@@ -285,7 +286,7 @@ impl Store {
                 .bind(now.millis())
                 .execute(db)
                 .await?;
-                Ok(Transition::of_rows(claimed.rows_affected()))
+                Ok(Transition::of_rows(claimed))
             })
         })
         .await
@@ -304,7 +305,7 @@ impl Store {
         self.write(move |db| {
             let end = end.clone();
             Box::pin(async move {
-                let ended: Option<(Option<String>,)> = sqlx::query_as(
+                let ended: Option<(Option<String>,)> = sql::query_as(
                     "UPDATE test_sign_ins SET finished_at = $2, outcome = $3, result = $4
                      WHERE id = $1 AND finished_at IS NULL RETURNING created_session",
                 )
@@ -320,7 +321,7 @@ impl Store {
                 }
                 if let Some(session) = session {
                     // No application was told of it, so there is none to tell.
-                    sqlx::query("UPDATE sessions SET ended_at = COALESCE(ended_at, $2), signed_out = 1 WHERE id = $1")
+                    sql::query("UPDATE sessions SET ended_at = COALESCE(ended_at, $2), signed_out = 1 WHERE id = $1")
                         .bind(session)
                         .bind(now.millis())
                         .execute(&mut *db)

@@ -2,11 +2,11 @@
 
 mod lookup;
 
+use crate::sql::{self, Connection};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::TokenId;
 use assent_model::token::IssuedPair;
-use sqlx::AnyConnection;
 
 use crate::{Result, Store, audit, codes};
 
@@ -41,7 +41,7 @@ impl Store {
     pub async fn record_token_use(&self, id: TokenId, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query(
+                sql::query(
                     "UPDATE access_tokens SET used_at = $2 WHERE id = $1 AND used_at IS NULL",
                 )
                 .bind(id.to_string())
@@ -98,7 +98,7 @@ impl Store {
         self.write(move |db| {
             let (pair, reuse) = (pair.clone(), reuse.clone());
             Box::pin(async move {
-                let first: Option<(String, Option<String>)> = sqlx::query_as(
+                let first: Option<(String, Option<String>)> = sql::query_as(
                     "UPDATE refresh_tokens SET retry_state = 2
                      WHERE id = $1 AND retry_state = 1 AND revoked_at IS NULL
                        AND EXISTS (SELECT 1 FROM codes WHERE codes.id = refresh_tokens.family_id
@@ -145,7 +145,7 @@ impl Store {
     pub async fn withdraw_repeat(&self, id: TokenId) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query(
+                sql::query(
                     "UPDATE refresh_tokens SET retry_state = 0 WHERE id = $1 AND retry_state = 1",
                 )
                 .bind(id.to_string())
@@ -177,27 +177,26 @@ impl Store {
 
 /// Whether there was one to revoke.
 async fn revoke_one(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     statement: &'static str,
     id: String,
     now: Timestamp,
 ) -> Result<bool> {
-    Ok(sqlx::query(statement)
+    Ok(sql::query(statement)
         .bind(id)
         .bind(now.millis())
         .execute(db)
         .await?
-        .rows_affected()
         > 0)
 }
 
 pub(crate) async fn revoke_family_of(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     id: TokenId,
     now: Timestamp,
 ) -> Result<()> {
     let family: Option<(String,)> =
-        sqlx::query_as("SELECT family_id FROM refresh_tokens WHERE id = $1")
+        sql::query_as("SELECT family_id FROM refresh_tokens WHERE id = $1")
             .bind(id.to_string())
             .fetch_optional(&mut *db)
             .await?;

@@ -1,6 +1,7 @@
 //! Traces: what the plugins did for a token or an assertion.
 
 use crate::rows::{cell, moment, parse};
+use crate::sql;
 use crate::{Result, Store, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, TraceId, UserId};
@@ -24,15 +25,16 @@ pub struct ClaimTrace {
     pub calls: String,
 }
 
-#[derive(sqlx::FromRow)]
-struct TraceRow {
-    id: String,
-    token: String,
-    user_id: String,
-    application_id: String,
-    sink: String,
-    created_at: i64,
-    calls: String,
+crate::sql::row! {
+    struct TraceRow {
+        id: String,
+        token: String,
+        user_id: String,
+        application_id: String,
+        sink: String,
+        created_at: i64,
+        calls: String,
+    }
 }
 
 impl TryFrom<TraceRow> for ClaimTrace {
@@ -65,7 +67,7 @@ impl Store {
             let traces = traces.clone();
             Box::pin(async move {
                 for trace in traces {
-                    sqlx::query(
+                    sql::query(
                         "INSERT INTO claim_traces (id, token, user_id, application_id, sink, created_at, calls)
                          SELECT $1, $2, users.id, applications.id, $5, $6, $7 FROM users, applications
                          WHERE users.id = $3 AND applications.id = $4 AND users.state <> 'terminated'
@@ -92,7 +94,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn trace(&self, token: &str) -> Result<Option<ClaimTrace>> {
-        let row: Option<TraceRow> = sqlx::query_as(
+        let row: Option<TraceRow> = sql::query_as(
             "SELECT id, token, user_id, application_id, sink, created_at, calls FROM claim_traces WHERE token = $1",
         )
         .bind(token.to_owned())
@@ -112,7 +114,7 @@ impl Store {
         before: Option<TraceId>,
         limit: u32,
     ) -> Result<Vec<ClaimTrace>> {
-        let rows: Vec<TraceRow> = sqlx::query_as(
+        let rows: Vec<TraceRow> = sql::query_as(
             "SELECT id, token, user_id, application_id, sink, created_at, calls FROM claim_traces
              WHERE user_id = $1 AND ($2 = '' OR application_id = $2) AND ($3 = '' OR id < $3)
              ORDER BY id DESC LIMIT $4",

@@ -6,19 +6,18 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use sqlx::{AnyConnection, Connection, SqlSafeStr, Transaction};
 use tokio::time::{Instant, timeout_at};
 
 use crate::audit::chain::{self, ChainContext};
 use crate::connections::Connections;
-use crate::error::{is_connection_lost, takes_too_long};
+use crate::sql::{self, Connection};
 use crate::{Result, StoreError};
 
 /// What came of a job, of a type that only the caller knows.
 pub(crate) type JobOutput = Box<dyn Any + Send>;
 /// What a job does. It may be called more than once; only one call is committed.
 pub(crate) type Work =
-    Box<dyn for<'c> Fn(&'c mut AnyConnection) -> BoxFuture<'c, Result<JobOutput>> + Send + Sync>;
+    Box<dyn for<'c> Fn(&'c mut Connection) -> BoxFuture<'c, Result<JobOutput>> + Send + Sync>;
 
 /// What a failing job undoes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,6 +91,7 @@ impl Transactions {
             let mut lease = timeout_at(deadline, self.connections.lease())
                 .await
                 .map_err(|_| out_of_time())??;
+            lease.set_deadline(Some(deadline.into_std()));
             let Ok(begun) = timeout_at(deadline, self.transact(&mut lease, jobs, isolation)).await
             else {
                 return Err(out_of_time().into());
@@ -99,7 +99,7 @@ impl Transactions {
             let result = match begun {
                 Ok(result) => result,
                 // The connection was lost while nobody used it. Nothing was done, so another is tried.
-                Err(error) if is_connection_lost(&error) && attempts == 1 => {
+                Err(error) if error.is_connection_lost() && attempts == 1 => {
                     lease.end_epoch();
                     continue;
                 }
@@ -123,37 +123,31 @@ impl Transactions {
     /// The outer error is that of the beginning: nothing was done.
     async fn transact(
         &self,
-        db: &mut AnyConnection,
+        db: &mut Connection,
         jobs: &[&Work],
         isolation: Isolation,
-    ) -> sqlx::Result<TransactionResult> {
-        let transaction = db.begin_with(self.begin.into_sql_str()).await?;
-        Ok(self.commit(transaction, jobs, isolation).await)
+    ) -> sql::Result<TransactionResult> {
+        db.batch(self.begin).await?;
+        Ok(self.commit(db, jobs, isolation).await)
     }
 
-    async fn commit(
-        &self,
-        mut transaction: Transaction<'_, sqlx::Any>,
-        jobs: &[&Work],
-        isolation: Isolation,
-    ) -> TransactionResult {
+    async fn commit(&self, db: &mut Connection, jobs: &[&Work], isolation: Isolation) -> TransactionResult {
         let work = async {
-            let (outcomes, appended) =
-                chain::collect(run_jobs(&mut transaction, jobs, isolation)).await?;
+            let (outcomes, appended) = chain::collect(run_jobs(db, jobs, isolation)).await?;
             // The entries of the audit log are chained last, since all writers wait for each other there.
-            chain::append(&mut transaction, &self.chaining, appended).await?;
+            chain::append(db, &self.chaining, appended).await?;
             Ok(outcomes)
         };
         let worked: TransactionResult = work.await;
         match worked {
             Ok(outcomes) => {
-                transaction.commit().await?;
+                db.batch("COMMIT").await?;
                 Ok(outcomes)
             }
             // The connection is closed, which undoes the transaction.
             Err(failure) if failure.culprit.is_some() || failure.error.is_outage() => Err(failure),
             Err(failure) => {
-                transaction.rollback().await?;
+                db.batch("ROLLBACK").await?;
                 Err(failure)
             }
         }
@@ -161,7 +155,7 @@ impl Transactions {
 }
 
 async fn run_jobs(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     jobs: &[&Work],
     isolation: Isolation,
 ) -> TransactionResult {
@@ -206,11 +200,11 @@ fn panicked() -> StoreError {
 }
 
 fn too_long(error: &StoreError) -> bool {
-    matches!(error, StoreError::Database(error) if takes_too_long(error))
+    matches!(error, StoreError::Database(error) if error.takes_too_long())
 }
 
 /// Calls the job. A panic must not end the writer, which serves all others.
-async fn call_job(job: &Work, db: &mut AnyConnection) -> JobResult {
+async fn call_job(job: &Work, db: &mut Connection) -> JobResult {
     match AssertUnwindSafe(async { job(db).await })
         .catch_unwind()
         .await
@@ -235,12 +229,9 @@ async fn call_job(job: &Work, db: &mut AnyConnection) -> JobResult {
 ///
 /// # Errors
 /// If the transaction cannot go on.
-async fn call_at_savepoint(
-    job: &Work,
-    db: &mut AnyConnection,
-) -> std::result::Result<JobResult, TransactionError> {
+async fn call_at_savepoint(job: &Work, db: &mut Connection) -> std::result::Result<JobResult, TransactionError> {
     let before = chain::pending();
-    sqlx::raw_sql("SAVEPOINT job").execute(&mut *db).await?;
+    db.batch("SAVEPOINT job").await?;
     let called = match call_job(job, db).await {
         // On PostgreSQL it fails if the job went on after a statement that failed.
         JobResult::Done(outcome) => match release_savepoint(db).await {
@@ -253,9 +244,7 @@ async fn call_at_savepoint(
         if error.lost_to_another() || (error.is_outage() && !too_long(&error)) {
             return Err(error.into());
         }
-        sqlx::raw_sql("ROLLBACK TO SAVEPOINT job")
-            .execute(&mut *db)
-            .await?;
+        db.batch("ROLLBACK TO SAVEPOINT job").await?;
         release_savepoint(db).await?;
         chain::restore(before);
         return Ok(JobResult::Failed(error));
@@ -263,7 +252,7 @@ async fn call_at_savepoint(
     Ok(called)
 }
 
-async fn release_savepoint(db: &mut AnyConnection) -> Result<()> {
-    sqlx::raw_sql("RELEASE SAVEPOINT job").execute(db).await?;
+async fn release_savepoint(db: &mut Connection) -> Result<()> {
+    db.batch("RELEASE SAVEPOINT job").await?;
     Ok(())
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::sql::{Connection, DatabaseKind};
 use futures_util::future::BoxFuture;
-use sqlx::AnyConnection;
+use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -57,7 +58,10 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts `count` writers with one queue.
-    pub(crate) fn start(database: &Database, count: u32, chaining: &Arc<ChainContext>) -> Self {
+    ///
+    /// # Errors
+    /// If the operating system creates no thread.
+    pub(crate) fn start(database: &Database, count: u32, chaining: &Arc<ChainContext>) -> Result<Self> {
         let (sender, receiver) = mpsc::channel(QUEUE);
         let receiver = Arc::new(Mutex::new(receiver));
         let mut tasks = JoinSet::new();
@@ -67,22 +71,26 @@ impl Writer {
                 database.begin,
                 Arc::clone(chaining),
             );
-            tasks.spawn(run(Arc::clone(&receiver), transactions));
+            let running = run(Arc::clone(&receiver), transactions);
+            match database.kind {
+                DatabaseKind::Postgres => drop(tasks.spawn(running)),
+                DatabaseKind::Sqlite => drop(tasks.spawn(in_thread(running)?)),
+            }
         }
-        Self {
+        Ok(Self {
             queue: sender.downgrade(),
             running: Arc::new(Mutex::new(Some(Running {
                 queue: sender,
                 tasks,
             }))),
             connections: database.writers.clone(),
-        }
+        })
     }
 
     pub(crate) async fn write<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
-        F: for<'c> Fn(&'c mut AnyConnection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
+        F: for<'c> Fn(&'c mut Connection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
     {
         let (reply, outcome) = oneshot::channel();
         let work = Arc::new(work);
@@ -124,6 +132,26 @@ impl Writer {
         self.stop().await;
         self.connections.close().await;
     }
+}
+
+/// Runs SQLite's writer in a thread of its own, since it waits there for the disk. The returned task ends with the thread.
+fn in_thread(
+    writer: impl Future<Output = ()> + Send + 'static,
+) -> Result<impl Future<Output = ()> + Send + 'static> {
+    let runtime = Handle::current();
+    let (ended, end) = oneshot::channel::<()>();
+    let work = move || {
+        runtime.block_on(writer);
+        drop(ended);
+    };
+    std::thread::Builder::new()
+        .name("sqlite-writer".to_owned())
+        .spawn(work)
+        .map_err(|error| StoreError::Unavailable(format!("no thread for the writer: {error}")))?;
+    Ok(async move {
+        // The sender is only dropped.
+        let _ = end.await;
+    })
 }
 
 async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, transactions: Transactions) {
@@ -212,6 +240,7 @@ mod tests {
     use futures_util::future::join_all;
 
     use super::*;
+    use crate::sql;
 
     /// A writer on an empty table of numbers, each of which may stand there once.
     async fn writer(folder: &tempfile::TempDir) -> (Writer, Database) {
@@ -221,11 +250,11 @@ mod tests {
             ChainKey::new([7; 32]),
             Arc::new(SystemEntropy),
         ));
-        let writer = Writer::start(&database, 1, &chaining);
+        let writer = Writer::start(&database, 1, &chaining).unwrap();
         writer
             .write(|db| {
                 Box::pin(async move {
-                    sqlx::query("CREATE TABLE numbers (number BIGINT PRIMARY KEY)")
+                    sql::query("CREATE TABLE numbers (number BIGINT PRIMARY KEY)")
                         .execute(db)
                         .await?;
                     Ok(())
@@ -244,7 +273,7 @@ mod tests {
             Box::pin(async move {
                 calls.fetch_add(1, Ordering::Relaxed);
                 assert!(number != -1, "-1");
-                sqlx::query("INSERT INTO numbers (number) VALUES ($1)")
+                sql::query("INSERT INTO numbers (number) VALUES ($1)")
                     .bind(number.max(1000 * i64::from(number == -2)))
                     .execute(db)
                     .await
@@ -260,7 +289,7 @@ mod tests {
     }
 
     async fn numbers(database: &Database) -> Vec<i64> {
-        let rows: Vec<(i64,)> = sqlx::query_as("SELECT number FROM numbers ORDER BY number")
+        let rows: Vec<(i64,)> = sql::query_as("SELECT number FROM numbers ORDER BY number")
             .fetch_all(&database.readers)
             .await
             .unwrap();

@@ -61,8 +61,9 @@ async fn measure(database: Database, count: u32) -> Vec<String> {
     );
     if database == Database::Postgres {
         // What PostgreSQL does by itself some minutes later.
-        sqlx::raw_sql("VACUUM ANALYZE")
-            .execute(&mut host.connection().await)
+        host.connection()
+            .await
+            .batch("VACUUM ANALYZE")
             .await
             .expect("analyzed");
     }

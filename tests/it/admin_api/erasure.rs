@@ -2,10 +2,10 @@
 
 use assent::domain::audit::verify;
 use assent_model::audit::chain::Break;
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use sqlx::Row;
 
 use super::protected_actions::{requested, waiting};
 use super::{Administrator, Caller, sent};
@@ -88,8 +88,8 @@ async fn erasure_of_an_administrator_keeps_the_data_of_others(database: Database
         let of_grace = format!(
             "UPDATE audit_entries SET {set} WHERE actor = $1 AND origin_digest IS NOT NULL"
         );
-        sqlx::query(sqlx::AssertSqlSafe(of_grace))
-            .bind(id(&grace.user))
+        sql::query(of_grace)
+            .bind(id(&grace.user).to_owned())
             .execute(&mut connection)
             .await
             .expect("set");
@@ -188,8 +188,8 @@ async fn audit_entries_of_devices_do_not_name_an_erased_user(database: Database)
         let mut connection = host.connection().await;
         let origins = "SELECT COUNT(*) FROM audit_entries
                            WHERE actor = $1 AND (origin IS NOT NULL OR origin_salt IS NOT NULL)";
-        let origins = sqlx::query_as(origins)
-            .bind(actor)
+        let origins = sql::query_as(origins)
+            .bind(actor.to_owned())
             .fetch_one(&mut connection)
             .await;
         let (origins,): (i64,) = origins.expect("a count");
@@ -246,14 +246,11 @@ async fn erasure_deletes_stored_responses_about_the_user_only(database: Database
         StatusCode::CREATED
     );
     let stored = async || {
-        let rows = sqlx::query("SELECT id FROM idempotent_requests")
+        let rows: Vec<(String,)> = sql::query_as("SELECT id FROM idempotent_requests")
             .fetch_all(&mut host.connection().await)
-            .await;
-        rows.expect("rows")
-            .iter()
-            .map(|row| row.get::<String, _>(0))
-            .collect::<Vec<_>>()
-            .len()
+            .await
+            .expect("rows");
+        rows.len()
     };
     assert_eq!(stored().await, 4, "{database:?}");
     erase(&host, &user).await;

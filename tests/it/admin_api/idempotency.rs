@@ -1,10 +1,10 @@
 //! `Idempotency-Key`.
 
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use sqlx::Row;
 
 use super::{Answer, Caller, sent, service, service_application, service_token};
 use crate::harness::{Database, TestHost, Text, id};
@@ -84,10 +84,11 @@ async fn concurrent_requests_with_one_idempotency_key_run_once(database: Databas
     let replayed = post(&caller, &path, "once", &Value::Null).await;
     assert_eq!(replayed.body["client_secret"], secrets[0].as_str());
     // The stored response is encrypted.
-    let rows = sqlx::query("SELECT response FROM idempotent_requests")
+    let rows: Vec<(String,)> = sql::query_as("SELECT response FROM idempotent_requests")
         .fetch_all(&mut host.connection().await)
-        .await;
-    let stored: Vec<String> = rows.expect("rows").iter().map(|row| row.get(0)).collect();
+        .await
+        .expect("rows");
+    let stored: Vec<String> = rows.into_iter().map(|(response,)| response).collect();
     assert_eq!(stored.len(), 1);
     let encoded = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &secrets[0]);
     assert!(!stored[0].contains(&secrets[0]) && !stored[0].contains(&encoded[..encoded.len() - 4]));

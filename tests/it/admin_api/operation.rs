@@ -1,5 +1,6 @@
 //! Keys, plugins, settings and the overview.
 
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -239,7 +240,7 @@ async fn the_overview_counts_waiting_times_and_past_hours_once(database: Databas
     );
     let mut connection = host.connection().await;
     let stored: (i64,) =
-        sqlx::query_as("SELECT CAST(COALESCE(SUM(completed), 0) AS BIGINT) FROM sign_in_hours")
+        sql::query_as("SELECT CAST(COALESCE(SUM(completed), 0) AS BIGINT) FROM sign_in_hours")
             .fetch_one(&mut connection)
             .await
             .expect("counted");

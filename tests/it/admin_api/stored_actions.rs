@@ -3,10 +3,10 @@
 
 use assent::domain::audit::verify;
 use assent_model::audit::chain::Break;
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, Row};
 
 use super::protected_actions::{number, owner, refused, requested, waiting};
 use super::{Administrator, Caller, console_caller, service};
@@ -31,15 +31,15 @@ async fn approved(device: &Device, action: &Value) {
 /// How many stored approvals fit a condition.
 async fn count(host: &TestHost, condition: &str) -> i64 {
     let statement = format!("SELECT COUNT(*) FROM action_approvals WHERE {condition}");
-    sqlx::query(AssertSqlSafe(statement))
+    let (count,): (i64,) = sql::query_as(statement)
         .fetch_one(&mut host.connection().await)
         .await
-        .expect("counted")
-        .get(0)
+        .expect("counted");
+    count
 }
 
 async fn execute(host: &TestHost, statement: &str, values: &[&str]) {
-    let mut query = sqlx::query(AssertSqlSafe(statement.to_owned()));
+    let mut query = sql::query(statement.to_owned());
     for value in values {
         query = query.bind((*value).to_owned());
     }

@@ -2,6 +2,7 @@
 
 mod rejections;
 
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -197,12 +198,12 @@ async fn a_test_sign_in_leaves_no_session_and_no_token(database: Database) {
         .await;
     assert_eq!(sessions["items"].items().len(), 1, "{sessions}");
     let mut connection = host.connection().await;
-    let open: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM codes WHERE revoked_at IS NULL")
+    let open: (i64,) = sql::query_as("SELECT COUNT(*) FROM codes WHERE revoked_at IS NULL")
         .fetch_one(&mut connection)
         .await
         .expect("counted");
     assert_eq!(open.0, 0, "{database:?}: what it gave is revoked");
-    let returned: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM session_applications")
+    let returned: (i64,) = sql::query_as("SELECT COUNT(*) FROM session_applications")
         .fetch_one(&mut connection)
         .await
         .expect("counted");
@@ -553,7 +554,7 @@ async fn a_saml_application_with_required_signatures_is_tested(database: Databas
     );
     console.get("/me").await.success();
     let mut connection = host.connection().await;
-    let part: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM saml_participants")
+    let part: (i64,) = sql::query_as("SELECT COUNT(*) FROM saml_participants")
         .fetch_one(&mut connection)
         .await
         .expect("counted");

@@ -1,5 +1,6 @@
 //! The hash chain detects each change of the audit log outside the server. Changes by the server leave it intact.
 
+use assent_store::sql::Connection;
 use assent_test_macros::both_databases;
 use std::time::Duration;
 
@@ -11,7 +12,6 @@ use assent_model::id::UserId;
 use assent_store::{AuditFilter, Retention, UserUpdateOutcome};
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::AnyConnection;
 
 use super::{broken, tamper, verified};
 use crate::harness::{Browser, Database, HostOptions, Parsed, Respond, TestHost, http_client, id};
@@ -27,7 +27,7 @@ const RESTORE: [&str; 4] = [
 ];
 
 /// An instance with a log of ten entries, a connection to its database, and the log saved there.
-async fn host_with_log(database: Database) -> (TestHost, AnyConnection) {
+async fn host_with_log(database: Database) -> (TestHost, Connection) {
     let host = TestHost::start_on(database).await;
     for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"] {
         host.user(name).await;

@@ -10,7 +10,7 @@ mod stream;
 use assent::domain::audit::{Verdict, verify};
 use assent_model::audit::chain::Break;
 use assent_store::Store;
-use sqlx::{AnyConnection, AssertSqlSafe};
+use assent_store::sql::Connection;
 
 /// What a verification of all comes to.
 pub async fn verified(store: &Store) -> Verdict {
@@ -23,11 +23,8 @@ pub async fn broken(store: &Store) -> Option<Break> {
 }
 
 /// Does to the database what its interface has no words for.
-pub async fn tamper(connection: &mut AnyConnection, statements: &[&str]) {
+pub async fn tamper(connection: &mut Connection, statements: &[&str]) {
     for statement in statements {
-        sqlx::raw_sql(AssertSqlSafe((*statement).to_owned()))
-            .execute(&mut *connection)
-            .await
-            .expect("done");
+        connection.batch(statement).await.expect("done");
     }
 }

@@ -12,6 +12,7 @@ mod proofs;
 mod strength;
 pub mod vendor;
 
+use assent_store::sql;
 use std::time::Duration;
 
 use assent::config;
@@ -47,8 +48,9 @@ async fn question(host: &TestHost, vendor: &Vendor, user: &str) -> Value {
     let mut connection = host.connection().await;
     let request = question["request_id"].text().to_owned();
     wait_until("the host keeps the request", async || {
-        let stored = sqlx::query("SELECT id FROM approval_deliveries WHERE approval_id = $1")
-            .bind(request.clone());
+        let stored =
+            sql::query_as::<(String,)>("SELECT id FROM approval_deliveries WHERE approval_id = $1")
+                .bind(request.clone());
         stored
             .fetch_optional(&mut connection)
             .await

@@ -1,5 +1,6 @@
 //! An attacker cannot lock a network out: neither by a cross-site page nor by unauthenticated calls.
 
+use assent_store::sql;
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
@@ -300,7 +301,7 @@ async fn a_cross_site_page_can_neither_begin_sign_ins_nor_exhaust_their_limits()
         );
     }
     let logins = async || {
-        let row: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM logins")
+        let row: (i64,) = sql::query_as("SELECT COUNT(*) FROM logins")
             .fetch_one(&mut host.connection().await)
             .await
             .expect("a count");

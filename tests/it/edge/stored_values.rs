@@ -1,5 +1,6 @@
 //! The bounds of storage before authentication.
 
+use assent_store::sql;
 use assent::domain::admin;
 use assent::domain::audit::sum_up_repeated;
 use assent_model::audit::AuditContext;
@@ -134,7 +135,7 @@ async fn stored_request_values_are_bounded() {
         huge.response().await.status(),
         StatusCode::PAYLOAD_TOO_LARGE
     );
-    let (largest,): (i64,) = sqlx::query_as("SELECT MAX(LENGTH(request)) FROM logins")
+    let (largest,): (i64,) = sql::query_as("SELECT MAX(LENGTH(request)) FROM logins")
         .fetch_one(&mut host.connection().await)
         .await
         .expect("a length");
@@ -153,7 +154,7 @@ async fn pending_sign_ins_are_bounded_per_network_and_in_total(database: Databas
     .await;
     let ada = host.ada().await;
     let open = async || {
-        let (open,): (i64,) = sqlx::query_as(
+        let (open,): (i64,) = sql::query_as(
             "SELECT COUNT(*) FROM logins WHERE approval_id IS NULL AND answered_at IS NULL",
         )
         .fetch_one(&mut host.connection().await)
@@ -294,7 +295,7 @@ async fn repeated_prompts_for_a_name_are_summarized_in_the_audit_log(database: D
         None,
         "{database:?}"
     );
-    let (left,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM repeated_requests")
+    let (left,): (i64,) = sql::query_as("SELECT COUNT(*) FROM repeated_requests")
         .fetch_one(&mut host.connection().await)
         .await
         .expect("a count");

@@ -1,5 +1,6 @@
 //! Cooldowns after denials, reports, and the rate limits of prompts.
 
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use std::time::Duration;
 
@@ -132,7 +133,7 @@ async fn denials_expire_after_a_day_and_cooldowns_can_be_disabled() {
     };
     let stored = async || {
         let mut connection = host.connection().await;
-        let count = sqlx::query_as("SELECT COUNT(*) FROM approval_cooldowns")
+        let count = sql::query_as("SELECT COUNT(*) FROM approval_cooldowns")
             .fetch_one(&mut connection)
             .await;
         let (stored,): (i64,) = count.expect("read");

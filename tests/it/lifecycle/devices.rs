@@ -1,6 +1,7 @@
 //! A user's devices: enrolment by another device, revocation, and notifications on the others.
 
 use assent::authenticator::Authenticator;
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -415,7 +416,7 @@ async fn links_of_an_invited_user_end_with_a_new_link_or_the_first_device(databa
     let in_state = async |state: &str| {
         let mut connection = host.connection().await;
         let set =
-            sqlx::query("UPDATE users SET state = $2 WHERE id = $1").bind(id(&user).to_owned());
+            sql::query("UPDATE users SET state = $2 WHERE id = $1").bind(id(&user).to_owned());
         set.bind(state.to_owned())
             .execute(&mut connection)
             .await

@@ -4,10 +4,10 @@ use assent_model::clock::Clock;
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::TraceId;
 use assent_store::ClaimTrace;
+use assent_store::sql::{self, Row};
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, Row};
 
 use super::entries;
 use crate::channels::wait_until;
@@ -53,7 +53,7 @@ pub async fn database_dump(host: &TestHost, database: Database) -> String {
                 )
             }
         };
-        let columns: Vec<(String,)> = sqlx::query_as(AssertSqlSafe(columns))
+        let columns: Vec<(String,)> = sql::query_as(columns)
             .fetch_all(&mut connection)
             .await
             .expect("columns");
@@ -65,13 +65,12 @@ pub async fn database_dump(host: &TestHost, database: Database) -> String {
             .into_iter()
             .map(|(name,)| format!("{} AS {name}", as_text(&name)))
             .collect();
-        let rows = sqlx::query(AssertSqlSafe(format!(
-            "SELECT {} FROM {table}",
-            columns.join(", ")
-        )));
+        let rows = sql::query_as::<Row>(format!("SELECT {} FROM {table}", columns.join(", ")));
         for row in rows.fetch_all(&mut connection).await.expect("rows") {
-            for column in 0..row.len() {
-                text.push_str(&row.get::<Option<String>, _>(column).unwrap_or_default());
+            for value in row.into_values() {
+                if let sql::Value::Text(value) = value {
+                    text.push_str(&value);
+                }
                 text.push('\n');
             }
         }
@@ -256,7 +255,7 @@ async fn erasure_overwrites_the_pages_of_sqlite() {
 async fn wait_for_checkpoint(host: &TestHost) {
     let mut connection = host.connection().await;
     wait_until("the journal is written", async || {
-        let wait_for_checkpoint = sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)")
+        let wait_for_checkpoint = sql::query_as("PRAGMA wal_checkpoint(TRUNCATE)")
             .fetch_one(&mut connection)
             .await;
         let (is_busy, _, _): (i64, i64, i64) = wait_for_checkpoint.expect("an answer");

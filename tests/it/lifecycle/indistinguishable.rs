@@ -23,8 +23,7 @@ impl Visit for StatementText<'_> {
     fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        // The whole of a statement, where it is longer than its summary.
-        if field.name() == "summary" || (field.name() == "db.statement" && !value.is_empty()) {
+        if field.name() == "statement" {
             *self.0 = Some(value.split_whitespace().collect::<Vec<_>>().join(" "));
         }
     }
@@ -32,7 +31,7 @@ impl Visit for StatementText<'_> {
 
 impl<S: tracing::Subscriber> Layer<S> for Statements {
     fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
-        if event.metadata().target() == "sqlx::query" {
+        if event.metadata().target() == "assent_store::sql" {
             let mut text = None;
             event.record(&mut StatementText(&mut text));
             locked(&self.0).extend(text);

@@ -1,5 +1,6 @@
 //! Notification of applications about a logout (OpenID Connect Back-Channel Logout 1.0), with a real receiver.
 
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use std::time::Duration;
 
@@ -14,7 +15,6 @@ use josekit::jws::{PS256, RS256};
 use josekit::jwt;
 use reqwest::{Method, StatusCode};
 use serde_json::{Map, Value, json};
-use sqlx::Connection;
 use tokio::sync::mpsc;
 
 use super::token::userinfo;
@@ -360,9 +360,9 @@ async fn applications_with_many_logouts_delay_others_by_one_round_at_most() {
         deliveries.extend((0..count).map(|n| (format!("sid{n}"), application.clone(), since)));
     }
     let mut connection = host.connection().await;
-    let mut transaction = connection.begin().await.expect("begun");
+    connection.batch("BEGIN").await.expect("begun");
     for (sid, application, since) in &deliveries {
-        sqlx::query(
+        sql::query(
             "INSERT INTO logout_deliveries (id, application_id, sid, subject, attempts, next_attempt_at, created_at)
              VALUES ($1, $2, $3, 'ada', 0, $4, $4)",
         )
@@ -370,11 +370,11 @@ async fn applications_with_many_logouts_delay_others_by_one_round_at_most() {
         .bind(application.clone())
         .bind(sid.clone())
         .bind(*since)
-        .execute(&mut *transaction)
+        .execute(&mut connection)
         .await
         .expect("inserted");
     }
-    transaction.commit().await.expect("committed");
+    connection.batch("COMMIT").await.expect("committed");
     host.host.wakeups.send(Wakeup::LoggedOut);
     let late = &deliveries.last().expect("a delivery").1;
     let mut before = 0;
@@ -397,7 +397,7 @@ async fn private_addresses_are_not_called_without_the_setting() {
     ada.sign_in(&browser).await;
     sign_out(&browser).await;
     receiver.assert_quiet().await;
-    let waiting: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM logout_deliveries")
+    let (waiting,): (i64,) = sql::query_as("SELECT COUNT(*) FROM logout_deliveries")
         .fetch_one(&mut host.connection().await)
         .await
         .expect("a number");
@@ -489,11 +489,11 @@ async fn offline_access_tokens_survive_the_logout() {
     let (browser, _, access) = it.sign_in().await;
     // As a consent to `offline_access` would have it.
     let mut connection = it.host.connection().await;
-    sqlx::query("UPDATE codes SET offline = 1")
+    sql::query("UPDATE codes SET offline = 1")
         .execute(&mut connection)
         .await
         .expect("updated");
-    connection.close().await.expect("closed");
+    connection.close().await;
     sign_out(&browser).await;
     assert_eq!(userinfo(&it.host, &access).await.0, StatusCode::OK);
 }

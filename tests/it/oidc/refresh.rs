@@ -1,5 +1,6 @@
 //! Refresh tokens.
 
+use assent_store::sql::{self, Connection};
 use assent_test_macros::both_databases;
 use std::time::Duration;
 
@@ -12,7 +13,6 @@ use assent_model::token::{AccessGrant, IssuedPair, TokenScopes};
 use assent_store::Rotation;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use sqlx::{AnyConnection, Connection};
 use tokio::task::JoinSet;
 
 use super::token::userinfo;
@@ -342,10 +342,10 @@ async fn a_lost_refresh_response_is_returned_again_once(database: Database) {
 }
 
 /// Waits until a query finds this number.
-async fn wait_until(connection: &mut AnyConnection, query: &'static str, expected: i64) {
+async fn wait_until(connection: &mut Connection, query: &'static str, expected: i64) {
     let deadline = tokio::time::Instant::now() + PATIENCE;
     loop {
-        let (found,): (i64,) = sqlx::query_as(query)
+        let (found,): (i64,) = sql::query_as(query)
             .fetch_one(&mut *connection)
             .await
             .expect("read");
@@ -399,11 +399,10 @@ async fn a_second_retry_revokes_the_family_although_the_first_disconnects(databa
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
     let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
-    let (id,): (String,) =
-        sqlx::query_as("SELECT id FROM refresh_tokens WHERE used_at IS NOT NULL")
-            .fetch_one(&mut host.connection().await)
-            .await
-            .expect("a used one");
+    let (id,): (String,) = sql::query_as("SELECT id FROM refresh_tokens WHERE used_at IS NOT NULL")
+        .fetch_one(&mut host.connection().await)
+        .await
+        .expect("a used one");
     let id: TokenId = id.parsed();
     let now = host.host.now();
     let access = AccessGrant {
@@ -470,13 +469,9 @@ async fn using_a_response_during_its_retry_revokes_the_family() {
         let first = offline_tokens(&host, &ada).await;
         let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
         let (mut user, mut observer) = (host.connection().await, host.connection().await);
-        let mut using = user.begin().await.expect("begun");
+        user.batch("BEGIN").await.expect("begun");
         assert_eq!(
-            sqlx::query(use_it)
-                .execute(&mut *using)
-                .await
-                .expect("used")
-                .rows_affected(),
+            sql::query(use_it).execute(&mut user).await.expect("used"),
             1
         );
         let (base, application) = (host.base.clone(), ada.application.clone());
@@ -484,7 +479,7 @@ async fn using_a_response_during_its_retry_revokes_the_family() {
         let repeat = tokio::spawn(async move { refresh(&base, &application, &token, &[]).await });
         // It has seen nothing of the use, and waits for the row to revoke it.
         wait_until(&mut observer, BLOCKED, 1).await;
-        using.commit().await.expect("committed");
+        user.batch("COMMIT").await.expect("committed");
         let (status, answer) = repeat.await.expect("an answer");
         assert_eq!(
             (status, &answer["error"]),

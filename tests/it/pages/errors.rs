@@ -1,6 +1,7 @@
 //! Error pages: each says what happened and what to do, where help is, and a reference that finds the line in the log.
 
 use assent_model::language::Language;
+use assent_store::sql;
 use reqwest::StatusCode;
 
 use super::{assert_language, text};
@@ -271,7 +272,7 @@ async fn an_internal_error_has_a_reference() {
     let browser = Browser::reading(&host.base, "de");
     ada.sign_in(&browser).await;
     let mut database = host.connection().await;
-    sqlx::query("ALTER TABLE sessions RENAME TO sessions_away")
+    sql::query("ALTER TABLE sessions RENAME TO sessions_away")
         .execute(&mut database)
         .await
         .unwrap();

@@ -8,11 +8,11 @@ use assent::config;
 use assent::domain::devices::relying_party::RelyingParty;
 use assent_model::passkey::PasskeyUse;
 use assent_model::session::Amr;
+use assent_store::sql;
 use assent_store::{AnswerOutcome, DeviceAnswer, PasskeyUseOutcome};
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, Row};
 
 use crate::harness::{
     Browser, Database, Device, HostOptions, Json, Page, TestHost, TestUser, Text, id, jwt_claims,
@@ -158,14 +158,11 @@ impl Fixture {
         let mut connection = self.host.connection().await;
         let mut counts = Vec::new();
         for table in ["passkeys", "passkey_ceremonies"] {
-            let query = sqlx::query(AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}")));
-            counts.push(
-                query
-                    .fetch_one(&mut connection)
-                    .await
-                    .expect("a count")
-                    .get(0),
-            );
+            let (count,): (i64,) = sql::query_as(format!("SELECT COUNT(*) FROM {table}"))
+                .fetch_one(&mut connection)
+                .await
+                .expect("a count");
+            counts.push(count);
         }
         (counts[0], counts[1])
     }

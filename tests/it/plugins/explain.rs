@@ -1,5 +1,6 @@
 //! The source of each claim: previews, traces, metrics.
 
+use assent_store::sql;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -153,7 +154,7 @@ async fn traces_can_be_disabled() {
     let ada = host.ada().await;
     ada.sign_in(&Browser::new(&host.base)).await;
     let mut connection = host.connection().await;
-    let (stored,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM claim_traces")
+    let (stored,): (i64,) = sql::query_as("SELECT COUNT(*) FROM claim_traces")
         .fetch_one(&mut connection)
         .await
         .expect("counted");

@@ -2,6 +2,7 @@
 
 use assent::domain::audit;
 use assent_model::audit::{AuditContext, Event};
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -43,7 +44,7 @@ async fn sign_in_again(ada: &TestUser, browser: &Browser) -> String {
 /// How many logout tokens wait to be delivered.
 async fn queued(host: &TestHost) -> i64 {
     let mut connection = host.connection().await;
-    let row: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM logout_deliveries")
+    let row: (i64,) = sql::query_as("SELECT COUNT(*) FROM logout_deliveries")
         .fetch_one(&mut connection)
         .await
         .expect("a count");
@@ -297,7 +298,7 @@ async fn a_session_without_a_place_is_listed() {
     let browser = signed_in(&host, &ada).await;
     let mut connection = host.connection().await;
     let forget = "UPDATE sessions SET ip_address = NULL, browser = NULL, device_id = NULL";
-    sqlx::query(forget)
+    sql::query(forget)
         .execute(&mut connection)
         .await
         .expect("forgotten");

@@ -1,5 +1,6 @@
 //! Service providers in the admin API.
 
+use assent_store::sql;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -203,7 +204,7 @@ async fn expired_saml_records_are_deleted() {
         let count = async |table: &str| {
             let mut connection = host.connection().await;
             let query = format!("SELECT COUNT(*) FROM {table}");
-            let row: (i64,) = sqlx::query_as(sqlx::AssertSqlSafe(query))
+            let row: (i64,) = sql::query_as(query)
                 .fetch_one(&mut connection)
                 .await
                 .expect("a count");

@@ -3,6 +3,7 @@
 use assent_saml_core::message::{Header, LogoutRequest, LogoutResponse, NameId, Status};
 use assent_saml_core::xml::Document;
 use assent_saml_core::xml::Limits;
+use assent_store::sql;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::StatusCode;
@@ -491,7 +492,7 @@ async fn single_logout_triggers_backchannel_logout() {
     )
     .await;
     let mut connection = host.connection().await;
-    let queued: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM logout_deliveries")
+    let queued: (i64,) = sql::query_as("SELECT COUNT(*) FROM logout_deliveries")
         .fetch_one(&mut connection)
         .await
         .expect("a count");

@@ -2,9 +2,8 @@
 
 use super::*;
 use assent_model::clock::{Clock, ManualClock, SystemClock};
+use assent_store::sql;
 use assent_test_macros::both_databases;
-use sqlx::ConnectOptions;
-use sqlx::any::AnyConnectOptions;
 
 use crate::harness::{Parsed, temp_folder};
 
@@ -175,9 +174,8 @@ async fn one_instance_applies_retention_at_a_time(database: Database) {
     assert_eq!(run(&other).await, None);
     assert_eq!(run(store).await, Some(0));
     // The first instance stopped, and its lease has run out.
-    let options: AnyConnectOptions = url.parsed();
-    let mut connection = options.connect().await.expect("a connection");
-    sqlx::query("UPDATE leases SET leased_until = 1")
+    let mut connection = assent_tests::harness::connect(url).await;
+    sql::query("UPDATE leases SET leased_until = 1")
         .execute(&mut connection)
         .await
         .expect("updated");

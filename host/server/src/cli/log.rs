@@ -9,7 +9,6 @@ use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuild
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Log, LogFormat};
-use assent_store::QUIET;
 
 /// How many lines wait in memory at most.
 const WAITING_LINES: usize = 16 * 1024;
@@ -26,7 +25,6 @@ pub(super) struct StartedLog {
 pub(super) fn start(log: &Log) -> anyhow::Result<StartedLog> {
     let filter =
         EnvFilter::try_new(&log.level).map_err(|error| anyhow::anyhow!("log.level: {error}"))?;
-    let filter = filter.add_directive(QUIET.parse()?);
     let (writer, guard) = non_blocking(stderr(), WAITING_LINES);
     let dropped = writer.error_counter();
     let lines = tracing_subscriber::fmt()

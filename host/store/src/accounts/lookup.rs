@@ -1,6 +1,7 @@
 //! Lookups of accounts.
 
 use crate::accounts::user_account::{AccountRow, UserAccount};
+use crate::sql;
 use crate::{Result, Store};
 use assent_model::account::Account;
 use assent_model::id::{AccountId, Did, UserId};
@@ -57,7 +58,7 @@ impl Store {
                 "SELECT * FROM accounts WHERE application_id = $1 AND state = $2 AND id > $3 ORDER BY id LIMIT $4"
             }
         };
-        let rows: Vec<AccountRow> = sqlx::query_as(statement)
+        let rows: Vec<AccountRow> = sql::query_as(statement)
             .bind(application.to_string())
             .bind(state.map(LifecycleState::as_str).unwrap_or_default())
             .bind(after.map(|id| id.to_string()).unwrap_or_default())
@@ -77,7 +78,7 @@ impl Store {
         after: Option<AccountId>,
         limit: u32,
     ) -> Result<Vec<Account>> {
-        let rows: Vec<AccountRow> = sqlx::query_as(
+        let rows: Vec<AccountRow> = sql::query_as(
             "SELECT * FROM accounts WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3",
         )
         .bind(user.to_string())
@@ -93,7 +94,7 @@ impl Store {
         statement: &'static str,
         keys: &[String],
     ) -> Result<Option<Account>> {
-        let mut query = sqlx::query_as::<_, AccountRow>(statement);
+        let mut query = sql::query_as::<AccountRow>(statement);
         for key in keys {
             query = query.bind(key.clone());
         }

@@ -7,17 +7,18 @@ use crate::{Result, StoreError};
 use assent_model::account::Account;
 use assent_model::user::User;
 
-#[derive(sqlx::FromRow)]
-pub(crate) struct AccountRow {
-    pub(crate) id: String,
-    user_id: String,
-    application_id: String,
-    name: String,
-    roles: String,
-    short_code: String,
-    state: String,
-    version: i64,
-    created_at: i64,
+crate::sql::row! {
+    pub(crate) struct AccountRow {
+        pub(crate) id: String,
+        user_id: String,
+        application_id: String,
+        name: String,
+        roles: String,
+        short_code: String,
+        state: String,
+        version: i64,
+        created_at: i64,
+    }
 }
 
 pub(crate) const USER_KIND: &str =
@@ -34,18 +35,18 @@ pub struct UserAccount {
     pub account: Account,
 }
 
-#[derive(sqlx::FromRow)]
-pub(crate) struct UserAccountRow {
-    pub(crate) account_id: String,
-    application_id: String,
-    account_name: String,
-    roles: String,
-    short_code: String,
-    account_state: String,
-    account_version: i64,
-    account_created_at: i64,
-    #[sqlx(flatten)]
-    user: UserRow,
+crate::sql::row! {
+    pub(crate) struct UserAccountRow {
+        pub(crate) account_id: String,
+        application_id: String,
+        account_name: String,
+        roles: String,
+        short_code: String,
+        account_state: String,
+        account_version: i64,
+        account_created_at: i64,
+        user: UserRow,
+    }
 }
 
 impl Row for UserAccountRow {

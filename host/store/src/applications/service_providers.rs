@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::applications::SAML;
 use crate::rows::to_json;
+use crate::sql;
 use crate::{Result, Store, VersionedWrite, audit, saml_keys};
 use assent_model::application::RegisteredApplication;
 use assent_model::audit::Entry;
@@ -35,7 +36,7 @@ impl Store {
         self.write(move |db| {
             let (provider, key, entries) = (provider.clone(), key.clone(), entries.clone());
             Box::pin(async move {
-                sqlx::query(
+                sql::query(
                     "INSERT INTO applications (id, name, protocol, settings, version, created_at, updated_at)
                      VALUES ($1, $2, $3, $4, $5, $6, $7)",
                 )
@@ -67,7 +68,7 @@ impl Store {
         self.write(move |db| {
             let (provider, entries) = (provider.clone(), entries.clone());
             Box::pin(async move {
-                let result = sqlx::query(
+                let result = sql::query(
                     "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4
                      WHERE id = $1 AND version = $5",
                 )
@@ -78,7 +79,7 @@ impl Store {
                 .bind(provider.version)
                 .execute(&mut *db)
                 .await?;
-                if result.rows_affected() == 0 {
+                if result == 0 {
                     return Ok(VersionedWrite::Stale);
                 }
                 audit::append(db, &entries).await?;

@@ -11,11 +11,11 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value};
-use sqlx::{AnyConnection, Connection, SqlSafeStr};
 
 use crate::batch::bulk_sql::BulkSql;
 use crate::connections::Connections;
 use crate::rows::{cell, to_json};
+use crate::sql::{self, Connection};
 use crate::{Result, StoreError};
 use assent_model::audit::Entry;
 use assent_model::audit::chain::{ChainKey, End, Mark, Record, StoredMark, personal_digest};
@@ -173,7 +173,7 @@ fn salt(record: &mut Record, chaining: &ChainContext) {
 
 /// Chains what a transaction added, as its last step.
 pub(crate) async fn append(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     chaining: &ChainContext,
     PendingEntries(mut all): PendingEntries,
 ) -> Result<()> {
@@ -211,8 +211,8 @@ static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-async fn insert(db: &mut AnyConnection, rows: &[PendingEntry]) -> Result<()> {
-    let mut query = sqlx::query(INSERT.sql_for(rows.len()));
+async fn insert(db: &mut Connection, rows: &[PendingEntry]) -> Result<()> {
+    let mut query = sql::query(INSERT.sql_for(rows.len()));
     for PendingEntry {
         record,
         wanted,
@@ -241,7 +241,7 @@ async fn insert(db: &mut AnyConnection, rows: &[PendingEntry]) -> Result<()> {
             .bind(record.origin_digest.clone())
             .bind(i64::from(*wanted));
     }
-    let kept = query.execute(db).await?.rows_affected();
+    let kept = query.execute(db).await?;
     // An id that another entry has would leave a gap.
     if kept == rows.iter().filter(|pending| pending.wanted).count() as u64 {
         Ok(())
@@ -250,11 +250,12 @@ async fn insert(db: &mut AnyConnection, rows: &[PendingEntry]) -> Result<()> {
     }
 }
 
-#[derive(sqlx::FromRow)]
-pub(super) struct MarkRow {
-    seq: i64,
-    digest: String,
-    mac: String,
+crate::sql::row! {
+    pub(super) struct MarkRow {
+        seq: i64,
+        digest: String,
+        mac: String,
+    }
 }
 
 impl MarkRow {
@@ -272,13 +273,9 @@ impl MarkRow {
 }
 
 /// An end of the chain, which nobody else changes until this transaction is over.
-pub(super) async fn lock(
-    db: &mut AnyConnection,
-    chaining: &ChainContext,
-    end: End,
-) -> Result<StoredMark> {
+pub(super) async fn lock(db: &mut Connection, chaining: &ChainContext, end: End) -> Result<StoredMark> {
     // What both databases understand as locking a row.
-    let row: Option<MarkRow> = sqlx::query_as(
+    let row: Option<MarkRow> = sql::query_as(
         "UPDATE audit_chain SET seq = seq WHERE name = $1 RETURNING seq, digest, mac",
     )
     .bind(end.as_str())
@@ -298,7 +295,7 @@ pub(super) async fn lock(
 
 /// Sets an end of the chain; its code only where what it follows was authentic.
 pub(super) async fn set(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     chaining: &ChainContext,
     end: End,
     mark: &Mark,
@@ -310,7 +307,7 @@ pub(super) async fn set(
     } else {
         String::new()
     };
-    sqlx::query("UPDATE audit_chain SET seq = $2, digest = $3, mac = $4 WHERE name = $1")
+    sql::query("UPDATE audit_chain SET seq = $2, digest = $3, mac = $4 WHERE name = $1")
         .bind(end.as_str())
         .bind(mark.seq)
         .bind(mark.digest.to_text())
@@ -329,7 +326,7 @@ pub(crate) async fn ensure_ends(
     chaining: &ChainContext,
 ) -> Result<()> {
     let mut lease = connections.lease().await?;
-    let mut transaction = lease.begin_with(begin.into_sql_str()).await?;
+    lease.batch(begin).await?;
     for statement in [
         "INSERT INTO audit_chain (name, seq, digest, mac)
          SELECT 'anchor', seq - 1, COALESCE(previous, ''), '' FROM audit_entries WHERE seq IS NOT NULL
@@ -339,23 +336,23 @@ pub(crate) async fn ensure_ends(
          SELECT 'head', seq, COALESCE(digest, ''), '' FROM audit_entries WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1
          ON CONFLICT (name) DO NOTHING",
     ] {
-        sqlx::query(statement).execute(&mut *transaction).await?;
+        sql::query(statement).execute(&mut *lease).await?;
     }
     for end in [End::Anchor, End::Head] {
-        let created = sqlx::query(
+        let created = sql::query(
             "INSERT INTO audit_chain (name, seq, digest, mac) VALUES ($1, 0, $2, $3) ON CONFLICT (name) DO NOTHING",
         )
         .bind(end.as_str())
         .bind(Mark::START.digest.to_text())
         .bind(chaining.code(end, &Mark::START)?.to_text())
-        .execute(&mut *transaction)
+        .execute(&mut *lease)
         .await?;
         // The chain was begun before, so nothing may authenticate another end.
-        if created.rows_affected() == 0 {
+        if created == 0 {
             break;
         }
     }
-    transaction.commit().await?;
+    lease.batch("COMMIT").await?;
     lease.give_back();
     Ok(())
 }

@@ -6,8 +6,8 @@ mod verification;
 use std::ops::Deref;
 use std::time::Duration;
 
+use crate::sql::{self, Connection};
 use serde_json::{Map, Value};
-use sqlx::AnyConnection;
 
 use crate::rows::{cell, from_json, moment, parse};
 use crate::{Result, Store, StoreError};
@@ -34,21 +34,22 @@ impl Deref for StoredEntry {
     }
 }
 
-#[derive(sqlx::FromRow)]
-struct EntryRow {
-    seq: i64,
-    digest: String,
-    id: String,
-    happened_at: i64,
-    event: String,
-    actor_kind: String,
-    actor: Option<String>,
-    user_id: Option<String>,
-    application_id: Option<String>,
-    approval_id: Option<String>,
-    detail: String,
-    personal: Option<String>,
-    origin: Option<String>,
+crate::sql::row! {
+    struct EntryRow {
+        seq: i64,
+        digest: String,
+        id: String,
+        happened_at: i64,
+        event: String,
+        actor_kind: String,
+        actor: Option<String>,
+        user_id: Option<String>,
+        application_id: Option<String>,
+        approval_id: Option<String>,
+        detail: String,
+        personal: Option<String>,
+        origin: Option<String>,
+    }
 }
 
 impl TryFrom<EntryRow> for StoredEntry {
@@ -118,13 +119,13 @@ pub struct AuditFilter {
 
 /// Adds entries to the log. The one place that does, with the change that they tell of: they are chained and kept as
 /// the last step of the transaction that this connection is in.
-pub(crate) async fn append(_transaction: &mut AnyConnection, entries: &[Entry]) -> Result<()> {
+pub(crate) async fn append(_transaction: &mut Connection, entries: &[Entry]) -> Result<()> {
     entries.iter().try_for_each(|entry| chain::add(entry, true))
 }
 
 /// Adds entries to the log where something was done. Whether it was.
 pub(crate) async fn append_if(
-    transaction: &mut AnyConnection,
+    transaction: &mut Connection,
     done: bool,
     entries: &[Entry],
 ) -> Result<bool> {
@@ -137,7 +138,7 @@ pub(crate) async fn append_if(
 /// Does the same work, but adds the entry only if it is about somebody. Anybody may type names that nobody has, so
 /// those leave nothing, and the time of the call reveals nothing either. An entry that is not `wanted` is not added.
 pub(crate) async fn append_if_about_somebody(
-    _transaction: &mut AnyConnection,
+    _transaction: &mut Connection,
     entry: &Entry,
     wanted: bool,
 ) -> Result<()> {
@@ -147,17 +148,17 @@ pub(crate) async fn append_if_about_somebody(
 /// Erases the personal data in the entries about a user, and the address and browser in entries of the user's actions.
 /// Erases their salts too: with a salt an attacker could guess the data from its digest. The hash chain covers the user
 /// and the actor of an entry, so the entry about the erasure explains what is gone.
-pub(crate) async fn erase(db: &mut AnyConnection, user: UserId) -> Result<()> {
+pub(crate) async fn erase(db: &mut Connection, user: UserId) -> Result<()> {
     let user = user.to_string();
     chain::erase_pending(&user);
-    sqlx::query(
+    sql::query(
         "UPDATE audit_entries SET personal = NULL, personal_salt = NULL
          WHERE user_id = $1 AND personal IS NOT NULL",
     )
     .bind(user.clone())
     .execute(&mut *db)
     .await?;
-    sqlx::query(
+    sql::query(
         "UPDATE audit_entries SET origin = NULL, origin_salt = NULL
          WHERE actor = $1 AND actor_kind = $2 AND origin IS NOT NULL",
     )
@@ -306,7 +307,7 @@ impl Store {
         since: Timestamp,
         limit: u32,
     ) -> Result<Vec<Entry>> {
-        let rows: Vec<EntryRow> = sqlx::query_as(
+        let rows: Vec<EntryRow> = sql::query_as(
             "SELECT seq, digest, id, happened_at, event, actor_kind, actor, user_id, application_id, approval_id,
                detail, personal, origin
              FROM audit_entries
@@ -334,7 +335,7 @@ impl Store {
         self.write(move |db| {
             Box::pin(async move {
                 // Never back to one that stands before.
-                sqlx::query(
+                sql::query(
                     "UPDATE devices SET last_notification = $2
                      WHERE id = $1
                        AND COALESCE((SELECT seq FROM audit_entries WHERE audit_entries.id = last_notification), 0)
@@ -385,7 +386,7 @@ impl Store {
             // The one that is fulfilled most rarely takes the page back furthest.
             let mut reaches = Vec::with_capacity(conditions.len());
             for condition in &conditions {
-                let reach: Option<(i64,)> = sqlx::query_as(condition.reach)
+                let reach: Option<(i64,)> = sql::query_as(condition.reach)
                     .persistent(false)
                     .bind(condition.value.clone())
                     .bind(first)
@@ -422,7 +423,7 @@ impl Store {
     async fn stretch(&self, filter: &AuditFilter, before: Option<i64>) -> Result<(i64, i64)> {
         let mut stretch = (0, before.unwrap_or(i64::MAX));
         let position = async |statement: &'static str, id: String| -> Result<Option<i64>> {
-            let row: Option<(Option<i64>,)> = sqlx::query_as(statement)
+            let row: Option<(Option<i64>,)> = sql::query_as(statement)
                 .bind(id)
                 .fetch_optional(&self.readers)
                 .await?;
@@ -452,7 +453,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<StoredEntry>> {
         let moment = |at: Option<Timestamp>, or: i64| at.map_or(or, Timestamp::millis);
-        let rows: Vec<EntryRow> = sqlx::query_as(begin_with.map_or(ALL_ENTRIES, |one| one.entries))
+        let rows: Vec<EntryRow> = sql::query_as(begin_with.map_or(ALL_ENTRIES, |one| one.entries))
             .persistent(false)
             .bind(filter.user.map(|user| user.to_string()).unwrap_or_default())
             .bind(

@@ -4,32 +4,34 @@ use std::sync::Arc;
 
 use super::chain::{MarkRow, lock, set};
 use crate::retention::SLICE;
+use crate::sql;
 use crate::{Result, Store};
 use assent_model::audit::Event;
 use assent_model::audit::chain::{End, Mark, Record, StoredMark, Walk};
 use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;
 
-#[derive(sqlx::FromRow)]
-struct RecordRow {
-    seq: i64,
-    previous: String,
-    digest: String,
-    id: String,
-    happened_at: i64,
-    event: String,
-    actor_kind: String,
-    actor: Option<String>,
-    user_id: Option<String>,
-    application_id: Option<String>,
-    approval_id: Option<String>,
-    detail: String,
-    personal: Option<String>,
-    personal_salt: Option<String>,
-    personal_digest: Option<String>,
-    origin: Option<String>,
-    origin_salt: Option<String>,
-    origin_digest: Option<String>,
+crate::sql::row! {
+    struct RecordRow {
+        seq: i64,
+        previous: String,
+        digest: String,
+        id: String,
+        happened_at: i64,
+        event: String,
+        actor_kind: String,
+        actor: Option<String>,
+        user_id: Option<String>,
+        application_id: Option<String>,
+        approval_id: Option<String>,
+        detail: String,
+        personal: Option<String>,
+        personal_salt: Option<String>,
+        personal_digest: Option<String>,
+        origin: Option<String>,
+        origin_salt: Option<String>,
+        origin_digest: Option<String>,
+    }
 }
 
 impl From<RecordRow> for Record {
@@ -79,7 +81,7 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn audit_end(&self, end: End) -> Result<StoredMark> {
         let row: Option<MarkRow> =
-            sqlx::query_as("SELECT seq, digest, mac FROM audit_chain WHERE name = $1")
+            sql::query_as("SELECT seq, digest, mac FROM audit_chain WHERE name = $1")
                 .bind(end.as_str())
                 .fetch_optional(&self.readers)
                 .await?;
@@ -97,7 +99,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn audit_records(&self, after: i64, limit: u32) -> Result<Vec<Record>> {
-        let rows: Vec<RecordRow> = sqlx::query_as(AFTER)
+        let rows: Vec<RecordRow> = sql::query_as(AFTER)
             .bind(after)
             .bind(i64::from(limit))
             .fetch_all(&self.readers)
@@ -111,7 +113,7 @@ impl Store {
     /// If the database fails.
     pub async fn stray_audit_entry(&self) -> Result<Option<String>> {
         // One statement sees the ends and the entries of one moment; each part looks at an end of the index.
-        let row: Option<(String,)> = sqlx::query_as(
+        let row: Option<(String,)> = sql::query_as(
             "SELECT id FROM (SELECT id FROM audit_entries WHERE seq IS NULL LIMIT 1) AS without
              UNION ALL
              SELECT id FROM (SELECT id, seq FROM audit_entries WHERE seq IS NOT NULL
@@ -131,7 +133,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn last_erasure(&self, user: &str) -> Result<Option<i64>> {
-        let row: Option<(i64,)> = sqlx::query_as(
+        let row: Option<(i64,)> = sql::query_as(
             "SELECT seq FROM audit_entries WHERE user_id = $1 AND event IN ($2, $3) ORDER BY seq DESC LIMIT 1",
         )
         .bind(user.to_owned())
@@ -154,7 +156,7 @@ impl Store {
             let chaining = Arc::clone(&chaining);
             Box::pin(async move {
                 let anchor = lock(db, &chaining, End::Anchor).await?;
-                let rows: Vec<RecordRow> = sqlx::query_as(AFTER)
+                let rows: Vec<RecordRow> = sql::query_as(AFTER)
                     .bind(anchor.mark.seq)
                     .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
                     .fetch_all(&mut *db)
@@ -174,12 +176,11 @@ impl Store {
                     });
                 }
                 let Some(last) = last else { return Ok(0) };
-                let deleted = sqlx::query("DELETE FROM audit_entries WHERE seq > $1 AND seq <= $2")
+                let deleted = sql::query("DELETE FROM audit_entries WHERE seq > $1 AND seq <= $2")
                     .bind(anchor.mark.seq)
                     .bind(last.seq)
                     .execute(&mut *db)
-                    .await?
-                    .rows_affected();
+                    .await?;
                 set(db, &chaining, End::Anchor, &last, whole).await?;
                 Ok(deleted)
             })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sqlx::AssertSqlSafe;
+use crate::sql::Text;
 
 /// How many rows a statement is for: the least of these that suffices.
 const SIZES: [usize; 5] = [1, 4, 16, 32, MOST];
@@ -32,13 +32,16 @@ impl BulkSql {
     }
 
     /// The statement for so many rows.
-    pub(crate) fn sql_for(&self, rows: usize) -> AssertSqlSafe<Arc<str>> {
+    pub(crate) fn sql_for(&self, rows: usize) -> Text {
         let found = self
             .texts
             .iter()
             .find(|(size, _)| *size >= rows)
             .or(self.texts.last());
-        AssertSqlSafe(found.map(|(_, text)| Arc::clone(text)).unwrap_or_default())
+        found
+            .map(|(_, text)| Arc::clone(text))
+            .unwrap_or_default()
+            .into()
     }
 
     /// These rows, and the last of them again for each place that the statement for them has left.
@@ -71,7 +74,7 @@ mod tests {
     use super::BulkSql;
 
     fn text(statement: &BulkSql, rows: usize) -> String {
-        statement.sql_for(rows).0.to_string()
+        statement.sql_for(rows).as_str().to_owned()
     }
 
     #[test]

@@ -4,16 +4,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sqlx::FromRow;
-use sqlx::any::AnyRow;
+use futures_util::future::BoxFuture;
 
 use crate::batch::batcher::{BatchResult, Batcher};
 use crate::batch::bulk_sql::BulkSql;
 use crate::connections::Readers;
+use crate::sql::{self, FromRow, DatabaseKind};
 use crate::{Result, StoreError};
 
 /// A row that is looked up.
-pub(crate) trait Row: for<'r> FromRow<'r, AnyRow> + Send + Unpin + 'static {
+pub(crate) trait Row: FromRow + Send + 'static {
     /// What the row tells.
     type Value: TryFrom<Self, Error = StoreError> + Clone + Send + Sync + 'static;
     /// The id that it was asked for by.
@@ -21,18 +21,68 @@ pub(crate) trait Row: for<'r> FromRow<'r, AnyRow> + Send + Unpin + 'static {
 }
 
 /// Reads rows of one kind by their ids.
-pub(crate) type Loader<T> = Batcher<String, Option<T>>;
+pub(crate) struct Loader<T>(Source<T>);
+
+enum Source<T> {
+    /// PostgreSQL: what is asked for at the same moment shares a round trip.
+    Batches(Batcher<String, Option<T>>),
+    /// SQLite: the read costs less than the way to another task.
+    Inline(Arc<Lookup<T>>),
+}
+
+type Lookup<T> = dyn Fn(String) -> BoxFuture<'static, Result<Option<T>>> + Send + Sync;
+
+impl<T> Clone for Loader<T> {
+    fn clone(&self) -> Self {
+        Self(match &self.0 {
+            Source::Batches(batches) => Source::Batches(batches.clone()),
+            Source::Inline(lookup) => Source::Inline(Arc::clone(lookup)),
+        })
+    }
+}
+
+impl<T> std::fmt::Debug for Loader<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loader").finish_non_exhaustive()
+    }
+}
+
+impl<T: Send + 'static> Loader<T> {
+    /// The row with this id.
+    ///
+    /// # Errors
+    /// If the database fails, or the row cannot be read.
+    pub(crate) async fn ask(&self, id: String) -> Result<Option<T>> {
+        match &self.0 {
+            Source::Batches(batches) => batches.ask(id).await,
+            Source::Inline(lookup) => lookup(id).await,
+        }
+    }
+}
+
+/// How many batches of lookups are under way at a time: one connection that hangs holds up no other.
+const BATCHES: u32 = 2;
 
 /// Begins to answer with the rows of `statement`, which has `{$}` where its ids stand.
 pub(crate) fn start_loader<R: Row>(
     readers: &Readers,
-    at_a_time: u32,
+    kind: DatabaseKind,
     statement: &str,
 ) -> Loader<R::Value> {
     let (readers, statement) = (readers.clone(), Arc::new(BulkSql::new(statement, 0)));
-    Batcher::start(at_a_time, move |ids| {
-        let (readers, statement) = (readers.clone(), Arc::clone(&statement));
-        Box::pin(async move { read::<R>(&readers, &statement, &ids).await })
+    Loader(match kind {
+        DatabaseKind::Postgres => Source::Batches(Batcher::start(BATCHES, move |ids| {
+            let (readers, statement) = (readers.clone(), Arc::clone(&statement));
+            Box::pin(async move { read::<R>(&readers, &statement, &ids).await })
+        })),
+        DatabaseKind::Sqlite => Source::Inline(Arc::new(move |id| {
+            let (readers, statement) = (readers.clone(), Arc::clone(&statement));
+            Box::pin(async move {
+                let query = sql::query_as::<R>(statement.of(1)).bind(id);
+                let row = query.fetch_optional(&readers).await?;
+                row.map(R::Value::try_from).transpose()
+            })
+        })),
     })
 }
 
@@ -44,7 +94,7 @@ async fn read<R: Row>(
     let mut distinct: Vec<&str> = ids.iter().map(String::as_str).collect();
     distinct.sort_unstable();
     distinct.dedup();
-    let mut query = sqlx::query_as::<_, R>(statement.sql_for(distinct.len()));
+    let mut query = sql::query_as::<R>(statement.sql_for(distinct.len()));
     for id in statement.padded(&distinct) {
         query = query.bind((*id).to_owned());
     }

@@ -2,16 +2,16 @@
 
 use std::sync::LazyLock;
 
+use crate::sql::{self, Connection};
 use assent_model::clock::Timestamp;
 use assent_model::token::{AccessGrant, IssuedPair, RefreshGrant};
-use sqlx::AnyConnection;
 
 use crate::batch::batcher::MOST;
 use crate::batch::bulk_sql::BulkSql;
 use crate::{Result, StoreError};
 
 /// Keeps tokens that are issued.
-pub(crate) async fn insert(db: &mut AnyConnection, pairs: &[&IssuedPair]) -> Result<()> {
+pub(crate) async fn insert(db: &mut Connection, pairs: &[&IssuedPair]) -> Result<()> {
     let access: Vec<&AccessGrant> = pairs.iter().map(|pair| &pair.access).collect();
     let refresh: Vec<&RefreshGrant> = pairs
         .iter()
@@ -31,9 +31,9 @@ static INSERT_ACCESS: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-pub(super) async fn insert_access(db: &mut AnyConnection, grants: &[&AccessGrant]) -> Result<()> {
+pub(super) async fn insert_access(db: &mut Connection, grants: &[&AccessGrant]) -> Result<()> {
     for grants in grants.chunks(MOST) {
-        let mut query = sqlx::query(INSERT_ACCESS.sql_for(grants.len()));
+        let mut query = sql::query(INSERT_ACCESS.sql_for(grants.len()));
         for token in INSERT_ACCESS.padded(grants) {
             query = query
                 .bind(token.id.to_string())
@@ -46,7 +46,7 @@ pub(super) async fn insert_access(db: &mut AnyConnection, grants: &[&AccessGrant
                 .bind(token.expires_at.millis())
                 .bind(token.track_use_until.map(Timestamp::millis));
         }
-        ensure_all_inserted(query.execute(&mut *db).await?.rows_affected(), grants.len())?;
+        ensure_all_inserted(query.execute(&mut *db).await?, grants.len())?;
     }
     Ok(())
 }
@@ -59,9 +59,9 @@ static INSERT_REFRESH: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-async fn insert_refresh(db: &mut AnyConnection, grants: &[&RefreshGrant]) -> Result<()> {
+async fn insert_refresh(db: &mut Connection, grants: &[&RefreshGrant]) -> Result<()> {
     for grants in grants.chunks(MOST) {
-        let mut query = sqlx::query(INSERT_REFRESH.sql_for(grants.len()));
+        let mut query = sql::query(INSERT_REFRESH.sql_for(grants.len()));
         for token in INSERT_REFRESH.padded(grants) {
             query = query
                 .bind(token.id.to_string())
@@ -71,7 +71,7 @@ async fn insert_refresh(db: &mut AnyConnection, grants: &[&RefreshGrant]) -> Res
                 .bind(token.issued_at.millis())
                 .bind(token.expires_at.millis());
         }
-        ensure_all_inserted(query.execute(&mut *db).await?.rows_affected(), grants.len())?;
+        ensure_all_inserted(query.execute(&mut *db).await?, grants.len())?;
     }
     Ok(())
 }

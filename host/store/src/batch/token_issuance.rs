@@ -4,12 +4,12 @@
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
+use crate::sql::{self, Connection};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, TokenId};
 use assent_model::token::{AccessGrant, IssuedPair};
 use futures_util::future::BoxFuture;
-use sqlx::AnyConnection;
 
 use crate::batch::batcher::{BatchResult, Batcher};
 use crate::batch::bulk_sql::BulkSql;
@@ -34,7 +34,7 @@ impl TokenIssuance {
     }
 }
 
-type Work<Q, A> = for<'c> fn(&'c mut AnyConnection, &'c [Q]) -> BoxFuture<'c, Result<Vec<A>>>;
+type Work<Q, A> = for<'c> fn(&'c mut Connection, &'c [Q]) -> BoxFuture<'c, Result<Vec<A>>>;
 
 /// Gathers what `work` does in one transaction.
 fn start_batcher<Q, A>(writer: &Writer, work: Work<Q, A>) -> Batcher<Q, A>
@@ -136,9 +136,9 @@ static REDEEM: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-async fn redeem(db: &mut AnyConnection, asked: &[RedemptionRequest]) -> Result<Vec<Redemption>> {
+async fn redeem(db: &mut Connection, asked: &[RedemptionRequest]) -> Result<Vec<Redemption>> {
     let first = first_of_each(asked, |redeeming| redeeming.code);
-    let mut query = sqlx::query_as::<_, (String,)>(REDEEM.sql_for(first.len())).bind("{}");
+    let mut query = sql::query_as::<(String,)>(REDEEM.sql_for(first.len())).bind("{}");
     for RedemptionRequest {
         code,
         retain_until,
@@ -178,9 +178,9 @@ static ROTATE: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-async fn rotate(db: &mut AnyConnection, asked: &[RotationRequest]) -> Result<Vec<Rotation>> {
+async fn rotate(db: &mut Connection, asked: &[RotationRequest]) -> Result<Vec<Rotation>> {
     let first = first_of_each(asked, |rotating| rotating.id);
-    let mut query = sqlx::query_as::<_, (String,)>(ROTATE.sql_for(first.len()));
+    let mut query = sql::query_as::<(String,)>(ROTATE.sql_for(first.len()));
     for RotationRequest { id, pair, now, .. } in ROTATE.padded(&first) {
         query = query
             .bind(id.to_string())
@@ -203,9 +203,9 @@ async fn rotate(db: &mut AnyConnection, asked: &[RotationRequest]) -> Result<Vec
     Ok(answers)
 }
 
-async fn handle_reuse(db: &mut AnyConnection, rotating: &RotationRequest) -> Result<Rotation> {
+async fn handle_reuse(db: &mut Connection, rotating: &RotationRequest) -> Result<Rotation> {
     if let Some(since) = rotating.repeatable_since {
-        let repeated: Option<(String,)> = sqlx::query_as(
+        let repeated: Option<(String,)> = sql::query_as(
             "UPDATE refresh_tokens SET retry_state = 1
              WHERE id = $1 AND used_at > $2 AND retry_state = 0 AND revoked_at IS NULL RETURNING id",
         )
@@ -223,7 +223,7 @@ async fn handle_reuse(db: &mut AnyConnection, rotating: &RotationRequest) -> Res
 }
 
 async fn insert_client_tokens(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     asked: &[ClientToken],
 ) -> Result<Vec<VersionedWrite>> {
     let mut current = HashSet::new();
@@ -231,7 +231,7 @@ async fn insert_client_tokens(
     for ClientToken { token, version } in asked {
         if looked_at.insert((&token.application, version)) {
             let found: Option<(i64,)> =
-                sqlx::query_as("SELECT version FROM applications WHERE id = $1 AND version = $2")
+                sql::query_as("SELECT version FROM applications WHERE id = $1 AND version = $2")
                     .bind(token.application.to_string())
                     .bind(*version)
                     .fetch_optional(&mut *db)

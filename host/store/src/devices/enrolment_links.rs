@@ -2,23 +2,25 @@
 
 use crate::devices::locks::lock_active_device;
 use crate::rows::{cell, digest, moment, parse};
+use crate::sql;
 use crate::{DeviceWrite, Result, Store, UserGuard, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::device::{Enrolment, LinkMaker};
 use assent_model::id::{DeviceId, EnrolmentId, UserId};
 
-#[derive(sqlx::FromRow)]
-struct EnrolmentRow {
-    id: String,
-    user_id: String,
-    digest: String,
-    expires_at: i64,
-    created_by: Option<String>,
+crate::sql::row! {
+    struct EnrolmentRow {
+        id: String,
+        user_id: String,
+        digest: String,
+        expires_at: i64,
+        created_by: Option<String>,
+    }
 }
 
 pub(crate) async fn insert_enrolment(
-    db: &mut sqlx::AnyConnection,
+    db: &mut crate::sql::Connection,
     enrolment: &Enrolment,
     now: Timestamp,
 ) -> Result<()> {
@@ -26,7 +28,7 @@ pub(crate) async fn insert_enrolment(
         LinkMaker::Device(device) => device.to_string(),
         LinkMaker::Code => BY_CODE.to_owned(),
     });
-    sqlx::query(
+    sql::query(
         "INSERT INTO enrolments (id, user_id, digest, created_at, expires_at, created_by) VALUES ($1, $2, $3, $4, $5, \
          $6)",
     )
@@ -45,8 +47,8 @@ pub(crate) async fn insert_enrolment(
 const BY_CODE: &str = "code";
 
 /// Ends the links that a person's devices and recovery codes made, and nobody used.
-pub(crate) async fn end_own_links(db: &mut sqlx::AnyConnection, user: UserId) -> Result<()> {
-    sqlx::query(
+pub(crate) async fn end_own_links(db: &mut crate::sql::Connection, user: UserId) -> Result<()> {
+    sql::query(
         "DELETE FROM enrolments WHERE user_id = $1 AND created_by IS NOT NULL AND used_at IS NULL",
     )
     .bind(user.to_string())
@@ -56,8 +58,8 @@ pub(crate) async fn end_own_links(db: &mut sqlx::AnyConnection, user: UserId) ->
 }
 
 /// Ends the links that nobody used, whoever made them.
-pub(crate) async fn end_links(db: &mut sqlx::AnyConnection, user: UserId) -> Result<()> {
-    sqlx::query("DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL")
+pub(crate) async fn end_links(db: &mut crate::sql::Connection, user: UserId) -> Result<()> {
+    sql::query("DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL")
         .bind(user.to_string())
         .execute(db)
         .await?;
@@ -65,8 +67,8 @@ pub(crate) async fn end_links(db: &mut sqlx::AnyConnection, user: UserId) -> Res
 }
 
 /// The same, of somebody who is invited.
-async fn end_links_of_invited(db: &mut sqlx::AnyConnection, user: UserId) -> Result<()> {
-    sqlx::query(
+async fn end_links_of_invited(db: &mut crate::sql::Connection, user: UserId) -> Result<()> {
+    sql::query(
         "DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL
            AND EXISTS (SELECT 1 FROM users WHERE users.id = $1 AND users.state = 'invited')",
     )
@@ -136,7 +138,7 @@ impl Store {
         id: EnrolmentId,
         now: Timestamp,
     ) -> Result<Option<Enrolment>> {
-        let row: Option<EnrolmentRow> = sqlx::query_as(
+        let row: Option<EnrolmentRow> = sql::query_as(
             "SELECT id, user_id, digest, expires_at, created_by FROM enrolments WHERE id = $1 AND used_at IS NULL AND \
              expires_at > $2",
         )

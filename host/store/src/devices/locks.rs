@@ -1,34 +1,35 @@
 //! Row locks of devices within a transaction.
 
 use crate::Result;
+use crate::sql;
 use assent_model::id::{DeviceId, LoginId, UserId};
 
 /// Holds a person and one of their devices until the transaction ends: whoever suspends the one or revokes the other
 /// waits, or was before. Whether the person may sign in and the device is theirs and not revoked.
 pub(crate) async fn lock_active_device(
-    db: &mut sqlx::AnyConnection,
+    db: &mut crate::sql::Connection,
     user: UserId,
     device: DeviceId,
 ) -> Result<bool> {
     let user = user.to_string();
-    let open = sqlx::query("UPDATE users SET state = state WHERE id = $1 AND state = 'active'")
+    let open = sql::query("UPDATE users SET state = state WHERE id = $1 AND state = 'active'")
         .bind(user.clone())
         .execute(&mut *db)
         .await?;
-    let own = sqlx::query(
+    let own = sql::query(
         "UPDATE devices SET name = name WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL",
     )
     .bind(device.to_string())
     .bind(user)
     .execute(db)
     .await?;
-    Ok(open.rows_affected() > 0 && own.rows_affected() > 0)
+    Ok(open > 0 && own > 0)
 }
 
 /// Holds a device until the transaction ends, so that whoever revokes it waits, or was before. What is about a device
 /// and an approval touches them in this order.
-pub(crate) async fn lock_device(db: &mut sqlx::AnyConnection, id: DeviceId) -> Result<()> {
-    sqlx::query("UPDATE devices SET name = name WHERE id = $1")
+pub(crate) async fn lock_device(db: &mut crate::sql::Connection, id: DeviceId) -> Result<()> {
+    sql::query("UPDATE devices SET name = name WHERE id = $1")
         .bind(id.to_string())
         .execute(db)
         .await?;
@@ -36,8 +37,8 @@ pub(crate) async fn lock_device(db: &mut sqlx::AnyConnection, id: DeviceId) -> R
 }
 
 /// Holds the device that approved a login, if one did.
-pub(crate) async fn lock_approver(db: &mut sqlx::AnyConnection, login: LoginId) -> Result<()> {
-    sqlx::query(
+pub(crate) async fn lock_approver(db: &mut crate::sql::Connection, login: LoginId) -> Result<()> {
+    sql::query(
         "UPDATE devices SET name = name
          WHERE id = (SELECT approvals.device_id FROM logins JOIN approvals ON approvals.id = logins.approval_id
                      WHERE logins.id = $1)",

@@ -1,6 +1,6 @@
 //! The completion of a login, in one transaction.
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::consents::ConsentGrant;
 use crate::{Result, Store, Transition, accounts, audit, codes, consents, devices, sessions};
@@ -120,7 +120,7 @@ const CLAIM_GIVEN_UP: &str =
      RETURNING id";
 
 async fn complete(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     id: LoginId,
     completion: &Completion,
     now: Timestamp,
@@ -161,12 +161,12 @@ async fn complete(
 
 /// Claims a login by one of the statements above. Returns whether it succeeded.
 async fn claim_login(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     statement: &'static str,
     id: LoginId,
     now: Timestamp,
 ) -> Result<bool> {
-    let claimed: Option<(String,)> = sqlx::query_as(statement)
+    let claimed: Option<(String,)> = sql::query_as(statement)
         .bind(id.to_string())
         .bind(now.millis())
         .fetch_optional(db)
@@ -175,7 +175,7 @@ async fn claim_login(
 }
 
 async fn begin_session(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     login: LoginId,
     new: &NewSession,
     now: Timestamp,
@@ -186,7 +186,7 @@ async fn begin_session(
     sessions::insert(db, &new.session, new.digest, login, &new.origin, now).await
 }
 
-async fn insert_grant(db: &mut AnyConnection, grant: &IssuedGrant) -> Result<()> {
+async fn insert_grant(db: &mut Connection, grant: &IssuedGrant) -> Result<()> {
     match grant {
         IssuedGrant::Code(code) => {
             codes::insert(db, code).await?;
@@ -203,11 +203,7 @@ async fn insert_grant(db: &mut AnyConnection, grant: &IssuedGrant) -> Result<()>
     }
 }
 
-async fn insert_record(
-    db: &mut AnyConnection,
-    record: &SignInRecord,
-    now: Timestamp,
-) -> Result<()> {
+async fn insert_record(db: &mut Connection, record: &SignInRecord, now: Timestamp) -> Result<()> {
     audit::append(db, &record.entries).await?;
     if let Some(entry) = &record.activated {
         accounts::activate_account(db, entry).await?;

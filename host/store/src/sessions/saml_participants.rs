@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::{Cell, cell, parse};
@@ -20,14 +20,15 @@ static BY_INDEX: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-#[derive(sqlx::FromRow)]
-pub(crate) struct ParticipantRow {
-    sid: String,
-    application_id: String,
-    user_id: String,
-    name_format: String,
-    name: String,
-    session_index: String,
+crate::sql::row! {
+    pub(crate) struct ParticipantRow {
+        sid: String,
+        application_id: String,
+        user_id: String,
+        name_format: String,
+        name: String,
+        session_index: String,
+    }
 }
 
 impl TryFrom<ParticipantRow> for Participation {
@@ -58,10 +59,10 @@ pub(crate) fn name_id(format: &str, value: String, cell: Cell<'_>) -> Result<Nam
 
 /// Notes that a service provider takes part in a session, and what it calls the person from now on.
 pub(crate) async fn insert_participation(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     participation: &Participation,
 ) -> Result<()> {
-    sqlx::query(
+    sql::query(
         "INSERT INTO saml_participants (sid, application_id, user_id, name_format, name, session_index)
          VALUES ($1, $2, $3, $4, $5, $6)
          ON CONFLICT (sid, application_id, name_format) DO UPDATE SET name = excluded.name",
@@ -78,13 +79,13 @@ pub(crate) async fn insert_participation(
 }
 
 /// Notes that the application of a code takes part in its session.
-pub(crate) async fn join_application(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
+pub(crate) async fn join_application(db: &mut Connection, code: &CodeGrant) -> Result<()> {
     let subject = code
         .claims
         .get("sub")
         .and_then(|sub| sub.as_str())
         .ok_or_else(|| cell("codes", "claims", &code.id.to_string()).unexpected())?;
-    sqlx::query(
+    sql::query(
         "INSERT INTO session_applications (sid, application_id, user_id, subject) VALUES ($1, $2, $3, $4)
          ON CONFLICT (sid, application_id) DO NOTHING",
     )
@@ -107,7 +108,7 @@ impl Store {
         application: &Did,
         name: &str,
     ) -> Result<Vec<Participation>> {
-        let rows: Vec<ParticipantRow> = sqlx::query_as(
+        let rows: Vec<ParticipantRow> = sql::query_as(
             "SELECT sid, application_id, user_id, name_format, name, session_index FROM saml_participants
              WHERE application_id = $1 AND name = $2",
         )
@@ -128,7 +129,7 @@ impl Store {
     ) -> Result<Vec<Participation>> {
         let mut found = Vec::new();
         for indexes in indexes.chunks(MOST) {
-            let mut query = sqlx::query_as::<_, ParticipantRow>(BY_INDEX.sql_for(indexes.len()))
+            let mut query = sql::query_as::<ParticipantRow>(BY_INDEX.sql_for(indexes.len()))
                 .bind(application.to_string());
             for index in BY_INDEX.padded(indexes) {
                 query = query.bind(index.to_text());
@@ -145,7 +146,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn participates_in_saml(&self, application: &Did, user: UserId) -> Result<bool> {
-        let row: Option<(i64,)> = sqlx::query_as(
+        let row: Option<(i64,)> = sql::query_as(
             "SELECT 1 FROM saml_participants WHERE user_id = $1 AND application_id = $2 LIMIT 1",
         )
         .bind(user.to_string())

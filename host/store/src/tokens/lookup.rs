@@ -85,25 +85,26 @@ pub(crate) struct RefreshLookup {
     pub(super) family: TokenFamily,
 }
 
-#[derive(sqlx::FromRow)]
-pub(crate) struct AccessRow {
-    id: String,
-    digest: String,
-    application_id: String,
-    family_id: Option<String>,
-    scopes: String,
-    certificate: Option<String>,
-    issued_at: i64,
-    expires_at: i64,
-    track_use_until: Option<i64>,
-    used_at: Option<i64>,
-    family_scopes: Option<String>,
-    user_id: Option<String>,
-    account_id: Option<String>,
-    session_id: Option<String>,
-    context: Option<String>,
-    created_at: Option<i64>,
-    open: i64,
+crate::sql::row! {
+    pub(crate) struct AccessRow {
+        id: String,
+        digest: String,
+        application_id: String,
+        family_id: Option<String>,
+        scopes: String,
+        certificate: Option<String>,
+        issued_at: i64,
+        expires_at: i64,
+        track_use_until: Option<i64>,
+        used_at: Option<i64>,
+        family_scopes: Option<String>,
+        user_id: Option<String>,
+        account_id: Option<String>,
+        session_id: Option<String>,
+        context: Option<String>,
+        created_at: Option<i64>,
+        open: i64,
+    }
 }
 
 impl Row for AccessRow {
@@ -173,22 +174,23 @@ impl TryFrom<AccessRow> for AccessLookup {
     }
 }
 
-#[derive(sqlx::FromRow)]
-pub(crate) struct RefreshRow {
-    id: String,
-    digest: String,
-    application_id: String,
-    family_id: String,
-    issued_at: i64,
-    expires_at: i64,
-    unused: i64,
-    open: i64,
-    family_scopes: String,
-    user_id: String,
-    account_id: String,
-    session_id: String,
-    context: String,
-    created_at: i64,
+crate::sql::row! {
+    pub(crate) struct RefreshRow {
+        id: String,
+        digest: String,
+        application_id: String,
+        family_id: String,
+        issued_at: i64,
+        expires_at: i64,
+        unused: i64,
+        open: i64,
+        family_scopes: String,
+        user_id: String,
+        account_id: String,
+        session_id: String,
+        context: String,
+        created_at: i64,
+    }
 }
 
 impl Row for RefreshRow {

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use crate::accounts::AccountRow;
 use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::cell;
+use crate::sql;
 use crate::users::UserRow;
 use crate::{Result, Store};
 use assent_model::account::Account;
@@ -13,12 +14,12 @@ use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;
 use assent_model::user::User;
 
-/// A user with the name or address that it was asked for by.
-#[derive(sqlx::FromRow)]
-struct NamedRow {
-    called: String,
-    #[sqlx(flatten)]
-    user: UserRow,
+crate::sql::row! {
+    /// A user with the name or address that it was asked for by.
+    struct NamedRow {
+        called: String,
+        user: UserRow,
+    }
 }
 
 static BY_LOGIN: LazyLock<BulkSql> = LazyLock::new(|| {
@@ -51,7 +52,7 @@ impl Store {
     pub async fn users_by_logins(&self, names: &[LoginName]) -> Result<HashMap<LoginName, User>> {
         let mut found = HashMap::with_capacity(names.len());
         for names in names.chunks(MOST) {
-            let mut query = sqlx::query_as::<_, NamedRow>(BY_LOGIN.sql_for(names.len()));
+            let mut query = sql::query_as::<NamedRow>(BY_LOGIN.sql_for(names.len()));
             for name in BY_LOGIN.padded(names) {
                 query = query.bind(name.to_string());
             }
@@ -72,7 +73,7 @@ impl Store {
     pub async fn users_by_ids(&self, ids: &[UserId]) -> Result<HashMap<UserId, User>> {
         let mut found = HashMap::with_capacity(ids.len());
         for ids in ids.chunks(MOST) {
-            let mut query = sqlx::query_as::<_, UserRow>(BY_ID.sql_for(ids.len()));
+            let mut query = sql::query_as::<UserRow>(BY_ID.sql_for(ids.len()));
             for id in BY_ID.padded(ids) {
                 query = query.bind(id.to_string());
             }
@@ -125,8 +126,8 @@ impl Store {
     ) -> Result<Vec<Account>> {
         let mut found = Vec::with_capacity(keys.len());
         for keys in keys.chunks(MOST) {
-            let mut query = sqlx::query_as::<_, AccountRow>(statement.sql_for(keys.len()))
-                .bind(application.to_string());
+            let mut query =
+                sql::query_as::<AccountRow>(statement.sql_for(keys.len())).bind(application.to_string());
             for key in statement.padded(keys) {
                 query = query.bind(key.clone());
             }

@@ -1,6 +1,6 @@
 //! The user as an administrator saw them.
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::{Result, StoreError};
 use assent_model::id::UserId;
@@ -38,16 +38,16 @@ impl UserGuard {
     ///
     /// # Errors
     /// [`StoreError::Stale`] if they are not as they were seen.
-    pub(crate) async fn lock(self, db: &mut AnyConnection) -> Result<UserId> {
+    pub(crate) async fn lock(self, db: &mut Connection) -> Result<UserId> {
         let Some(version) = self.version else {
             return Ok(self.id);
         };
-        let held = sqlx::query("UPDATE users SET version = version WHERE id = $1 AND version = $2")
+        let held = sql::query("UPDATE users SET version = version WHERE id = $1 AND version = $2")
             .bind(self.id.to_string())
             .bind(version)
             .execute(db)
             .await?;
-        if held.rows_affected() > 0 {
+        if held > 0 {
             Ok(self.id)
         } else {
             Err(StoreError::Stale)

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::to_json;
@@ -40,7 +40,7 @@ static INSERT_LOGIN_NAMES: LazyLock<BulkSql> = LazyLock::new(|| {
 
 /// Keeps what people sign in with who have no such names: the name, and the e-mail address. Neither may be anything of
 /// another's.
-pub(super) async fn add_login_names(db: &mut AnyConnection, users: &[User]) -> Result<()> {
+pub(super) async fn add_login_names(db: &mut Connection, users: &[User]) -> Result<()> {
     let names = |user: &'_ User| {
         let email = user.email.iter().filter(|email| **email != user.name);
         std::iter::once(&user.name)
@@ -51,27 +51,23 @@ pub(super) async fn add_login_names(db: &mut AnyConnection, users: &[User]) -> R
     };
     let names: Vec<(LoginName, UserId)> = users.iter().flat_map(names).collect();
     for rows in names.chunks(MOST) {
-        let mut query = sqlx::query(INSERT_LOGIN_NAMES.sql_for(rows.len()));
+        let mut query = sql::query(INSERT_LOGIN_NAMES.sql_for(rows.len()));
         for (name, user) in INSERT_LOGIN_NAMES.padded(rows) {
             query = query.bind(name.to_string()).bind(user.to_string());
         }
-        ensure_all_written(
-            rows.len(),
-            query.execute(&mut *db).await?.rows_affected(),
-            LOGIN,
-        )?;
+        ensure_all_written(rows.len(), query.execute(&mut *db).await?, LOGIN)?;
     }
     Ok(())
 }
 
 /// Adds a user.
-pub(crate) async fn insert(db: &mut AnyConnection, user: &User) -> Result<()> {
+pub(crate) async fn insert(db: &mut Connection, user: &User) -> Result<()> {
     insert_all(db, std::slice::from_ref(user)).await
 }
 
-pub(super) async fn insert_all(db: &mut AnyConnection, users: &[User]) -> Result<()> {
+pub(super) async fn insert_all(db: &mut Connection, users: &[User]) -> Result<()> {
     for rows in users.chunks(MOST) {
-        let mut query = sqlx::query(INSERT.sql_for(rows.len()));
+        let mut query = sql::query(INSERT.sql_for(rows.len()));
         for user in INSERT.padded(rows) {
             query = query
                 .bind(user.id.to_string())
@@ -88,7 +84,7 @@ pub(super) async fn insert_all(db: &mut AnyConnection, users: &[User]) -> Result
         }
         ensure_all_written(
             rows.len(),
-            query.execute(&mut *db).await?.rows_affected(),
+            query.execute(&mut *db).await?,
             "the user's identifier",
         )?;
     }

@@ -3,6 +3,7 @@
 
 use crate::accounts::AccountRow;
 use crate::rows::cell;
+use crate::sql;
 use crate::users::UserRow;
 use crate::{Result, Store};
 use assent_model::account::Account;
@@ -10,20 +11,20 @@ use assent_model::id::{Did, UserId};
 use assent_model::search::{Cursor, Prefix};
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 
-/// A user with the term by which it was found.
-#[derive(sqlx::FromRow)]
-struct FoundUser {
-    term: Vec<u8>,
-    #[sqlx(flatten)]
-    user: UserRow,
+crate::sql::row! {
+    /// A user with the term by which it was found.
+    struct FoundUser {
+        term: Vec<u8>,
+        user: UserRow,
+    }
 }
 
-/// An account with the term by which it was found.
-#[derive(sqlx::FromRow)]
-struct FoundAccount {
-    term: Vec<u8>,
-    #[sqlx(flatten)]
-    account: AccountRow,
+crate::sql::row! {
+    /// An account with the term by which it was found.
+    struct FoundAccount {
+        term: Vec<u8>,
+        account: AccountRow,
+    }
 }
 
 /// The users whose terms fulfil a condition, each by the first of them that begins as it is looked for.
@@ -101,7 +102,7 @@ impl Store {
                  WHERE ($1 = '' OR state = $1) AND console_role = $2 AND id > $3 ORDER BY id LIMIT $4"
             }
         };
-        let rows: Vec<UserRow> = sqlx::query_as(statement)
+        let rows: Vec<UserRow> = sql::query_as(statement)
             .bind(state.map(LifecycleState::as_str).unwrap_or_default())
             .bind(role.map(ConsoleRole::as_str).unwrap_or_default())
             .bind(after.map(|id| id.to_string()).unwrap_or_default())
@@ -148,7 +149,7 @@ impl Store {
         };
         for (statement, of, also) in lists {
             let PageRange { after, first, end } = PageRange::new(prefix, after);
-            let rows: Vec<FoundUser> = sqlx::query_as(statement)
+            let rows: Vec<FoundUser> = sql::query_as(statement)
                 .bind(after.0)
                 .bind(after.1)
                 .bind(end)
@@ -184,7 +185,7 @@ impl Store {
             .filter(|one| state.is_none_or(|state| state == *one))
         {
             let PageRange { after, first, end } = PageRange::new(prefix, after);
-            let rows: Vec<FoundAccount> = sqlx::query_as(
+            let rows: Vec<FoundAccount> = sql::query_as(
                 "SELECT found.term, accounts.* FROM
                      (SELECT terms.term, terms.account_id FROM account_search AS terms
                       WHERE terms.application_id = $6 AND terms.state = $7
@@ -217,7 +218,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn user_by_did(&self, did: &Did) -> Result<Option<User>> {
-        let row: Option<UserRow> = sqlx::query_as("SELECT * FROM users WHERE did = $1")
+        let row: Option<UserRow> = sql::query_as("SELECT * FROM users WHERE did = $1")
             .bind(did.to_string())
             .fetch_optional(&self.readers)
             .await?;

@@ -1,6 +1,7 @@
 //! Lookups of users.
 
 use crate::rows::moment;
+use crate::sql;
 use crate::users::row::{SummaryRow, UserRow, UserSummary};
 use crate::{Result, Store};
 use assent_model::clock::Timestamp;
@@ -14,7 +15,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn user(&self, id: UserId) -> Result<Option<User>> {
-        let row: Option<UserRow> = sqlx::query_as("SELECT * FROM users WHERE id = $1")
+        let row: Option<UserRow> = sql::query_as("SELECT * FROM users WHERE id = $1")
             .bind(id.to_string())
             .fetch_optional(&self.readers)
             .await?;
@@ -26,7 +27,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn user_by_subject(&self, subject: &str) -> Result<Option<User>> {
-        let row: Option<UserRow> = sqlx::query_as("SELECT * FROM users WHERE subject = $1")
+        let row: Option<UserRow> = sql::query_as("SELECT * FROM users WHERE subject = $1")
             .bind(subject.to_owned())
             .fetch_optional(&self.readers)
             .await?;
@@ -38,7 +39,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn user_by_login(&self, name: &LoginName) -> Result<Option<User>> {
-        let row: Option<UserRow> = sqlx::query_as(
+        let row: Option<UserRow> = sql::query_as(
             "SELECT users.* FROM login_names JOIN users ON users.id = login_names.user_id WHERE login_names.name = $1",
         )
         .bind(name.to_string())
@@ -53,7 +54,7 @@ impl Store {
     /// If the database fails.
     pub async fn browsers_known_from(&self, user: UserId) -> Result<Option<Timestamp>> {
         let row: Option<(i64,)> =
-            sqlx::query_as("SELECT known_browsers_not_before FROM users WHERE id = $1")
+            sql::query_as("SELECT known_browsers_not_before FROM users WHERE id = $1")
                 .bind(user.to_string())
                 .fetch_optional(&self.readers)
                 .await?;
@@ -65,7 +66,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn users(&self, after: Option<UserId>, limit: u32) -> Result<Vec<UserSummary>> {
-        let rows: Vec<SummaryRow> = sqlx::query_as(
+        let rows: Vec<SummaryRow> = sql::query_as(
             "SELECT users.*,
                     (SELECT COUNT(*) FROM devices WHERE devices.user_id = users.id AND revoked_at IS NULL) AS devices,
                     (SELECT COUNT(*) FROM accounts WHERE accounts.user_id = users.id) AS accounts

@@ -9,7 +9,7 @@ mod row;
 pub(crate) mod search_index;
 mod update;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 use update::{is_last_owner, read_user};
 
 use crate::{
@@ -29,8 +29,8 @@ pub use update::{UserUpdateOutcome, UserWrite};
 pub(crate) use row::UserRow;
 
 /// Holds a person until the transaction ends, in whatever state: whoever changes them waits, or was before.
-pub(crate) async fn lock_user(db: &mut AnyConnection, id: UserId) -> Result<()> {
-    sqlx::query("UPDATE users SET version = version WHERE id = $1")
+pub(crate) async fn lock_user(db: &mut Connection, id: UserId) -> Result<()> {
+    sql::query("UPDATE users SET version = version WHERE id = $1")
         .bind(id.to_string())
         .execute(db)
         .await?;
@@ -40,19 +40,19 @@ pub(crate) async fn lock_user(db: &mut AnyConnection, id: UserId) -> Result<()> 
 /// Notes that a person has something to approve with: who was invited is active from then on, which `entry` tells of.
 /// Links that are left over end, since they were made without a phone being asked.
 pub(crate) async fn activate(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     id: UserId,
     entry: Option<&Entry>,
     now: Timestamp,
 ) -> Result<()> {
-    let activated = sqlx::query(
+    let activated = sql::query(
         "UPDATE users SET state = 'active', version = version + 1, updated_at = $2 WHERE id = $1 AND state = 'invited'",
     )
     .bind(id.to_string())
     .bind(now.millis())
     .execute(&mut *db)
     .await?;
-    if activated.rows_affected() > 0 {
+    if activated > 0 {
         search_index::set_user_state(db, id, LifecycleState::Active).await?;
         counts::note_change(db, LifecycleState::Invited, LifecycleState::Active).await?;
         devices::end_links(db, id).await?;
@@ -108,7 +108,7 @@ impl Store {
                 };
                 deprovisioning::deprovision_user(db, id, LifecycleState::Terminated, now).await?;
                 deprovisioning::erase_user(db, id, now).await?;
-                sqlx::query("DELETE FROM users WHERE id = $1")
+                sql::query("DELETE FROM users WHERE id = $1")
                     .bind(id.to_string())
                     .execute(&mut *db)
                     .await?;
@@ -138,7 +138,7 @@ impl Store {
         self.write(move |db| {
             let (name, entries) = (name.clone(), entries.clone());
             Box::pin(async move {
-                let erased = sqlx::query(
+                let erased = sql::query(
                     "UPDATE users SET name = $2, email = NULL, profile = '{}', console_role = NULL,
                                       version = version + 1, updated_at = $3
                      WHERE id = $1 AND state = 'terminated' AND version = $4",
@@ -149,7 +149,7 @@ impl Store {
                 .bind(version)
                 .execute(&mut *db)
                 .await?;
-                if erased.rows_affected() == 0 {
+                if erased == 0 {
                     return Ok(VersionedWrite::Stale);
                 }
                 deprovisioning::deprovision_user(db, id, LifecycleState::Terminated, now).await?;

@@ -4,19 +4,20 @@ use crate::rows::{cell, console_role, from_json, lifecycle_state, moment, parse}
 use crate::{Result, StoreError};
 use assent_model::user::User;
 
-#[derive(sqlx::FromRow)]
-pub(crate) struct UserRow {
-    pub(crate) id: String,
-    did: String,
-    subject: String,
-    name: String,
-    email: Option<String>,
-    profile: String,
-    console_role: Option<String>,
-    state: String,
-    version: i64,
-    created_at: i64,
-    updated_at: i64,
+crate::sql::row! {
+    pub(crate) struct UserRow {
+        pub(crate) id: String,
+        did: String,
+        subject: String,
+        name: String,
+        email: Option<String>,
+        profile: String,
+        console_role: Option<String>,
+        state: String,
+        version: i64,
+        created_at: i64,
+        updated_at: i64,
+    }
 }
 
 impl TryFrom<UserRow> for User {
@@ -55,10 +56,10 @@ pub struct UserSummary {
     pub accounts: u32,
 }
 
-#[derive(sqlx::FromRow)]
-pub(super) struct SummaryRow {
-    #[sqlx(flatten)]
-    pub(super) user: UserRow,
-    pub(super) devices: i64,
-    pub(super) accounts: i64,
+crate::sql::row! {
+    pub(super) struct SummaryRow {
+        pub(super) user: UserRow,
+        pub(super) devices: i64,
+        pub(super) accounts: i64,
+    }
 }

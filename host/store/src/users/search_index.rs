@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::Result;
 use crate::accounts::{AccountRow, UserAccount};
@@ -28,7 +28,7 @@ static OF_ACCOUNT: LazyLock<BulkSql> = LazyLock::new(|| {
 });
 
 /// Adds what these users are found by, who have no terms.
-pub(crate) async fn add_users(db: &mut AnyConnection, users: &[User]) -> Result<()> {
+pub(crate) async fn add_users(db: &mut Connection, users: &[User]) -> Result<()> {
     let of = |user| {
         search::of_user(user)
             .into_iter()
@@ -36,7 +36,7 @@ pub(crate) async fn add_users(db: &mut AnyConnection, users: &[User]) -> Result<
     };
     let terms: Vec<(&User, String)> = users.iter().flat_map(of).collect();
     for rows in terms.chunks(MOST) {
-        let mut query = sqlx::query(OF_USER.sql_for(rows.len()));
+        let mut query = sql::query(OF_USER.sql_for(rows.len()));
         for (user, term) in OF_USER.padded(rows) {
             query = query
                 .bind(user.state.as_str())
@@ -50,14 +50,14 @@ pub(crate) async fn add_users(db: &mut AnyConnection, users: &[User]) -> Result<
 }
 
 /// Adds what these accounts are found by, which have no terms.
-pub(crate) async fn add_accounts(db: &mut AnyConnection, people: &[UserAccount]) -> Result<()> {
+pub(crate) async fn add_accounts(db: &mut Connection, people: &[UserAccount]) -> Result<()> {
     let of = |person: &'_ UserAccount| search::of_account(&person.account, &person.user);
     let terms: Vec<(&Account, String)> = people
         .iter()
         .flat_map(|person| of(person).into_iter().map(|term| (&person.account, term)))
         .collect();
     for rows in terms.chunks(MOST) {
-        let mut query = sqlx::query(OF_ACCOUNT.sql_for(rows.len()));
+        let mut query = sql::query(OF_ACCOUNT.sql_for(rows.len()));
         for (account, term) in OF_ACCOUNT.padded(rows) {
             query = query
                 .bind(account.application_id.to_string())
@@ -71,8 +71,8 @@ pub(crate) async fn add_accounts(db: &mut AnyConnection, people: &[UserAccount])
 }
 
 /// Replaces what a user is found by, and, where that is other than it was, what the user's accounts are.
-pub(crate) async fn replace_user(db: &mut AnyConnection, was: &User, is: &User) -> Result<()> {
-    sqlx::query("DELETE FROM user_search WHERE user_id = $1")
+pub(crate) async fn replace_user(db: &mut Connection, was: &User, is: &User) -> Result<()> {
+    sql::query("DELETE FROM user_search WHERE user_id = $1")
         .bind(is.id.to_string())
         .execute(&mut *db)
         .await?;
@@ -81,7 +81,7 @@ pub(crate) async fn replace_user(db: &mut AnyConnection, was: &User, is: &User) 
         return Ok(());
     }
     delete_accounts(db, is.id).await?;
-    let rows: Vec<AccountRow> = sqlx::query_as("SELECT * FROM accounts WHERE user_id = $1")
+    let rows: Vec<AccountRow> = sql::query_as("SELECT * FROM accounts WHERE user_id = $1")
         .bind(is.id.to_string())
         .fetch_all(&mut *db)
         .await?;
@@ -99,8 +99,8 @@ pub(crate) async fn replace_user(db: &mut AnyConnection, was: &User, is: &User) 
 }
 
 /// Replaces what an account is found by.
-pub(crate) async fn replace_account(db: &mut AnyConnection, person: &UserAccount) -> Result<()> {
-    sqlx::query("DELETE FROM account_search WHERE account_id = $1")
+pub(crate) async fn replace_account(db: &mut Connection, person: &UserAccount) -> Result<()> {
+    sql::query("DELETE FROM account_search WHERE account_id = $1")
         .bind(person.account.id.to_string())
         .execute(&mut *db)
         .await?;
@@ -109,11 +109,11 @@ pub(crate) async fn replace_account(db: &mut AnyConnection, person: &UserAccount
 
 /// Notes the state of an account.
 pub(crate) async fn set_account_state(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     id: &str,
     state: LifecycleState,
 ) -> Result<()> {
-    sqlx::query("UPDATE account_search SET state = $2 WHERE account_id = $1")
+    sql::query("UPDATE account_search SET state = $2 WHERE account_id = $1")
         .bind(id.to_owned())
         .bind(state.as_str())
         .execute(db)
@@ -123,11 +123,11 @@ pub(crate) async fn set_account_state(
 
 /// Notes the state of a user.
 pub(crate) async fn set_user_state(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     id: UserId,
     state: LifecycleState,
 ) -> Result<()> {
-    sqlx::query("UPDATE user_search SET state = $2 WHERE user_id = $1")
+    sql::query("UPDATE user_search SET state = $2 WHERE user_id = $1")
         .bind(id.to_string())
         .bind(state.as_str())
         .execute(db)
@@ -136,16 +136,16 @@ pub(crate) async fn set_user_state(
 }
 
 /// Lets nobody find a user any more, nor the user's accounts.
-pub(crate) async fn delete_user(db: &mut AnyConnection, user: UserId) -> Result<()> {
-    sqlx::query("DELETE FROM user_search WHERE user_id = $1")
+pub(crate) async fn delete_user(db: &mut Connection, user: UserId) -> Result<()> {
+    sql::query("DELETE FROM user_search WHERE user_id = $1")
         .bind(user.to_string())
         .execute(&mut *db)
         .await?;
     delete_accounts(db, user).await
 }
 
-async fn delete_accounts(db: &mut AnyConnection, user: UserId) -> Result<()> {
-    sqlx::query("DELETE FROM account_search WHERE account_id IN (SELECT id FROM accounts WHERE user_id = $1)")
+async fn delete_accounts(db: &mut Connection, user: UserId) -> Result<()> {
+    sql::query("DELETE FROM account_search WHERE account_id IN (SELECT id FROM accounts WHERE user_id = $1)")
         .bind(user.to_string())
         .execute(db)
         .await?;

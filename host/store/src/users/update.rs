@@ -1,6 +1,6 @@
 //! Updates of users, one or several in one write.
 
-use sqlx::AnyConnection;
+use crate::sql::{self, Connection};
 
 use crate::rows::to_json;
 use crate::users::insert::{add_login_names, insert_all};
@@ -36,17 +36,17 @@ pub struct UserWrite {
 /// Whether a user is an owner who may sign in, and no other one is there. Only one transaction at a time may ask, so
 /// that of the last two owners not each goes because the other is there.
 pub(super) async fn is_last_owner(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     id: UserId,
     role: Option<ConsoleRole>,
 ) -> Result<bool> {
     if role != Some(ConsoleRole::Owner) {
         return Ok(false);
     }
-    sqlx::query("UPDATE row_locks SET name = name WHERE name = 'owners'")
+    sql::query("UPDATE row_locks SET name = name WHERE name = 'owners'")
         .execute(&mut *db)
         .await?;
-    let last: Option<(i64,)> = sqlx::query_as(IS_LAST_OWNER)
+    let last: Option<(i64,)> = sql::query_as(IS_LAST_OWNER)
         .bind(id.to_string())
         .fetch_optional(db)
         .await?;
@@ -60,7 +60,7 @@ const IS_LAST_OWNER: &str = "SELECT 1 FROM users
 
 /// Replaces what may change of a user: see [`Store::update_user`].
 async fn update(
-    db: &mut AnyConnection,
+    db: &mut Connection,
     user: &User,
     before: LifecycleState,
 ) -> Result<UserUpdateOutcome> {
@@ -74,7 +74,7 @@ async fn update(
     if !stays_owner && is_last_owner(db, user.id, was.console_role).await? {
         return Ok(UserUpdateOutcome::LastOwner);
     }
-    let result = sqlx::query(
+    let result = sql::query(
         "UPDATE users SET name = $2, email = $3, profile = $4, console_role = $5, state = $6,
                           version = version + 1, updated_at = $7
          WHERE id = $1 AND version = $8",
@@ -89,10 +89,10 @@ async fn update(
     .bind(user.version)
     .execute(&mut *db)
     .await?;
-    if result.rows_affected() == 0 {
+    if result == 0 {
         return Ok(UserUpdateOutcome::Stale);
     }
-    sqlx::query("DELETE FROM login_names WHERE user_id = $1")
+    sql::query("DELETE FROM login_names WHERE user_id = $1")
         .bind(user.id.to_string())
         .execute(&mut *db)
         .await?;
@@ -191,7 +191,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn is_last_owner(&self, id: UserId) -> Result<bool> {
-        let last: Option<(i64,)> = sqlx::query_as(IS_LAST_OWNER)
+        let last: Option<(i64,)> = sql::query_as(IS_LAST_OWNER)
             .bind(id.to_string())
             .fetch_optional(&self.readers)
             .await?;
@@ -200,8 +200,8 @@ impl Store {
 }
 
 /// The user as it is in this transaction.
-pub(super) async fn read_user(db: &mut AnyConnection, id: UserId) -> Result<Option<User>> {
-    let row: Option<UserRow> = sqlx::query_as("SELECT * FROM users WHERE id = $1")
+pub(super) async fn read_user(db: &mut Connection, id: UserId) -> Result<Option<User>> {
+    let row: Option<UserRow> = sql::query_as("SELECT * FROM users WHERE id = $1")
         .bind(id.to_string())
         .fetch_optional(db)
         .await?;

@@ -1,0 +1,122 @@
+//! A connection to either database.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::error::{Error, Result};
+use super::postgres::{PostgresConnection, PostgresOptions};
+use super::query::{Executor, Query};
+use super::row::Rows;
+use super::sqlite::SqliteConnection;
+
+/// How long opening a connection may take.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Which database it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatabaseKind {
+    /// SQLite, inside the process.
+    Sqlite,
+    /// PostgreSQL.
+    Postgres,
+}
+
+/// How to open connections to one database.
+#[derive(Clone)]
+pub struct Options(Target);
+
+#[derive(Clone)]
+enum Target {
+    Sqlite(PathBuf),
+    Postgres(Box<PostgresOptions>),
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options").finish_non_exhaustive()
+    }
+}
+
+impl Options {
+    /// For SQLite's file.
+    pub fn sqlite(file: impl Into<PathBuf>) -> Self {
+        Self(Target::Sqlite(file.into()))
+    }
+
+    /// For PostgreSQL at this URL. `session` has settings of each session in the form of libpq's `options`; those of the URL
+    /// take precedence.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] if the URL cannot be used.
+    pub fn postgres(url: &str, session: &str) -> Result<Self> {
+        PostgresOptions::parse(url, session)
+            .map(|options| Self(Target::Postgres(Box::new(options))))
+    }
+
+    /// Opens a connection, within five seconds.
+    ///
+    /// # Errors
+    /// If the database cannot be reached.
+    pub async fn connect(&self) -> Result<Connection> {
+        let driver = match &self.0 {
+            Target::Sqlite(file) => Driver::Sqlite(SqliteConnection::open(file)?),
+            Target::Postgres(options) => {
+                let connected = tokio::time::timeout(CONNECT, options.connect()).await;
+                Driver::Postgres(connected.map_err(|_| Error::TimedOut("opening a connection"))??)
+            }
+        };
+        Ok(Connection(driver))
+    }
+}
+
+/// A connection.
+pub struct Connection(Driver);
+
+enum Driver {
+    Sqlite(SqliteConnection),
+    Postgres(PostgresConnection),
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection").finish_non_exhaustive()
+    }
+}
+
+impl Connection {
+    /// Executes statements without arguments, such as `BEGIN`.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn batch(&mut self, text: &str) -> Result<()> {
+        match &mut self.0 {
+            Driver::Sqlite(connection) => connection.batch(text),
+            Driver::Postgres(connection) => connection.batch(text).await,
+        }
+    }
+
+    /// Ends SQLite's statements at this moment. PostgreSQL's have the limits of their session.
+    pub(crate) fn set_deadline(&self, deadline: Option<Instant>) {
+        if let Driver::Sqlite(connection) = &self.0 {
+            connection.set_deadline(deadline);
+        }
+    }
+
+    /// Ends the session.
+    pub async fn close(self) {
+        match self.0 {
+            Driver::Sqlite(connection) => drop(connection),
+            Driver::Postgres(connection) => connection.close().await,
+        }
+    }
+}
+
+impl Executor for &mut Connection {
+    async fn run(self, query: &Query) -> Result<Rows> {
+        tracing::trace!(target: "assent_store::sql", statement = query.text.as_str());
+        match &mut self.0 {
+            Driver::Sqlite(connection) => connection.run(query),
+            Driver::Postgres(connection) => connection.run(query).await,
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Statements for both databases: one text, typed arguments, rows by name. SQLite works in the calling thread, PostgreSQL over
+//! its own protocol. Nothing here knows the tables.
+
+mod connection;
+mod error;
+mod postgres;
+mod query;
+mod row;
+mod sqlite;
+mod value;
+
+pub use connection::{Connection, DatabaseKind, Options};
+pub use error::{Code, Error, Result};
+pub use query::{Executor, Query, QueryAs, Text, query, query_as};
+pub(crate) use row::row;
+pub use row::{Field, FromRow, Places, Row, Rows};
+pub use value::{Argument, FromValue, Value};

@@ -1,0 +1,377 @@
+//! A connection to PostgreSQL.
+
+use std::collections::HashMap;
+use std::error::Error as StdError;
+use std::pin::pin;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use futures_util::TryStreamExt;
+use openssl::ssl::{SslConnector, SslFiletype, SslMethod, SslVerifyMode};
+use postgres_openssl::MakeTlsConnector;
+use tokio::task::JoinHandle;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::{Client, Config, NoTls, RowStream, Statement};
+
+use super::error::{Code, Error, Result};
+use super::query::Query;
+use super::row::Rows;
+use super::value::{Argument, Value};
+
+/// After how long without an answer the operating system gives up a connection.
+const USER_TIMEOUT: Duration = Duration::from_secs(10);
+/// After how long without traffic it asks whether the server is there, how often, and how many times.
+const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(5), Duration::from_secs(2), 3);
+
+/// How to reach a server.
+#[derive(Clone)]
+pub(super) struct PostgresOptions {
+    config: Config,
+    tls: Option<MakeTlsConnector>,
+}
+
+/// How far a server's certificate is verified.
+#[derive(Clone, Copy, PartialEq)]
+enum Verification {
+    None,
+    Authority,
+    AuthorityAndName,
+}
+
+impl PostgresOptions {
+    /// Reads a URL. Beside the parameters of tokio-postgres it may have `sslmode` with all values of libpq but `allow`,
+    /// `sslrootcert`, `sslcert` and `sslkey`. `session` are settings of each session, before those of the URL.
+    pub(super) fn parse(url: &str, session: &str) -> Result<Self> {
+        let settings = |reason: String| Error::Settings(reason);
+        let mut url = url::Url::parse(url).map_err(|error| settings(error.to_string()))?;
+        let (mut mode, mut root, mut certificate, mut key) = (None, None, None, None);
+        let mut others = Vec::new();
+        for (name, value) in url.query_pairs() {
+            let value = value.into_owned();
+            match name.as_ref() {
+                "sslmode" => mode = Some(value),
+                "sslrootcert" => root = Some(value),
+                "sslcert" => certificate = Some(value),
+                "sslkey" => key = Some(value),
+                _ => others.push((name.into_owned(), value)),
+            }
+        }
+        url.set_query(None);
+        if !others.is_empty() {
+            let mut query = String::new();
+            for (name, value) in others {
+                let separator = if query.is_empty() { "" } else { "&" };
+                query.push_str(separator);
+                query.push_str(&name);
+                query.push('=');
+                // tokio-postgres does not read a plus sign as a blank.
+                query.extend(
+                    url::form_urlencoded::byte_serialize(value.as_bytes())
+                        .map(|part| if part == "+" { "%20" } else { part }),
+                );
+            }
+            url.set_query(Some(&query));
+        }
+        let mut config: Config = url
+            .as_str()
+            .parse()
+            .map_err(|error: tokio_postgres::Error| settings(error_text(&error)))?;
+        let options = match config.get_options() {
+            Some(own) => format!("{session} {own}"),
+            None => session.to_owned(),
+        };
+        let (idle, interval, retries) = KEEPALIVE;
+        config
+            .options(options)
+            .application_name("assent")
+            .tcp_user_timeout(USER_TIMEOUT)
+            .keepalives_idle(idle)
+            .keepalives_interval(interval)
+            .keepalives_retries(retries);
+        let (ssl_mode, verification) = match mode.as_deref().unwrap_or("prefer") {
+            "disable" => (SslMode::Disable, Verification::None),
+            "prefer" => (SslMode::Prefer, Verification::None),
+            // As in libpq: with a root certificate, the server's has to come from it.
+            "require" if root.is_some() => (SslMode::Require, Verification::Authority),
+            "require" => (SslMode::Require, Verification::None),
+            "verify-ca" => (SslMode::Require, Verification::Authority),
+            "verify-full" => (SslMode::Require, Verification::AuthorityAndName),
+            other => {
+                return Err(settings(format!(
+                    "sslmode must be disable, prefer, require, verify-ca or verify-full, not {other:?}"
+                )));
+            }
+        };
+        config.ssl_mode(ssl_mode);
+        let tls = (ssl_mode != SslMode::Disable)
+            .then(|| connector(verification, root, certificate, key))
+            .transpose()?;
+        Ok(Self { config, tls })
+    }
+
+    pub(super) async fn connect(&self) -> Result<PostgresConnection> {
+        let (client, task) = match &self.tls {
+            Some(tls) => {
+                let (client, connection) = self.config.connect(tls.clone()).await?;
+                (client, tokio::spawn(finish(connection)))
+            }
+            None => {
+                let (client, connection) = self.config.connect(NoTls).await?;
+                (client, tokio::spawn(finish(connection)))
+            }
+        };
+        Ok(PostgresConnection {
+            client,
+            task,
+            statements: HashMap::new(),
+        })
+    }
+}
+
+/// Carries a connection's traffic until the client is dropped.
+async fn finish(connection: impl Future<Output = std::result::Result<(), tokio_postgres::Error>>) {
+    if let Err(error) = connection.await {
+        tracing::debug!(
+            error = error_text(&error),
+            "a connection to PostgreSQL ended"
+        );
+    }
+}
+
+fn connector(
+    verification: Verification,
+    root: Option<String>,
+    certificate: Option<String>,
+    key: Option<String>,
+) -> Result<MakeTlsConnector> {
+    let cannot = |what: &str| {
+        let what = what.to_owned();
+        move |error: openssl::error::ErrorStack| {
+            Error::Settings(format!("cannot use {what}: {error}"))
+        }
+    };
+    let mut builder = SslConnector::builder(SslMethod::tls_client()).map_err(cannot("TLS"))?;
+    if let Some(root) = root {
+        builder.set_ca_file(&root).map_err(cannot(&root))?;
+    }
+    if let Some(certificate) = certificate {
+        builder
+            .set_certificate_chain_file(&certificate)
+            .map_err(cannot(&certificate))?;
+    }
+    if let Some(key) = key {
+        builder
+            .set_private_key_file(&key, SslFiletype::PEM)
+            .map_err(cannot(&key))?;
+    }
+    if verification == Verification::None {
+        builder.set_verify(SslVerifyMode::NONE);
+    }
+    let mut connector = MakeTlsConnector::new(builder.build());
+    if verification != Verification::AuthorityAndName {
+        connector.set_callback(|connection, _| {
+            connection.set_verify_hostname(false);
+            Ok(())
+        });
+    }
+    Ok(connector)
+}
+
+/// A connection.
+pub(super) struct PostgresConnection {
+    client: Client,
+    task: JoinHandle<()>,
+    /// The prepared statements by their texts. The texts are the program's own, so there is a limited number.
+    statements: HashMap<String, Statement>,
+}
+
+impl PostgresConnection {
+    pub(super) async fn run(&mut self, query: &Query) -> Result<Rows> {
+        let text = query.text.as_str();
+        if !query.prepared_once {
+            let typed = query.arguments.iter().map(|one| (one, type_of(one)));
+            return collect(self.client.query_typed_raw(text, typed).await?, Vec::new()).await;
+        }
+        let statement = match self.statements.get(text) {
+            Some(statement) => statement.clone(),
+            None => {
+                let types: Vec<Type> = query.arguments.iter().map(type_of).collect();
+                let statement = self.client.prepare_typed(text, &types).await?;
+                self.statements.insert(text.to_owned(), statement.clone());
+                statement
+            }
+        };
+        if statement.params().len() != query.arguments.len() {
+            return Err(Error::Mismatch(format!(
+                "the statement has {} places and {} arguments",
+                statement.params().len(),
+                query.arguments.len()
+            )));
+        }
+        let columns = names(statement.columns());
+        collect(
+            self.client.query_raw(&statement, &query.arguments).await?,
+            columns,
+        )
+        .await
+    }
+
+    /// Executes statements without arguments.
+    pub(super) async fn batch(&mut self, text: &str) -> Result<()> {
+        Ok(self.client.batch_execute(text).await?)
+    }
+
+    /// Ends the session, and waits until the server was told.
+    pub(super) async fn close(self) {
+        drop(self.client);
+        // The task only fails if it panics, and then the connection is closed, too.
+        let _ = self.task.await;
+    }
+}
+
+async fn collect(stream: RowStream, mut columns: Vec<String>) -> Result<Rows> {
+    let mut stream = pin!(stream);
+    let mut rows = Vec::new();
+    while let Some(row) = stream.try_next().await? {
+        if columns.is_empty() {
+            columns = names(row.columns());
+        }
+        let mut values = Vec::with_capacity(row.len());
+        for place in 0..row.len() {
+            values.push(row.try_get::<_, Value>(place)?);
+        }
+        rows.push(values);
+    }
+    Ok(Rows {
+        columns,
+        rows,
+        affected: stream.rows_affected().unwrap_or(0),
+    })
+}
+
+fn names(columns: &[tokio_postgres::Column]) -> Vec<String> {
+    columns.iter().map(|one| one.name().to_owned()).collect()
+}
+
+fn type_of(argument: &Argument) -> Type {
+    match argument {
+        Argument::Integer(_) => Type::INT8,
+        Argument::Text(_) => Type::TEXT,
+        Argument::Bytes(_) => Type::BYTEA,
+    }
+}
+
+type Boxed = Box<dyn StdError + Sync + Send>;
+
+impl ToSql for Argument {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, Boxed> {
+        match self {
+            Self::Integer(Some(value)) => value.to_sql(kind, out),
+            Self::Text(Some(text)) => text.as_ref().to_sql(kind, out),
+            Self::Bytes(Some(bytes)) => bytes.to_sql(kind, out),
+            Self::Integer(None) | Self::Text(None) | Self::Bytes(None) => Ok(IsNull::Yes),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        // The statement is prepared with the types of its arguments.
+        true
+    }
+
+    to_sql_checked!();
+}
+
+// Without the values of the statement, some of which are secrets.
+impl std::fmt::Debug for Argument {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl<'a> FromSql<'a> for Value {
+    fn from_sql(kind: &Type, raw: &'a [u8]) -> std::result::Result<Self, Boxed> {
+        Ok(match *kind {
+            Type::INT8 => Self::Integer(i64::from_sql(kind, raw)?),
+            Type::INT4 => Self::Integer(i32::from_sql(kind, raw)?.into()),
+            Type::INT2 => Self::Integer(i16::from_sql(kind, raw)?.into()),
+            Type::BOOL => Self::Integer(bool::from_sql(kind, raw)?.into()),
+            Type::BYTEA => Self::Bytes(Vec::from_sql(kind, raw)?),
+            Type::VOID => Self::Null,
+            _ => Self::Text(String::from_sql(kind, raw)?),
+        })
+    }
+
+    fn from_sql_null(_: &Type) -> std::result::Result<Self, Boxed> {
+        Ok(Self::Null)
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        matches!(
+            *kind,
+            Type::INT8 | Type::INT4 | Type::INT2 | Type::BOOL | Type::BYTEA | Type::VOID
+        ) || <String as FromSql>::accepts(kind)
+    }
+}
+
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Self {
+        if let Some(database) = error.as_db_error() {
+            return Self::Database {
+                code: Code::Postgres(database.code().code().to_owned()),
+                message: database.message().to_owned(),
+            };
+        }
+        let conversion = std::error::Error::source(&error)
+            .is_some_and(|source| source.is::<tokio_postgres::types::WrongType>());
+        if conversion {
+            Self::Mismatch(error_text(&error))
+        } else {
+            Self::Lost(error_text(&error))
+        }
+    }
+}
+
+/// The error with its causes.
+fn error_text(error: &dyn StdError) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_the_url_take_precedence() {
+        let options = PostgresOptions::parse(
+            "postgres://u@h/d?host=/tmp/x&options=-c%20statement_timeout%3D1&sslmode=disable",
+            "-c statement_timeout=5000",
+        )
+        .unwrap();
+        assert_eq!(
+            options.config.get_options(),
+            Some("-c statement_timeout=5000 -c statement_timeout=1")
+        );
+        assert!(options.tls.is_none());
+    }
+
+    #[test]
+    fn an_unknown_parameter_is_an_error() {
+        for url in [
+            "postgres://h/d?sslmode=allow",
+            "postgres://h/d?nonsense=1",
+            "postgres://h/d?sslrootcert=/no/such&sslmode=verify-full",
+        ] {
+            assert!(
+                matches!(PostgresOptions::parse(url, ""), Err(Error::Settings(_))),
+                "{url}"
+            );
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Statements with their arguments.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::error::{Error, Result};
+use super::row::{FromRow, Rows};
+use super::value::Argument;
+
+/// The text of a statement. Both databases execute the same text; its places are `$1`, `$2`, ...
+#[derive(Clone)]
+pub struct Text(TextKind);
+
+#[derive(Clone)]
+enum TextKind {
+    Static(&'static str),
+    Shared(Arc<str>),
+}
+
+impl Text {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        match &self.0 {
+            TextKind::Static(text) => text,
+            TextKind::Shared(text) => text,
+        }
+    }
+}
+
+impl From<&'static str> for Text {
+    fn from(text: &'static str) -> Self {
+        Self(TextKind::Static(text))
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Self(TextKind::Shared(text.into()))
+    }
+}
+
+impl From<Arc<str>> for Text {
+    fn from(text: Arc<str>) -> Self {
+        Self(TextKind::Shared(text))
+    }
+}
+
+/// A statement with its arguments.
+#[must_use = "a statement does nothing until it is executed"]
+#[derive(Clone)]
+pub struct Query {
+    pub(super) text: Text,
+    pub(super) arguments: Vec<Argument>,
+    pub(super) prepared_once: bool,
+}
+
+/// A statement whose rows have this type.
+#[must_use = "a statement does nothing until it is executed"]
+pub struct QueryAs<R> {
+    query: Query,
+    row: PhantomData<fn() -> R>,
+}
+
+/// A statement.
+pub fn query(text: impl Into<Text>) -> Query {
+    Query {
+        text: text.into(),
+        arguments: Vec::new(),
+        prepared_once: true,
+    }
+}
+
+/// A statement whose rows are read as `R`.
+pub fn query_as<R: FromRow>(text: impl Into<Text>) -> QueryAs<R> {
+    QueryAs {
+        query: query(text),
+        row: PhantomData,
+    }
+}
+
+/// What executes statements: a connection, or the connections that read.
+pub trait Executor: Send + Sized {
+    /// Executes a statement.
+    fn run(self, query: &Query) -> impl Future<Output = Result<Rows>> + Send;
+}
+
+impl Query {
+    /// Gives the next place its value.
+    pub fn bind(mut self, value: impl Into<Argument>) -> Self {
+        self.arguments.push(value.into());
+        self
+    }
+
+    /// Whether the connection keeps the prepared statement; it does by default. PostgreSQL may plan a kept one without regard to its
+    /// arguments.
+    pub const fn persistent(mut self, kept: bool) -> Self {
+        self.prepared_once = kept;
+        self
+    }
+
+    /// Executes it. Returns how many rows it inserted, updated or deleted.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn execute(self, on: impl Executor) -> Result<u64> {
+        Ok(on.run(&self).await?.affected)
+    }
+}
+
+impl<R: FromRow> QueryAs<R> {
+    /// Gives the next place its value.
+    pub fn bind(mut self, value: impl Into<Argument>) -> Self {
+        self.query = self.query.bind(value);
+        self
+    }
+
+    /// See [`Query::persistent`].
+    pub fn persistent(mut self, kept: bool) -> Self {
+        self.query = self.query.persistent(kept);
+        self
+    }
+
+    /// All rows.
+    ///
+    /// # Errors
+    /// If the database fails, or the rows have another shape.
+    pub async fn fetch_all(self, on: impl Executor) -> Result<Vec<R>> {
+        on.run(&self.query).await?.read()
+    }
+
+    /// The first row, if there is one.
+    ///
+    /// # Errors
+    /// If the database fails, or the row has another shape.
+    pub async fn fetch_optional(self, on: impl Executor) -> Result<Option<R>> {
+        let mut rows = on.run(&self.query).await?;
+        rows.rows.truncate(1);
+        Ok(rows.read()?.pop())
+    }
+
+    /// The first row.
+    ///
+    /// # Errors
+    /// If the database fails, there is no row, or it has another shape.
+    pub async fn fetch_one(self, on: impl Executor) -> Result<R> {
+        self.fetch_optional(on).await?.ok_or(Error::NoRow)
+    }
+}

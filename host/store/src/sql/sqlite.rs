@@ -1,0 +1,179 @@
+//! A connection to SQLite. It works in the thread that calls it: most statements take less time than a change of threads.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{OpenFlags, ToSql};
+
+use super::error::{Code, Error, Result};
+use super::query::Query;
+use super::row::Rows;
+use super::value::{Argument, Value};
+
+/// How many prepared statements a connection keeps. There are about 600 texts.
+const STATEMENTS: usize = 1024;
+/// After how many steps of SQLite's virtual machine the deadline is looked at: less than a millisecond.
+const STEPS: i32 = 10_000;
+/// How long to wait for another process that writes. It is shorter than the limit of a transaction.
+const BUSY: Duration = Duration::from_secs(8);
+
+/// Writers do not block readers, and a commit is on the disk before it is acknowledged. Deleted and erased values are
+/// overwritten, not left in free space.
+const PRAGMAS: [&str; 4] = [
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA secure_delete = ON",
+];
+
+/// A connection.
+pub(super) struct SqliteConnection {
+    connection: rusqlite::Connection,
+    /// When to end the running statement.
+    deadline: Arc<Mutex<Option<Instant>>>,
+}
+
+impl SqliteConnection {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = rusqlite::Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(BUSY)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        for pragma in PRAGMAS {
+            execute_when_free(&connection, pragma)?;
+        }
+        let deadline = Arc::new(Mutex::new(None::<Instant>));
+        let looked_at = Arc::clone(&deadline);
+        let passed = move || {
+            let deadline = *looked_at.lock().unwrap_or_else(PoisonError::into_inner);
+            deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        };
+        connection.progress_handler(STEPS, Some(passed))?;
+        Ok(Self {
+            connection,
+            deadline,
+        })
+    }
+
+    /// Ends each statement that runs at this moment.
+    pub(super) fn set_deadline(&self, deadline: Option<Instant>) {
+        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
+    }
+
+    pub(super) fn run(&self, query: &Query) -> Result<Rows> {
+        let text = query.text.as_str();
+        if query.prepared_once {
+            let mut statement = self.connection.prepare_cached(text)?;
+            self.run_prepared(&mut statement, &query.arguments)
+        } else {
+            let mut statement = self.connection.prepare(text)?;
+            self.run_prepared(&mut statement, &query.arguments)
+        }
+    }
+
+    fn run_prepared(
+        &self,
+        statement: &mut rusqlite::Statement<'_>,
+        arguments: &[Argument],
+    ) -> Result<Rows> {
+        let mut bound = 0;
+        for place in 1..=statement.parameter_count() {
+            let argument = number_of(statement.parameter_name(place))
+                .and_then(|number| arguments.get(number.checked_sub(1)?))
+                .ok_or_else(|| Error::Mismatch(format!("place {place} has no argument")))?;
+            statement.raw_bind_parameter(place, argument)?;
+            bound += 1;
+        }
+        if bound != arguments.len() {
+            return Err(Error::Mismatch(format!(
+                "the statement has {bound} places and {} arguments",
+                arguments.len()
+            )));
+        }
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+        let mut rows = Vec::new();
+        let mut found = statement.raw_query();
+        while let Some(row) = found.next()? {
+            let mut values = Vec::with_capacity(columns.len());
+            for place in 0..columns.len() {
+                values.push(value_of(row.get_ref(place)?)?);
+            }
+            rows.push(values);
+        }
+        drop(found);
+        Ok(Rows {
+            columns,
+            rows,
+            affected: self.connection.changes(),
+        })
+    }
+
+    /// Executes statements without arguments.
+    pub(super) fn batch(&self, text: &str) -> Result<()> {
+        Ok(self.connection.execute_batch(text)?)
+    }
+}
+
+/// SQLite takes `$1` as a name, and numbers names by their first occurrence.
+fn number_of(name: Option<&str>) -> Option<usize> {
+    name?.strip_prefix('$')?.parse().ok()
+}
+
+fn value_of(value: ValueRef<'_>) -> Result<Value> {
+    Ok(match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(value) => Value::Integer(value),
+        ValueRef::Text(bytes) => Value::Text(
+            std::str::from_utf8(bytes)
+                .map_err(|_| Error::Mismatch("a text is not UTF-8".to_owned()))?
+                .to_owned(),
+        ),
+        ValueRef::Blob(bytes) => Value::Bytes(bytes.to_owned()),
+        ValueRef::Real(_) => {
+            return Err(Error::Mismatch(
+                "a column has a number with a point".to_owned(),
+            ));
+        }
+    })
+}
+
+impl ToSql for Argument {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let value = match self {
+            Self::Integer(Some(value)) => ValueRef::Integer(*value),
+            Self::Text(Some(text)) => ValueRef::Text(text.as_bytes()),
+            Self::Bytes(Some(bytes)) => ValueRef::Blob(bytes),
+            Self::Integer(None) | Self::Text(None) | Self::Bytes(None) => ValueRef::Null,
+        };
+        Ok(ToSqlOutput::Borrowed(value))
+    }
+}
+
+/// Changing the journal mode does not wait for another process that does the same, so it is tried again.
+fn execute_when_free(connection: &rusqlite::Connection, pragma: &str) -> Result<()> {
+    for _ in 0..50 {
+        match connection.execute_batch(pragma).map_err(Error::from) {
+            Err(error) if error.is_locked() => std::thread::sleep(Duration::from_millis(20)),
+            other => return other,
+        }
+    }
+    Ok(connection.execute_batch(pragma)?)
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        match error {
+            rusqlite::Error::SqliteFailure(failure, message) => Self::Database {
+                code: Code::Sqlite(failure.extended_code),
+                message: message.unwrap_or_else(|| failure.to_string()),
+            },
+            rusqlite::Error::SqlInputError { error, msg, .. } => Self::Database {
+                code: Code::Sqlite(error.extended_code),
+                message: msg,
+            },
+            other => Self::Mismatch(other.to_string()),
+        }
+    }
+}
