@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use assent_model::clock::{Clock, SystemClock};
 use assent_tests::harness::{
-    Admin, Browser, Json, Page, Parsed, Pipes, Respond, Run, TestUser, Text, VERIFIER, after,
-    between, binary, component, http_client, in_time, locked, read_bytes, read_file, temp_folder,
-    utf8, write_file,
+    Admin, Browser, Json, Page, Pipes, Respond, Run, TestUser, Text, VERIFIER, after, between,
+    binary, component, http_client, in_time, locked, read_bytes, read_file, temp_folder, utf8,
+    write_file,
 };
 use axum::Router;
 use axum::extract::State;

@@ -103,7 +103,11 @@ async fn open(url: &str, counts: ConnectionCounts) -> Result<Database> {
             let options = |session| {
                 Options::postgres(url, session).map_err(|error| failed(error.to_string()))
             };
-            (DatabaseKind::Postgres, options(SESSION)?, options(MIGRATION)?)
+            (
+                DatabaseKind::Postgres,
+                options(SESSION)?,
+                options(MIGRATION)?,
+            )
         }
         _ => {
             return Err(failed(

@@ -197,7 +197,7 @@ impl Readers {
             .map_err(|_| TOO_LONG)??;
         lease.set_deadline(Some(deadline.into_std()));
         let Ok(outcome) = timeout_at(deadline, lease.run(query)).await else {
-            lease.lost();
+            lease.end_epoch();
             return Err(TOO_LONG);
         };
         lease.end(outcome.as_ref().err());

@@ -61,7 +61,11 @@ pub(crate) async fn deprovision_user(
 
 /// Ends a person's sessions and what would become one: whoever signs in from now on does so as who the person is by
 /// now.
-pub(crate) async fn end_sign_ins_of(db: &mut Connection, user: UserId, now: Timestamp) -> Result<()> {
+pub(crate) async fn end_sign_ins_of(
+    db: &mut Connection,
+    user: UserId,
+    now: Timestamp,
+) -> Result<()> {
     withdraw_pending_of(db, user, now).await?;
     sql::query(UNUSED)
         .bind(user.to_string())
@@ -133,7 +137,11 @@ pub(crate) async fn withdraw_pending_of(
 }
 
 /// Ends what a device approved and no browser has used yet, and forgets its passkey.
-pub(crate) async fn deprovision_device(db: &mut Connection, device: DeviceId, now: Timestamp) -> Result<()> {
+pub(crate) async fn deprovision_device(
+    db: &mut Connection,
+    device: DeviceId,
+    now: Timestamp,
+) -> Result<()> {
     sql::query(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $2
          WHERE device_id = $1 AND state = 'approved' AND user_id = (SELECT user_id FROM devices WHERE devices.id = $1)

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 use crate::clock_guard::ClockGuard;
-use crate::sql::DatabaseKind;
 use crate::instance::RunStart;
+use crate::sql::{self, DatabaseKind};
 use crate::{Result, Store, StoreError};
 use assent_model::clock::{Clock, Timestamp};
 

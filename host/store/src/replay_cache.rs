@@ -1,8 +1,6 @@
 //! The replay cache: what is valid once, and was used.
 
 use crate::sql::{self, Connection};
-
-use crate::sql;
 use crate::{ReplayCheck, Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;

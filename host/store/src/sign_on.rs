@@ -1,6 +1,7 @@
 //! SAML messages: those that wait for their browser, and those that count once.
 
 use crate::rows::{cell, from_json, to_json};
+use crate::sql;
 use crate::{ReplayCheck, Result, Store, replay_cache};
 use assent_model::clock::Timestamp;
 use assent_model::id::SignOnId;

@@ -35,7 +35,11 @@ impl Store {
                 kind,
                 applications::BY_ID,
             ),
-            user_accounts: start_loader::<accounts::UserAccountRow>(&readers, kind, accounts::USER_KIND),
+            user_accounts: start_loader::<accounts::UserAccountRow>(
+                &readers,
+                kind,
+                accounts::USER_KIND,
+            ),
             codes: start_loader::<codes::CodeRow>(&readers, kind, codes::BY_ID),
             access_tokens: start_loader::<tokens::AccessRow>(&readers, kind, tokens::ACCESS),
             refresh_tokens: start_loader::<tokens::RefreshRow>(&readers, kind, tokens::REFRESH),

@@ -131,7 +131,12 @@ impl Transactions {
         Ok(self.commit(db, jobs, isolation).await)
     }
 
-    async fn commit(&self, db: &mut Connection, jobs: &[&Work], isolation: Isolation) -> TransactionResult {
+    async fn commit(
+        &self,
+        db: &mut Connection,
+        jobs: &[&Work],
+        isolation: Isolation,
+    ) -> TransactionResult {
         let work = async {
             let (outcomes, appended) = chain::collect(run_jobs(db, jobs, isolation)).await?;
             // The entries of the audit log are chained last, since all writers wait for each other there.
@@ -154,11 +159,7 @@ impl Transactions {
     }
 }
 
-async fn run_jobs(
-    db: &mut Connection,
-    jobs: &[&Work],
-    isolation: Isolation,
-) -> TransactionResult {
+async fn run_jobs(db: &mut Connection, jobs: &[&Work], isolation: Isolation) -> TransactionResult {
     let mut outcomes = Vec::with_capacity(jobs.len());
     for (index, job) in jobs.iter().enumerate() {
         let error = match isolation {
@@ -229,7 +230,10 @@ async fn call_job(job: &Work, db: &mut Connection) -> JobResult {
 ///
 /// # Errors
 /// If the transaction cannot go on.
-async fn call_at_savepoint(job: &Work, db: &mut Connection) -> std::result::Result<JobResult, TransactionError> {
+async fn call_at_savepoint(
+    job: &Work,
+    db: &mut Connection,
+) -> std::result::Result<JobResult, TransactionError> {
     let before = chain::pending();
     db.batch("SAVEPOINT job").await?;
     let called = match call_job(job, db).await {

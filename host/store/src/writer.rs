@@ -61,7 +61,11 @@ impl Writer {
     ///
     /// # Errors
     /// If the operating system creates no thread.
-    pub(crate) fn start(database: &Database, count: u32, chaining: &Arc<ChainContext>) -> Result<Self> {
+    pub(crate) fn start(
+        database: &Database,
+        count: u32,
+        chaining: &Arc<ChainContext>,
+    ) -> Result<Self> {
         let (sender, receiver) = mpsc::channel(QUEUE);
         let receiver = Arc::new(Mutex::new(receiver));
         let mut tasks = JoinSet::new();

@@ -1,9 +1,9 @@
 //! The bounds of storage before authentication.
 
-use assent_store::sql;
 use assent::domain::admin;
 use assent::domain::audit::sum_up_repeated;
 use assent_model::audit::AuditContext;
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

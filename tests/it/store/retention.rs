@@ -5,7 +5,7 @@ use assent_model::clock::{Clock, ManualClock, SystemClock};
 use assent_store::sql;
 use assent_test_macros::both_databases;
 
-use crate::harness::{Parsed, temp_folder};
+use crate::harness::temp_folder;
 
 #[both_databases]
 async fn expired_rows_are_deleted_in_batches_and_others_stay(database: Database) {

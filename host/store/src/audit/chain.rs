@@ -273,7 +273,11 @@ impl MarkRow {
 }
 
 /// An end of the chain, which nobody else changes until this transaction is over.
-pub(super) async fn lock(db: &mut Connection, chaining: &ChainContext, end: End) -> Result<StoredMark> {
+pub(super) async fn lock(
+    db: &mut Connection,
+    chaining: &ChainContext,
+    end: End,
+) -> Result<StoredMark> {
     // What both databases understand as locking a row.
     let row: Option<MarkRow> = sql::query_as(
         "UPDATE audit_chain SET seq = seq WHERE name = $1 RETURNING seq, digest, mac",

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use crate::batch::batcher::{BatchResult, Batcher};
 use crate::batch::bulk_sql::BulkSql;
 use crate::connections::Readers;
-use crate::sql::{self, FromRow, DatabaseKind};
+use crate::sql::{self, DatabaseKind, FromRow};
 use crate::{Result, StoreError};
 
 /// A row that is looked up.
@@ -52,9 +52,9 @@ impl<T: Send + 'static> Loader<T> {
     ///
     /// # Errors
     /// If the database fails, or the row cannot be read.
-    pub(crate) async fn ask(&self, id: String) -> Result<Option<T>> {
+    pub(crate) async fn call(&self, id: String) -> Result<Option<T>> {
         match &self.0 {
-            Source::Batches(batches) => batches.ask(id).await,
+            Source::Batches(batches) => batches.call(id).await,
             Source::Inline(lookup) => lookup(id).await,
         }
     }
@@ -78,7 +78,7 @@ pub(crate) fn start_loader<R: Row>(
         DatabaseKind::Sqlite => Source::Inline(Arc::new(move |id| {
             let (readers, statement) = (readers.clone(), Arc::clone(&statement));
             Box::pin(async move {
-                let query = sql::query_as::<R>(statement.of(1)).bind(id);
+                let query = sql::query_as::<R>(statement.sql_for(1)).bind(id);
                 let row = query.fetch_optional(&readers).await?;
                 row.map(R::Value::try_from).transpose()
             })

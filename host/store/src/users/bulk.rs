@@ -126,8 +126,8 @@ impl Store {
     ) -> Result<Vec<Account>> {
         let mut found = Vec::with_capacity(keys.len());
         for keys in keys.chunks(MOST) {
-            let mut query =
-                sql::query_as::<AccountRow>(statement.sql_for(keys.len())).bind(application.to_string());
+            let mut query = sql::query_as::<AccountRow>(statement.sql_for(keys.len()))
+                .bind(application.to_string());
             for key in statement.padded(keys) {
                 query = query.bind(key.clone());
             }

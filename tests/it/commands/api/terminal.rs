@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::harness::{Run, Text, parse_json, read_file, temp_folder, write_file};
+use assent_store::sql;
 
 #[tokio::test]
 async fn names_cannot_inject_terminal_escapes() {
