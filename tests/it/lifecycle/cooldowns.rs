@@ -631,7 +631,7 @@ async fn a_request_concurrent_with_a_report_reaches_no_device(database: Database
         let (id, requested) = requested_by(store, &user, "ada").await;
         assert_eq!(requested, RequestOutcome::Prompted(user.id));
         let mut audited = audited(&[30]);
-        audited.pause.0.report = Some(Duration::from_secs(30));
+        audited.cooldown.0.report = Some(Duration::from_secs(30));
         let report =
             store.answer_approval(id, DeviceAnswer::Report { device: device.id }, audited, NOW);
         let (reported, (other, _)) =
