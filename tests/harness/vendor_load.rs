@@ -1,4 +1,5 @@
-//! Many concurrent approvals that wait for a slow vendor. The vendor may be a separate process, so that its resources are
+//! Many concurrent approvals that wait for a slow vendor. The vendor may be a separate process, so that its resources
+//! are
 //! not counted.
 
 use std::sync::Arc;

@@ -401,7 +401,8 @@ pub(crate) async fn run(name: &str, variables: &[(&str, &str)]) {
     );
 }
 
-/// The same, while the instance's clock follows the browsers': a script may take longer than the instance lets two clocks
+/// The same, while the instance's clock follows the browsers': a script may take longer than the instance lets two
+/// clocks
 /// differ.
 pub(crate) async fn run_with(host: &TestHost, name: &str, variables: &[(&str, &str)]) {
     tokio::select! {

@@ -30,12 +30,14 @@ pub enum RedirectUriError {
     UserInfo,
     /// Its host is no name or address of the Internet.
     #[error(
-        "the host of a redirect URI has letters, digits, hyphens and dots, or is an IP address; there are no wildcards, so register each redirect URI"
+        "the host of a redirect URI has letters, digits, hyphens and dots, or is an IP address; there are no \
+            wildcards, so register each redirect URI"
     )]
     Host,
     /// Not https.
     #[error(
-        "a redirect URI of a web application or SPA starts with https:// (http://localhost only with the setting `allow_insecure_redirect_uris = true`)"
+        "a redirect URI of a web application or SPA starts with https:// (http://localhost only with the setting \
+            `allow_insecure_redirect_uris = true`)"
     )]
     NotHttps,
     /// Neither a custom scheme nor a loopback address.

@@ -190,7 +190,8 @@ impl Store {
         .await
     }
 
-    /// Replaces what may change of an account: its name, roles and state. Where the state is another than `before`, what was begun with the account is over, and its
+    /// Replaces what may change of an account: its name, roles and state. Where the state is another than `before`,
+    /// what was begun with the account is over, and its
     /// application is to be told.
     ///
     /// # Errors

@@ -131,7 +131,8 @@ impl Store {
                 let claimed = sql::query(
                     "INSERT INTO leases (name, instance, leased_until) VALUES ($1, $2, $3)
                      ON CONFLICT (name) DO UPDATE SET instance = excluded.instance, leased_until = excluded.leased_until
-                     WHERE leases.instance = excluded.instance OR leases.leased_until <= $4 OR leases.leased_until > $5",
+                     WHERE leases.instance = excluded.instance OR leases.leased_until <= $4
+                        OR leases.leased_until > $5",
                 )
                 .bind(name)
                 .bind(instance)

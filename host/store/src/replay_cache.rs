@@ -25,7 +25,8 @@ pub(crate) async fn claim(
 }
 
 impl Store {
-    /// Claims a client assertion, whose digest is of the client and the `jti`, so that another with this `jti` is known to be a replay
+    /// Claims a client assertion, whose digest is of the client and the `jti`, so that another with this `jti` is known
+    /// to be a replay
     /// (RFC 7523 section 3).
     ///
     /// # Errors

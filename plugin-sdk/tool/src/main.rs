@@ -133,7 +133,8 @@ enum Command {
     },
     /// Write the folder for the operator, `<name>-<version>/`, and print the settings for it.
     ///
-    /// The fixtures must pass. The settings grant all requests of the plugin, and contain the digest of the component: the
+    /// The fixtures must pass. The settings grant all requests of the plugin, and contain the digest of the component:
+    /// the
     /// server loads no other component.
     #[command(after_help = "Examples:
   assent-plugin pack .

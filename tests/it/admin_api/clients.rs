@@ -1,4 +1,5 @@
-//! Other programs that read the OpenAPI document: Schemathesis tests the API, and openapi-typescript generates a client.
+//! Other programs that read the OpenAPI document: Schemathesis tests the API, and openapi-typescript generates a
+//! client.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

@@ -69,7 +69,8 @@ fn with_unknown_ids(path: &str) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// Calls every route; the caller is admitted where it has the permission, and otherwise the response names the permission.
+/// Calls every route; the caller is admitted where it has the permission, and otherwise the response names the
+/// permission.
 async fn assert_permissions(caller: &Caller, name: &str, may: impl Fn(&Rule) -> bool) {
     for (method, path, rule) in rules() {
         // The body does nothing anywhere.

@@ -1,4 +1,5 @@
-//! Protected actions in the database: types and digests, without names of users in prose. A stored action must still have
+//! Protected actions in the database: types and digests, without names of users in prose. A stored action must still
+//! have
 //! the summary that the administrator requested.
 
 use assent::domain::audit::verify;

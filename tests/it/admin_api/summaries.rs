@@ -1,4 +1,5 @@
-//! The summaries of protected actions: the device shows each relevant part of the action, and nothing that imitates one.
+//! The summaries of protected actions: the device shows each relevant part of the action, and nothing that imitates
+//! one.
 
 use assent::domain::admin::{ClientChange, ServiceProviderChange};
 use openssl::pkey::PKey;
@@ -403,7 +404,8 @@ async fn application_takeover_by_update_requires_approval() {
             Method::PATCH,
             of.clone(),
             json!({"slim_id_token": true, "public_key": key, "token_endpoint_auth_method": "private_key_jwt"}),
-            "public_key, token_endpoint_auth_method “private_key_jwt”. It authenticates with the key with the thumbprint \
+            "public_key, token_endpoint_auth_method “private_key_jwt”. It authenticates with \
+             the key with the thumbprint \
              ",
         ),
         (
@@ -626,7 +628,8 @@ async fn a_role_grant_binds_the_devices_in_its_summary() {
     let action = requested(&console, Method::PATCH, &path, &body).await;
     assert_eq!(
         action["summary"],
-        "Grant “bob”, a user since DATE, the role admin in the console; “bob” approves with 1 device".replace("DATE", created_date(&bob))
+        "Grant “bob”, a user since DATE, the role admin in the console; “bob” approves with 1 device"
+            .replace("DATE", created_date(&bob))
     );
     let given = console
         .call(

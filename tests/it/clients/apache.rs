@@ -28,7 +28,8 @@ struct Apache {
 }
 
 impl Apache {
-    /// Starts one as an application of this instance. It is `http` on loopback, which only an instance for development takes.
+    /// Starts one as an application of this instance. It is `http` on loopback, which only an instance for development
+    /// takes.
     async fn start(host: &TestHost, authentication: Authentication, directives: &str) -> Self {
         let mut registered = None;
         let server = programs::Apache::start("auth_openidc", async |base, folder| {

@@ -14,7 +14,8 @@ use crate::harness::{
     http_client_builder,
 };
 
-/// The answer to an authorization request with these changes: the parameters of the redirect, or `None` for a sign-in that began.
+/// The answer to an authorization request with these changes: the parameters of the redirect, or `None` for a sign-in
+/// that began.
 async fn answer(host: &TestHost, address: &str) -> Option<Vec<(String, String)>> {
     let client = http_client_builder()
         .redirect(reqwest::redirect::Policy::none())
@@ -217,7 +218,8 @@ async fn pending_sign_ins_are_bounded_per_network_and_in_total(database: Databas
     );
 }
 
-/// The requests in the audit log, the oldest first; with a token of its own, since these tests take longer than one lives.
+/// The requests in the audit log, the oldest first; with a token of its own, since these tests take longer than one
+/// lives.
 async fn requested(host: &TestHost) -> Vec<Value> {
     let (token, _) = admin::issue_admin_token(&host.host, &AuditContext::SERVER)
         .await
@@ -239,7 +241,8 @@ async fn requested(host: &TestHost) -> Vec<Value> {
 #[both_databases]
 async fn repeated_prompts_for_a_name_are_summarized_in_the_audit_log(database: Database) {
     let settings = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n\
-                    [rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\nprompts_per_user = { per_minute = 0 }\n";
+                    [rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\n\
+                    prompts_per_user = { per_minute = 0 }\n";
     let host = TestHost::start_with(HostOptions {
         database,
         settings,

@@ -18,7 +18,8 @@ use crate::harness::{Json, Text, base64url, jwt_header, rsa_key};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
-/// A ring, and the private key of its RS256 key, as only the instance has it: to make tokens that are wrong in one point.
+/// A ring, and the private key of its RS256 key, as only the instance has it: to make tokens that are wrong in one
+/// point.
 struct Fixture {
     ring: Arc<KeyRing>,
     ours: PKey<Private>,

@@ -425,7 +425,8 @@ async fn a_user_lists_and_revokes_consents(database: Database) {
         .followed()
         .await;
     assert!(!home.body.contains("may</h2>") && home.body.contains("Ada Lovelace"));
-    let returned = "role=\"status\"><p><bdi>Books &#38; &#60;Co&#62;</bdi> is no longer allowed; it has to ask you again.";
+    let returned = "role=\"status\"><p><bdi>Books &#38; &#60;Co&#62;</bdi> is no longer allowed; it has to ask you \
+        again.";
     assert!(home.body.contains(returned), "{database:?}: {}", home.body);
     assert_eq!(
         userinfo(&host, token).await.0,

@@ -271,7 +271,8 @@ async fn a_candidate_is_compared_and_never_stored() {
     let ada = host.ada().await;
     let path = format!("/applications/{}/claims-preview", ada.application.id);
     let before = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
-    let requested = |candidate: Value| json!({"account": id(&ada.account), "sinks": ["id-token"], "candidate": candidate});
+    let account = id(&ada.account);
+    let requested = |candidate: Value| json!({"account": account, "sinks": ["id-token"], "candidate": candidate});
     let set =
         |claim: &str, value: &str| json!({"behaviour": "set", "claim": claim, "value": value});
 
@@ -358,7 +359,8 @@ async fn invalid_candidates_are_rejected() {
     let host = start("{ behaviour = \"set\", claim = \"note\", value = \"42\" }").await;
     let ada = host.ada().await;
     let path = format!("/applications/{}/claims-preview", ada.application.id);
-    let requested = |candidate: Value| json!({"account": id(&ada.account), "sinks": ["id-token"], "candidate": candidate});
+    let account = id(&ada.account);
+    let requested = |candidate: Value| json!({"account": account, "sinks": ["id-token"], "candidate": candidate});
     let wasm = |name: &str| STANDARD.encode(read_bytes(component(name)));
     // A new plugin runs after the others, and cannot own their claims.
     let new = json!({"plugin": "another", "component": wasm("account-roles")});

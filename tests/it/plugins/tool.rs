@@ -148,7 +148,8 @@ fn the_committed_manifests_match_the_build() {
         for entry in std::fs::read_dir(root.join(folder)).expect("a folder") {
             let folder = entry.expect("an entry").path();
             let Ok(manifest) = std::fs::read_to_string(folder.join("plugin.toml")) else {
-                // Its contract is one that no instance of this version serves, so nothing can ask it for its description.
+                // Its contract is one that no instance of this version serves, so nothing can ask it for its
+                // description.
                 assert!(
                     folder.ends_with("next-mapper"),
                     "{} has no plugin.toml",

@@ -26,7 +26,8 @@ impl Incoming {
     }
 }
 
-/// The value of the form's field that is named [`MessageKind::parameter`](super::MessageKind::parameter), for this message.
+/// The value of the form's field that is named [`MessageKind::parameter`](super::MessageKind::parameter), for this
+/// message.
 pub fn post_value(xml: &str) -> String {
     STANDARD.encode(xml)
 }

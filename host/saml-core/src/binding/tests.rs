@@ -571,7 +571,8 @@ proptest! {
     ) {
         prop_assume!(state.as_ref().is_none_or(|state| state.len() <= RELAY_STATE_BYTES));
         let xml = format!("<r>{text}</r>");
-        let location = redirect_location("https://sp.example.org/", MessageKind::Response, &xml, state.as_deref(), None);
+        let (to, kind) = ("https://sp.example.org/", MessageKind::Response);
+            let location = redirect_location(to, kind, &xml, state.as_deref(), None);
         let location = location.unwrap();
         prop_assert!(location.bytes().all(|byte| byte.is_ascii_graphic()));
         let incoming = redirect(location.split_once('?').unwrap().1);

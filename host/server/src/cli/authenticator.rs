@@ -11,7 +11,8 @@ use assent_model::id::ApprovalId;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuthenticatorCommand {
-    /// Enrol a device with a link: creates a key and stores it in the file. It has no passkey, which needs a browser and a
+    /// Enrol a device with a link: creates a key and stores it in the file. It has no passkey, which needs a browser
+    /// and a
     /// screen
     /// lock.
     Enrol {
@@ -27,7 +28,8 @@ pub(super) enum AuthenticatorCommand {
         #[arg(long, value_name = "JSON")]
         push: Option<String>,
     },
-    /// Decide the pending request, or the next one. If several are pending, specify one with `--request`. A device with a
+    /// Decide the pending request, or the next one. If several are pending, specify one with `--request`. A device with
+    /// a
     /// passkey approves only in its browser.
     #[command(group(clap::ArgGroup::new("decision").required(true).args(["number", "deny", "report"])))]
     Decide {
@@ -43,7 +45,8 @@ pub(super) enum AuthenticatorCommand {
         /// Deny.
         #[arg(long)]
         deny: bool,
-        /// Report: it was not you who began the sign-in. A cooldown begins, in which requests reach none of your devices.
+        /// Report: it was not you who began the sign-in. A cooldown begins, in which requests reach none of your
+        /// devices.
         #[arg(long)]
         report: bool,
         /// The time to wait for a request, in seconds.

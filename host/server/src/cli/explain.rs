@@ -58,7 +58,8 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
     host.store.close().await;
     let (Some(trace), Some((user, application))) = (found?, named) else {
         bail!(
-            "there is no claim trace of this token: no plugin served it, or it is older than {} (plugins.trace_retention)",
+            "there is no claim trace of this token: no plugin served it, or it is older than {} \
+                (plugins.trace_retention)",
             crate::cli::config_file::settings(&arguments.config.config)?
                 .plugins
                 .trace_retention

@@ -13,7 +13,8 @@ use super::HumanDuration;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Audit {
-    /// How long the server stores an entry: `1d` to `3650d`. It stores an entry longer if a stream has not received it yet.
+    /// How long the server stores an entry: `1d` to `3650d`. It stores an entry longer if a stream has not received it
+    /// yet.
     pub retention: HumanDuration,
     /// The streams of new entries.
     pub stream: AuditStream,
@@ -25,10 +26,12 @@ pub struct Audit {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AuditStream {
-    /// A file to which the server appends a line of JSON for each entry. It may be rotated at any time. `assent audit verify
+    /// A file to which the server appends a line of JSON for each entry. It may be rotated at any time. `assent audit
+    /// verify
     /// --file` verifies it.
     pub file: Option<PathBuf>,
-    /// A receiver of syslog messages (RFC 5424): `udp://HOST:PORT`, `tcp://HOST:PORT` (with octet counting, RFC 6587), or
+    /// A receiver of syslog messages (RFC 5424): `udp://HOST:PORT`, `tcp://HOST:PORT` (with octet counting, RFC 6587),
+    /// or
     /// `unix:///dev/log`. The server does not encrypt them: for another machine, use a local syslog daemon that does.
     #[schemars(with = "Option<String>")]
     pub syslog: Option<SyslogAddress>,

@@ -8,12 +8,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RateLimits {
-    /// Requests of one IP address to the authorization endpoint and the login pages. A sign-in needs about five; without
+    /// Requests of one IP address to the authorization endpoint and the login pages. A sign-in needs about five;
+    /// without
     /// JavaScript, twenty more for each minute of waiting.
     pub login_pages_per_ip: Rate,
-    /// The maximum number of open sign-ins without a typed name of one IP address. Above it the server removes the oldest ones.
+    /// The maximum number of open sign-ins without a typed name of one IP address. Above it the server removes the
+    /// oldest ones.
     pub open_sign_ins_per_ip: u32,
-    /// The maximum number of open sign-ins without a typed name in total, on all instances. A sign-in needs up to 10 KB in the
+    /// The maximum number of open sign-ins without a typed name in total, on all instances. A sign-in needs up to 10 KB
+    /// in the
     /// database.
     pub open_sign_ins_total: u32,
     /// Sign-ins with one user name, from any client, whether or not a user has the name. Each may notify a device.
@@ -25,10 +28,12 @@ pub struct RateLimits {
     /// Approval requests that reach the devices of one user, by user name and e-mail address together. Above the limit
     /// the browser receives the same page as for an unknown name, and no device receives the request.
     pub prompts_per_user: Rate,
-    /// Actions that one device begins: QR sign-ins, which do not count towards the limits above; enrolment links; recovery
+    /// Actions that one device begins: QR sign-ins, which do not count towards the limits above; enrolment links;
+    /// recovery
     /// codes.
     pub actions_per_device: Rate,
-    /// Requests of one IP address to the token, introspection and revocation endpoints. The default permits a gateway 1,000
+    /// Requests of one IP address to the token, introspection and revocation endpoints. The default permits a gateway
+    /// 1,000
     /// introspections a second, and as many other requests.
     pub token_requests_per_ip: Rate,
     /// Failed client authentications of one confidential application from one IP address. Successful ones do not count.

@@ -170,7 +170,8 @@ async fn attempt(host: Arc<Host>, delivery: LogoutDelivery) -> Did {
             tracing::info!(%application, sid, attempts, reason = why, "logout token not delivered, retrying later");
         }
         (AttemptOutcome::Failed(why), None) => {
-            tracing::warn!(%application, sid, attempts, reason = why, "logout token not delivered within a day, not retried");
+            tracing::warn!(%application, sid, attempts, reason = why, "logout token not delivered within a day, not \
+                retried");
         }
     }
     let application = application.clone();

@@ -182,8 +182,10 @@ async fn more(
     match standard_claims::map(host, subject, Sink::Introspection).await {
         Ok(made) => Ok(Some(made.claims)),
         Err(failure) => {
-            tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "introspection failed in a \
-                 plugin");
+            tracing::error!(
+                application = %application.id, plugin = failure.plugin, %failure,
+                "introspection failed in a plugin"
+            );
             match failure.kind {
                 MapFailureKind::Fault(Fault::Busy) => Err(TokenError::Busy),
                 MapFailureKind::Deny(_) => Ok(None),

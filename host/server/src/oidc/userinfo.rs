@@ -60,7 +60,8 @@ pub async fn traced_claims(
         .hold(family.id)
         .ok_or(BearerError::Busy)?;
     let mut told = standard_claims::map(host, subject, Sink::Userinfo).await.map_err(|failure| {
-        tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "UserInfo failed in a plugin");
+        tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "UserInfo failed in a \
+            plugin");
         match failure.kind {
             MapFailureKind::Fault(Fault::Busy) => BearerError::Busy,
             MapFailureKind::Deny(_) => BearerError::InvalidToken,

@@ -62,9 +62,11 @@ pub fn request(
         .into_iter()
         .map(|(name, value)| (name.to_owned(), json!(value)))
         .collect();
-    let note =
-        StepNote::good("an authorization request as the application would create it, with every scope that it may request")
-            .with(json!({ "endpoint": format!("{}/auth", host.issuer), "parameters": shown }));
+    let note = StepNote::good(
+        "an authorization request as the application would create it, with every scope that it may \
+            request",
+    )
+    .with(json!({ "endpoint": format!("{}/auth", host.issuer), "parameters": shown }));
     Ok((url, note))
 }
 

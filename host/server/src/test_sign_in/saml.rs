@@ -52,7 +52,8 @@ pub fn request(
     .map_err(|error| internal(&error))?;
     let signing = match provider.settings.require_signed_requests {
         true => {
-            "an AuthnRequest in the application's place; the application must sign its own, and this server accepts the test request without a signature"
+            "an AuthnRequest in the application's place; the application must sign its own, and this server accepts \
+                the test request without a signature"
         }
         false => "an AuthnRequest as the application would create it",
     };

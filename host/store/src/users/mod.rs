@@ -122,7 +122,8 @@ impl Store {
         .await
     }
 
-    /// Erases the personal data of this version of a terminated user. The row stays, so that no other user ever has its identifiers;
+    /// Erases the personal data of this version of a terminated user. The row stays, so that no other user ever has its
+    /// identifiers;
     /// its name becomes `name`, with which nobody can sign in. Stale is
     /// also a user who is not terminated.
     ///

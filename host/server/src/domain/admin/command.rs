@@ -235,7 +235,8 @@ impl AdminContext {
         (action, digest): (&ProtectedAction, Digest),
         used: Option<UsedApproval>,
     ) -> Result<UsedApproval> {
-        const NOT_APPROVED: &str = "the approval is not for this request, was used before, expired, or the request would have another effect \
+        const NOT_APPROVED: &str = "the approval is not for this request, was used before, expired, or the request \
+                                    would have another effect \
                                     now; send the request without X-Assent-Action-Approval for a new approval";
         let summary = summarize(&self.host.store, action).await?;
         let claimed = ClaimedAction {
@@ -271,7 +272,8 @@ impl AdminContext {
 }
 
 /// Why no device can be asked.
-pub const CANNOT_ASK: &str = "no device can receive the approval request: there were too many in the last minute, or the device with \
+pub const CANNOT_ASK: &str = "no device can receive the approval request: there were too many in the last minute, \
+                              or the device with \
                               which you signed in was removed; wait a minute, or sign in again";
 
 /// An approval that this request used.

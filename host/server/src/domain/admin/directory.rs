@@ -10,7 +10,8 @@ use assent_model::user::{ConsoleRole, LifecycleState, User};
 /// Which users are looked for.
 #[derive(Clone, Debug)]
 pub struct UserQuery {
-    /// The beginning of the user name, of the e-mail address or of a word of the full name; or a complete id, `did` or `sub`.
+    /// The beginning of the user name, of the e-mail address or of a word of the full name; or a complete id, `did` or
+    /// `sub`.
     pub q: String,
     /// Only users in this state.
     pub state: Option<LifecycleState>,

@@ -54,7 +54,8 @@ pub async fn carry_request(
     }
     if !failed.is_empty() {
         let why = failed.join("; ");
-        tracing::warn!(approval = %id, reason = why, "no approval channel accepted the request, devices find it by polling");
+        tracing::warn!(approval = %id, reason = why, "no approval channel accepted the request, devices find it by \
+            polling");
     }
 }
 
@@ -212,7 +213,8 @@ async fn question(
 }
 
 fn not_begun(approval: &Approval, failure: &ChannelFailure) -> BeginOutcome {
-    tracing::info!(approval = %approval.id, channel = failure.channel, reason = %failure.kind, "approval channel failed to begin");
+    tracing::info!(approval = %approval.id, channel = failure.channel, reason = %failure.kind, "approval channel \
+        failed to begin");
     BeginOutcome::Failed(failure.to_string())
 }
 

@@ -222,7 +222,8 @@ async fn heard(
         (ChannelState::Denied, Recipient::Vendor { .. }) => Ruling::Denied,
         (ChannelState::Approved, Recipient::Device(_))
         | (ChannelState::Evidence(_), Recipient::Vendor { .. }) => {
-            tracing::warn!(plugin = delivery.channel, approval = %approval.id, "approval channel returned an outcome that its kind does not permit");
+            tracing::warn!(plugin = delivery.channel, approval = %approval.id, "approval channel returned an outcome \
+                that its kind does not permit");
             return Ok(Some(PAUSE));
         }
     };

@@ -32,7 +32,8 @@ pub async fn prompt_of(host: &Host, approval: Approval) -> Result<Option<Prompt>
             let found = host.store.action_approval(*id, host.now()).await?;
             let proposal = found.and_then(|found| found.proposal);
             let Some(summary) = requested_summary(host, proposal).await? else {
-                tracing::warn!(approval = %approval.id, "approval request ended: the summary of the protected action changed");
+                tracing::warn!(approval = %approval.id, "approval request ended: the summary of the protected action \
+                    changed");
                 host.store
                     .withdraw_approval(approval.id, host.now())
                     .await?;

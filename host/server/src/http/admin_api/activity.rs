@@ -88,7 +88,11 @@ fn session(open: OpenSession) -> SessionView {
 #[utoipa::path(
     get,
     path = "/users/{id}/sessions",
-    responses((status = 200, description = "The open sessions, the latest first; 200 at most.", body = List<SessionView>))
+    responses((
+        status = 200,
+        description = "The open sessions, the latest first; 200 at most.",
+        body = List<SessionView>
+    ))
 )]
 async fn sessions(
     State(host): State<Arc<Host>>,

@@ -186,9 +186,15 @@ pub(super) struct AuditQuery {
 
 /// List the audit log, the latest first.
 ///
-/// With several filters a page may have fewer items than `limit`, or none, together with `next`: one of the filters rejected
+/// With several filters a page may have fewer items than `limit`, or none, together with `next`: one of the filters
+/// rejected
 /// many entries.
-#[utoipa::path(get, path = "/audit", params(AuditQuery), responses((status = 200, description = "A page of entries.", body = List<EntryView>)))]
+#[utoipa::path(
+    get,
+    path = "/audit",
+    params(AuditQuery),
+    responses((status = 200, description = "A page of entries.", body = List<EntryView>)),
+)]
 async fn list(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,

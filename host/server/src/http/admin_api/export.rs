@@ -131,9 +131,15 @@ where
 
 /// Export users as CSV.
 ///
-/// UTF-8, in the order of the list. A cell that a spreadsheet would read as a formula begins with an apostrophe, which an
+/// UTF-8, in the order of the list. A cell that a spreadsheet would read as a formula begins with an apostrophe, which
+/// an
 /// import removes.
-#[utoipa::path(get, path = "/users/export", params(UsersQuery), responses((status = 200, description = "The CSV file.", body = String, content_type = "text/csv")))]
+#[utoipa::path(
+    get,
+    path = "/users/export",
+    params(UsersQuery),
+    responses((status = 200, description = "The CSV file.", body = String, content_type = "text/csv")),
+)]
 pub(super) async fn export_users(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,

@@ -88,7 +88,8 @@ async fn list(State(host): State<Arc<Host>>) -> Result<Json<List<KeyView>>, Prob
 struct Rotation {
     /// The algorithm; by default both.
     algorithm: Option<SigningAlgorithm>,
-    /// Whether the next key signs at once. Applications that cache the key set and do not fetch it for an unknown key reject
+    /// Whether the next key signs at once. Applications that cache the key set and do not fetch it for an unknown key
+    /// reject
     /// tokens until they do.
     #[serde(default)]
     now: bool,
@@ -96,9 +97,15 @@ struct Rotation {
 
 /// Publish the next signing key.
 ///
-/// It signs as soon as every application has had the time to fetch it, or at once with `now`. If a published key does not sign
+/// It signs as soon as every application has had the time to fetch it, or at once with `now`. If a published key does
+/// not sign
 /// yet, it is the next one.
-#[utoipa::path(post, path = "/keys/rotate", request_body = Rotation, responses((status = 200, description = "The signing keys.", body = List<KeyView>)))]
+#[utoipa::path(
+    post,
+    path = "/keys/rotate",
+    request_body = Rotation,
+    responses((status = 200, description = "The signing keys.", body = List<KeyView>)),
+)]
 async fn rotate(
     State(host): State<Arc<Host>>,
     context: Context,
@@ -110,9 +117,14 @@ async fn rotate(
 
 /// Revoke a signing key at once.
 ///
-/// For a key that may have leaked. If it signs, the server activates another key. Applications that fetch the key set again
+/// For a key that may have leaked. If it signs, the server activates another key. Applications that fetch the key set
+/// again
 /// reject tokens with its signature.
-#[utoipa::path(post, path = "/keys/{kid}/revoke", responses((status = 200, description = "The signing keys.", body = List<KeyView>)))]
+#[utoipa::path(
+    post,
+    path = "/keys/{kid}/revoke",
+    responses((status = 200, description = "The signing keys.", body = List<KeyView>)),
+)]
 async fn revoke(
     State(host): State<Arc<Host>>,
     context: Context,

@@ -23,15 +23,18 @@ use assent_model::administration::AdminScope;
 const DESCRIPTION: &str = "\
 The API of the console and the command line.
 
-**Callers.** A token of `assent admin token` acts as an owner. A console session has the permissions of its user's role, and \
+**Callers.** A token of `assent admin token` acts as an owner. A console session has the permissions of its \
+user's role, and \
 needs the header `X-Assent-CSRF` with the value of `csrf_token` in `GET /me` for each change. A service account is an \
 application whose settings have `admin_scopes`: it requests them from the token endpoint with \
-`grant_type=client_credentials` and `scope`. Each operation lists its permission in `x-permission`; `GET /me` returns the \
+`grant_type=client_credentials` and `scope`. Each operation lists its permission in `x-permission`; \
+`GET /me` returns the \
 permissions of the caller.
 
 **Lists** have `items` and, if there is another page, `next`, the value of `after` in the next request. \
 **Updates** apply only to the version in `If-Match`, if the request has that header. \
-**POST requests** with an `Idempotency-Key` are executed once: for 24 hours the same request receives the same response. \
+**POST requests** with an `Idempotency-Key` are executed once: for 24 hours the same request \
+receives the same response. \
 **Errors** are problem details (RFC 9457) with a stable `type`.";
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| {

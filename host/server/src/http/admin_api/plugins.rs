@@ -51,7 +51,8 @@ struct PluginsView {
     last_reload: Option<ReloadView>,
     /// Whether a reload is in progress; `last_reload` has its result afterwards.
     reloading: bool,
-    /// The plugins of before the last reload, which a rollback restores; `null` if there was no reload since the instance
+    /// The plugins of before the last reload, which a rollback restores; `null` if there was no reload since the
+    /// instance
     /// started.
     previous: Option<PreviousView>,
     /// Whether the files or settings on disk differ from the loaded ones. A reload or restart loads them.
@@ -149,7 +150,8 @@ async fn list(State(host): State<Arc<Host>>) -> Json<PluginsView> {
         (status = 200, description = "The plugins are loaded.", body = PluginsView),
         (
             status = 202,
-            description = "The reload continues in the background; `last_reload` of the list has the result at the end.",
+            description = "The reload continues in the background; `last_reload` of the list has the result at the \
+                end.",
             body = PluginsView,
         ),
     )
@@ -208,9 +210,15 @@ async fn reload(
 
 /// Restore the plugins of before the last reload.
 ///
-/// They have the components and settings of that time, until the next reload or restart. Another rollback restores the current
+/// They have the components and settings of that time, until the next reload or restart. Another rollback restores the
+/// current
 /// plugins.
-#[utoipa::path(post, path = "/plugins/rollback", request_body = Option<RollBack>, responses((status = 200, description = "The previous plugins are restored.", body = PluginsView)))]
+#[utoipa::path(
+    post,
+    path = "/plugins/rollback",
+    request_body = Option<RollBack>,
+    responses((status = 200, description = "The previous plugins are restored.", body = PluginsView)),
+)]
 async fn roll_back(
     State(host): State<Arc<Host>>,
     context: Context,

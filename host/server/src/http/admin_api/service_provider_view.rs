@@ -44,7 +44,8 @@ pub(super) struct ServiceProviderView {
     created_at: String,
     #[schema(format = DateTime)]
     updated_at: String,
-    /// Warnings about the stored service provider: parts that the import omitted, and settings without effect. Only responses
+    /// Warnings about the stored service provider: parts that the import omitted, and settings without effect. Only
+    /// responses
     /// to a change have them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,

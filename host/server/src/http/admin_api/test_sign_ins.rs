@@ -60,10 +60,16 @@ struct BegunView {
 
 /// Start a test sign-in to an application.
 ///
-/// Only a console session can start one. It is a real sign-in of the administrator with the application's own settings, and
-/// needs a new approval. It ends the session's previous test sign-in. Only this administrator can complete it. The application
+/// Only a console session can start one. It is a real sign-in of the administrator with the application's own settings,
+/// and
+/// needs a new approval. It ends the session's previous test sign-in. Only this administrator can complete it. The
+/// application
 /// receives nothing, and the issued tokens are not valid.
-#[utoipa::path(post, path = "/applications/{id}/test-sign-ins", responses((status = 201, description = "The test sign-in.", body = BegunView)))]
+#[utoipa::path(
+    post,
+    path = "/applications/{id}/test-sign-ins",
+    responses((status = 201, description = "The test sign-in.", body = BegunView)),
+)]
 async fn begin(
     context: Context,
     Path(id): Path<String>,
@@ -211,7 +217,8 @@ struct AttributeView {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct Wait {
-    /// The time to wait, in seconds; 25 at most. The response comes as soon as there is another step or a result, and at once
+    /// The time to wait, in seconds; 25 at most. The response comes as soon as there is another step or a result, and
+    /// at once
     /// if two
     /// requests of the session wait already.
     #[serde(default)]

@@ -155,7 +155,8 @@ async fn create(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct UsersQuery {
-    /// The beginning of the user name, of the e-mail address or of a word of the full name; or a complete id, `did` or `sub`.
+    /// The beginning of the user name, of the e-mail address or of a word of the full name; or a complete id, `did` or
+    /// `sub`.
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]
     q: Search,
@@ -256,10 +257,17 @@ async fn read(
 
 /// Update a user.
 ///
-/// A new state that permits no sign-in ends the user's sessions, tokens and pending approval requests. A new role in the
-/// console revokes unused enrolment links, and a role with more permissions also ends the user's sessions. The role of the last
+/// A new state that permits no sign-in ends the user's sessions, tokens and pending approval requests. A new role in
+/// the
+/// console revokes unused enrolment links, and a role with more permissions also ends the user's sessions. The role of
+/// the last
 /// owner cannot be removed.
-#[utoipa::path(patch, path = "/users/{id}", request_body = UserChange, responses((status = 200, description = "The updated user.", body = UserView)))]
+#[utoipa::path(
+    patch,
+    path = "/users/{id}",
+    request_body = UserChange,
+    responses((status = 200, description = "The updated user.", body = UserView)),
+)]
 async fn update(
     context: Context,
     Path(id): Path<String>,

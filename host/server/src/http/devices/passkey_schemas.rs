@@ -10,7 +10,8 @@ use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 use webauthn_rs::prelude::{CreationChallengeResponse, RequestChallengeResponse};
 
-/// The options of a passkey creation: a `PublicKeyCredentialCreationOptionsJSON`. There may be further members for the browser.
+/// The options of a passkey creation: a `PublicKeyCredentialCreationOptionsJSON`. There may be further members for the
+/// browser.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub(super) struct PasskeyCreationOptions {
@@ -52,7 +53,8 @@ pub(super) struct PasskeyAlgorithm {
     alg: i64,
 }
 
-/// The options of a passkey request: a `PublicKeyCredentialRequestOptionsJSON`. There may be further members for the browser.
+/// The options of a passkey request: a `PublicKeyCredentialRequestOptionsJSON`. There may be further members for the
+/// browser.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub(super) struct PasskeyRequestOptions {

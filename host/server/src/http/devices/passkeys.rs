@@ -53,7 +53,12 @@ pub(super) struct PasskeyOffer {
 
 /// Begin to add a passkey to the device.
 #[utoipa::path(post, path = "/device/passkey", operation_id = "device.passkey.offer",
-    responses((status = 200, description = "The options with which the browser creates the passkey.", body = PasskeyOffer)))]
+    responses((
+        status = 200,
+        description = "The options with which the browser creates the passkey.",
+        body = PasskeyOffer
+    ))
+)]
 pub(super) async fn offer(call: SignedCall) -> Result<Json<PasskeyOffer>, Failure> {
     match passkey::offer(&call.host, &call.device).await? {
         Offer::Make(options) => Ok(Json(PasskeyOffer { options })),

@@ -101,7 +101,8 @@ pub async fn redeem(
     {
         Redemption::Redeemed => {}
         Redemption::Refused => {
-            tracing::warn!(application = %application.id, code = %grant.id, "authorization code replayed or expired, token family revoked");
+            tracing::warn!(application = %application.id, code = %grant.id, "authorization code replayed or expired, \
+                token family revoked");
             return Err(INVALID_CODE);
         }
     }
@@ -133,7 +134,8 @@ async fn find(host: &Host, application: &Application, code: &str) -> Result<Code
         .filter(|grant| grant.digest == token.digest())
         .ok_or(INVALID_CODE)?;
     if grant.application != application.id {
-        tracing::warn!(application = %application.id, code = %grant.id, "authorization code rejected: granted to another application");
+        tracing::warn!(application = %application.id, code = %grant.id, "authorization code rejected: granted to \
+            another application");
         return Err(INVALID_CODE);
     }
     Ok(grant)

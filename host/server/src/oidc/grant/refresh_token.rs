@@ -81,7 +81,8 @@ pub(super) async fn exchange(
         .of(application.id.clone());
     let rotation = retry.rotate(host, found.grant.id, pair, reuse).await?;
     if rotation != Rotation::Rotated {
-        tracing::warn!(application = %application.id, family = %family.id, "refresh token reused, token family revoked");
+        tracing::warn!(application = %application.id, family = %family.id, "refresh token reused, token family \
+            revoked");
         return Err(INVALID);
     }
     let id_token = match claims {

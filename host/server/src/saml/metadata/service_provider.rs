@@ -110,7 +110,11 @@ fn described(
             .is_some_and(|registered| !registered.certificates.is_empty());
     let signs = boolean(role, "AuthnRequestsSigned")?;
     if signs && !has_certificates {
-        notes.push("Its requests are signed, but the metadata has no certificate, so signatures are not required.".into());
+        notes.push(
+            "Its requests are signed, but the metadata has no certificate, so signatures are not \
+            required."
+                .into(),
+        );
     }
     if !signs
         && wanted

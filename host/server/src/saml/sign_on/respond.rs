@@ -110,8 +110,10 @@ async fn answered(
         .observe(SignInEvent::NameIdChosen(name_id.as_ref()))
         .await?;
     let Some(name_id) = name_id else {
-        tracing::error!(%login, application = %provider.id, user = %user.id, "SAML sign-on failed: the user has no e-mail \
-             address for the NameID");
+        tracing::error!(
+            %login, application = %provider.id, user = %user.id,
+            "SAML sign-on failed: the user has no e-mail address for the NameID"
+        );
         return fail(host, login, request, &provider, Failure::Internal).await;
     };
     let mapped =
@@ -132,8 +134,10 @@ async fn answered(
             grant(host, question, &provider, content).await
         }
         Err(failure) => {
-            tracing::error!(%login, application = %provider.id, plugin = failure.plugin, %failure, "SAML sign-on failed in \
-                 a plugin");
+            tracing::error!(
+                %login, application = %provider.id, plugin = failure.plugin, %failure,
+                "SAML sign-on failed in a plugin"
+            );
             match failure.kind {
                 MapFailureKind::Deny(reason) => Ok(Answer::Refused(SignInDenied::Plugin(reason))),
                 MapFailureKind::Fault(_) => {

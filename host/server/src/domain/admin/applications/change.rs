@@ -23,7 +23,8 @@ use assent_plugin_host::egress::Egress;
 const MOST_URIS: usize = 50;
 
 assent_model::admin_command! {
-    /// A new OpenID Connect client, or an update. A missing member leaves its value unchanged; a new client has the default.
+    /// A new OpenID Connect client, or an update. A missing member leaves its value unchanged; a new client has the
+    /// default.
     #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
     #[serde(deny_unknown_fields)]
     pub struct ClientChange, protected ProtectedClientMembers {

@@ -53,7 +53,8 @@ impl TestSignInObserver<'_> {
         if test_sign_in.user == user {
             return Ok(Admission::Admitted);
         }
-        let detail = "another user than the one who started the test sign-in approved; the result shows nothing about them";
+        let detail = "another user than the one who started the test sign-in approved; the result shows nothing \
+            about them";
         record_step(host, id, TestSignInStep::Approval, StepNote::bad(detail)).await?;
         fail(host, &test_sign_in, "different_user", detail).await?;
         Ok(Admission::OtherUser)

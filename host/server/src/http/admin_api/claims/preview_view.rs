@@ -27,7 +27,8 @@ pub(super) struct PreviewView {
     sinks: Vec<SinkView>,
 }
 
-/// The preview for one sink: `claims` or `attributes`, unless a plugin prevents the sign-in; and in `stopped` the reason if no
+/// The preview for one sink: `claims` or `attributes`, unless a plugin prevents the sign-in; and in `stopped` the
+/// reason if no
 /// user would be signed in.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SinkPreview)]
@@ -88,7 +89,8 @@ struct NameView {
 #[derive(Serialize, ToSchema)]
 #[schema(as = StoppedPreview)]
 struct StoppedView {
-    /// The plugin that prevents the sign-in; `null` for the server. A reason of the server comes first; the preview still shows
+    /// The plugin that prevents the sign-in; `null` for the server. A reason of the server comes first; the preview
+    /// still shows
     /// the values without it.
     plugin: Option<String>,
     outcome: Outcome,

@@ -151,12 +151,14 @@ fn header_parameters(method: &Method, versioned: bool) -> Vec<Value> {
             )]
         }
         Method::POST => {
-            let description = "Makes a retry safe: the server executes the request once, and returns the same response to repetitions for 24 hours.";
+            let description = "Makes a retry safe: the server executes the request once, and returns the same \
+                response to repetitions for 24 hours.";
             let schema = json!({"type": "string", "minLength": 1, "maxLength": LONGEST, "pattern": "^[!-~]+$"});
             vec![header("Idempotency-Key", description, schema)]
         }
         Method::PATCH | Method::DELETE if versioned => {
-            let description = "The versions that the request may update; `*` for any. 412 if the version is another one.";
+            let description = "The versions that the request may update; `*` for any. 412 if the version is another \
+                one.";
             vec![header("If-Match", description, json!({"type": "string"}))]
         }
         _ => Vec::new(),
