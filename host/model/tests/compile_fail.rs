@@ -6,7 +6,7 @@
 use std::process::Command;
 
 /// The errors are compared with those of the compiler that the workspace names (`rust-version`), since each version
-/// words them in its own way. With another one, the examples in the documentation show that the same code does not
+/// words them in its own way. With another one, the examples in the documentation show that such code does not
 /// compile.
 #[test]
 fn commands_without_classes_and_plans_without_authorization_do_not_compile() {

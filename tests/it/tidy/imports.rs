@@ -237,6 +237,12 @@ impl<'a> Reader<'a> {
                     self.at += 3;
                     self.module(&inner);
                 }
+                // A visibility such as `pub(in crate::a)` names a module above the file, and uses nothing of it.
+                Token::Word("pub") if self.word(2) == Some("in") => {
+                    while !matches!(self.peek(0), None | Some(Token::Mark(')'))) {
+                        self.at += 1;
+                    }
+                }
                 // `impl Trait + use<'_>` is no declaration.
                 Token::Word("use") if self.peek(1) != Some(Token::Mark('<')) => {
                     self.at += 1;
@@ -468,9 +474,19 @@ mod tests {
     }
 
     #[test]
+    fn a_visibility_imports_nothing() {
+        let files = [
+            ("lib.rs", "mod a;\n"),
+            ("a.rs", "mod b;\npub use b::B;\nfn f(_: B) {}\n"),
+            ("a/b.rs", "pub(in crate::a) struct B;\n"),
+        ];
+        assert_eq!(found(&files), Vec::<Vec<String>>::new());
+    }
+
+    #[test]
     fn tests_comments_and_strings_import_nothing() {
-        let a = "pub struct A;\n// crate::b::g()\nconst T: &str = \"crate::b::g()\";\nfn f<'a>(c: char) -> bool { c == \
-        '\"' }\n\
+        let a = "pub struct A;\n// crate::b::g()\nconst T: &str = \"crate::b::g()\";\n\
+                 fn f<'a>(c: char) -> bool { c == '\"' }\n\
                  #[cfg(test)]\nmod tests {\n    use crate::b::g;\n}\n";
         let files = [
             ("lib.rs", "mod a;\nmod b;\n"),
