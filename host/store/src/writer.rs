@@ -292,6 +292,35 @@ mod tests {
         write.await
     }
 
+    /// Adds these numbers in one batch: they are queued while the writer is busy.
+    async fn add_together(
+        writer: &Writer,
+        numbers: &[i64],
+        calls: &Arc<AtomicUsize>,
+    ) -> Vec<Result<i64>> {
+        let (free, busy) = tokio::sync::watch::channel(false);
+        let (began, mut begun) = tokio::sync::mpsc::unbounded_channel();
+        let block = writer.write(move |_| {
+            let (mut busy, began) = (busy.clone(), began.clone());
+            Box::pin(async move {
+                // The receivers live as long as the test waits.
+                let _ = began.send(());
+                let _ = busy.wait_for(|free| *free).await;
+                Ok(())
+            })
+        });
+        let all = async {
+            begun.recv().await;
+            let mut all = std::pin::pin!(join_all(numbers.iter().map(|n| add(writer, *n, calls))));
+            let _ = futures_util::poll!(&mut all);
+            free.send_replace(true);
+            all.await
+        };
+        let (blocked, results) = tokio::join!(block, all);
+        blocked.unwrap();
+        results
+    }
+
     async fn numbers(database: &Database) -> Vec<i64> {
         let rows: Vec<(i64,)> = sql::query_as("SELECT number FROM numbers ORDER BY number")
             .fetch_all(&database.readers)
@@ -305,7 +334,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (writer, database) = writer(&folder).await;
         let calls = Arc::default();
-        let results = join_all([1, 2, 2, -2, 3, 4].map(|n| add(&writer, n, &calls))).await;
+        let results = add_together(&writer, &[1, 2, 2, -2, 3, 4], &calls).await;
         let good: Vec<Option<i64>> = results.iter().map(|r| r.as_ref().ok().copied()).collect();
         assert_eq!(good, [Some(1), Some(2), None, None, Some(3), Some(4)]);
         assert!(matches!(results[2], Err(StoreError::Taken("the number"))));
@@ -320,7 +349,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (writer, database) = writer(&folder).await;
         let calls = Arc::default();
-        let results = join_all([1, -1, 2, 1, -1].map(|n| add(&writer, n, &calls))).await;
+        let results = add_together(&writer, &[1, -1, 2, 1, -1], &calls).await;
         assert_eq!(
             results.iter().map(Result::is_ok).collect::<Vec<_>>(),
             [true, false, true, false, false]
@@ -336,7 +365,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (writer, database) = writer(&folder).await;
         let calls = Arc::default();
-        let results = join_all([1, -3, 2].map(|n| add(&writer, n, &calls))).await;
+        let results = add_together(&writer, &[1, -3, 2], &calls).await;
         assert!(
             results
                 .iter()

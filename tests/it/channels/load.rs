@@ -22,7 +22,7 @@ async fn five_hundred_pending_vendor_requests_block_no_thread() {
         return;
     }
     let port = slow_vendor().await;
-    let name = "channels::crowd::five_hundred_pending_vendor_requests_block_no_thread";
+    let name = "channels::load::five_hundred_pending_vendor_requests_block_no_thread";
     let alone = tokio::task::spawn_blocking(move || {
         let tests = std::env::current_exe().expect("these tests");
         Command::new(tests)

@@ -287,7 +287,7 @@ fn invalid_tls_settings_are_named() {
     );
     let message = check("http://localhost:8080", &tls);
     assert!(
-        message.contains("base_url: expected https, since http.tls"),
+        message.contains("base_url: expected https, because http.tls"),
         "{message}"
     );
     let message = check(

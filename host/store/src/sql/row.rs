@@ -15,6 +15,10 @@ pub struct Rows {
 impl Rows {
     /// The rows in this type.
     pub(super) fn read<R: FromRow>(self) -> Result<Vec<R>> {
+        // PostgreSQL names no columns for a statement that was not prepared and returns no rows.
+        if self.rows.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut places = Vec::with_capacity(self.columns.len());
         R::find(&self.columns, &mut places)?;
         self.rows

@@ -84,8 +84,7 @@ fn w3c_start_and_end_tags() {
    <e2></e2>
    <e3 id="elem3" name="elem3"></e3>
    <e4 id="elem4" name="elem4"></e4>
-   <e5 xmlns="http://example.org" xmlns:a="http://www.w3.org" xmlns:b="http://www.ietf.org" attr="I'm" attr2="all" \
-       b:attr="sorted" a:attr="out"></e5>
+   <e5 xmlns="http://example.org" xmlns:a="http://www.w3.org" xmlns:b="http://www.ietf.org" attr="I'm" attr2="all" b:attr="sorted" a:attr="out"></e5>
    <e6>
       <e7 xmlns="http://www.ietf.org">
          <e8 xmlns="">
