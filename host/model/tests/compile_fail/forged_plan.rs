@@ -1,9 +1,9 @@
 //! A use case makes a plan from its parts.
 
-use assent_model::command::Planned;
+use assent_model::command::AuthorizedPlan;
 
 fn main() {
-    let _: Planned<(), ()> = Planned {
+    let _: AuthorizedPlan<(), ()> = AuthorizedPlan {
         plan: (),
         action: None,
     };

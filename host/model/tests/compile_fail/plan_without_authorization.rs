@@ -1,7 +1,7 @@
 //! A use case plans without the checks of the caller.
 
-use assent_model::command::Planned;
+use assent_model::command::AuthorizedPlan;
 
 fn main() {
-    let _: Planned<(), ()> = Planned::harmless(());
+    let _: AuthorizedPlan<(), ()> = AuthorizedPlan::harmless(());
 }
