@@ -200,7 +200,7 @@ try {
   // Signing out: two answer in their frames, and the third times out.
   await page.goto(BASE_URL);
   await page.getByRole('button', { name: /sign out/i }).click();
-  await page.getByText(/Service gamma is told/).waitFor();
+  await page.getByText(/Service gamma is notified/).waitFor();
   await look(page, 'saml-logout');
   // The check of the page takes any real time, because only this step moves the host's clock past the timeout.
   await fetch(`${CONTROL_URL}/advance`, { method: 'POST', body: '61' });
