@@ -8,7 +8,8 @@ use crate::connections::{Connections, Epoch, Readers};
 use crate::sql::{self, Connection, DatabaseKind, Options};
 use crate::{Result, StoreError, migrations};
 
-/// The settings of each session on PostgreSQL. A statement that takes too long, waits too long for a lock, or leaves its
+/// The settings of each session on PostgreSQL. A statement that takes too long, waits too long for a lock, or leaves
+/// its
 /// transaction idle (because its instance is frozen, or cut off) must not hold up other instances. The server notices
 /// by `tcp_*` that an instance is gone, and gives up its locks.
 const SESSION: &str = "-c client_min_messages=warning \
@@ -159,7 +160,8 @@ async fn check_order(connection: &mut Connection) -> std::result::Result<(), Str
         .to_owned())
 }
 
-/// SQLite's file, which is created with its folder where they are missing. It holds personal data, so only its owner may read it;
+/// SQLite's file, which is created with its folder where they are missing. It holds personal data, so only its owner
+/// may read it;
 /// SQLite gives the files that it creates beside it the same mode.
 fn prepare_file(url: &str) -> std::result::Result<PathBuf, String> {
     let path = sqlite_file(url).ok_or("expected sqlite://path/to/file, with no parameters")?;

@@ -40,6 +40,8 @@ impl Instance {
     }
 
     pub(crate) async fn close(&self) {
+        // What an earlier probe found is not true any more.
+        *self.last.lock().await = None;
         self.connections.close().await;
     }
 

@@ -138,7 +138,8 @@ impl Writer {
     }
 }
 
-/// Runs SQLite's writer in a thread of its own, since it waits there for the disk. The returned task ends with the thread.
+/// Runs SQLite's writer in a thread of its own, since it waits there for the disk. The returned task ends with the
+/// thread.
 fn in_thread(
     writer: impl Future<Output = ()> + Send + 'static,
 ) -> Result<impl Future<Output = ()> + Send + 'static> {

@@ -236,7 +236,7 @@ fn a_call_is_measured() {
     );
     for (measure, meaning) in [
         ("time ", "its answer"),
-        ("CPU ", "the host's own part"),
+        ("CPU ", "the server's own part"),
         ("fuel ", "units of work"),
         ("memory ", "in the end"),
     ] {

@@ -43,7 +43,8 @@ impl Options {
         Self(Target::Sqlite(file.into()))
     }
 
-    /// For PostgreSQL at this URL. `session` has settings of each session in the form of libpq's `options`; those of the URL
+    /// For PostgreSQL at this URL. `session` has settings of each session in the form of libpq's `options`; those of
+    /// the URL
     /// take precedence.
     ///
     /// # Errors

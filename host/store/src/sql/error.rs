@@ -67,7 +67,8 @@ impl Error {
         }
     }
 
-    /// Whether the database is the reason, not the request: it could not be reached, broke off, is read-only or full, has
+    /// Whether the database is the reason, not the request: it could not be reached, broke off, is read-only or full,
+    /// has
     /// too much to do, or did not answer in time. The same statement may succeed a moment later.
     pub(crate) fn is_outage(&self) -> bool {
         if self.is_connection_lost() || self.takes_too_long() {
@@ -76,7 +77,8 @@ impl Error {
         match self {
             Self::Closed | Self::NoneFree => true,
             Self::Database { code, .. } => match code {
-                // Insufficient resources (the disk, the memory, the number of connections); a failure of the server's system.
+                // Insufficient resources (the disk, the memory, the number of connections); a failure of the server's
+                // system.
                 Code::Postgres(code) => code.starts_with("53") || code.starts_with("58"),
                 // BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN.
                 Code::Sqlite(code) => matches!(code & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14),
@@ -85,7 +87,8 @@ impl Error {
         }
     }
 
-    /// Whether the connection is of no use any more, or leads to a server that cannot serve: other connections that were
+    /// Whether the connection is of no use any more, or leads to a server that cannot serve: other connections that
+    /// were
     /// opened at the same time probably are of no use either.
     pub(crate) fn is_connection_lost(&self) -> bool {
         match self {

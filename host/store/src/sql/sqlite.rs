@@ -1,4 +1,5 @@
-//! A connection to SQLite. It works in the thread that calls it: most statements take less time than a change of threads.
+//! A connection to SQLite. It works in the thread that calls it: most statements take less time than a change of
+//! threads.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
