@@ -238,7 +238,7 @@ fn a_call_is_measured() {
         ("time ", "its answer"),
         ("CPU ", "the server's own part"),
         ("fuel ", "units of work"),
-        ("memory ", "in the end"),
+        ("memory ", "at the end"),
     ] {
         let line = message
             .lines()

@@ -64,7 +64,12 @@ async fn the_server_of_a_service_provider_sees_no_other_applications() {
             }
             let server = Browser::new(&host.base);
             let page = final_page(send(asking, &server, &request, None).await).await;
-            assert!(page.body.contains("could not be notified"), "{}", page.body);
+            assert!(
+                page.body
+                    .contains("Some applications could not be notified"),
+                "{}",
+                page.body
+            );
             assert!(!page.body.contains(OTHER), "{logout}: {}", page.body);
             assert!(
                 must_sign_in(asking, &browser, host).await,
@@ -82,7 +87,10 @@ async fn the_browser_of_the_session_sees_application_names() {
     let known = journey.signed_in(&browser).await;
     let page = final_page(send(asking, &browser, &request(asking, host, &known), None).await).await;
     assert!(
-        page.body.contains(OTHER) && !page.body.contains("could not be notified"),
+        page.body.contains(OTHER)
+            && !page
+                .body
+                .contains("Some applications could not be notified"),
         "{}",
         page.body
     );
@@ -109,7 +117,12 @@ async fn an_id_token_of_an_expired_session_reveals_no_names() {
                 .await,
         )
         .await;
-        assert!(page.body.contains("could not be notified"), "{}", page.body);
+        assert!(
+            page.body
+                .contains("Some applications could not be notified"),
+            "{}",
+            page.body
+        );
         assert!(!page.body.contains(OTHER), "{}", page.body);
     }
 }

@@ -47,7 +47,7 @@ pub(super) async fn sweep(host: Arc<Host>) {
             Ok(None) => {
                 tracing::debug!(
                     "retention skipped: another instance has the lease, or the clock differs"
-                )
+                );
             }
             Err(error) => tracing::warn!(%error, "retention failed"),
         }

@@ -152,7 +152,7 @@ async fn attempt(host: Arc<Host>, delivery: LogoutDelivery) -> Did {
     };
     match (&told, again) {
         (AttemptOutcome::Done, _) => {
-            tracing::info!(%application, sid, attempts, "logout token delivered")
+            tracing::info!(%application, sid, attempts, "logout token delivered");
         }
         (AttemptOutcome::Nobody, _) => {
             tracing::debug!(%application, sid, "logout token not needed any more");

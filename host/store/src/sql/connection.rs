@@ -92,7 +92,7 @@ impl Connection {
     pub async fn batch(&mut self, text: &str) -> Result<()> {
         match &mut self.0 {
             Driver::Sqlite(connection) => connection.batch(text),
-            Driver::Postgres(connection) => connection.batch(text).await,
+            Driver::Postgres(connection) => Box::pin(connection.batch(text)).await,
         }
     }
 
@@ -117,7 +117,8 @@ impl Executor for &mut Connection {
         tracing::trace!(target: "assent_store::sql", statement = query.text.as_str());
         match &mut self.0 {
             Driver::Sqlite(connection) => connection.run(query),
-            Driver::Postgres(connection) => connection.run(query).await,
+            // In a box, because each caller would hold its large state.
+            Driver::Postgres(connection) => Box::pin(connection.run(query)).await,
         }
     }
 }

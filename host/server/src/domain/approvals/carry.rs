@@ -107,7 +107,7 @@ async fn notify(
         match one? {
             BeginOutcome::Carried => outcome = BeginOutcome::Carried,
             failed @ BeginOutcome::Failed(_) if matches!(outcome, BeginOutcome::NoAddress) => {
-                outcome = failed
+                outcome = failed;
             }
             BeginOutcome::Failed(_) | BeginOutcome::NoAddress => {}
         }
