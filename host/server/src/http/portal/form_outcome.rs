@@ -73,9 +73,9 @@ impl FormNotice {
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
                 "done" => {
-                    told.done = FormResult::ALL;
+                    told.done = FormResult::ALL
                         .into_iter()
-                        .find(|done| done.as_str() == value)
+                        .find(|done| done.as_str() == value);
                 }
                 "token" => told.token = value.into_owned(),
                 _ => {}
