@@ -92,5 +92,5 @@ pub(crate) async fn confirm(posted: Posted) -> Response {
         }
         finish(host, browser, login, &person, old.as_ref(), Agreement::Open).await
     };
-    posted.reply(reply.await)
+    posted.reply(Box::pin(reply).await)
 }

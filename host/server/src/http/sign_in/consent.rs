@@ -92,7 +92,7 @@ pub(crate) async fn decide(posted: Posted) -> Response {
             _ => Ok(posted.shown()),
         }
     };
-    posted.reply(reply.await)
+    posted.reply(Box::pin(reply).await)
 }
 
 /// A form of the portal.

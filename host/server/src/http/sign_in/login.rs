@@ -77,7 +77,9 @@ async fn show_view(host: &Host, browser: &Browser, view: View) -> Result<Respons
                 identify_page(host, browser, &login, None).await
             }
         },
-        View::Approved(login, approved) => approved_reply(host, browser, &login, &approved).await,
+        View::Approved(login, approved) => {
+            Box::pin(approved_reply(host, browser, &login, &approved)).await
+        }
         View::Answered(_) => Ok(answered_before(host, browser.language())),
         View::Unknown => Ok(unknown(host, browser.language())),
     }
