@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use assent::domain::admin::ServiceProviderChange;
-use assent::saml::metadata::{Description, Wanted, read};
+use assent::saml::metadata::{Description, MetadataRequirements, read};
 use assent_model::clock::Timestamp;
 use assent_model::saml::{NameIdFormat, SamlSettings};
 use libfuzzer_sys::fuzz_target;
@@ -47,7 +47,7 @@ fn check(description: &Description) {
 }
 
 fuzz_target!(|input: &[u8]| {
-    let wanted = Wanted {
+    let wanted = MetadataRequirements {
         now: NOW,
         entity_id: None,
         key: None,
@@ -68,7 +68,7 @@ fuzz_target!(|input: &[u8]| {
     let mut registered = SamlSettings::new(entity_id.clone());
     registered.name_id.default = NameIdFormat::Persistent;
     registered.require_signed_requests = true;
-    let wanted = Wanted {
+    let wanted = MetadataRequirements {
         entity_id: Some(&entity_id),
         registered: Some(&registered),
         ..wanted
@@ -93,7 +93,7 @@ fuzz_target!(|input: &[u8]| {
     assert!(
         read(
             input,
-            &Wanted {
+            &MetadataRequirements {
                 entity_id: Some("urn:another"),
                 ..wanted
             }
