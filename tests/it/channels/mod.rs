@@ -68,6 +68,10 @@ pub async fn next_page(waiting: &Page) -> Page {
         let now = waiting.again().await;
         let waits = now.status == StatusCode::OK && now.body.contains("id=\"number\"");
         page = (!waits).then_some(now);
+        if waits {
+            // As often as a browser does, since the pages of an address are limited.
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
         page.is_some()
     })
     .await;
