@@ -70,7 +70,7 @@ async fn a_change_is_tested_in_a_running_instance_without_loading_it() {
     let (message, error) = (text(&once.stdout), text(&once.stderr));
     assert_eq!(once.status.code(), Some(0), "{message}{error}");
     assert!(
-        message.contains("dev-mapper 0.1.0 (") && message.contains("for ada:\nWHERE"),
+        message.contains("dev-mapper 0.1.0 (") && message.contains("for ada:\nSINK"),
         "{message}"
     );
     assert!(
