@@ -12,14 +12,14 @@ use crate::caller::Authorization;
 ///
 /// ```
 /// use assent_model::caller::Authorization;
-/// use assent_model::command::Planned;
+/// use assent_model::command::AuthorizedPlan;
 /// fn planned(authorization: Authorization) -> AuthorizedPlan<(), ()> {
 ///     AuthorizedPlan::harmless(authorization, ())
 /// }
 /// ```
 ///
 /// ```compile_fail
-/// use assent_model::command::Planned;
+/// use assent_model::command::AuthorizedPlan;
 /// fn planned() -> AuthorizedPlan<(), ()> {
 ///     AuthorizedPlan { plan: (), action: None }
 /// }
