@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tracing_appender::non_blocking::ErrorCounter;
 
 use crate::config::Settings;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::operations::bootstrap::{BootstrapResult, bootstrap};
 use crate::domain::operations::branding::{Logo, LogoError};
 use crate::domain::operations::plugin_specs::plugin_specs;
@@ -32,7 +32,7 @@ pub use error::StartError;
 pub use listen::{Identities, Ports, identities, listen};
 pub use serve::{RunningServer, Shutdown, serve};
 
-/// What the host takes from its surroundings.
+/// What the server takes from its surroundings.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// The time.
@@ -64,7 +64,7 @@ impl Environment {
 pub async fn compose(
     settings: Settings,
     surroundings: Environment,
-) -> Result<Arc<Host>, StartError> {
+) -> Result<Arc<Services>, StartError> {
     let Environment {
         clock,
         entropy,
@@ -112,7 +112,7 @@ pub async fn compose(
         Loader::new(Arc::clone(&clock), credentials, compiler, compiled),
     )
     .await?;
-    // A host that does not start serves nobody: what an application's plugin does wrong is that application's harm
+    // An instance that does not start serves nobody: what an application's plugin does wrong is that application's harm
     // alone.
     if let Err(error) = plugins.try_out().await {
         tracing::warn!(%error, "plugin smoke test failed");
@@ -132,7 +132,7 @@ pub async fn compose(
     let logo = logo(&settings)?;
     let passkeys = domain::devices::relying_party::RelyingParty::new(&settings);
     let egress = Egress::new(settings.egress.allow_private_addresses);
-    Ok(Arc::new(Host {
+    Ok(Arc::new(Services {
         issuer: settings.issuer(),
         rate_limits: crate::domain::operations::rate_limits::Limits::new(settings.rate_limits),
         settings,
@@ -198,7 +198,7 @@ async fn with_first_keys(
             material: KeyMaterial::Sealed(sealed),
             times: KeyTimes::at_once(last + 1, now),
         };
-        // If another host that starts at the same moment was first, its key is the one.
+        // If another instance that starts at the same moment was first, its key is the one.
         store.add_key(fresh, Vec::new()).await?;
         kept = store.signing_keys().await?;
     }
@@ -235,16 +235,16 @@ impl Credentials for PushCredentials {
 }
 
 /// Makes what the first start makes, if this is the first.
-pub async fn prepare_bootstrap(host: &Host) -> Result<Option<BootstrapResult>, StartError> {
-    let Some(settings) = &host.settings.bootstrap else {
+pub async fn prepare_bootstrap(services: &Services) -> Result<Option<BootstrapResult>, StartError> {
+    let Some(settings) = &services.settings.bootstrap else {
         return Ok(None);
     };
-    let Some(made) = bootstrap(host, settings).await? else {
+    let Some(made) = bootstrap(services, settings).await? else {
         return Ok(None);
     };
     if let (Some(demo), Some(client_id)) = (&settings.demo, &made.demo) {
         let client = serde_json::json!({
-            "issuer": host.issuer,
+            "issuer": services.issuer,
             "client_id": client_id,
             "redirect_uri": demo.redirect_uri,
         });

@@ -1,4 +1,4 @@
-//! An authenticator without a phone: a client of this host's own interface. It makes real proofs with a key of its own,
+//! An authenticator without a phone: a client of this server's own interface. It makes real proofs with a key of its own,
 //! so automation and tests go the same way as people.
 
 mod enrolled;

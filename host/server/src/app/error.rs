@@ -10,7 +10,7 @@ use crate::keys::{KeyError, MasterKeyError};
 use assent_plugin_host::LoadError;
 use assent_store::StoreError;
 
-/// Why the host did not start. The message says what to do.
+/// Why the server did not start. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant is what it wraps")]
 pub enum StartError {

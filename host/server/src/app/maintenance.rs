@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::config::HumanDuration;
 use crate::domain;
-use crate::domain::Host;
+use crate::domain::Services;
 use assent_store::Retention;
 
-/// How often the signing keys are read anew: so soon a host notices what a command or another host did to them.
+/// How often the signing keys are read anew: so soon a host notices what a command or another instance did to them.
 const KEYS: Duration = Duration::from_secs(3);
 
 /// How often the GeoIP file is checked for changes.
@@ -17,8 +17,8 @@ const PLACES: Duration = Duration::from_secs(60);
 const SWEEP: Duration = Duration::from_secs(10 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-pub(super) async fn sweep(host: Arc<Host>) {
-    let lifetimes = host.settings.lifetimes;
+pub(super) async fn sweep(services: Arc<Services>) {
+    let lifetimes = services.settings.lifetimes;
     let after = |lifetime: HumanDuration, grace| lifetime.get() + grace;
     let retention = Retention {
         // Anybody may begin a login, so nothing of it is kept.
@@ -30,19 +30,23 @@ pub(super) async fn sweep(host: Arc<Host>) {
             DAY,
         ),
         refresh_tokens: after(lifetimes.refresh_token, DAY),
-        sessions: after(host.settings.session.absolute_timeout, DAY),
+        sessions: after(services.settings.session.absolute_timeout, DAY),
         enrolments: after(lifetimes.enrolment, DAY),
         admin_tokens: after(lifetimes.admin_token, DAY),
-        traces: domain::claims::traces::retention(&host),
-        audit: domain::audit::retention(&host),
-        streams: host.settings.audit.stream.names(),
-        denials: host.settings.approvals.denial_reset_after.get(),
+        traces: domain::claims::traces::retention(&services),
+        audit: domain::audit::retention(&services),
+        streams: services.settings.audit.stream.names(),
+        denials: services.settings.approvals.denial_reset_after.get(),
     };
     loop {
-        if let Err(error) = domain::audit::sum_up_repeated(&host).await {
+        if let Err(error) = domain::audit::sum_up_repeated(&services).await {
             tracing::warn!(%error, "audit entry of repeated requests not written");
         }
-        match host.store.run_retention(retention, &*host.clock).await {
+        match services
+            .store
+            .run_retention(retention, &*services.clock)
+            .await
+        {
             Ok(Some(rows)) => tracing::debug!(rows, "retention deleted rows"),
             Ok(None) => {
                 tracing::debug!(
@@ -51,10 +55,10 @@ pub(super) async fn sweep(host: Arc<Host>) {
             }
             Err(error) => tracing::warn!(%error, "retention failed"),
         }
-        if let Err(error) = domain::admin::count_sign_ins(&host).await {
+        if let Err(error) = domain::admin::count_sign_ins(&services).await {
             tracing::warn!(%error, "sign-in counts of the last hours not updated");
         }
-        if let Err(error) = domain::keys::saml_keys::maintain(&host).await {
+        if let Err(error) = domain::keys::saml_keys::maintain(&services).await {
             tracing::warn!(%error, "SAML certificate rotation failed");
         }
         tokio::time::sleep(SWEEP).await;
@@ -62,9 +66,9 @@ pub(super) async fn sweep(host: Arc<Host>) {
 }
 
 /// Publishes, retires and forgets signing keys when it is time, and notices what others did.
-pub(super) async fn keep_keys(host: Arc<Host>) {
+pub(super) async fn keep_keys(services: Arc<Services>) {
     loop {
-        if let Err(error) = domain::keys::signing_keys::maintain(&host).await {
+        if let Err(error) = domain::keys::signing_keys::maintain(&services).await {
             tracing::warn!(%error, "signing key rotation failed");
         }
         tokio::time::sleep(KEYS).await;
@@ -72,11 +76,11 @@ pub(super) async fn keep_keys(host: Arc<Host>) {
 }
 
 /// Reads the GeoIP database again when its file changes.
-pub(super) async fn refresh_geoip(host: Arc<Host>) {
+pub(super) async fn refresh_geoip(services: Arc<Services>) {
     loop {
         tokio::time::sleep(PLACES).await;
-        let host = Arc::clone(&host);
-        match tokio::task::spawn_blocking(move || host.geoip.refresh()).await {
+        let services = Arc::clone(&services);
+        match tokio::task::spawn_blocking(move || services.geoip.refresh()).await {
             Ok(Ok(false)) | Err(_) => {}
             Ok(Ok(true)) => tracing::info!("GeoIP database reloaded"),
             Ok(Err(error)) => {

@@ -10,7 +10,7 @@ use crate::app::error::StartError;
 use crate::app::listen::{Identities, Ports, identities, most_connections};
 use crate::app::maintenance::{keep_keys, refresh_geoip, sweep};
 use crate::app::supervision::{Pauses, supervise};
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::http::{Listener, NewConnectionBounds};
 use crate::oidc::backchannel;
 use crate::{domain, http};
@@ -24,11 +24,11 @@ pub enum Shutdown {
     Now,
 }
 
-/// A host that serves.
+/// An instance that serves.
 #[derive(Debug)]
 pub struct RunningServer {
     /// What it works with.
-    pub host: Arc<Host>,
+    pub services: Arc<Services>,
     /// Where it listens.
     pub address: SocketAddr,
     stop: tokio::sync::watch::Sender<bool>,
@@ -39,32 +39,32 @@ pub struct RunningServer {
 }
 
 /// Serves until it is stopped.
-pub fn serve(host: Arc<Host>, ports: Ports) -> Result<RunningServer, StartError> {
+pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, StartError> {
     let Identities {
         main: tls,
         mtls: mtls_identity,
-    } = identities(&host.settings, &host.clock)?;
+    } = identities(&services.settings, &services.clock)?;
     let unusable = |reason| StartError::Listen {
         setting: "http.listen",
-        address: host.settings.http.listen,
+        address: services.settings.http.listen,
         reason,
     };
     let address = ports.main.local_addr().map_err(unusable)?;
     let (stop, stopped) = tokio::sync::watch::channel(false);
-    let router = http::router(Arc::clone(&host));
+    let router = http::router(Arc::clone(&services));
     let most = most_connections();
     let listener = |socket, tls, most_connections| Listener {
         socket,
         tls,
         most_connections,
         newcomers: NewConnectionBounds {
-            most_of_network: usize::try_from(host.settings.http.connections_per_network)
+            most_of_network: usize::try_from(services.settings.http.connections_per_network)
                 .unwrap_or(usize::MAX),
-            patience: host.settings.http.first_request_timeout.get(),
-            exempt: host.settings.http.trusted_proxies.clone(),
+            patience: services.settings.http.first_request_timeout.get(),
+            exempt: services.settings.http.trusted_proxies.clone(),
         },
-        head_timeout: host.settings.http.head_timeout.get(),
-        write_timeout: host.settings.http.write_timeout.get(),
+        head_timeout: services.settings.http.head_timeout.get(),
+        write_timeout: services.settings.http.write_timeout.get(),
     };
     let mut servers = JoinSet::new();
     let mut most_of_main = most;
@@ -85,22 +85,22 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<RunningServer, StartError>
         told(stopped),
     ));
     let mut background = JoinSet::new();
-    in_background(&mut background, &host, "retention", sweep);
-    in_background(&mut background, &host, "keys", keep_keys);
-    in_background(&mut background, &host, "geoip", refresh_geoip);
-    in_background(&mut background, &host, "logouts", backchannel::deliver);
+    in_background(&mut background, &services, "retention", sweep);
+    in_background(&mut background, &services, "keys", keep_keys);
+    in_background(&mut background, &services, "geoip", refresh_geoip);
+    in_background(&mut background, &services, "logouts", backchannel::deliver);
     let deliveries = domain::approvals::deliveries::run;
-    in_background(&mut background, &host, "approval_channels", deliveries);
+    in_background(&mut background, &services, "approval_channels", deliveries);
     let traces = domain::claims::traces::run_trace_writer;
-    in_background(&mut background, &host, "claim_traces", traces);
+    in_background(&mut background, &services, "claim_traces", traces);
     in_background(
         &mut background,
-        &host,
+        &services,
         "audit_streams",
         domain::audit::stream,
     );
     Ok(RunningServer {
-        host,
+        services,
         address,
         stop,
         servers,
@@ -111,16 +111,16 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<RunningServer, StartError>
 /// Begins a task that goes on until the instance stops.
 fn in_background<F>(
     background: &mut JoinSet<()>,
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     name: &'static str,
-    task: impl Fn(Arc<Host>) -> F + Send + Sync + 'static,
+    task: impl Fn(Arc<Services>) -> F + Send + Sync + 'static,
 ) where
     F: Future<Output = ()> + Send + 'static,
 {
-    let host = Arc::clone(host);
+    let services = Arc::clone(services);
     background.spawn(async move {
-        supervise(&host.task_restarts, Pauses::default(), name, || {
-            task(Arc::clone(&host))
+        supervise(&services.task_restarts, Pauses::default(), name, || {
+            task(Arc::clone(&services))
         })
         .await;
     });
@@ -140,9 +140,9 @@ impl RunningServer {
             _ = self.servers.join_next() => Shutdown::Now,
         };
         if shutdown == Shutdown::Drain {
-            let time = self.host.settings.http.drain_time;
+            let time = self.services.settings.http.drain_time;
             tracing::info!(%time, "draining");
-            self.host.draining.begin();
+            self.services.draining.begin();
             tokio::select! {
                 () = tokio::time::sleep(time.get()) => {}
                 _ = signals.recv() => {}
@@ -155,11 +155,11 @@ impl RunningServer {
     /// Lets requests under way end, and closes the database.
     pub async fn stop(mut self) {
         // Long polls end too, so that the requests under way end in time.
-        self.host.draining.begin();
+        self.services.draining.begin();
         // Nobody listens if the server has failed.
         let _ = self.stop.send(true);
         self.background.abort_all();
         while self.servers.join_next().await.is_some() {}
-        self.host.store.close().await;
+        self.services.store.close().await;
     }
 }

@@ -31,7 +31,7 @@ enum Connection {
 #[derive(Debug)]
 pub struct SyslogStream {
     address: SyslogAddress,
-    /// What this host calls itself.
+    /// What this server calls itself.
     host: String,
     connection: Option<Connection>,
     /// The messages that were handed over last.

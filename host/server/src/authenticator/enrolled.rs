@@ -21,7 +21,7 @@ pub struct Authenticator {
     pub(super) private_key: String,
 }
 
-/// A request that waits for the person, as the host tells it.
+/// A request that waits for the person, as the server tells it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// The approval.

@@ -96,7 +96,7 @@ impl Authenticator {
         signature(&key, text)
     }
 
-    /// Any call of the interface, by its path below `/authenticator/api`, with a JSON body. The answer, if the host
+    /// Any call of the interface, by its path below `/authenticator/api`, with a JSON body. The answer, if the server
     /// agreed.
     pub async fn ask(
         &self,
@@ -113,7 +113,7 @@ impl Authenticator {
             .agreed()
     }
 
-    /// A call that the device signs. Where the host finds our clock wrong, it is made once more with the host's.
+    /// A call that the device signs. Where the server finds our clock wrong, it is made once more with the server's.
     pub async fn call(
         &self,
         method: Method,
@@ -151,13 +151,13 @@ impl Authenticator {
             if error.error != ErrorCode::ClockDifference.as_str() {
                 return Ok(reply);
             }
-            time = error.now.context("the host does not return its time")?;
+            time = error.now.context("the server does not return its time")?;
         }
-        bail!("the host does not accept our time")
+        bail!("the server does not accept our time")
     }
 }
 
-/// What the host answered.
+/// What the server answered.
 #[derive(Debug)]
 pub struct Reply {
     /// The HTTP status.
@@ -167,7 +167,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// The body, if the host agreed; else its reason.
+    /// The body, if the server agreed; else its reason.
     pub fn agreed(self) -> anyhow::Result<Value> {
         if self.status.is_success() {
             return Ok(self.body);
@@ -199,7 +199,7 @@ impl Default for CallError {
     fn default() -> Self {
         Self {
             error: "error".to_owned(),
-            message: "the host gave no reason".to_owned(),
+            message: "the server gave no reason".to_owned(),
             now: None,
         }
     }
@@ -229,7 +229,7 @@ async fn exchange(request: reqwest::RequestBuilder) -> anyhow::Result<Reply> {
         .timeout(Duration::from_secs(40))
         .send()
         .await
-        .context("the host could not be reached")?;
+        .context("the server could not be reached")?;
     let status = response.status();
     let body = serde_json::from_slice(&response.bytes().await?).unwrap_or_default();
     Ok(Reply { status, body })

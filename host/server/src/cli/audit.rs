@@ -10,7 +10,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use crate::cli::config_file::{ConfigFile, host_without_plugins};
-use crate::domain::{Host, audit};
+use crate::domain::{Services, audit};
 use assent_model::audit::chain::VerificationCounts;
 use assent_model::audit::jsonl;
 use assent_model::clock::Timestamp;
@@ -94,9 +94,9 @@ fn verify_file(file: &PathBuf) -> anyhow::Result<audit::Verdict> {
 }
 
 async fn verify_database(config: &ConfigFile) -> anyhow::Result<audit::Verdict> {
-    let host = host_without_plugins(&config.config).await?;
-    let verdict = audit::verify(&host.store, None).await;
-    host.store.close().await;
+    let services = host_without_plugins(&config.config).await?;
+    let verdict = audit::verify(&services.store, None).await;
+    services.store.close().await;
     Ok(verdict?)
 }
 
@@ -165,16 +165,16 @@ fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<(
 }
 
 async fn export(after: i64, config: &ConfigFile) -> anyhow::Result<()> {
-    let host = host_without_plugins(&config.config).await?;
-    let exported = print_export(&host, after).await;
-    host.store.close().await;
+    let services = host_without_plugins(&config.config).await?;
+    let exported = print_export(&services, after).await;
+    services.store.close().await;
     exported
 }
 
-async fn print_export(host: &Host, mut after: i64) -> anyhow::Result<()> {
+async fn print_export(services: &Services, mut after: i64) -> anyhow::Result<()> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     loop {
-        let records = host.store.audit_records(after, BATCH).await?;
+        let records = services.store.audit_records(after, BATCH).await?;
         let Some(last) = records.last() else { break };
         after = last.seq;
         for record in &records {

@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::app::Environment;
 use crate::config::Settings;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::{app, config};
 use assent_store::Store;
 
@@ -23,8 +23,8 @@ pub(super) fn settings(file: &Path) -> anyhow::Result<Settings> {
     Ok(config::load(file)?)
 }
 
-/// The host's database and keys, without its plugins, for one command.
-pub(super) async fn host_without_plugins(file: &Path) -> anyhow::Result<Arc<Host>> {
+/// The server's database and keys, without its plugins, for one command.
+pub(super) async fn host_without_plugins(file: &Path) -> anyhow::Result<Arc<Services>> {
     let settings = Settings {
         plugins: config::Plugins::default(),
         ..settings(file)?

@@ -36,16 +36,19 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
             text
         }
     };
-    let host = host_without_plugins(&arguments.config.config).await?;
-    let found = host.store.trace(&traces::reference_of(text.trim())).await;
+    let services = host_without_plugins(&arguments.config.config).await?;
+    let found = services
+        .store
+        .trace(&traces::reference_of(text.trim()))
+        .await;
     let named = match &found {
         Ok(Some(trace)) => {
-            let user = host
+            let user = services
                 .store
                 .user(trace.user_id)
                 .await?
                 .map(|user| user.name.to_string());
-            let application = host.store.registered(&trace.application).await?;
+            let application = services.store.registered(&trace.application).await?;
             Some((
                 user.unwrap_or_default(),
                 application
@@ -55,7 +58,7 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
         }
         _ => None,
     };
-    host.store.close().await;
+    services.store.close().await;
     let (Some(trace), Some((user, application))) = (found?, named) else {
         bail!(
             "there is no claim trace of this token: no plugin served it, or it is older than {} \

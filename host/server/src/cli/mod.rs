@@ -252,20 +252,20 @@ async fn check(file: &Path) -> anyhow::Result<()> {
 }
 
 async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
-    let host = host_without_plugins(file).await?;
+    let services = host_without_plugins(file).await?;
     let name = user.parse()?;
-    let user = host
+    let user = services
         .store
         .user_by_login(&name)
         .await?
         .with_context(|| format!("there is no user {name}"))?;
-    let context = AdminContext::of_operator(Arc::clone(&host));
+    let context = AdminContext::of_operator(Arc::clone(&services));
     let EnrolmentLink {
         link,
         expires_at: until,
     } = context.run(&EnrolDevice(user.id)).await?;
-    host.store.close().await;
-    let hours = until.remaining(host.now()).as_secs().div_ceil(3600);
+    services.store.close().await;
+    let hours = until.remaining(services.now()).as_secs().div_ceil(3600);
     eprintln!(
         "{} can enrol one device here within {hours} hours:",
         user.name
@@ -278,13 +278,13 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
 }
 
 async fn token(file: &Path) -> anyhow::Result<()> {
-    let host = host_without_plugins(file).await?;
-    let (token, until) = admin::issue_admin_token(&host, &AuditContext::SERVER).await?;
-    host.store.close().await;
-    let minutes = until.remaining(host.now()).as_secs().div_ceil(60);
+    let services = host_without_plugins(file).await?;
+    let (token, until) = admin::issue_admin_token(&services, &AuditContext::SERVER).await?;
+    services.store.close().await;
+    let minutes = until.remaining(services.now()).as_secs().div_ceil(60);
     eprintln!(
         "A token for {}/admin/api/v1, valid for {minutes} minutes:",
-        host.settings.origin()
+        services.settings.origin()
     );
     println!("{}", token.expose());
     Ok(())

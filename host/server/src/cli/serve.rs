@@ -12,7 +12,7 @@ use crate::cli::config_file::settings;
 use crate::cli::log;
 use crate::cli::qr_code::print_qr;
 use crate::config::Settings;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::operations::bootstrap::BootstrapResult;
 use assent_model::audit::AuditContext;
 
@@ -29,11 +29,11 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
         dropped_log_lines: Some(log.dropped.clone()),
         ..Environment::of_this_program(file)
     };
-    let host = app::compose(settings, surroundings).await?;
-    let made = app::prepare_bootstrap(&host).await?;
-    let running = app::serve(host, ports)?;
-    tracing::info!(address = %running.address, issuer = running.host.issuer, "serving");
-    let settings = &running.host.settings;
+    let services = app::compose(settings, surroundings).await?;
+    let made = app::prepare_bootstrap(&services).await?;
+    let running = app::serve(services, ports)?;
+    tracing::info!(address = %running.address, issuer = running.services.issuer, "serving");
+    let settings = &running.services.settings;
     if settings.is_https()
         && settings.http.tls.is_none()
         && settings.http.trusted_proxies.is_empty()
@@ -47,8 +47,8 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let terminate = signal(SignalKind::terminate())?;
     let interrupt = signal(SignalKind::interrupt())?;
     let hang_up = signal(SignalKind::hangup())?;
-    let reloading = tokio::spawn(reload_plugins(Arc::clone(&running.host), hang_up));
-    greet(&running.host.settings, made.as_ref());
+    let reloading = tokio::spawn(reload_plugins(Arc::clone(&running.services), hang_up));
+    greet(&running.services.settings, made.as_ref());
     let (sender, signals) = mpsc::channel(1);
     let forwarding = tokio::spawn(forward(terminate, interrupt, sender));
     running.until(signals).await;
@@ -72,14 +72,14 @@ async fn forward(mut terminate: Signal, mut interrupt: Signal, to: mpsc::Sender<
 }
 
 /// Exchanges the plugins whenever the operator asks for it. How it went is in the log.
-async fn reload_plugins(host: Arc<Host>, mut asked: Signal) {
+async fn reload_plugins(services: Arc<Services>, mut asked: Signal) {
     while asked.recv().await.is_some() {
         // The log has said why it failed, and those that were there go on.
-        let _ = crate::domain::operations::plugins::reload(&host, &AuditContext::SERVER).await;
+        let _ = crate::domain::operations::plugins::reload(&services, &AuditContext::SERVER).await;
     }
 }
 
-/// Tells whoever started the host where to go on.
+/// Tells whoever started the server where to go on.
 fn greet(settings: &Settings, made: Option<&BootstrapResult>) {
     let origin = settings.origin();
     let demo = settings

@@ -10,7 +10,7 @@ pub use verify::{ExportError, Verdict, verify, verify_export};
 
 use std::time::Duration;
 
-use super::{Host, InternalError};
+use super::{InternalError, Services};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
@@ -18,8 +18,8 @@ use assent_model::user::LifecycleState;
 use assent_store::{AuditFilter, AuditPage, COUNTED_FOR, StoredEntry};
 
 /// An entry of this moment.
-pub fn entry(host: &Host, event: Event, by: &AuditContext) -> Entry {
-    Entry::new(event, by, host.now(), &*host.entropy)
+pub fn entry(services: &Services, event: Event, by: &AuditContext) -> Entry {
+    Entry::new(event, by, services.now(), &*services.entropy)
 }
 
 /// The entry of a change of state, with what it was before and is now.
@@ -30,8 +30,8 @@ pub(super) fn of_state(entry: Entry, before: LifecycleState, after: LifecycleSta
 }
 
 /// How long entries are kept.
-pub(crate) fn retention(host: &Host) -> Duration {
-    host.settings.audit.retention.get()
+pub(crate) fn retention(services: &Services) -> Duration {
+    services.settings.audit.retention.get()
 }
 
 /// Writes the entries about requests for sign-ins that repeated: a name that is typed often in one network has one
@@ -39,22 +39,22 @@ pub(crate) fn retention(host: &Host) -> Duration {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn sum_up_repeated(host: &Host) -> Result<(), InternalError> {
+pub async fn sum_up_repeated(services: &Services) -> Result<(), InternalError> {
     /// How many are read at a time.
     const SLICE: u32 = 100;
     loop {
-        let repeated = host
+        let repeated = services
             .store
-            .repeated_requests(host.now() - COUNTED_FOR, SLICE)
+            .repeated_requests(services.now() - COUNTED_FOR, SLICE)
             .await?;
         let is_last = repeated.len() < SLICE as usize;
         for repeated in repeated {
             let entry =
-                entry(host, Event::SignInRequested, &AuditContext::SERVER).about(repeated.user);
+                entry(services, Event::SignInRequested, &AuditContext::SERVER).about(repeated.user);
             let entry = entry
                 .with("first_at", repeated.first_at.seconds())
                 .personal("ip_address", repeated.network.clone());
-            host.store.sum_up_repeated(repeated, entry).await?;
+            services.store.sum_up_repeated(repeated, entry).await?;
         }
         if is_last {
             return Ok(());
@@ -86,12 +86,12 @@ pub fn moment(text: &str) -> Option<Timestamp> {
 /// # Errors
 /// If the database fails.
 pub async fn list(
-    host: &Host,
+    services: &Services,
     filter: &AuditFilter,
     before: Option<i64>,
     limit: u32,
 ) -> Result<AuditPage, InternalError> {
-    Ok(host.store.audit_page(filter, before, limit).await?)
+    Ok(services.store.audit_page(filter, before, limit).await?)
 }
 
 /// What happened lately in a person's name, the latest first: those before the position `before`, where that is given.
@@ -99,7 +99,7 @@ pub async fn list(
 /// # Errors
 /// If the database fails.
 pub async fn of_user(
-    host: &Host,
+    services: &Services,
     user: UserId,
     before: Option<i64>,
     limit: u32,
@@ -108,5 +108,5 @@ pub async fn of_user(
         user: Some(user),
         ..AuditFilter::default()
     };
-    Ok(host.store.audit_entries(&filter, before, limit).await?)
+    Ok(services.store.audit_entries(&filter, before, limit).await?)
 }

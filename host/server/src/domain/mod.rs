@@ -10,18 +10,18 @@ pub mod audit;
 pub mod claims;
 pub mod devices;
 mod error;
-mod host;
 pub mod keys;
 pub mod operations;
 pub mod portal;
 pub mod protected_actions;
+mod services;
 pub mod sessions;
 pub mod sign_in;
 
 use std::time::Duration;
 
 pub use error::InternalError;
-pub use host::Host;
+pub use services::Services;
 
 const fn seconds(count: u32) -> Duration {
     Duration::from_secs(count as u64)

@@ -16,7 +16,7 @@ use crate::domain::approvals::channels;
 use crate::domain::operations::rate_limits::Network;
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::login;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::operations::rate_limits;
 use assent_model::language::Language;
 use assent_model::login::{LocalPage, LoginRequest};
@@ -24,26 +24,28 @@ use assent_model::login::{LocalPage, LoginRequest};
 /// `GET /admin`: leads to the sign-in whoever is not signed in well enough. That writes into the database, so it counts
 /// as a page of a sign-in; the console itself does not.
 pub(super) async fn front(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     from: Network,
     browser: Browser,
 ) -> Response {
     let reply = async {
-        match administrator(&host, &browser).await? {
-            ConsoleVisitor::Administrator(signed_in) => render(&host, &browser, Some(&signed_in)),
-            ConsoleVisitor::Other => Ok(not_allowed(&host, browser.language())),
+        match administrator(&services, &browser).await? {
+            ConsoleVisitor::Administrator(signed_in) => {
+                render(&services, &browser, Some(&signed_in))
+            }
+            ConsoleVisitor::Other => Ok(not_allowed(&services, browser.language())),
             ConsoleVisitor::Unknown => {
-                if let Err(exhausted) = host
+                if let Err(exhausted) = services
                     .rate_limits
                     .login_pages_per_ip
-                    .count_call(&from, host.now())
+                    .count_call(&from, services.now())
                 {
                     let (refused, again) = (
                         Message::of("error-too-many-network"),
                         rate_limits::try_again("/admin"),
                     );
                     return Ok(rate_limits::too_many_pages(
-                        &host,
+                        &services,
                         browser.language(),
                         exhausted,
                         refused,
@@ -51,40 +53,42 @@ pub(super) async fn front(
                     ));
                 }
                 let login = login::begin(
-                    &host,
+                    &services,
                     console(),
                     browser.digest(),
-                    browser.context(&host),
+                    browser.context(&services),
                     None,
                     Some(from),
                 )
                 .await?;
                 Ok(with_browser(
                     see_other(&format!("/login/{}", login.id)),
-                    &host,
+                    &services,
                     &browser,
                 ))
             }
         }
     };
-    reply
-        .await
-        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
+    reply.await.unwrap_or_else(|error: InternalError| {
+        internal_error(&services, browser.language(), &error)
+    })
 }
 
 /// `GET /admin/{page}`: a page further in. Whoever is not signed in gets the frame alone; its script remembers the
 /// address and goes to the front, so that they come back to it.
-pub(super) async fn inside(State(host): State<Arc<Host>>, browser: Browser) -> Response {
+pub(super) async fn inside(State(services): State<Arc<Services>>, browser: Browser) -> Response {
     let reply = async {
-        match administrator(&host, &browser).await? {
-            ConsoleVisitor::Administrator(signed_in) => render(&host, &browser, Some(&signed_in)),
-            ConsoleVisitor::Other => Ok(not_allowed(&host, browser.language())),
-            ConsoleVisitor::Unknown => render(&host, &browser, None),
+        match administrator(&services, &browser).await? {
+            ConsoleVisitor::Administrator(signed_in) => {
+                render(&services, &browser, Some(&signed_in))
+            }
+            ConsoleVisitor::Other => Ok(not_allowed(&services, browser.language())),
+            ConsoleVisitor::Unknown => render(&services, &browser, None),
         }
     };
-    reply
-        .await
-        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
+    reply.await.unwrap_or_else(|error: InternalError| {
+        internal_error(&services, browser.language(), &error)
+    })
 }
 
 /// Who looks at the console.
@@ -103,12 +107,15 @@ fn console() -> LoginRequest {
     }
 }
 
-async fn administrator(host: &Host, browser: &Browser) -> Result<ConsoleVisitor, InternalError> {
+async fn administrator(
+    services: &Services,
+    browser: &Browser,
+) -> Result<ConsoleVisitor, InternalError> {
     let request = console();
     let enough = |signed_in: &SignedIn| {
-        channels::is_enough_for(host, &request, &signed_in.session.authentication)
+        channels::is_enough_for(services, &request, &signed_in.session.authentication)
     };
-    Ok(match browser.signed_in(host).await?.filter(enough) {
+    Ok(match browser.signed_in(services).await?.filter(enough) {
         Some(signed_in) if signed_in.user.console_role.is_some() => {
             ConsoleVisitor::Administrator(Box::new(signed_in))
         }
@@ -118,28 +125,28 @@ async fn administrator(host: &Host, browser: &Browser) -> Result<ConsoleVisitor,
 }
 
 fn render(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     signed_in: Option<&SignedIn>,
 ) -> Result<Response, InternalError> {
     let console = ConsolePage {
         // It speaks English alone.
-        layout: layout(host, Language::English),
-        issuer: host.issuer.clone(),
-        address: host.settings.origin(),
+        layout: layout(services, Language::English),
+        issuer: services.issuer.clone(),
+        address: services.settings.origin(),
         user: signed_in
-            .map(|signed_in| signed_in_header(host, browser, signed_in))
+            .map(|signed_in| signed_in_header(services, browser, signed_in))
             .transpose()?,
     };
     Ok(page(&console, None))
 }
 
-fn not_allowed(host: &Host, language: Language) -> Response {
+fn not_allowed(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::FORBIDDEN,
         title: Message::of("error-not-administrator"),
         what_happened: Message::of("error-not-administrator-happened"),
         what_to_do: Message::of("error-not-administrator-advice"),
     }
-    .render(host, language, &"the user has no console role")
+    .render(services, language, &"the user has no console role")
 }

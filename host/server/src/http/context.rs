@@ -17,7 +17,7 @@ use crate::domain::operations::rate_limits::Network;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::known_browsers::KnownUsers;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::geoip::GeoIp;
 use crate::http::forwarded::address_of;
 use assent_model::audit::Origin;
@@ -68,23 +68,26 @@ impl Browser {
     }
 
     /// The `Set-Cookie` header that a browser needs which did not have the cookie.
-    pub(crate) fn cookie(&self, host: &Host) -> Option<String> {
+    pub(crate) fn cookie(&self, services: &Services) -> Option<String> {
         self.is_new
-            .then(|| Cookie::Browser.set(host, self.secret.expose()))
+            .then(|| Cookie::Browser.set(services, self.secret.expose()))
     }
 
     /// The users who signed in in this browser before.
-    pub(crate) fn known_users(&self, host: &Host) -> KnownUsers {
+    pub(crate) fn known_users(&self, services: &Services) -> KnownUsers {
         let cookie = self.known.as_ref();
         cookie
-            .map(|cookie| KnownUsers::open(host, self.digest(), cookie.expose()))
+            .map(|cookie| KnownUsers::open(services, self.digest(), cookie.expose()))
             .unwrap_or_default()
     }
 
     /// Who the browser is signed in as.
-    pub(crate) async fn signed_in(&self, host: &Host) -> Result<Option<SignedIn>, InternalError> {
+    pub(crate) async fn signed_in(
+        &self,
+        services: &Services,
+    ) -> Result<Option<SignedIn>, InternalError> {
         match &self.session {
-            Some(cookie) => session::current(host, cookie.expose()).await,
+            Some(cookie) => session::current(services, cookie.expose()).await,
             None => Ok(None),
         }
     }
@@ -123,12 +126,12 @@ impl Browser {
     }
 
     /// What the person is shown about the browser.
-    pub(crate) fn context(&self, host: &Host) -> BrowserContext {
+    pub(crate) fn context(&self, services: &Services) -> BrowserContext {
         BrowserContext {
             place: place(
                 self.origin.address,
-                host.settings.is_local(),
-                &host.geoip,
+                services.settings.is_local(),
+                &services.geoip,
                 self.language,
             )
             .plain(self.language),
@@ -137,32 +140,35 @@ impl Browser {
     }
 }
 
-impl FromRequestParts<Arc<Host>> for Browser {
+impl FromRequestParts<Arc<Services>> for Browser {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Self, Infallible> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        services: &Arc<Services>,
+    ) -> Result<Self, Infallible> {
         let headers = &parts.headers;
         // A value that we did not make (43 characters) is replaced.
         let known = Cookie::Browser
-            .read(host, headers)
+            .read(services, headers)
             .filter(|secret| secret.expose().len() == 43);
         let is_new = known.is_none();
         let agent = headers
             .get("user-agent")
             .and_then(|value| value.to_str().ok())
             .unwrap_or_default();
-        let origin = origin_of(host, &parts.extensions, headers);
+        let origin = origin_of(services, &parts.extensions, headers);
         Ok(Self {
-            secret: known.unwrap_or_else(|| Secret::random(&*host.entropy)),
+            secret: known.unwrap_or_else(|| Secret::random(&*services.entropy)),
             is_new,
-            session: Cookie::Session.read(host, headers),
-            known: Cookie::Known.read(host, headers),
+            session: Cookie::Session.read(services, headers),
+            known: Cookie::Known.read(services, headers),
             name: Cookie::Name
-                .read(host, headers)
+                .read(services, headers)
                 .and_then(|name| read_name(name.expose())),
             origin,
             agent: agent.to_owned(),
-            language: preferred(host, headers),
+            language: preferred(services, headers),
             stays: parts.uri.query() == Some(STAY),
         })
     }
@@ -179,26 +185,33 @@ fn read_name(cookie: &str) -> Option<LoginName> {
 /// Where a request comes from, as a handler's argument.
 pub(crate) struct RequestOrigin(pub(crate) Origin);
 
-impl FromRequestParts<Arc<Host>> for RequestOrigin {
+impl FromRequestParts<Arc<Services>> for RequestOrigin {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Self, Infallible> {
-        Ok(Self(origin_of(host, &parts.extensions, &parts.headers)))
+    async fn from_request_parts(
+        parts: &mut Parts,
+        services: &Arc<Services>,
+    ) -> Result<Self, Infallible> {
+        Ok(Self(origin_of(services, &parts.extensions, &parts.headers)))
     }
 }
 
 /// Where a request with these extensions and headers comes from, for the audit log.
-pub(crate) fn origin_of(host: &Host, extensions: &Extensions, headers: &HeaderMap) -> Origin {
+pub(crate) fn origin_of(
+    services: &Services,
+    extensions: &Extensions,
+    headers: &HeaderMap,
+) -> Origin {
     let agent = headers
         .get("user-agent")
         .and_then(|value| value.to_str().ok());
     Origin {
-        address: address_of(host, extensions, headers),
+        address: address_of(services, extensions, headers),
         browser: agent.map(|agent| user_agent::in_words(agent).plain(Language::English)),
     }
 }
 
-/// Where a browser seems to be, in words that a person understands. Only where this host itself is for one machine
+/// Where a browser seems to be, in words that a person understands. Only where this server itself is for one machine
 /// alone may a loopback address be called that machine: elsewhere it is a proxy's.
 pub(crate) fn place(
     address: Option<IpAddr>,

@@ -7,7 +7,7 @@
 use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::sign_in::known_browsers;
 use assent_model::secret::Secret;
 
@@ -48,8 +48,8 @@ impl Cookie {
     }
 
     /// The cookie's value in a request.
-    pub(super) fn read(self, host: &Host, headers: &HeaderMap) -> Option<Secret> {
-        let name = self.name(host.settings.is_https());
+    pub(super) fn read(self, services: &Services, headers: &HeaderMap) -> Option<Secret> {
+        let name = self.name(services.settings.is_https());
         let lines = headers
             .get_all(COOKIE)
             .iter()
@@ -63,25 +63,25 @@ impl Cookie {
     }
 
     /// The `Set-Cookie` header that sets it.
-    pub(super) fn set(self, host: &Host, value: &str) -> String {
+    pub(super) fn set(self, services: &Services, value: &str) -> String {
         let lifetime = match self {
             // The first identifies no user, and lets a user continue after closing the window. The other is bound to
             // it.
             Self::Browser | Self::Known => known_browsers::LIFE,
             // With an idle timeout the cookie may outlive its session, and is useless then.
-            Self::Session => host.settings.session.absolute_timeout.whole_seconds(),
+            Self::Session => services.settings.session.absolute_timeout.whole_seconds(),
             Self::Name => 180 * 24 * 60 * 60,
         };
-        self.header(host, value, lifetime)
+        self.header(services, value, lifetime)
     }
 
     /// The `Set-Cookie` header that removes it.
-    pub(super) fn remove(self, host: &Host) -> String {
-        self.header(host, "", 0)
+    pub(super) fn remove(self, services: &Services) -> String {
+        self.header(services, "", 0)
     }
 
-    fn header(self, host: &Host, value: &str, max_age: u32) -> String {
-        let https = host.settings.is_https();
+    fn header(self, services: &Services, value: &str, max_age: u32) -> String {
+        let https = services.settings.is_https();
         let secure = if https { "; Secure" } else { "" };
         format!(
             "{}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={max_age}{secure}",

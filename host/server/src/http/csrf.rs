@@ -5,27 +5,31 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 
 use super::context::Browser;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 
 /// The token of the forms for `purpose` in this browser.
 pub(super) fn token(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     purpose: &str,
 ) -> Result<String, InternalError> {
     // The cookie has a fixed length, so the two can't run into each other.
     let message = format!("{}{purpose}", browser.secret().expose());
-    Ok(URL_SAFE_NO_PAD.encode(host.master_key.authenticate("csrf", message.as_bytes())?))
+    Ok(URL_SAFE_NO_PAD.encode(
+        services
+            .master_key
+            .authenticate("csrf", message.as_bytes())?,
+    ))
 }
 
 /// Whether `presented` is that token.
 pub(super) fn is_token(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     purpose: &str,
     presented: &str,
 ) -> Result<bool, InternalError> {
-    Ok(token(host, browser, purpose)?
+    Ok(token(services, browser, purpose)?
         .as_bytes()
         .ct_eq(presented.as_bytes())
         .into())

@@ -5,12 +5,12 @@ use std::net::{IpAddr, SocketAddr};
 use axum::extract::ConnectInfo;
 use axum::http::{Extensions, HeaderMap};
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::http::handshake::HandshakeCredentials;
 
 /// The address of the client that sent a request with these extensions and headers.
 pub(crate) fn address_of(
-    host: &Host,
+    services: &Services,
     extensions: &Extensions,
     headers: &HeaderMap,
 ) -> Option<IpAddr> {
@@ -21,7 +21,7 @@ pub(crate) fn address_of(
     if extensions.get::<HandshakeCredentials>().is_some() {
         return peer.map(|peer| peer.to_canonical());
     }
-    client_address(peer, headers, &host.settings.http.trusted_proxies)
+    client_address(peer, headers, &services.settings.http.trusted_proxies)
 }
 
 /// Whether an address is a proxy's whose headers are believed.

@@ -13,7 +13,7 @@ use super::pages::SignedIn as Header;
 use super::reply::{forged, internal_error, see_other};
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::SignedIn;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::saml::logout;
 use crate::http::sign_in::sign_out::without_session;
 use assent_model::saml::LogoutContinuation;
@@ -22,14 +22,14 @@ const SIGN_OUT: &str = "/sign-out";
 
 /// What pages show of the person who is signed in.
 pub(super) fn signed_in_header(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     signed_in: &SignedIn,
 ) -> Result<Header, InternalError> {
     Ok(Header {
         name: signed_in.user.display_name().to_owned(),
         sign_out: SIGN_OUT.to_owned(),
-        csrf: csrf::token(host, browser, SIGN_OUT)?,
+        csrf: csrf::token(services, browser, SIGN_OUT)?,
     })
 }
 
@@ -41,30 +41,36 @@ pub(super) struct SignOut {
 
 /// `POST /sign-out`: ends the session in this browser.
 pub(super) async fn sign_out(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     browser: Browser,
     Form(form): Form<SignOut>,
 ) -> Response {
     let reply = async {
-        if !csrf::is_token(&host, &browser, SIGN_OUT, &form.csrf)? {
-            return Ok(forged(&host, browser.language()));
+        if !csrf::is_token(&services, &browser, SIGN_OUT, &form.csrf)? {
+            return Ok(forged(&services, browser.language()));
         }
-        let response = match browser.signed_in(&host).await? {
+        let response = match browser.signed_in(&services).await? {
             Some(signed_in) => {
-                let ended = session::end(&host, &signed_in, browser.origin())
+                let ended = session::end(&services, &signed_in, browser.origin())
                     .await?
                     .held_by(browser.digest());
                 if ended.participants.is_empty() {
                     see_other("/")
                 } else {
-                    logout::tell(&host, browser.language(), ended, LogoutContinuation::Page).await?
+                    logout::tell(
+                        &services,
+                        browser.language(),
+                        ended,
+                        LogoutContinuation::Page,
+                    )
+                    .await?
                 }
             }
             None => see_other("/"),
         };
-        Ok(without_session(response, &host))
+        Ok(without_session(response, &services))
     };
-    reply
-        .await
-        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
+    reply.await.unwrap_or_else(|error: InternalError| {
+        internal_error(&services, browser.language(), &error)
+    })
 }

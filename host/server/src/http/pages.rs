@@ -1,7 +1,7 @@
 //! The pages: one struct a page, filled by a handler and rendered by its template in `templates/`.
 //!
 //! But for those that post a SAML message the pages hold no inline script, and none an inline style, and ask nothing of
-//! another host. The header they are made for:
+//! another instance. The header they are made for:
 //!
 //! ```text
 //! Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;
@@ -170,7 +170,7 @@ pub struct ConsolePage {
     pub layout: Layout,
     /// The issuer's URL, which applications are told.
     pub issuer: String,
-    /// This host's own address.
+    /// This server's own address.
     pub address: String,
     /// The administrator, if they are signed in.
     pub user: Option<SignedIn>,

@@ -86,7 +86,7 @@ kinds! {
     Invalid = "urn:assent:problem:invalid", UNPROCESSABLE_ENTITY, "Invalid value";
     /// The `Idempotency-Key` was used with another body.
     KeyReused = "urn:assent:problem:idempotency-key-reused", UNPROCESSABLE_ENTITY, "Idempotency-Key reused";
-    /// There were too many requests without a good token, or the host does as much of this as it does at a time.
+    /// There were too many requests without a good token, or the server does as much of this as it does at a time.
     TooMany = "urn:assent:problem:too-many-requests", TOO_MANY_REQUESTS, "Too many requests";
     /// The server failed; its log says why.
     Internal = "urn:assent:problem:internal", INTERNAL_SERVER_ERROR, "The server failed";

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use super::pages::Link;
 use super::reply::ErrorReply;
 use super::texts::{Message, preferred};
-use crate::domain::Host;
+use crate::domain::Services;
 
 /// The longest path with its query, in bytes.
 const LONGEST_ADDRESS: usize = 16 * 1024;
@@ -69,12 +69,12 @@ pub(super) async fn refuse_heads(request: Request, next: Next) -> Response {
 
 /// Turns a rejection into a page for a browser that requests pages.
 pub(super) async fn as_pages(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     request: Request,
     next: Next,
 ) -> Response {
     let reads = reads_pages(&request);
-    let language = preferred(&host, request.headers());
+    let language = preferred(&services, request.headers());
     let about = format!("{} {}", request.method(), request.uri().path());
     let response = next.run(request).await;
     let status = response.status();
@@ -92,7 +92,7 @@ pub(super) async fn as_pages(
         },
     };
     let cause = format!("{about} was refused with the status {status}");
-    let mut page = reply.render_with(&host, language, &cause, Some(Link::to_start()));
+    let mut page = reply.render_with(&services, language, &cause, Some(Link::to_start()));
     // The rejection's other headers stay, such as `Allow`.
     let own = page.headers().clone();
     for (name, value) in response.headers() {

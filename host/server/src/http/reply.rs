@@ -12,26 +12,26 @@ use super::cookies::Cookie;
 use super::outage::unavailable;
 use super::pages::{ErrorPage, Layout, Link, Page, Support};
 use super::texts::Message;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::operations::branding;
 use assent_model::id::UserId;
 use assent_model::language::Language;
 use assent_model::secret::Token;
 
 /// What every page has.
-pub(super) fn layout(host: &Host, language: Language) -> Layout {
-    let pages = &host.settings.branding;
+pub(super) fn layout(services: &Services, language: Language) -> Layout {
+    let pages = &services.settings.branding;
     let support = pages.support_address().zip(pages.support.clone());
     Layout {
-        operator: host.settings.operator.clone(),
+        operator: services.settings.operator.clone(),
         language,
-        logo: branding::logo_address(host),
-        colours: branding::colours_address(host),
+        logo: branding::logo_address(services),
+        colours: branding::colours_address(services),
         support: support.map(|(address, text)| Support { address, text }),
     }
 }
 
-/// A page. Its forms may lead to this host and to `form_target`, the scheme of an application.
+/// A page. Its forms may lead to this server and to `form_target`, the scheme of an application.
 pub(super) fn page(template: &impl Page, form_target: Option<&str>) -> Response {
     let target = form_target
         .map(|target| format!(" {target}"))
@@ -85,8 +85,8 @@ pub(super) fn page_with_script(
 }
 
 /// A page that holds frames in which applications are told something. Where they lead in turn is theirs to say.
-pub(super) fn page_with_frames(host: &Host, template: &impl Page) -> Response {
-    let plain = if host.settings.is_https() {
+pub(super) fn page_with_frames(services: &Services, template: &impl Page) -> Response {
+    let plain = if services.settings.is_https() {
         ""
     } else {
         " http:"
@@ -100,8 +100,8 @@ pub(super) fn page_with_frames(host: &Host, template: &impl Page) -> Response {
 }
 
 /// A nonce for a page's script.
-pub(super) fn nonce(host: &Host) -> String {
-    hex::encode(host.entropy.bytes::<16>())
+pub(super) fn nonce(services: &Services) -> String {
+    hex::encode(services.entropy.bytes::<16>())
 }
 
 fn rendered(template: &impl Page, form_action: &str) -> Response {
@@ -157,9 +157,13 @@ pub(super) fn see_other(location: &str) -> Response {
 }
 
 /// Gives a browser that is new its cookie.
-pub(super) fn with_browser(mut response: Response, host: &Host, browser: &Browser) -> Response {
+pub(super) fn with_browser(
+    mut response: Response,
+    services: &Services,
+    browser: &Browser,
+) -> Response {
     if let Some(Ok(cookie)) = browser
-        .cookie(host)
+        .cookie(services)
         .map(|cookie| HeaderValue::from_str(&cookie))
     {
         response.headers_mut().append(SET_COOKIE, cookie);
@@ -170,7 +174,7 @@ pub(super) fn with_browser(mut response: Response, host: &Host, browser: &Browse
 /// Sets the cookie of a new session of this user, and adds the browser to the user's known browsers.
 pub(super) fn with_session(
     mut response: Response,
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     session: Option<(UserId, &Token)>,
 ) -> Result<Response, InternalError> {
@@ -178,13 +182,13 @@ pub(super) fn with_session(
         return Ok(response);
     };
     let known = browser
-        .known_users(host)
-        .seal_with(host, browser.digest(), user)?;
+        .known_users(services)
+        .seal_with(services, browser.digest(), user)?;
     let cookies = [
-        Cookie::Session.set(host, token.expose()),
+        Cookie::Session.set(services, token.expose()),
         // For as long as the other is bound to it.
-        Cookie::Browser.set(host, browser.secret().expose()),
-        Cookie::Known.set(host, &known),
+        Cookie::Browser.set(services, browser.secret().expose()),
+        Cookie::Known.set(services, &known),
     ];
     for cookie in cookies
         .iter()
@@ -196,14 +200,18 @@ pub(super) fn with_session(
 }
 
 /// A number that leads from an answer to its line of the log.
-fn reference(host: &Host) -> String {
-    hex::encode(host.entropy.bytes::<4>()).to_uppercase()
+fn reference(services: &Services) -> String {
+    hex::encode(services.entropy.bytes::<4>()).to_uppercase()
 }
 
-/// The error text for an application after a fault of this host, with a reference number that finds the log line:
+/// The error text for an application after a fault of this server, with a reference number that finds the log line:
 /// `what` failed.
-pub(super) fn fault_in_words(host: &Host, what: &'static str, cause: &InternalError) -> String {
-    let reference = reference(host);
+pub(super) fn fault_in_words(
+    services: &Services,
+    what: &'static str,
+    cause: &InternalError,
+) -> String {
+    let reference = reference(services);
     tracing::error!(reference, operation = what, %cause, "request failed");
     match cause {
         _ if cause.is_outage() => {
@@ -241,22 +249,22 @@ impl ErrorReply {
     /// The page. `cause` goes to the log, not to the page.
     pub(super) fn render(
         self,
-        host: &Host,
+        services: &Services,
         language: Language,
         cause: &dyn std::fmt::Display,
     ) -> Response {
-        self.render_with(host, language, cause, None)
+        self.render_with(services, language, cause, None)
     }
 
     /// The page, with a link to where the person can go on.
     pub(super) fn render_with(
         self,
-        host: &Host,
+        services: &Services,
         language: Language,
         cause: &dyn std::fmt::Display,
         next: Option<Link>,
     ) -> Response {
-        let reference = reference(host);
+        let reference = reference(services);
         // The log speaks English, whoever reads the page.
         let title = self.title.plain(Language::English);
         if self.status.is_server_error() {
@@ -265,7 +273,7 @@ impl ErrorReply {
             tracing::info!(reference, page = title, %cause, "request rejected");
         }
         let page_of_error = ErrorPage {
-            layout: layout(host, language),
+            layout: layout(services, language),
             title: self.title,
             what_happened: self.what_happened,
             what_to_do: self.what_to_do,
@@ -279,7 +287,11 @@ impl ErrorReply {
 }
 
 /// The page of an internal failure; of a database outage it says to try again in a few seconds.
-pub(super) fn internal_error(host: &Host, language: Language, error: &InternalError) -> Response {
+pub(super) fn internal_error(
+    services: &Services,
+    language: Language,
+    error: &InternalError,
+) -> Response {
     if error.is_outage() {
         let page = ErrorReply {
             status: StatusCode::SERVICE_UNAVAILABLE,
@@ -287,7 +299,7 @@ pub(super) fn internal_error(host: &Host, language: Language, error: &InternalEr
             what_happened: Message::of("error-outage-happened"),
             what_to_do: Message::of("error-outage-advice"),
         };
-        return unavailable(page.render(host, language, error));
+        return unavailable(page.render(services, language, error));
     }
     ErrorReply {
         status: StatusCode::INTERNAL_SERVER_ERROR,
@@ -295,16 +307,16 @@ pub(super) fn internal_error(host: &Host, language: Language, error: &InternalEr
         what_happened: Message::of("error-internal-happened"),
         what_to_do: Message::of("error-internal-advice"),
     }
-    .render(host, language, error)
+    .render(services, language, error)
 }
 
 /// A form came without our token: from another site, another browser, or a page that was open for very long.
-pub(super) fn forged(host: &Host, language: Language) -> Response {
+pub(super) fn forged(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::FORBIDDEN,
         title: Message::of("error-form"),
         what_happened: Message::of("error-form-happened"),
         what_to_do: Message::of("error-form-advice"),
     }
-    .render(host, language, &"the CSRF token is missing or wrong")
+    .render(services, language, &"the CSRF token is missing or wrong")
 }

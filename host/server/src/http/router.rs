@@ -18,7 +18,7 @@ use tower_http::timeout::TimeoutLayer;
 
 use super::fetch_metadata::reject_embedded;
 use super::{admin_api, console, home, portal, refusals};
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::operations::idempotency::UNDER_WAY;
 use crate::http::approvals::callbacks;
 use crate::http::devices;
@@ -49,9 +49,9 @@ const MTLS_PATHS: [&str; 4] = [
     "/oidc/token/revocation",
 ];
 
-/// Everything that the host serves.
-pub fn router(host: Arc<Host>) -> Router {
-    let origins = cors::Origins::new(&host);
+/// Everything that the server serves.
+pub fn router(services: Arc<Services>) -> Router {
+    let origins = cors::Origins::new(&services);
     let own = Router::new()
         .route("/", get(portal::start_page))
         .route("/sign-out", post(home::sign_out))
@@ -63,16 +63,16 @@ pub fn router(host: Arc<Host>) -> Router {
         .route("/assets/{*path}", get(asset))
         .route("/logos/{application}", get(logos::show))
         .merge(portal::routes())
-        .merge(sign_in_routes(&host))
-        .merge(sign_out_routes(&host))
-        .merge(saml_logout_routes(&host))
+        .merge(sign_in_routes(&services))
+        .merge(sign_out_routes(&services))
+        .merge(saml_logout_routes(&services))
         .merge(called(
-            &host,
+            &services,
             &origins,
             Router::new().route("/oidc/token/introspection", post(client_calls::introspect)),
         ))
-        .nest("/authenticator", authenticator_routes(&host))
-        .merge(recovery_routes(&host))
+        .nest("/authenticator", authenticator_routes(&services))
+        .merge(recovery_routes(&services))
         .route("/approvals/callbacks/{id}", post(callbacks::take))
         .merge(
             never_by_head("GET", Router::new().route("/admin", get(console::front)))
@@ -86,11 +86,11 @@ pub fn router(host: Arc<Host>) -> Router {
                 get(test_sign_in::answered).post(test_sign_in::answered_by_post),
             ),
         ))
-        .nest("/admin/api/v1", admin_api::routes(&host))
+        .nest("/admin/api/v1", admin_api::routes(&services))
         .fallback(not_found);
     // The header that lets another site's page read an answer is on its errors too, so its layer comes last.
     let shared = Router::new()
-        .nest("/oidc", shared_routes(&host, &origins))
+        .nest("/oidc", shared_routes(&services, &origins))
         .route(
             "/.well-known/oauth-authorization-server/oidc",
             get(endpoints::configuration),
@@ -99,21 +99,28 @@ pub fn router(host: Arc<Host>) -> Router {
     bounded(own, LARGEST_BODY, LONGEST)
         .merge(shared)
         .merge(bounded(
-            admin_api::file_routes(&host),
+            admin_api::file_routes(&services),
             admin_api::LARGEST_FILE,
             LONGEST_FILE,
         ))
         .layer(from_fn(refusals::refuse_heads))
         .layer(from_fn(client_calls::in_its_words))
         .layer(from_fn(admin_api::in_its_words))
-        .layer(from_fn_with_state(Arc::clone(&host), refusals::as_pages))
-        .layer(from_fn_with_state(Arc::clone(&host), common_headers))
-        .layer(from_fn_with_state(Arc::clone(&host), latency::measured))
-        .with_state(host)
+        .layer(from_fn_with_state(
+            Arc::clone(&services),
+            refusals::as_pages,
+        ))
+        .layer(from_fn_with_state(Arc::clone(&services), common_headers))
+        .layer(from_fn_with_state(Arc::clone(&services), latency::measured))
+        .with_state(services)
 }
 
 /// Bounds of every request.
-fn bounded(router: Router<Arc<Host>>, largest: usize, longest: Duration) -> Router<Arc<Host>> {
+fn bounded(
+    router: Router<Arc<Services>>,
+    largest: usize,
+    longest: Duration,
+) -> Router<Arc<Services>> {
     router
         .layer(RequestBodyLimitLayer::new(largest))
         .layer(TimeoutLayer::with_status_code(
@@ -137,7 +144,7 @@ pub fn mtls_router(router: Router) -> Router {
 }
 
 /// The endpoints that pages of single-page applications call too.
-fn shared_routes(host: &Arc<Host>, origins: &Arc<cors::Origins>) -> Router<Arc<Host>> {
+fn shared_routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> Router<Arc<Services>> {
     Router::new()
         .route("/me", get(endpoints::me).post(endpoints::me))
         .route(
@@ -146,12 +153,12 @@ fn shared_routes(host: &Arc<Host>, origins: &Arc<cors::Origins>) -> Router<Arc<H
         )
         .route("/jwks", get(endpoints::jwks))
         .merge(called(
-            host,
+            services,
             origins,
             Router::new().route("/token", post(client_calls::token)),
         ))
         .merge(called(
-            host,
+            services,
             origins,
             Router::new().route("/token/revocation", post(client_calls::revoke)),
         ))
@@ -159,11 +166,11 @@ fn shared_routes(host: &Arc<Host>, origins: &Arc<cors::Origins>) -> Router<Arc<H
 
 /// Bounds of the endpoints that applications authenticate themselves at.
 fn called(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     origins: &Arc<cors::Origins>,
-    router: Router<Arc<Host>>,
-) -> Router<Arc<Host>> {
-    let state = (Arc::clone(host), Arc::clone(origins));
+    router: Router<Arc<Services>>,
+) -> Router<Arc<Services>> {
+    let state = (Arc::clone(services), Arc::clone(origins));
     router
         .layer(RequestBodyLimitLayer::new(LARGEST_CALL))
         .layer(from_fn_with_state(state, rate_limits::token))
@@ -171,7 +178,7 @@ fn called(
 
 /// Routes whose GET does something, such as to answer a login. Who asks with HEAD wants to know of the answer and to
 /// have nothing done (RFC 9110 section 9.3.2), so it is refused; `allow` is what they take.
-fn never_by_head(allow: &'static str, routes: Router<Arc<Host>>) -> Router<Arc<Host>> {
+fn never_by_head(allow: &'static str, routes: Router<Arc<Services>>) -> Router<Arc<Services>> {
     routes.layer(from_fn(move |request: Request, next: Next| async move {
         if request.method() == Method::HEAD {
             return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, allow)]).into_response();
@@ -181,7 +188,7 @@ fn never_by_head(allow: &'static str, routes: Router<Arc<Host>>) -> Router<Arc<H
 }
 
 /// Each message costs a look at its signature, and some a signature of ours.
-fn saml_logout_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+fn saml_logout_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     let routes = Router::new()
         .route(
             "/sso/SingleLogoutService/{application}",
@@ -189,11 +196,13 @@ fn saml_logout_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         )
         .route("/sso/logout/{id}", get(logout::show))
         .route("/sso/logout/{id}/{request}", get(logout::ask));
-    never_by_head("GET, POST", routes)
-        .layer(from_fn_with_state(Arc::clone(host), rate_limits::sign_out))
+    never_by_head("GET, POST", routes).layer(from_fn_with_state(
+        Arc::clone(services),
+        rate_limits::sign_out,
+    ))
 }
 
-fn sign_out_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+fn sign_out_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     let routes = Router::new()
         .route(
             "/session/end",
@@ -203,11 +212,13 @@ fn sign_out_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
             "/oidc/session/end",
             get(session_end::end).post(session_end::end_by_post),
         );
-    never_by_head("GET, POST", routes)
-        .layer(from_fn_with_state(Arc::clone(host), rate_limits::sign_out))
+    never_by_head("GET, POST", routes).layer(from_fn_with_state(
+        Arc::clone(services),
+        rate_limits::sign_out,
+    ))
 }
 
-fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+fn sign_in_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     let pages = Router::new()
         .route(
             "/oidc/auth",
@@ -230,21 +241,27 @@ fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/login/{id}/confirm", post(confirm::confirm))
         .route("/login/{id}/consent", post(consent::decide))
         .route("/login/{id}/leave", post(login::leave))
-        .layer(from_fn_with_state(Arc::clone(host), rate_limits::sign_in))
+        .layer(from_fn_with_state(
+            Arc::clone(services),
+            rate_limits::sign_in,
+        ))
 }
 
 /// A code is looked for in the database, whoever comes with it.
-fn recovery_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+fn recovery_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     Router::new()
         .route("/recover", get(recover::show).post(recover::redeem))
         .route("/recover/done", get(recover::done))
-        .layer(from_fn_with_state(Arc::clone(host), rate_limits::sign_in))
+        .layer(from_fn_with_state(
+            Arc::clone(services),
+            rate_limits::sign_in,
+        ))
 }
 
-fn authenticator_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+fn authenticator_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     Router::new()
         .route("/", get(devices::app))
         .route("/manifest.webmanifest", get(asset))
         .route("/sw.js", get(asset))
-        .nest("/api", devices::routes(host))
+        .nest("/api", devices::routes(services))
 }

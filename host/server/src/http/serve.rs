@@ -26,7 +26,7 @@ use crate::http::forwarded::is_trusted;
 use crate::http::handshake::HandshakeCredentials;
 use crate::http::oidc::client_certificate::ClientCertificate;
 
-/// How long requests under way may take once the host is told to stop.
+/// How long requests under way may take once the server is told to stop.
 const GOODBYE: Duration = Duration::from_secs(5);
 /// How much of a connection is held in memory in each direction, in bytes. A head of a request that is longer is
 /// answered with a bare 431; half of that is the most that the router takes, which answers with a page.
@@ -108,7 +108,7 @@ pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output 
                     drop((place, held));
                 });
             }
-            // Out of descriptors, or the peer went away at once: neither ends the host.
+            // Out of descriptors, or the peer went away at once: neither ends the server.
             Err(error) => {
                 tracing::warn!(%error, "connection not accepted");
                 tokio::time::sleep(Duration::from_millis(100)).await;
@@ -116,7 +116,7 @@ pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output 
         }
     }
     drop(listener.socket);
-    // Waiting pages and phones hold their connections open; they come again when the host is back.
+    // Waiting pages and phones hold their connections open; they come again when the server is back.
     let _ = tokio::time::timeout(GOODBYE, graceful.shutdown()).await;
 }
 

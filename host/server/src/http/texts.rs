@@ -18,7 +18,7 @@ use fluent_bundle::concurrent::FluentBundle;
 use fluent_bundle::{FluentArgs, FluentResource, FluentValue};
 use unic_langid::LanguageIdentifier;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use assent_model::clock::Timestamp;
 use assent_model::language::Language;
 
@@ -31,23 +31,26 @@ pub const fn source(language: Language) -> &'static str {
 }
 
 /// The language that a browser prefers, or the operator's.
-pub(super) fn preferred(host: &Host, headers: &HeaderMap) -> Language {
+pub(super) fn preferred(services: &Services, headers: &HeaderMap) -> Language {
     let header = headers
         .get(ACCEPT_LANGUAGE)
         .and_then(|value| value.to_str().ok());
     header
         .and_then(Language::accepted)
-        .unwrap_or(host.settings.branding.language)
+        .unwrap_or(services.settings.branding.language)
 }
 
 /// The language of a request's answer, as a handler's argument.
 pub(crate) struct PageLanguage(pub(crate) Language);
 
-impl FromRequestParts<Arc<Host>> for PageLanguage {
+impl FromRequestParts<Arc<Services>> for PageLanguage {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Self, Infallible> {
-        Ok(Self(preferred(host, &parts.headers)))
+    async fn from_request_parts(
+        parts: &mut Parts,
+        services: &Arc<Services>,
+    ) -> Result<Self, Infallible> {
+        Ok(Self(preferred(services, &parts.headers)))
     }
 }
 

@@ -25,7 +25,7 @@ pub enum KeyError {
     /// A service provider has no key.
     #[error("the service provider {0} has no key to sign with")]
     NoSamlKey(Did),
-    /// The host stops.
+    /// The server stops.
     #[error("the making of a key was broken off")]
     BrokenOff,
 }

@@ -162,7 +162,7 @@ impl MasterKey {
         .map_err(|_| KeyError::WrongMasterKey)
     }
 
-    /// A code that only this host can make for `message`, for `purpose` alone: HMAC-SHA256 with a key of its own.
+    /// A code that only this server can make for `message`, for `purpose` alone: HMAC-SHA256 with a key of its own.
     pub fn authenticate(&self, purpose: &str, message: &[u8]) -> Result<[u8; 32], KeyError> {
         let key = hmac(&*self.0, purpose.as_bytes())?;
         hmac(&key, message)

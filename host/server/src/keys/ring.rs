@@ -176,7 +176,7 @@ impl KeyRing {
         json!({"keys": keys})
     }
 
-    /// The claims of an ID token that this host signed, also with a key that was retired since, also if it has expired:
+    /// The claims of an ID token that this server signed, also with a key that was retired since, also if it has expired:
     /// the caller looks at `exp`.
     pub fn verify_own(&self, jwt: &str) -> Result<Map<String, Value>, IdTokenError> {
         let held = self.held();

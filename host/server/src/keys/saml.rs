@@ -1,4 +1,4 @@
-//! Keys and certificates of SAML: those that this host signs with, and those of service providers.
+//! Keys and certificates of SAML: those that this server signs with, and those of service providers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 use super::signing::TokenType;
 use super::verification::VerificationKey;
 
-/// How long a token may be, in bytes, to be looked at: longer than any that this host gives and a browser can send
+/// How long a token may be, in bytes, to be looked at: longer than any that this server gives and a browser can send
 /// back.
 const LONGEST: usize = 64 * 1024;
 
-/// Why a text is not an ID token of this host.
+/// Why a text is not an ID token of this server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdTokenError {
     /// It is longer than is looked at.

@@ -1,4 +1,4 @@
-//! The key by which push services know this host (VAPID, RFC 8292).
+//! The key by which push services know this server (VAPID, RFC 8292).
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,7 +17,7 @@ use assent_model::key::KeyPurpose;
 /// How long a push service may accept a header, in seconds: less than the day that RFC 8292 section 2 allows.
 const VALIDITY: i64 = 12 * 60 * 60;
 
-/// The key by which push services know this host.
+/// The key by which push services know this server.
 #[derive(Clone, Debug)]
 pub struct PushKey {
     signer: EcdsaJwsSigner,
@@ -26,7 +26,7 @@ pub struct PushKey {
 }
 
 impl PushKey {
-    /// Opens the sealed key. `contact` is the URL at which a push service's operator learns about this host.
+    /// Opens the sealed key. `contact` is the URL at which a push service's operator learns about this server.
     pub fn open(sealed: &str, master: &MasterKey, contact: String) -> Result<Self, KeyError> {
         let key = open(KeyPurpose::Push, sealed, master)?;
         let ec = key.ec_key()?;

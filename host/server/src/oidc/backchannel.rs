@@ -1,6 +1,6 @@
 //! Telling applications that a session ended (OpenID Connect Back-Channel Logout 1.0).
 //!
-//! What is to be told waits in the database, so it outlives the host, and several hosts share the work. Each attempt is
+//! What is to be told waits in the database, so it outlives the server, and several hosts share the work. Each attempt is
 //! claimed by a lease; a logout token is made anew for each, since it is good for two minutes.
 
 use std::collections::{HashMap, VecDeque};
@@ -12,20 +12,20 @@ use tokio::task::JoinSet;
 
 use crate::domain::claims::standard_claims::sid_of;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::keys::TokenType;
 use assent_model::application::Application;
 use assent_model::id::{Did, TokenId};
 use assent_model::logout::LogoutDelivery;
 use assent_plugin_host::egress::Failure;
 
-/// How often the database is looked at without a signal: another host may have ended a session, or a pause is over.
+/// How often the database is looked at without a signal: another instance may have ended a session, or a pause is over.
 const LOOK: Duration = Duration::from_secs(3);
 /// How many applications are told at once.
 const AT_ONCE: usize = 32;
 /// How many attempts one application gets at once, so that a slow one does not hold up the others.
 const AT_ONCE_EACH: usize = 2;
-/// How long an attempt is this host's: longer than a call may take.
+/// How long an attempt is this server's: longer than a call may take.
 const LEASE: Duration = Duration::from_secs(60);
 /// How long a logout token is good, in seconds (section 4 of the specification: at most two minutes).
 const LIFETIME: i64 = 120;
@@ -41,13 +41,13 @@ enum AttemptOutcome {
     Nobody,
     /// The application refused the token (section 2.8): it would refuse another as well.
     Refused(String),
-    /// The application is where this host does not call: that stays so until somebody changes it.
+    /// The application is where this server does not call: that stays so until somebody changes it.
     OutOfReach(String),
     /// It may work another time.
     Failed(String),
 }
 
-/// What this host is at, and what comes next.
+/// What this server is at, and what comes next.
 #[derive(Default)]
 struct Work {
     /// The attempts.
@@ -71,12 +71,12 @@ impl Work {
 }
 
 /// Tells applications, until the task is dropped. Attempts under way end with it, and are made again after their lease.
-pub async fn deliver(host: Arc<Host>) {
+pub async fn deliver(services: Arc<Services>) {
     let mut work = Work::default();
     loop {
         // To miss nothing, listen first and look then.
-        let mut listener = host.wakeups.listen();
-        let begun = match begin(&host, &mut work).await {
+        let mut listener = services.wakeups.listen();
+        let begun = match begin(&services, &mut work).await {
             Ok(begun) => begun,
             Err(error) => {
                 tracing::warn!(%error, "due logout deliveries not read");
@@ -101,12 +101,12 @@ pub async fn deliver(host: Arc<Host>) {
 }
 
 /// Goes on with the round, or begins the next one, as far as there is room. Whether there may be more to do at once.
-async fn begin(host: &Arc<Host>, work: &mut Work) -> Result<bool, InternalError> {
+async fn begin(services: &Arc<Services>, work: &mut Work) -> Result<bool, InternalError> {
     if work.under_way.len() >= AT_ONCE {
         return Ok(false);
     }
     if work.turns.is_empty() {
-        work.turns = host.store.due_logouts(host.now()).await?.into();
+        work.turns = services.store.due_logouts(services.now()).await?.into();
     }
     let mut begun = false;
     while work.under_way.len() < AT_ONCE {
@@ -117,34 +117,35 @@ async fn begin(host: &Arc<Host>, work: &mut Work) -> Result<bool, InternalError>
         if count >= AT_ONCE_EACH {
             continue;
         }
-        // Where another host was quicker there may be more, too.
+        // Where another instance was quicker there may be more, too.
         begun = true;
-        let Some(delivery) = host
+        let Some(delivery) = services
             .store
-            .claim_logout(&application, LEASE, host.now())
+            .claim_logout(&application, LEASE, services.now())
             .await?
         else {
             continue;
         };
         work.busy.insert(application, count + 1);
-        work.under_way.spawn(attempt(Arc::clone(host), delivery));
+        work.under_way
+            .spawn(attempt(Arc::clone(services), delivery));
     }
     Ok(begun)
 }
 
 /// Makes one attempt, and keeps what came of it. The application that was told, or not.
-async fn attempt(host: Arc<Host>, delivery: LogoutDelivery) -> Did {
+async fn attempt(services: Arc<Services>, delivery: LogoutDelivery) -> Did {
     let LogoutDelivery {
         application,
         sid,
         attempts,
         ..
     } = &delivery;
-    let told = tell(&host, &delivery)
+    let told = tell(&services, &delivery)
         .await
         .unwrap_or_else(|error| AttemptOutcome::Failed(error.to_string()));
     let again = match &told {
-        AttemptOutcome::Failed(_) => delivery.again_after(host.now()),
+        AttemptOutcome::Failed(_) => delivery.again_after(services.now()),
         AttemptOutcome::Done
         | AttemptOutcome::Nobody
         | AttemptOutcome::Refused(_)
@@ -175,21 +176,24 @@ async fn attempt(host: Arc<Host>, delivery: LogoutDelivery) -> Did {
         }
     }
     let application = application.clone();
-    if let Err(error) = host.store.settle_logout(delivery, again).await {
+    if let Err(error) = services.store.settle_logout(delivery, again).await {
         tracing::warn!(%application, %error, "outcome of a logout delivery not stored, retrying later");
     }
     application
 }
 
-async fn tell(host: &Host, delivery: &LogoutDelivery) -> Result<AttemptOutcome, InternalError> {
-    let Some(application) = host.store.application(&delivery.application).await? else {
+async fn tell(
+    services: &Services,
+    delivery: &LogoutDelivery,
+) -> Result<AttemptOutcome, InternalError> {
+    let Some(application) = services.store.application(&delivery.application).await? else {
         return Ok(AttemptOutcome::Nobody);
     };
     let Some(logout) = &application.settings.backchannel_logout else {
         return Ok(AttemptOutcome::Nobody);
     };
-    let token = logout_token(host, &application, delivery).await?;
-    let answer = match host
+    let token = logout_token(services, &application, delivery).await?;
+    let answer = match services
         .egress
         .post_form(&logout.uri, &[("logout_token", &token)])
         .await
@@ -217,25 +221,28 @@ fn in_one_line(body: &[u8]) -> String {
 
 /// A logout token (section 2.4). It never has a `nonce`, so that it can't pass for an ID token.
 async fn logout_token(
-    host: &Host,
+    services: &Services,
     application: &Application,
     delivery: &LogoutDelivery,
 ) -> Result<String, InternalError> {
-    let now = host.now();
+    let now = services.now();
     let claims: Map<String, Value> = [
-        ("iss", json!(host.issuer)),
+        ("iss", json!(services.issuer)),
         ("sub", json!(delivery.subject)),
         ("aud", json!(application.id)),
         ("iat", json!(now.seconds())),
         ("exp", json!(now.seconds() + LIFETIME)),
-        ("jti", json!(TokenId::new(now, &*host.entropy).to_string())),
+        (
+            "jti",
+            json!(TokenId::new(now, &*services.entropy).to_string()),
+        ),
         ("events", json!({EVENT: {}})),
-        ("sid", json!(sid_of(host, application, &delivery.sid)?)),
+        ("sid", json!(sid_of(services, application, &delivery.sid)?)),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into_iter()
     .collect();
-    let key = host
+    let key = services
         .key_ring
         .signer(application.settings.id_token_algorithm, now);
     Ok(key.sign(claims, TokenType::LogoutToken)?)

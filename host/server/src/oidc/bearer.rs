@@ -1,6 +1,6 @@
 //! Bearer tokens (RFC 6750).
 
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::id::TokenId;
 use assent_model::scope::Scope;
 use assent_model::secret::{Digest, Token};
@@ -25,7 +25,7 @@ pub enum BearerError {
     /// Too many calls wait for the plugins already, of this token or in all.
     #[error("too many requests at once; try again after the time in Retry-After")]
     Busy,
-    /// The host broke.
+    /// An internal error.
     #[error("the server could not answer; try again")]
     Internal(#[from] InternalError),
 }
@@ -70,8 +70,11 @@ pub struct BearerToken<'a> {
 
 /// What an access token stands for, if it is good, and if whoever shows it has the key that it is bound to (RFC 8705
 /// section 3).
-pub async fn accept(host: &Host, shown: BearerToken<'_>) -> Result<ActiveAccessToken, BearerError> {
-    let found = resolve(host, shown.token).await?;
+pub async fn accept(
+    services: &Services,
+    shown: BearerToken<'_>,
+) -> Result<ActiveAccessToken, BearerError> {
+    let found = resolve(services, shown.token).await?;
     let bound_to = found.grant.certificate;
     if bound_to.is_some() && bound_to != shown.certificate.map(Digest::of) {
         return Err(BearerError::InvalidToken);
@@ -80,12 +83,12 @@ pub async fn accept(host: &Host, shown: BearerToken<'_>) -> Result<ActiveAccessT
 }
 
 /// What an access token stands for, if it is good. Whether the person may still use the application is not looked at.
-pub async fn resolve(host: &Host, text: &str) -> Result<ActiveAccessToken, BearerError> {
+pub async fn resolve(services: &Services, text: &str) -> Result<ActiveAccessToken, BearerError> {
     let token = Token::parse(prefix::ACCESS, text).ok_or(BearerError::InvalidToken)?;
     let id = TokenId::from_bytes(token.id());
-    let found = host
+    let found = services
         .store
-        .open_access(id, host.now())
+        .open_access(id, services.now())
         .await
         .map_err(InternalError::from)?;
     let found = found
@@ -95,11 +98,12 @@ pub async fn resolve(host: &Host, text: &str) -> Result<ActiveAccessToken, Beare
         && found
             .grant
             .track_use_until
-            .is_some_and(|until| host.now() < until)
+            .is_some_and(|until| services.now() < until)
     {
         // Kept before it is answered: whoever used it got the answer of the refresh.
-        host.store
-            .record_token_use(id, host.now())
+        services
+            .store
+            .record_token_use(id, services.now())
             .await
             .map_err(InternalError::from)?;
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::keys::signing_keys;
 use crate::keys::client::{ASYMMETRIC, SYMMETRIC};
 use assent_model::application::GrantType;
@@ -27,8 +27,8 @@ const AUTH_METHODS: [&str; 8] = [
 ];
 
 /// The discovery document: what is served, and nothing else.
-pub fn document(host: &Host) -> Value {
-    let issuer = &host.issuer;
+pub fn document(services: &Services) -> Value {
+    let issuer = &services.issuer;
     let scopes = Scope::ALL.map(Scope::as_str);
     let algorithms = SigningAlgorithm::ALL.map(SigningAlgorithm::as_str);
     let assertion_algorithms = [&ASYMMETRIC[..], &SYMMETRIC[..]].concat();
@@ -57,7 +57,7 @@ pub fn document(host: &Host) -> Value {
         "revocation_endpoint_auth_signing_alg_values_supported": assertion_algorithms,
         "tls_client_certificate_bound_access_tokens": true,
         "code_challenge_methods_supported": ["S256"],
-        "acr_values_supported": acr_values(host),
+        "acr_values_supported": acr_values(services),
         "claim_types_supported": ["normal"],
         "claims_supported": [
             "iss", "sub", "aud", "exp", "iat", "auth_time", "sid", "nonce", "amr", "acr", "at_hash",
@@ -75,15 +75,17 @@ pub fn document(host: &Host) -> Value {
     if let Some(members) = document.as_object_mut() {
         members.extend(logout(issuer));
     }
-    if let (Some(base), Some(members)) = (&host.settings.http.mtls_url, document.as_object_mut()) {
+    if let (Some(base), Some(members)) =
+        (&services.settings.http.mtls_url, document.as_object_mut())
+    {
         members.insert("mtls_endpoint_aliases".to_owned(), mtls_aliases(base));
     }
     document
 }
 
 /// How sign-ins are made here: by a vendor's word only where the operator takes one's.
-fn acr_values(host: &Host) -> Vec<&'static str> {
-    let delegated = host
+fn acr_values(services: &Services) -> Vec<&'static str> {
+    let delegated = services
         .plugins
         .channels()
         .iter()
@@ -121,6 +123,6 @@ fn logout(issuer: &str) -> [(String, Value); 3] {
 }
 
 /// The keys that verify ID tokens: those that sign, will sign and did sign.
-pub async fn key_set(host: &Host) -> Value {
-    signing_keys::key_set(host).await
+pub async fn key_set(services: &Services) -> Value {
+    signing_keys::key_set(services).await
 }

@@ -13,7 +13,7 @@ use super::parameters::{Parameters, ParametersError};
 use crate::domain::claims::standard_claims::{sid_of, subject_of};
 use crate::domain::keys::signing_keys;
 use crate::domain::sessions::session::SignedIn;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::keys::IdTokenError;
 use assent_model::application::Application;
 use assent_model::clock::Timestamp;
@@ -66,24 +66,24 @@ pub enum Rejected {
     /// A sealed request is not this service's, or too old.
     #[error("the sealed request was not made here, or its time is over")]
     Sealed,
-    /// The host broke.
+    /// An internal error.
     #[error(transparent)]
     Internal(#[from] InternalError),
 }
 
 /// Checks a request (section 2 of the specification). An ID token is a hint even when it has expired. `logout_hint` is
 /// taken and not used; `ui_locales` is for whoever makes the page.
-pub async fn check(host: &Host, parameters: &Parameters) -> Result<EndSession, Rejected> {
+pub async fn check(services: &Services, parameters: &Parameters) -> Result<EndSession, Rejected> {
     parameters.refuse_repeated()?;
     let client_id = parameters.get("client_id");
     let asked = parameters.get("post_logout_redirect_uri");
     let (application, hint) = match (parameters.get("id_token_hint"), client_id, asked) {
         (Some(token), ..) => {
-            let (application, hint) = hint(host, token).await?;
+            let (application, hint) = hint(services, token).await?;
             (application, Some(hint))
         }
         // Section 2: with `client_id` the address can be looked for without a hint.
-        (None, Some(id), Some(_)) => (client(host, id).await?, None),
+        (None, Some(id), Some(_)) => (client(services, id).await?, None),
         // The request shows nothing, and leads nowhere.
         (None, ..) => return Ok(EndSession::default()),
     };
@@ -100,9 +100,10 @@ pub async fn check(host: &Host, parameters: &Parameters) -> Result<EndSession, R
     })
 }
 
-async fn client(host: &Host, id: &str) -> Result<Arc<Application>, Rejected> {
+async fn client(services: &Services, id: &str) -> Result<Arc<Application>, Rejected> {
     let id: Did = id.parse().map_err(|_| Rejected::UnknownClient)?;
-    host.store
+    services
+        .store
         .application(&id)
         .await
         .map_err(InternalError::from)?
@@ -131,16 +132,16 @@ struct SealedRequest {
 }
 
 /// Reads what [`EndSession::sealed`] made, a short while ago. The application is looked at again.
-pub async fn unseal(host: &Host, text: &str) -> Result<EndSession, Rejected> {
-    let opened = host
+pub async fn unseal(services: &Services, text: &str) -> Result<EndSession, Rejected> {
+    let opened = services
         .master_key
         .open(PURPOSE, text)
         .map_err(|_| Rejected::Sealed)?;
     let sealed: SealedRequest = serde_json::from_slice(&opened).map_err(|_| Rejected::Sealed)?;
-    if sealed.until < host.now() {
+    if sealed.until < services.now() {
         return Err(Rejected::Sealed);
     }
-    let application = host
+    let application = services
         .store
         .application(&sealed.application)
         .await
@@ -155,15 +156,18 @@ pub async fn unseal(host: &Host, text: &str) -> Result<EndSession, Rejected> {
     })
 }
 
-async fn hint(host: &Host, token: &str) -> Result<(Arc<Application>, IdTokenHint), Rejected> {
-    let claims = signing_keys::verify_own(host, token).await?;
+async fn hint(
+    services: &Services,
+    token: &str,
+) -> Result<(Arc<Application>, IdTokenHint), Rejected> {
+    let claims = signing_keys::verify_own(services, token).await?;
     let claim = |name: &str| claims.get(name).and_then(|value| value.as_str());
-    if claim("iss") != Some(host.issuer.as_str()) {
+    if claim("iss") != Some(services.issuer.as_str()) {
         return Err(Rejected::InvalidHint("issuer"));
     }
     let audience: Option<Did> = claim("aud").and_then(|text| text.parse().ok());
     let found = match audience {
-        Some(id) => host
+        Some(id) => services
             .store
             .application(&id)
             .await
@@ -185,7 +189,7 @@ async fn hint(host: &Host, token: &str) -> Result<(Arc<Application>, IdTokenHint
 
 impl EndSession {
     /// The request as a text that this service alone can make and read, for half an hour. `None` if it shows nothing.
-    pub fn sealed(&self, host: &Host) -> Result<Option<String>, InternalError> {
+    pub fn sealed(&self, services: &Services) -> Result<Option<String>, InternalError> {
         let Some(application) = &self.application else {
             return Ok(None);
         };
@@ -197,23 +201,23 @@ impl EndSession {
                 .as_ref()
                 .map(|redirect| redirect.as_str().to_owned()),
             state: self.state.clone(),
-            until: host.now() + SEALED_FOR,
+            until: services.now() + SEALED_FOR,
         };
         let text = serde_json::json!(sealed).to_string();
-        Ok(Some(host.master_key.seal(
+        Ok(Some(services.master_key.seal(
             PURPOSE,
             text.as_bytes(),
-            &*host.entropy,
+            &*services.entropy,
         )?))
     }
 
     /// Whether the application shows that it asks for this session's end, or for this person's: they need not be asked.
-    pub fn is_for(&self, host: &Host, signed_in: &SignedIn) -> Result<bool, InternalError> {
+    pub fn is_for(&self, services: &Services, signed_in: &SignedIn) -> Result<bool, InternalError> {
         let (Some(application), Some(hint)) = (&self.application, &self.hint) else {
             return Ok(false);
         };
-        let same_session = hint.sid == Some(sid_of(host, application, &signed_in.session.sid)?);
-        Ok(same_session || subject_of(host, application, &signed_in.user)? == hint.subject)
+        let same_session = hint.sid == Some(sid_of(services, application, &signed_in.session.sid)?);
+        Ok(same_session || subject_of(services, application, &signed_in.user)? == hint.subject)
     }
 
     /// The session that the application's ID token names.

@@ -38,7 +38,7 @@ pub enum TokenError {
     /// Too many calls wait for the plugins already.
     #[error("too many requests at once; try again after the time in Retry-After")]
     Busy,
-    /// The host broke.
+    /// An internal error.
     #[error("the server could not answer; try again")]
     Internal(#[from] InternalError),
 }
@@ -87,7 +87,7 @@ pub enum AuthorizeErrorCode {
     RequestUriNotSupported,
     /// `registration` is not supported.
     RegistrationNotSupported,
-    /// The host, or a plugin, broke.
+    /// The server, or a plugin, broke.
     ServerError,
 }
 

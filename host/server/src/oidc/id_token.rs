@@ -8,7 +8,7 @@ use crate::domain::claims::standard_claims::{ApplicationClaims, Subject, of_auth
 use crate::domain::claims::token_claims::{AtSignIn, IssuerClaims};
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::Purpose;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::keys::TokenType;
 use assent_model::application::Application;
 use assent_model::id::TokenId;
@@ -18,17 +18,17 @@ use assent_plugin_host::Sink;
 /// Adds what an ID token says of the sign-in, and the name that it is known by (`jti`, RFC 7519 section 4.1.7), under
 /// which is kept what the plugins did for it.
 pub fn with_sign_in(
-    host: &Host,
+    services: &Services,
     made: ApplicationClaims,
     subject: &Subject<'_>,
     how: &Authentication,
     sid: &str,
 ) -> Map<String, Value> {
     let ApplicationClaims { mut claims, steps } = made;
-    let id = TokenId::new(host.now(), &*host.entropy).to_string();
+    let id = TokenId::new(services.now(), &*services.entropy).to_string();
     let (user, application) = (subject.user.id, &subject.application.id);
     traces::record(
-        host,
+        services,
         Purpose {
             token: &id,
             user,
@@ -55,25 +55,25 @@ fn put(claims: &mut Map<String, Value>, claim: AtSignIn, value: Value) {
 
 /// Completes the claims that were made at sign-in and signs them.
 pub async fn issue(
-    host: &Host,
+    services: &Services,
     application: &Application,
     mut claims: Map<String, Value>,
     access_token: &str,
 ) -> Result<String, InternalError> {
-    let now = host.now().seconds();
-    let IssuerClaims { iss, aud } = IssuerClaims::new(host, application);
+    let now = services.now().seconds();
+    let IssuerClaims { iss, aud } = IssuerClaims::new(services, application);
     claims.insert("iss".to_owned(), json!(iss));
     claims.insert("aud".to_owned(), json!(aud));
     put(&mut claims, AtSignIn::Iat, json!(now));
     put(
         &mut claims,
         AtSignIn::Exp,
-        json!((host.now() + host.settings.lifetimes.id_token.get()).seconds()),
+        json!((services.now() + services.settings.lifetimes.id_token.get()).seconds()),
     );
     put(&mut claims, AtSignIn::AtHash, json!(at_hash(access_token)));
-    let key = host
+    let key = services
         .key_ring
-        .signer(application.settings.id_token_algorithm, host.now());
+        .signer(application.settings.id_token_algorithm, services.now());
     Ok(key.sign(claims, TokenType::IdToken)?)
 }
 

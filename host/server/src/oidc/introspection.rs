@@ -12,7 +12,7 @@ use super::parameters::Parameters;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::{Subject, subject_of};
 use crate::domain::sign_in::access::person;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::application::Application;
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, TokenId};
@@ -76,7 +76,7 @@ struct KnownToken {
 
 /// Serves an introspection request of an authenticated client.
 pub async fn introspect(
-    host: &Host,
+    services: &Services,
     client: &Client,
     parameters: &Parameters,
 ) -> Result<Introspection, TokenError> {
@@ -84,7 +84,7 @@ pub async fn introspect(
         .get("token")
         .ok_or_else(|| TokenError::InvalidRequest("token is missing".to_owned()))?;
     let is_own = |owner: &Did| *owner == client.application.id;
-    let known = match access_token(host, text).await? {
+    let known = match access_token(services, text).await? {
         Some(known) if is_own(&known.application) => Some(known),
         // A resource server asks about tokens that it was shown; a public client proves nothing, and sees its own
         // alone. One for the admin API is good nowhere else, so nobody else shall take it for good.
@@ -97,7 +97,7 @@ pub async fn introspect(
         }),
         Some(_) => None,
         // A refresh token goes to nobody but its owner.
-        None => refresh_token(host, text)
+        None => refresh_token(services, text)
             .await?
             .filter(|known| is_own(&known.application)),
     };
@@ -106,7 +106,7 @@ pub async fn introspect(
     };
     let application = match is_own(&known.application) {
         true => Some(client.application.clone()),
-        false => host
+        false => services
             .store
             .application(&known.application)
             .await
@@ -120,12 +120,13 @@ pub async fn introspect(
         // No user grants admin scopes.
         (Some(_), None) => return Ok(INACTIVE),
         (Some(family), Some(scopes)) => {
-            let found = person(host, family.subject, &application.id).await?;
+            let found = person(services, family.subject, &application.id).await?;
             let Some(person) = found else {
                 return Ok(INACTIVE);
             };
-            let sub = subject_of(host, &application, &person.user)?;
-            let Some(more) = more(host, &application, &person, family, scopes, &sub).await? else {
+            let sub = subject_of(services, &application, &person.user)?;
+            let Some(more) = more(services, &application, &person, family, scopes, &sub).await?
+            else {
                 return Ok(INACTIVE);
             };
             (sub, more)
@@ -152,14 +153,14 @@ pub async fn introspect(
 
 /// What the plugins have to say of a token to resource servers. `None` if one of them turns the person away.
 async fn more(
-    host: &Host,
+    services: &Services,
     application: &Application,
     person: &UserAccount,
     family: &TokenFamily,
     scopes: &Scopes,
     sub: &str,
 ) -> Result<Option<Map<String, Value>>, TokenError> {
-    if !host
+    if !services
         .plugins
         .maps_claims_for(&application.id, Sink::Introspection)
     {
@@ -174,12 +175,12 @@ async fn more(
         sub,
         requested: &BTreeMap::new(),
     };
-    let _place = host
+    let _place = services
         .rate_limits
         .claim_lookups
         .hold(family.id)
         .ok_or(TokenError::Busy)?;
-    match standard_claims::map(host, subject, Sink::Introspection).await {
+    match standard_claims::map(services, subject, Sink::Introspection).await {
         Ok(made) => Ok(Some(made.claims)),
         Err(failure) => {
             tracing::error!(
@@ -197,8 +198,8 @@ async fn more(
     }
 }
 
-async fn access_token(host: &Host, text: &str) -> Result<Option<KnownToken>, TokenError> {
-    match resolve(host, text).await {
+async fn access_token(services: &Services, text: &str) -> Result<Option<KnownToken>, TokenError> {
+    match resolve(services, text).await {
         Ok(found) => Ok(Some(KnownToken {
             application: found.grant.application,
             family: found.family,
@@ -212,13 +213,13 @@ async fn access_token(host: &Host, text: &str) -> Result<Option<KnownToken>, Tok
     }
 }
 
-async fn refresh_token(host: &Host, text: &str) -> Result<Option<KnownToken>, TokenError> {
+async fn refresh_token(services: &Services, text: &str) -> Result<Option<KnownToken>, TokenError> {
     let Some(token) = Token::parse(prefix::REFRESH, text) else {
         return Ok(None);
     };
-    let found = host
+    let found = services
         .store
-        .refresh_token(TokenId::from_bytes(token.id()), host.now())
+        .refresh_token(TokenId::from_bytes(token.id()), services.now())
         .await
         .map_err(InternalError::from)?;
     let found = found.filter(|found| found.is_active && found.grant.digest == token.digest());

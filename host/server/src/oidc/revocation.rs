@@ -4,7 +4,7 @@ use super::bearer::{BearerError, resolve};
 use super::client_auth::Client;
 use super::error::TokenError;
 use super::parameters::Parameters;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::id::TokenId;
 use assent_model::secret::Token;
 use assent_model::token::prefix;
@@ -13,17 +13,17 @@ use assent_model::token::prefix;
 /// alone. A token that is unknown or over is as good as revoked. `token_type_hint` is not needed: a token tells its
 /// kind.
 pub async fn revoke(
-    host: &Host,
+    services: &Services,
     client: &Client,
     parameters: &Parameters,
 ) -> Result<(), TokenError> {
     let text = parameters
         .get("token")
         .ok_or_else(|| TokenError::InvalidRequest("token is missing".to_owned()))?;
-    let now = host.now();
+    let now = services.now();
     let application = &client.application.id;
     if let Some(token) = Token::parse(prefix::REFRESH, text) {
-        let found = host
+        let found = services
             .store
             .refresh_token(TokenId::from_bytes(token.id()), now)
             .await
@@ -34,14 +34,15 @@ pub async fn revoke(
         if found.grant.application != *application {
             return Err(FOREIGN);
         }
-        host.store
+        services
+            .store
             .revoke_family(found.family.id, now)
             .await
             .map_err(InternalError::from)?;
         tracing::info!(%application, family = %found.family.id, "refresh token revoked, token family revoked");
         return Ok(());
     }
-    let found = match resolve(host, text).await {
+    let found = match resolve(services, text).await {
         Ok(found) => found,
         Err(BearerError::Internal(error)) => return Err(error.into()),
         Err(_) => return Ok(()),
@@ -49,7 +50,8 @@ pub async fn revoke(
     if found.grant.application != *application {
         return Err(FOREIGN);
     }
-    host.store
+    services
+        .store
         .revoke_access(found.grant.id, now)
         .await
         .map_err(InternalError::from)?;

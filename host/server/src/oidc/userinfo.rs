@@ -6,25 +6,25 @@ use super::bearer::{BearerError, BearerToken, accept};
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::{ApplicationClaims, Subject};
 use crate::domain::sign_in::access::person;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::scope::Scope;
 use assent_plugin_host::{Fault, MapFailureKind, Sink};
 use assent_store::UserAccount;
 
 /// The claims that the scopes of an access token permit.
 pub async fn claims(
-    host: &Host,
+    services: &Services,
     shown: BearerToken<'_>,
 ) -> Result<Map<String, Value>, BearerError> {
-    Ok(traced_claims(host, shown).await?.claims)
+    Ok(traced_claims(services, shown).await?.claims)
 }
 
 /// The same, with what each plugin did.
 pub async fn traced_claims(
-    host: &Host,
+    services: &Services,
     shown: BearerToken<'_>,
 ) -> Result<ApplicationClaims, BearerError> {
-    let found = accept(host, shown).await?;
+    let found = accept(services, shown).await?;
     let grant = found.grant;
     let scopes = grant
         .scopes
@@ -33,12 +33,12 @@ pub async fn traced_claims(
     let (Some(family), Some(scopes)) = (found.family, scopes) else {
         return Err(BearerError::InsufficientScope(Scope::OpenId));
     };
-    let application = host
+    let application = services
         .store
         .application(&grant.application)
         .await
         .map_err(InternalError::from)?;
-    let person = person(host, family.subject, &grant.application).await?;
+    let person = person(services, family.subject, &grant.application).await?;
     let (Some(application), Some(UserAccount { user, account })) = (application, person) else {
         return Err(BearerError::InvalidToken);
     };
@@ -51,15 +51,15 @@ pub async fn traced_claims(
         account: &account,
         scopes: &scopes.both(allowed),
         authentication: None,
-        sub: &standard_claims::subject_of(host, &application, &user)?,
+        sub: &standard_claims::subject_of(services, &application, &user)?,
         requested,
     };
-    let _place = host
+    let _place = services
         .rate_limits
         .claim_lookups
         .hold(family.id)
         .ok_or(BearerError::Busy)?;
-    let mut told = standard_claims::map(host, subject, Sink::Userinfo).await.map_err(|failure| {
+    let mut told = standard_claims::map(services, subject, Sink::Userinfo).await.map_err(|failure| {
         tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "UserInfo failed in a \
             plugin");
         match failure.kind {

@@ -1,4 +1,4 @@
-//! What this host and a service provider are to each other: names, addresses, keys, and whose message is of now.
+//! What this server and a service provider are to each other: names, addresses, keys, and whose message is of now.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use openssl::x509::X509;
 
 use crate::domain::keys::saml_keys;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::id::Did;
 use assent_model::name::QuotedText;
 use assent_model::saml::{MessageClaim, ServiceProvider};
@@ -19,47 +19,50 @@ const OLDEST: Duration = Duration::from_secs(5 * 60);
 
 /// The service provider of a path.
 pub async fn find(
-    host: &Host,
+    services: &Services,
     application: &str,
 ) -> Result<Option<Arc<ServiceProvider>>, InternalError> {
     match application.parse::<Did>() {
-        Ok(id) => Ok(host.store.service_provider(&id).await?),
+        Ok(id) => Ok(services.store.service_provider(&id).await?),
         Err(_) => Ok(None),
     }
 }
 
-/// What this host calls itself towards a service provider: the issuer's URL, unless the application has another.
-pub fn entity_id<'a>(host: &'a Host, provider: &'a ServiceProvider) -> &'a str {
+/// What this server calls itself towards a service provider: the issuer's URL, unless the application has another.
+pub fn entity_id<'a>(services: &'a Services, provider: &'a ServiceProvider) -> &'a str {
     provider
         .settings
         .idp_entity_id
         .as_deref()
-        .unwrap_or(&host.issuer)
+        .unwrap_or(&services.issuer)
 }
 
 /// Where the service provider sends its requests for sign-on.
-pub fn single_sign_on_url(host: &Host, id: &Did) -> String {
-    address(host, "SingleSignOnService", id)
+pub fn single_sign_on_url(services: &Services, id: &Did) -> String {
+    address(services, "SingleSignOnService", id)
 }
 
 /// Where the service provider sends its messages of single logout.
-pub fn single_logout_url(host: &Host, id: &Did) -> String {
-    address(host, "SingleLogoutService", id)
+pub fn single_logout_url(services: &Services, id: &Did) -> String {
+    address(services, "SingleLogoutService", id)
 }
 
-fn address(host: &Host, service: &str, id: &Did) -> String {
-    let base = host.settings.base_url.as_str().trim_end_matches('/');
+fn address(services: &Services, service: &str, id: &Did) -> String {
+    let base = services.settings.base_url.as_str().trim_end_matches('/');
     format!("{base}/sso/{service}/{id}")
 }
 
 /// A fresh `ID` for a message or an assertion: an `xs:ID` that nobody guesses (SAML core section 1.3.4).
-pub fn message_id(host: &Host) -> String {
-    format!("_{}", hex::encode(host.entropy.bytes::<20>()))
+pub fn message_id(services: &Services) -> String {
+    format!("_{}", hex::encode(services.entropy.bytes::<20>()))
 }
 
 /// What signs for a service provider.
-pub async fn signer(host: &Host, provider: &ServiceProvider) -> Result<Signer, InternalError> {
-    let open = saml_keys::signing(host, &provider.id).await?;
+pub async fn signer(
+    services: &Services,
+    provider: &ServiceProvider,
+) -> Result<Signer, InternalError> {
+    let open = saml_keys::signing(services, &provider.id).await?;
     Signer::new(open.key.clone(), &open.certificate)
         .map_err(|error| InternalError::Saml(error.to_string()))
 }
@@ -86,8 +89,12 @@ pub fn trusted_keys(provider: &ServiceProvider) -> Result<Vec<TrustedKey>, Inter
 
 /// What a service provider calls a session: its `SessionIndex`. It is another for each, since one that several have in
 /// common would tell them that two people are one (SAML core section 2.7.2), and lets nobody else speak of the session.
-pub fn session_index(host: &Host, provider: &Did, sid: &str) -> Result<String, InternalError> {
-    let code = host
+pub fn session_index(
+    services: &Services,
+    provider: &Did,
+    sid: &str,
+) -> Result<String, InternalError> {
+    let code = services
         .master_key
         .authenticate("session index", format!("{provider}\n{sid}").as_bytes())?;
     Ok(format!("_{}", hex::encode(code)))
@@ -131,7 +138,7 @@ pub enum HeaderError {
 
 /// Checks whose message it is, for whom, and of when. One that is signed has to say for whom.
 pub fn check_header(
-    host: &Host,
+    services: &Services,
     provider: &ServiceProvider,
     header: &Header,
     here: &str,
@@ -156,7 +163,7 @@ pub fn check_header(
         _ => {}
     }
     let (now, skew) = (
-        host.now(),
+        services.now(),
         Duration::from_secs(provider.settings.clock_skew.into()),
     );
     if header.issue_instant + OLDEST + skew < now {
@@ -173,12 +180,12 @@ pub fn check_header(
 }
 
 /// What tells a service provider's message from all others, for as long as its `IssueInstant` would do.
-pub fn once(host: &Host, provider: &ServiceProvider, id: &str) -> MessageClaim {
+pub fn once(services: &Services, provider: &ServiceProvider, id: &str) -> MessageClaim {
     let skew = Duration::from_secs(provider.settings.clock_skew.into());
     // Neither holds a line break.
     let digest = Digest::of(format!("saml message\n{}\n{id}", provider.id).as_bytes());
     MessageClaim {
         digest,
-        until: host.now() + OLDEST + skew * 2,
+        until: services.now() + OLDEST + skew * 2,
     }
 }

@@ -1,5 +1,5 @@
 //! A test sign-in of an OpenID Connect application: its authorization request, and its answer as the application would
-//! take it up. The host stands in for the client's authentication; all else is the code that serves applications.
+//! take it up. The server stands in for the client's authentication; all else is the code that serves applications.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::domain::claims::traces;
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::DerivedValue;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::oidc::bearer::BearerToken;
 use crate::oidc::client_auth::Client;
 use crate::oidc::grant::{self, CodeExchange};
@@ -30,25 +30,28 @@ const SHOWN: usize = 8;
 
 /// The address that a test sign-in begins at, and what the request says.
 pub fn request(
-    host: &Host,
+    services: &Services,
     test_sign_in: &TestSignIn,
     application: &Application,
     name: &LoginName,
 ) -> Result<(String, StepNote), InternalError> {
-    let verifier = test_sign_in::derived(host, test_sign_in.id, DerivedValue::Verifier)?;
+    let verifier = test_sign_in::derived(services, test_sign_in.id, DerivedValue::Verifier)?;
     let challenge = URL_SAFE_NO_PAD.encode(openssl::sha::sha256(verifier.as_bytes()));
     let parameters = [
         ("response_type", "code".to_owned()),
         ("client_id", application.id.to_string()),
-        ("redirect_uri", test_sign_in::address(host, test_sign_in.id)),
+        (
+            "redirect_uri",
+            test_sign_in::address(services, test_sign_in.id),
+        ),
         ("scope", application.settings.scopes.to_string()),
         (
             "state",
-            test_sign_in::derived(host, test_sign_in.id, DerivedValue::State)?,
+            test_sign_in::derived(services, test_sign_in.id, DerivedValue::State)?,
         ),
         (
             "nonce",
-            test_sign_in::derived(host, test_sign_in.id, DerivedValue::Nonce)?,
+            test_sign_in::derived(services, test_sign_in.id, DerivedValue::Nonce)?,
         ),
         ("code_challenge", challenge),
         ("code_challenge_method", "S256".to_owned()),
@@ -57,7 +60,7 @@ pub fn request(
     ];
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(&parameters);
-    let url = format!("{}/auth?{}", host.issuer, query.finish());
+    let url = format!("{}/auth?{}", services.issuer, query.finish());
     let shown: Map<String, Value> = parameters
         .into_iter()
         .map(|(name, value)| (name.to_owned(), json!(value)))
@@ -66,24 +69,24 @@ pub fn request(
         "an authorization request as the application would create it, with every scope that it may \
             request",
     )
-    .with(json!({ "endpoint": format!("{}/auth", host.issuer), "parameters": shown }));
+    .with(json!({ "endpoint": format!("{}/auth", services.issuer), "parameters": shown }));
     Ok((url, note))
 }
 
 /// Whether an answer came to a test sign-in that is of its own request. Nothing else ends it.
 pub fn is_answer(
-    host: &Host,
+    services: &Services,
     test_sign_in: &TestSignIn,
     parameters: &Parameters,
 ) -> Result<bool, InternalError> {
-    let state = test_sign_in::derived(host, test_sign_in.id, DerivedValue::State)?;
+    let state = test_sign_in::derived(services, test_sign_in.id, DerivedValue::State)?;
     Ok(parameters.get("state") == Some(state.as_str())
-        && parameters.get("iss") == Some(host.issuer.as_str()))
+        && parameters.get("iss") == Some(services.issuer.as_str()))
 }
 
 /// Takes up the answer of a test sign-in, and ends it.
 pub async fn take_up(
-    host: &Host,
+    services: &Services,
     open: &OpenTestSignIn,
     parameters: &Parameters,
 ) -> Result<TestSignInOutcome, InternalError> {
@@ -91,7 +94,7 @@ pub async fn take_up(
     let Some(code) = parameters.get("code") else {
         let error = parameters.get("error").unwrap_or("server_error");
         let description = parameters.get("error_description").unwrap_or_default();
-        let cause = test_sign_in::cause(host, test_sign_in.id).await?;
+        let cause = test_sign_in::cause(services, test_sign_in.id).await?;
         let data = json!({ "error": error, "error_description": description });
         let detail = "the application would have received an error";
         let detail = cause.as_ref().map_or_else(
@@ -99,7 +102,7 @@ pub async fn take_up(
             |cause| format!("{detail}, since {cause}"),
         );
         test_sign_in::record_step(
-            host,
+            services,
             test_sign_in.id,
             TestSignInStep::Response,
             StepNote::bad(detail).with(data),
@@ -108,18 +111,26 @@ pub async fn take_up(
         // The application is told no more than its own description; who tries it is.
         let told =
             json!({ "error": error, "error_description": cause.as_deref().unwrap_or(description) });
-        return finish(host, test_sign_in, TestSignInOutcome::Failed, told, None).await;
+        return finish(
+            services,
+            test_sign_in,
+            TestSignInOutcome::Failed,
+            told,
+            None,
+        )
+        .await;
     };
-    let data = json!({ "code": shortened(code), "state": "as it was sent", "iss": host.issuer });
+    let data =
+        json!({ "code": shortened(code), "state": "as it was sent", "iss": services.issuer });
     let note = StepNote::good("a code, the state of the request and the issuer").with(data);
-    test_sign_in::record_step(host, test_sign_in.id, TestSignInStep::Response, note).await?;
+    test_sign_in::record_step(services, test_sign_in.id, TestSignInStep::Response, note).await?;
     let family = Token::parse(prefix::CODE, code).map(|token| CodeId::from_bytes(token.id()));
-    let (outcome, result) = redeem(host, open, code).await?;
-    finish(host, test_sign_in, outcome, result, family).await
+    let (outcome, result) = redeem(services, open, code).await?;
+    finish(services, test_sign_in, outcome, result, family).await
 }
 
 async fn finish(
-    host: &Host,
+    services: &Services,
     test_sign_in: &TestSignIn,
     outcome: TestSignInOutcome,
     result: Value,
@@ -129,7 +140,7 @@ async fn finish(
     if let (Some(told), Value::Object(result)) = (told.as_object_mut(), result) {
         told.extend(result);
     }
-    test_sign_in::end(host, test_sign_in, outcome, told, family).await?;
+    test_sign_in::end(services, test_sign_in, outcome, told, family).await?;
     Ok(outcome)
 }
 
@@ -179,16 +190,16 @@ fn text_of<'a>(response: &'a Value, name: &str) -> &'a str {
 
 /// Exchanges the code, and requests UserInfo.
 async fn redeem(
-    host: &Host,
+    services: &Services,
     open: &OpenTestSignIn,
     code: &str,
 ) -> Result<(TestSignInOutcome, Value), InternalError> {
     let test_sign_in = open.test_sign_in();
-    let tokens = match exchange(host, test_sign_in, code).await? {
+    let tokens = match exchange(services, test_sign_in, code).await? {
         Ok(tokens) => tokens,
         Err(failure) => return Ok(failure.outcome(Map::new())),
     };
-    let userinfo = userinfo(host, test_sign_in, tokens.text("access_token")).await?;
+    let userinfo = userinfo(services, test_sign_in, tokens.text("access_token")).await?;
     let mut result = Map::new();
     result.insert("token_response".to_owned(), shown(&tokens.response));
     let id_token = json!({ "header": tokens.header, "claims": tokens.claims });
@@ -208,11 +219,15 @@ async fn redeem(
 
 /// Exchanges the code in the application's place, without its authentication.
 async fn exchange(
-    host: &Host,
+    services: &Services,
     test_sign_in: &TestSignIn,
     code: &str,
 ) -> Result<Result<Tokens, TestFailure>, InternalError> {
-    let Some(application) = host.store.application(&test_sign_in.application).await? else {
+    let Some(application) = services
+        .store
+        .application(&test_sign_in.application)
+        .await?
+    else {
         let failure = TestFailure::new(
             "invalid_client",
             &"the application was deleted in the meantime",
@@ -224,25 +239,30 @@ async fn exchange(
         application,
         certificate: None,
     };
-    let verifier = test_sign_in::derived(host, test_sign_in.id, DerivedValue::Verifier)?;
-    let redirect_uri = test_sign_in::address(host, test_sign_in.id);
+    let verifier = test_sign_in::derived(services, test_sign_in.id, DerivedValue::Verifier)?;
+    let redirect_uri = test_sign_in::address(services, test_sign_in.id);
     let presented = CodeExchange {
         code,
         redirect_uri: &redirect_uri,
         verifier: Some(&verifier),
         purpose: SignInPurpose::TestSignIn(test_sign_in.id),
     };
-    let response = match grant::redeem(host, &client, presented).await {
+    let response = match grant::redeem(services, &client, presented).await {
         Ok(response) => serde_json::to_value(response).unwrap_or_default(),
         Err(error) => {
             let note = StepNote::bad(error.to_string()).with(json!({ "error": error.code() }));
-            test_sign_in::record_step(host, test_sign_in.id, TestSignInStep::TokenExchange, note)
-                .await?;
+            test_sign_in::record_step(
+                services,
+                test_sign_in.id,
+                TestSignInStep::TokenExchange,
+                note,
+            )
+            .await?;
             return Ok(Err(TestFailure::new(error.code(), &error)));
         }
     };
     let (header, claims) = decoded(text_of(&response, "id_token"));
-    let nonce = test_sign_in::derived(host, test_sign_in.id, DerivedValue::Nonce)?;
+    let nonce = test_sign_in::derived(services, test_sign_in.id, DerivedValue::Nonce)?;
     let has_nonce = claims.get("nonce") == Some(&json!(nonce));
     let detail = format!(
         "the server stands in for the application's authentication ({method}), which was not tried; the code, the \
@@ -252,7 +272,13 @@ async fn exchange(
         succeeded: has_nonce,
         ..StepNote::good(detail)
     };
-    test_sign_in::record_step(host, test_sign_in.id, TestSignInStep::TokenExchange, note).await?;
+    test_sign_in::record_step(
+        services,
+        test_sign_in.id,
+        TestSignInStep::TokenExchange,
+        note,
+    )
+    .await?;
     Ok(Ok(Tokens {
         response,
         header,
@@ -263,7 +289,7 @@ async fn exchange(
 
 /// The claims that UserInfo returns for an access token.
 async fn userinfo(
-    host: &Host,
+    services: &Services,
     test_sign_in: &TestSignIn,
     token: &str,
 ) -> Result<Result<Value, TestFailure>, InternalError> {
@@ -271,7 +297,7 @@ async fn userinfo(
         token,
         certificate: None,
     };
-    let (note, result) = match userinfo::traced_claims(host, shown).await {
+    let (note, result) = match userinfo::traced_claims(services, shown).await {
         Ok(made) => {
             let note = StepNote::good("the claims for the access token")
                 .with(json!({ "calls": traces::explain(&made.steps) }));
@@ -283,7 +309,7 @@ async fn userinfo(
             (note, Err(TestFailure::new(code, &error)))
         }
     };
-    test_sign_in::record_step(host, test_sign_in.id, TestSignInStep::Userinfo, note).await?;
+    test_sign_in::record_step(services, test_sign_in.id, TestSignInStep::Userinfo, note).await?;
     Ok(result)
 }
 

@@ -1,4 +1,4 @@
-//! A test sign-in of a SAML application: its AuthnRequest, which the host makes in its place, and the response as the
+//! A test sign-in of a SAML application: its AuthnRequest, which the server makes in its place, and the response as the
 //! service provider would read it.
 
 use base64::Engine;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::DerivedValue;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::saml::peer::single_sign_on_url;
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
@@ -22,24 +22,24 @@ use assent_saml_core::message::status::SUCCESS;
 use assent_saml_core::message::{AuthnRequest, Header};
 use assent_saml_core::xml::Element;
 
-/// The element with the value of a signature, as this host writes it.
+/// The element with the value of a signature, as this server writes it.
 const SIGNATURE_VALUE: &str = "ds:SignatureValue";
 
 /// The address that a test sign-in begins at, and what the request says.
 pub fn request(
-    host: &Host,
+    services: &Services,
     test_sign_in: &TestSignIn,
     provider: &ServiceProvider,
 ) -> Result<(String, StepNote), InternalError> {
-    let endpoint = single_sign_on_url(host, &provider.id);
+    let endpoint = single_sign_on_url(services, &provider.id);
     let header = Header {
-        id: test_sign_in::derived(host, test_sign_in.id, DerivedValue::Message)?,
+        id: test_sign_in::derived(services, test_sign_in.id, DerivedValue::Message)?,
         issuer: Some(provider.settings.entity_id.clone()),
-        issue_instant: host.now(),
+        issue_instant: services.now(),
         destination: Some(endpoint.clone()),
     };
     let internal = |error: &dyn std::fmt::Display| InternalError::Saml(error.to_string());
-    let xml = AuthnRequest::asking_anew(&header, &test_sign_in::address(host, test_sign_in.id))
+    let xml = AuthnRequest::asking_anew(&header, &test_sign_in::address(services, test_sign_in.id))
         .map_err(|error| internal(&error))?;
     let relay_state = test_sign_in.id.to_string();
     let url = redirect_location(
@@ -62,14 +62,14 @@ pub fn request(
     Ok((url, note))
 }
 
-/// Whether a form brings the answer of a test sign-in, as this host made it. Nothing else ends it.
+/// Whether a form brings the answer of a test sign-in, as this server made it. Nothing else ends it.
 pub fn is_answer(
-    host: &Host,
+    services: &Services,
     test_sign_in: &TestSignIn,
     incoming: &Incoming,
     body: &[u8],
 ) -> Result<bool, InternalError> {
-    let vouched = test_sign_in::response_seal(host, test_sign_in.id, &posted(body))?;
+    let vouched = test_sign_in::response_seal(services, test_sign_in.id, &posted(body))?;
     // Digests are compared in constant time.
     let same = |state: &str| Digest::of(state.as_bytes()) == Digest::of(vouched.as_bytes());
     Ok(incoming.kind() == MessageKind::Response && incoming.relay_state().is_some_and(same))
@@ -85,14 +85,14 @@ struct ResponseContent {
 
 /// Takes up the answer of a test sign-in, and ends it.
 pub async fn take_up(
-    host: &Host,
+    services: &Services,
     open: &OpenTestSignIn,
     incoming: &Incoming,
     body: &[u8],
 ) -> Result<TestSignInOutcome, InternalError> {
     let test_sign_in = open.test_sign_in();
-    let asked = test_sign_in::derived(host, test_sign_in.id, DerivedValue::Message)?;
-    // This host made it: whose signature it has is known.
+    let asked = test_sign_in::derived(services, test_sign_in.id, DerivedValue::Message)?;
+    // This server made it: whose signature it has is known.
     let told = match incoming.trusted(&[], Signature::Optional) {
         Ok(trusted) => read(trusted.root()),
         Err(error) => Err(error.to_string()),
@@ -122,7 +122,7 @@ pub async fn take_up(
             let cause = if succeeded {
                 None
             } else {
-                test_sign_in::cause(host, test_sign_in.id).await?
+                test_sign_in::cause(services, test_sign_in.id).await?
             };
             let detail = cause.as_ref().map_or_else(
                 || detail.to_owned(),
@@ -151,12 +151,12 @@ pub async fn take_up(
             (TestSignInOutcome::Failed, StepNote::bad(why), result)
         }
     };
-    test_sign_in::record_step(host, test_sign_in.id, TestSignInStep::Response, note).await?;
-    test_sign_in::end(host, test_sign_in, outcome, result, None).await?;
+    test_sign_in::record_step(services, test_sign_in.id, TestSignInStep::Response, note).await?;
+    test_sign_in::end(services, test_sign_in, outcome, result, None).await?;
     Ok(outcome)
 }
 
-/// A response of this host without the values of its signatures: a service provider that does not look at the recipient
+/// A response of this server without the values of its signatures: a service provider that does not look at the recipient
 /// could take it for one of its own. What is in the text of a value is escaped, so that each such element is one.
 fn without_signatures(xml: &str) -> String {
     let end = format!("</{SIGNATURE_VALUE}>");

@@ -47,21 +47,21 @@ impl AdminCommand for StartTestSignIn {
         by: &AuditContext,
     ) -> admin::Result<Execution<StartedTestSignIn>> {
         let (test_sign_in, application) = approved.into_plan();
-        let host = &context.host;
-        let alone = host.rate_limits.test_sign_in.hold(test_sign_in.session);
+        let services = &context.services;
+        let alone = services.rate_limits.test_sign_in.hold(test_sign_in.session);
         let _alone = alone.ok_or(AdminError::TooMany(
             "another test sign-in is begun at this moment",
         ))?;
         let (url, request) = match &application {
             RegisteredApplication::Client(client) => {
-                let user = admin::user(host, test_sign_in.user).await?;
-                oidc::request(host, &test_sign_in, client, &user.name)?
+                let user = admin::user(services, test_sign_in.user).await?;
+                oidc::request(services, &test_sign_in, client, &user.name)?
             }
             RegisteredApplication::ServiceProvider(provider) => {
-                saml::request(host, &test_sign_in, provider)?
+                saml::request(services, &test_sign_in, provider)?
             }
         };
-        test_sign_in::begin(host, &test_sign_in, request, by).await?;
+        test_sign_in::begin(services, &test_sign_in, request, by).await?;
         Ok(Execution::Done(StartedTestSignIn {
             id: test_sign_in.id,
             url,

@@ -52,7 +52,7 @@ async fn here(
 ) -> anyhow::Result<(ClientBuilder, Url, Secret)> {
     if !file.exists() {
         return Err(Failure::usage(format!(
-            "there are no settings at {}; name the file with --config, or a host with --server",
+            "there are no settings at {}; name the file with --config, or a server with --server",
             file.display()
         )));
     }

@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    /// The description of a member says whether null takes it away; the host would take another null for nothing at
+    /// The description of a member says whether null takes it away; the server would take another null for nothing at
     /// all.
     #[test]
     fn what_can_be_taken_away_is_what_the_api_takes_a_null_for() {

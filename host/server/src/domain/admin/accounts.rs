@@ -9,7 +9,7 @@ use super::users::{changed, user};
 use super::{AdminError, Result, invalid, registered};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{ProtectedAccountChange, ProtectedAction};
-use crate::domain::{Host, audit};
+use crate::domain::{Services, audit};
 use assent_model::account::Account;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::{AccountId, Did, UserId};
@@ -48,8 +48,8 @@ assent_model::admin_command! {
 }
 
 /// An entry of the audit log about an account.
-fn about(host: &Host, event: Event, account: &Account, by: &AuditContext) -> Entry {
-    audit::entry(host, event, by)
+fn about(services: &Services, event: Event, account: &Account, by: &AuditContext) -> Entry {
+    audit::entry(services, event, by)
         .about(account.user_id)
         .of(account.application_id.clone())
         .with("account", account.id.to_string())
@@ -80,7 +80,7 @@ impl AdminCommand for CreateAccount {
     type Outcome = Account;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<UserAccount>> {
-        let host = &context.host;
+        let services = &context.services;
         let NewAccount {
             user_id,
             roles,
@@ -88,11 +88,11 @@ impl AdminCommand for CreateAccount {
             ..
         } = &self.account;
         let ProtectedNewAccountMembers { name } = self.account.protected();
-        registered(host, &self.application).await?;
+        registered(services, &self.application).await?;
         let id = user_id.parse().map_err(|_| AdminError::NotFound("user"))?;
-        let user = user(host, id).await?;
+        let user = user(services, id).await?;
         let authorization = context.caller.authorize_user_access(&user)?;
-        let mut account = new_account(host, &user, self.application.clone());
+        let mut account = new_account(services, &user, self.application.clone());
         account.state = state.unwrap_or(LifecycleState::Active);
         if !account.state.is_open() {
             return Err(invalid("state", "a new account is invited or active"));
@@ -105,7 +105,7 @@ impl AdminCommand for CreateAccount {
         apply_to_account(&mut account, change)?;
         let is_renamed = account.name != user.name.as_str();
         if is_renamed {
-            must_be_free(host, &account).await?;
+            must_be_free(services, &account).await?;
         }
         let action = is_renamed.then(|| ProtectedAction::CreateAccount {
             user: user.id,
@@ -125,9 +125,9 @@ impl AdminCommand for CreateAccount {
         by: &AuditContext,
     ) -> Result<Execution<Account>> {
         let UserAccount { user, account } = approved.into_plan();
-        let host = &context.host;
-        let entries = vec![creation(host, &account, by)];
-        let inserted = host
+        let services = &context.services;
+        let entries = vec![creation(services, &account, by)];
+        let inserted = services
             .store
             .insert_account(account.clone(), &user, entries)
             .await;
@@ -141,8 +141,8 @@ impl AdminCommand for CreateAccount {
 }
 
 /// Refuses a name that another account of the application has.
-async fn must_be_free(host: &Host, account: &Account) -> Result<()> {
-    let named = host
+async fn must_be_free(services: &Services, account: &Account) -> Result<()> {
+    let named = services
         .store
         .accounts_by_names(&account.application_id, std::slice::from_ref(&account.name))
         .await?;
@@ -157,22 +157,22 @@ async fn must_be_free(host: &Host, account: &Account) -> Result<()> {
 }
 
 /// What the audit log is told of a new account.
-pub(super) fn creation(host: &Host, account: &Account, by: &AuditContext) -> Entry {
-    about(host, Event::AccountCreated, account, by)
+pub(super) fn creation(services: &Services, account: &Account, by: &AuditContext) -> Entry {
+    about(services, Event::AccountCreated, account, by)
         .with("state", account.state.as_str())
         .personal("after", Value::Object(shown(account)))
 }
 
 /// An account without roles, named as the user is, not yet kept.
-pub fn new_account(host: &Host, user: &User, application: Did) -> Account {
-    let now = host.now();
+pub fn new_account(services: &Services, user: &User, application: Did) -> Account {
+    let now = services.now();
     Account {
-        id: AccountId::new(now, &*host.entropy),
+        id: AccountId::new(now, &*services.entropy),
         user_id: user.id,
         application_id: application,
         name: user.name.to_string(),
         roles: Vec::new(),
-        short_code: short_code(host),
+        short_code: short_code(services),
         state: LifecycleState::Active,
         version: 1,
         created_at: now,
@@ -180,14 +180,14 @@ pub fn new_account(host: &Host, user: &User, application: Did) -> Account {
 }
 
 /// Ten characters that can't be mistaken for each other.
-fn short_code(host: &Host) -> String {
+fn short_code(services: &Services) -> String {
     const ALPHABET: [char; 31] = [
         '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'J', 'K',
         'L', 'M', 'N', 'P', 'Q', 'R', 'S', 'T', 'U', 'V', 'W', 'X', 'Y',
     ];
     let draw = |_| {
         ALPHABET
-            .get(host.entropy.below(31) as usize)
+            .get(services.entropy.below(31) as usize)
             .copied()
             .unwrap_or('2')
     };
@@ -198,16 +198,18 @@ fn short_code(host: &Host) -> String {
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such account. Otherwise if the database fails.
-pub async fn account(host: &Host, id: AccountId) -> Result<Account> {
-    host.store
+pub async fn account(services: &Services, id: AccountId) -> Result<Account> {
+    services
+        .store
         .account(id)
         .await?
         .ok_or(AdminError::NotFound("account"))
 }
 
 /// The account with this id, and whose it is.
-async fn person(host: &Host, id: AccountId) -> Result<UserAccount> {
-    host.store
+async fn person(services: &Services, id: AccountId) -> Result<UserAccount> {
+    services
+        .store
         .account_with_user(id)
         .await?
         .ok_or(AdminError::NotFound("account"))
@@ -218,14 +220,14 @@ async fn person(host: &Host, id: AccountId) -> Result<UserAccount> {
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
 pub async fn accounts(
-    host: &Host,
+    services: &Services,
     id: &Did,
     state: Option<LifecycleState>,
     after: Option<AccountId>,
     limit: u32,
 ) -> Result<Vec<Account>> {
-    registered(host, id).await?;
-    Ok(host.store.accounts_of(id, state, after, limit).await?)
+    registered(services, id).await?;
+    Ok(services.store.accounts_of(id, state, after, limit).await?)
 }
 
 /// Up to `limit` accounts of a person after `after`.
@@ -233,13 +235,13 @@ pub async fn accounts(
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
 pub async fn accounts_of_user(
-    host: &Host,
+    services: &Services,
     id: UserId,
     after: Option<AccountId>,
     limit: u32,
 ) -> Result<Vec<Account>> {
-    user(host, id).await?;
-    Ok(host.store.accounts_of_user(id, after, limit).await?)
+    user(services, id).await?;
+    Ok(services.store.accounts_of_user(id, after, limit).await?)
 }
 
 assent_model::admin_command! {
@@ -266,7 +268,7 @@ impl AdminCommand for UpdateAccount {
     type Outcome = Account;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<AccountUpdate>> {
-        let (host, caller, change) = (&context.host, &context.caller, &self.change);
+        let (services, caller, change) = (&context.services, &context.caller, &self.change);
         let ProtectedAccountMembers { name, state } = change.protected();
         let is_terminated = *state == Some(LifecycleState::Terminated);
         if name.is_some() || change.roles.is_some() || is_terminated {
@@ -275,14 +277,14 @@ impl AdminCommand for UpdateAccount {
         let UserAccount {
             user,
             account: before,
-        } = person(host, self.account).await?;
+        } = person(services, self.account).await?;
         let authorization = caller.authorize_user_access(&user)?;
         context.expected.check(before.version)?;
         let mut after = before.clone();
         apply_to_account(&mut after, change.clone())?;
         let mut changes = Vec::new();
         if after.name != before.name {
-            must_be_free(host, &after).await?;
+            must_be_free(services, &after).await?;
             changes.push(ProtectedAccountChange::Name(after.name.clone()));
         }
         if is_terminated {
@@ -306,22 +308,22 @@ impl AdminCommand for UpdateAccount {
         by: &AuditContext,
     ) -> Result<Execution<Account>> {
         let plan = approved.into_plan();
-        let host = &context.host;
+        let services = &context.services;
         let AccountUpdate {
             user,
             before,
             mut after,
         } = plan;
-        let entries = differences(host, &before, &after, by);
-        let updated = host
+        let entries = differences(services, &before, &after, by);
+        let updated = services
             .store
-            .update_account(after.clone(), &user, before.state, entries, host.now())
+            .update_account(after.clone(), &user, before.state, entries, services.now())
             .await;
         let Execution::Done(VersionedWrite::Done) = Execution::of(updated)? else {
             return Ok(Execution::Overtaken);
         };
         tracing::info!(account = %after.id, state = ?after.state, "account updated");
-        host.wakeups.send(Wakeup::LoggedOut);
+        services.wakeups.send(Wakeup::LoggedOut);
         after.version += 1;
         Ok(Execution::Done(after))
     }
@@ -329,7 +331,7 @@ impl AdminCommand for UpdateAccount {
 
 /// What the audit log is told of a change: what was there before and what is there now, of what is not as it was.
 pub(super) fn differences(
-    host: &Host,
+    services: &Services,
     before: &Account,
     after: &Account,
     by: &AuditContext,
@@ -337,7 +339,7 @@ pub(super) fn differences(
     let mut entries = Vec::new();
     let (was, is) = changed(shown(before), shown(after));
     if !is.is_empty() {
-        let entry = about(host, Event::AccountUpdated, after, by);
+        let entry = about(services, Event::AccountUpdated, after, by);
         entries.push(
             entry
                 .personal("before", Value::Object(was))
@@ -345,7 +347,7 @@ pub(super) fn differences(
         );
     }
     if before.state != after.state {
-        let entry = about(host, Event::AccountLifecycleChanged, after, by);
+        let entry = about(services, Event::AccountLifecycleChanged, after, by);
         entries.push(audit::of_state(entry, before.state, after.state));
     }
     entries
@@ -394,7 +396,7 @@ impl AdminCommand for DeleteAccount {
     type Outcome = ();
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<UserAccount>> {
-        let person = person(&context.host, self.0).await?;
+        let person = person(&context.services, self.0).await?;
         let authorization = context.caller.authorize_user_access(&person.user)?;
         context.expected.check(person.account.version)?;
         let action = ProtectedAction::DeleteAccount(person.account.id);
@@ -407,22 +409,22 @@ impl AdminCommand for DeleteAccount {
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let UserAccount { user, account } = approved.into_plan();
-        let host = &context.host;
-        let entry = about(host, Event::AccountDeleted, &account, by)
+        let services = &context.services;
+        let entry = about(services, Event::AccountDeleted, &account, by)
             .personal("before", Value::Object(shown(&account)));
-        let deleted = host
+        let deleted = services
             .store
             .delete_account(
                 (account.id, account.version),
                 &user,
                 vec![entry],
-                host.now(),
+                services.now(),
             )
             .await;
         let Execution::Done(VersionedWrite::Done) = Execution::of(deleted)? else {
             return Ok(Execution::Overtaken);
         };
-        host.wakeups.send(Wakeup::LoggedOut);
+        services.wakeups.send(Wakeup::LoggedOut);
         tracing::info!(account = %account.id, "account deleted");
         Ok(Execution::Done(()))
     }

@@ -8,7 +8,7 @@ use crate::domain::approvals::prompts::prompt_of;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{ProtectedAction, Summary};
 use crate::domain::sessions::session::SignedIn;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::action_approval::{ActionApproval, ActionProposal};
 use assent_model::approval::{Approval, ApprovalStage, Approver};
 use assent_model::audit::Origin;
@@ -67,7 +67,7 @@ pub enum ActionState {
 /// # Errors
 /// If the store fails.
 pub async fn ask(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     console: &Console,
     (action, digest): (&ProtectedAction, Digest),
     summary: &Summary,
@@ -79,11 +79,11 @@ pub async fn ask(
         origin,
     } = console;
     let session = signed_in.session.id;
-    let Some(device) = host.store.device_of_session(session).await? else {
+    let Some(device) = services.store.device_of_session(session).await? else {
         return Ok(None);
     };
-    let now = host.now();
-    if host
+    let now = services.now();
+    if services
         .rate_limits
         .actions_per_device
         .count_call(&device, now)
@@ -93,7 +93,7 @@ pub async fn ask(
     }
     let requested = RequestedAction {
         approval: ActionApproval {
-            id: ActionApprovalId::new(now, &*host.entropy),
+            id: ActionApprovalId::new(now, &*services.entropy),
             actor: signed_in.user.id,
             session,
             browser: *browser,
@@ -109,14 +109,14 @@ pub async fn ask(
                     .collect(),
             }),
             requested_at: now,
-            expires_at: now + host.settings.lifetimes.approval.get() + FRESH,
+            expires_at: now + services.settings.lifetimes.approval.get() + FRESH,
             claimed_at: None,
         },
         target: summary.user.as_ref().map(UserGuard::from),
     };
     let id = requested.approval.id;
     let asked = approval::ask_about_action(
-        host,
+        services,
         &requested,
         (device, &signed_in.user),
         context.clone(),
@@ -127,9 +127,9 @@ pub async fn ask(
         return Ok(None);
     };
     // The store chose the number. A report of another request may have ended this one already.
-    let stored = host.store.approval_of_action(id).await?;
+    let stored = services.store.approval_of_action(id).await?;
     Ok(stored
-        .filter(|stored| stored.stage_at(host.now()).is_waiting())
+        .filter(|stored| stored.stage_at(services.now()).is_waiting())
         .map(|stored| PendingAction {
             id,
             number: stored.number.to_string(),
@@ -142,18 +142,18 @@ pub async fn ask(
 /// # Errors
 /// If the store fails.
 pub async fn state(
-    host: &Host,
+    services: &Services,
     console: &Console,
     id: ActionApprovalId,
 ) -> Result<Option<ActionState>> {
-    let Some((action, approval)) = find(host, console, id).await? else {
+    let Some((action, approval)) = find(services, console, id).await? else {
         return Ok(None);
     };
     if action.claimed_at.is_some() {
         return Ok(Some(ActionState::Ended));
     }
-    Ok(Some(match approval.stage_at(host.now()) {
-        ApprovalStage::Requested => match prompt_of(host, approval).await? {
+    Ok(Some(match approval.stage_at(services.now()) {
+        ApprovalStage::Requested => match prompt_of(services, approval).await? {
             Some(_) => ActionState::Pending,
             None => ActionState::Ended,
         },
@@ -172,11 +172,15 @@ pub async fn state(
 ///
 /// # Errors
 /// If the store fails.
-pub async fn cancel_pending(host: &Host, console: &Console, id: ActionApprovalId) -> Result<bool> {
-    let Some((_, approval)) = find(host, console, id).await? else {
+pub async fn cancel_pending(
+    services: &Services,
+    console: &Console,
+    id: ActionApprovalId,
+) -> Result<bool> {
+    let Some((_, approval)) = find(services, console, id).await? else {
         return Ok(false);
     };
-    approval::cancel(host, approval.id).await?;
+    approval::cancel(services, approval.id).await?;
     Ok(true)
 }
 
@@ -184,10 +188,10 @@ pub async fn cancel_pending(host: &Host, console: &Console, id: ActionApprovalId
 ///
 /// # Errors
 /// If the store fails.
-pub async fn decided(host: &Host, console: &Console, id: ActionApprovalId) -> Result<()> {
-    let mut listener = host.wakeups.listen();
-    while let Some((_, approval)) = find(host, console, id).await? {
-        let stage = approval.stage_at(host.now());
+pub async fn decided(services: &Services, console: &Console, id: ActionApprovalId) -> Result<()> {
+    let mut listener = services.wakeups.listen();
+    while let Some((_, approval)) = find(services, console, id).await? {
+        let stage = approval.stage_at(services.now());
         if !matches!(stage, ApprovalStage::Requested | ApprovalStage::Reported) {
             break;
         }
@@ -202,28 +206,28 @@ pub async fn decided(host: &Host, console: &Console, id: ActionApprovalId) -> Re
 /// # Errors
 /// If the store fails.
 pub async fn claim(
-    host: &Host,
+    services: &Services,
     console: &Console,
     id: ActionApprovalId,
     claimed: ClaimedAction,
 ) -> Result<Option<ApprovalId>> {
-    if find(host, console, id).await?.is_none() {
+    if find(services, console, id).await?.is_none() {
         return Ok(None);
     }
-    Ok(host
+    Ok(services
         .store
-        .claim_action_approval(id, claimed, FRESH, host.now())
+        .claim_action_approval(id, claimed, FRESH, services.now())
         .await?)
 }
 
 /// The approval with this id and its request, if this console requested it.
 async fn find(
-    host: &Host,
+    services: &Services,
     console: &Console,
     id: ActionApprovalId,
 ) -> Result<Option<(ActionApproval, Approval)>> {
     let signed_in = &console.signed_in;
-    let found = host.store.action_approval(id, host.now()).await?;
+    let found = services.store.action_approval(id, services.now()).await?;
     let is_own = |action: &ActionApproval| {
         action.session == signed_in.session.id
             && action.actor == signed_in.user.id
@@ -232,6 +236,6 @@ async fn find(
     let Some(action) = found.filter(is_own) else {
         return Ok(None);
     };
-    let approval = host.store.approval_of_action(id).await?;
+    let approval = services.store.approval_of_action(id).await?;
     Ok(approval.map(|approval| (action, approval)))
 }

@@ -4,7 +4,7 @@ use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planne
 use super::{AdminError, Result, user};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sign_in::consent;
-use crate::domain::{Host, audit, portal};
+use crate::domain::{Services, audit, portal};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::id::{Did, SessionId, UserId};
 use assent_model::user::User;
@@ -14,8 +14,8 @@ use assent_store::{Consent, OpenSession};
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
-pub async fn sessions(host: &Host, id: UserId) -> Result<Vec<OpenSession>> {
-    Ok(portal::sessions(host, &user(host, id).await?).await?)
+pub async fn sessions(services: &Services, id: UserId) -> Result<Vec<OpenSession>> {
+    Ok(portal::sessions(services, &user(services, id).await?).await?)
 }
 
 assent_model::admin_command! {
@@ -34,7 +34,7 @@ impl AdminCommand for EndSession {
     type Outcome = ();
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<(User, SessionId)>> {
-        let user = user(&context.host, self.user).await?;
+        let user = user(&context.services, self.user).await?;
         let authorization = context.caller.authorize_user_access(&user)?;
         Ok(Planned::harmless(authorization, (user, self.session)))
     }
@@ -45,18 +45,18 @@ impl AdminCommand for EndSession {
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let (user, session) = approved.into_plan();
-        let host = &context.host;
-        let entry = audit::entry(host, Event::SessionEnded, by)
+        let services = &context.services;
+        let entry = audit::entry(services, Event::SessionEnded, by)
             .about(user.id)
             .with("session", session.to_string());
-        let ended = host
+        let ended = services
             .store
-            .end_session_of(&user, session, entry, host.now())
+            .end_session_of(&user, session, entry, services.now())
             .await;
         let Execution::Done(ended) = Execution::of(ended)? else {
             return Ok(Execution::Overtaken);
         };
-        host.wakeups.send(Wakeup::LoggedOut);
+        services.wakeups.send(Wakeup::LoggedOut);
         ended
             .map(|_| Execution::Done(()))
             .ok_or(AdminError::NotFound("session"))
@@ -74,7 +74,7 @@ impl AdminCommand for EndSessions {
     type Outcome = ();
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<User>> {
-        let user = user(&context.host, self.0).await?;
+        let user = user(&context.services, self.0).await?;
         let authorization = context.caller.authorize_user_access(&user)?;
         Ok(Planned::harmless(authorization, user))
     }
@@ -85,17 +85,17 @@ impl AdminCommand for EndSessions {
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let user = approved.into_plan();
-        let host = &context.host;
-        let entry = audit::entry(host, Event::SessionEnded, by).about(user.id);
+        let services = &context.services;
+        let entry = audit::entry(services, Event::SessionEnded, by).about(user.id);
         // No session has an empty name, so none is kept.
-        let ended = host
+        let ended = services
             .store
-            .end_other_sessions_of(&user, String::new(), entry, host.now())
+            .end_other_sessions_of(&user, String::new(), entry, services.now())
             .await;
         let Execution::Done(_) = Execution::of(ended)? else {
             return Ok(Execution::Overtaken);
         };
-        host.wakeups.send(Wakeup::LoggedOut);
+        services.wakeups.send(Wakeup::LoggedOut);
         Ok(Execution::Done(()))
     }
 }
@@ -104,8 +104,8 @@ impl AdminCommand for EndSessions {
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
-pub async fn consents(host: &Host, id: UserId) -> Result<Vec<Consent>> {
-    Ok(consent::consents_of(host, &user(host, id).await?).await?)
+pub async fn consents(services: &Services, id: UserId) -> Result<Vec<Consent>> {
+    Ok(consent::consents_of(services, &user(services, id).await?).await?)
 }
 
 assent_model::admin_command! {
@@ -124,7 +124,7 @@ impl AdminCommand for WithdrawConsent {
     type Outcome = ();
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<(User, Did)>> {
-        let user = user(&context.host, self.user).await?;
+        let user = user(&context.services, self.user).await?;
         let authorization = context.caller.authorize_user_access(&user)?;
         let application = self.application.clone();
         Ok(Planned::harmless(authorization, (user, application)))
@@ -136,13 +136,13 @@ impl AdminCommand for WithdrawConsent {
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let (user, application) = approved.into_plan();
-        let host = &context.host;
-        let entry = audit::entry(host, Event::ConsentWithdrawn, by)
+        let services = &context.services;
+        let entry = audit::entry(services, Event::ConsentWithdrawn, by)
             .about(user.id)
             .of(application.clone());
-        let withdrawn = host
+        let withdrawn = services
             .store
-            .withdraw_consent(&user, application, vec![entry], host.now())
+            .withdraw_consent(&user, application, vec![entry], services.now())
             .await;
         match Execution::of(withdrawn)? {
             Execution::Done(true) => Ok(Execution::Done(())),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::TokenId;
@@ -14,10 +14,10 @@ use assent_model::token::prefix;
 /// # Errors
 /// If the database fails.
 pub async fn issue_admin_token(
-    host: &Host,
+    services: &Services,
     by: &AuditContext,
 ) -> Result<(Token, Timestamp), InternalError> {
-    issue_admin_token_for(host, host.settings.lifetimes.admin_token.get(), by).await
+    issue_admin_token_for(services, services.settings.lifetimes.admin_token.get(), by).await
 }
 
 /// A token for the admin API that is good for so long.
@@ -25,20 +25,21 @@ pub async fn issue_admin_token(
 /// # Errors
 /// If the database fails.
 pub async fn issue_admin_token_for(
-    host: &Host,
+    services: &Services,
     life: Duration,
     by: &AuditContext,
 ) -> Result<(Token, Timestamp), InternalError> {
-    let now = host.now();
-    let id = TokenId::new(now, &*host.entropy);
-    let token = Token::new(prefix::ADMIN, id.as_bytes(), &*host.entropy);
+    let now = services.now();
+    let id = TokenId::new(now, &*services.entropy);
+    let token = Token::new(prefix::ADMIN, id.as_bytes(), &*services.entropy);
     let until = now + life;
     // The id is what entries name as the actor; the secret is another part of the token.
-    let entry = audit::entry(host, Event::AdminTokenCreated, by);
+    let entry = audit::entry(services, Event::AdminTokenCreated, by);
     let entry = entry
         .with("token", id.to_string())
         .with("expires_at", until.seconds());
-    host.store
+    services
+        .store
         .insert_admin_token(id, token.digest(), now, until, entry)
         .await?;
     Ok((token, until))
@@ -48,11 +49,14 @@ pub async fn issue_admin_token_for(
 ///
 /// # Errors
 /// If the database fails.
-pub async fn admin_token(host: &Host, text: &str) -> Result<Option<TokenId>, InternalError> {
+pub async fn admin_token(
+    services: &Services,
+    text: &str,
+) -> Result<Option<TokenId>, InternalError> {
     let Some(token) = Token::parse(prefix::ADMIN, text) else {
         return Ok(None);
     };
     let id = TokenId::from_bytes(token.id());
-    let kept = host.store.open_admin_token(id, host.now()).await?;
+    let kept = services.store.open_admin_token(id, services.now()).await?;
     Ok(kept.filter(|digest| *digest == token.digest()).map(|_| id))
 }

@@ -1,6 +1,6 @@
 //! Service accounts as callers of the admin API.
 
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::administration::AdminScopes;
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::caller::{Caller, Principal};
@@ -11,12 +11,12 @@ use assent_model::id::Did;
 /// # Errors
 /// If the database fails.
 pub async fn service_account(
-    host: &Host,
+    services: &Services,
     application: Did,
     token: &AdminScopes,
     from: Origin,
 ) -> Result<Option<Caller>, InternalError> {
-    let Some(client) = host.store.application(&application).await? else {
+    let Some(client) = services.store.application(&application).await? else {
         return Ok(None);
     };
     let scopes = client.settings.admin_scopes_of(token);

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::action_approvals::{self, Console};
 use super::{AdminError, Result};
 use crate::domain::protected_actions::{ChangedMember, ProtectedAction, summarize};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::audit::AuditContext;
 use assent_model::caller::Caller;
 use assent_model::caller::Principal;
@@ -136,7 +136,7 @@ pub enum NamedApproval {
 #[derive(Clone, Debug)]
 pub struct AdminContext {
     /// The instance.
-    pub host: Arc<Host>,
+    pub services: Arc<Services>,
     /// The caller.
     pub caller: Caller,
     /// The versions that the request may change.
@@ -146,9 +146,9 @@ pub struct AdminContext {
 
 impl AdminContext {
     /// A caller without a console session, and so without a device to ask.
-    pub fn new(host: Arc<Host>, caller: Caller) -> Self {
+    pub fn new(services: Arc<Services>, caller: Caller) -> Self {
         Self {
-            host,
+            services,
             caller,
             expected: ExpectedVersion::Any,
             console: None,
@@ -156,12 +156,12 @@ impl AdminContext {
     }
 
     /// The operator, at the command line of this instance.
-    pub fn of_operator(host: Arc<Host>) -> Self {
+    pub fn of_operator(services: Arc<Services>) -> Self {
         let caller = Caller {
             by: AuditContext::SERVER,
             principal: Principal::AdminToken,
         };
-        Self::new(host, caller)
+        Self::new(services, caller)
     }
 
     /// The same, in a session of the console.
@@ -238,7 +238,7 @@ impl AdminContext {
         const NOT_APPROVED: &str = "the approval is not for this request, was used before, expired, or the request \
                                     would have another effect \
                                     now; send the request without X-Assent-Action-Approval for a new approval";
-        let summary = summarize(&self.host.store, action).await?;
+        let summary = summarize(&self.services.store, action).await?;
         let claimed = ClaimedAction {
             action: digest,
             summary: Digest::of(summary.text.as_bytes()),
@@ -253,7 +253,8 @@ impl AdminContext {
         let approval = match named {
             NamedApproval::None => {
                 let asked =
-                    action_approvals::ask(&self.host, console, (action, digest), &summary).await?;
+                    action_approvals::ask(&self.services, console, (action, digest), &summary)
+                        .await?;
                 return Err(match asked {
                     Some(asked) => AdminError::ApprovalRequired(Box::new((asked, summary.text))),
                     None => AdminError::Forbidden(CANNOT_ASK),
@@ -261,7 +262,7 @@ impl AdminContext {
             }
             NamedApproval::Unreadable => None,
             NamedApproval::Id(id) => {
-                action_approvals::claim(&self.host, console, id, claimed).await?
+                action_approvals::claim(&self.services, console, id, claimed).await?
             }
         };
         Ok(UsedApproval {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Result, invalid};
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::claims::standard_claims;
 use assent_model::name::display_text;
 use assent_model::placeholders::placeholders;
@@ -36,7 +36,7 @@ pub struct CustomAttributeChange {
 
 /// The custom attributes that a change names, for an application with this id.
 pub(super) fn checked(
-    host: &Host,
+    services: &Services,
     provider: &ServiceProvider,
     changes: Vec<CustomAttributeChange>,
 ) -> Result<Vec<CustomAttribute>> {
@@ -82,14 +82,14 @@ pub(super) fn checked(
                 );
                 return Err(invalid(FIELD, expected));
             }
-            check_placeholders(host, provider, name, value)?;
+            check_placeholders(services, provider, name, value)?;
         }
     }
     Ok(attributes)
 }
 
 fn check_placeholders(
-    host: &Host,
+    services: &Services,
     provider: &ServiceProvider,
     name: &str,
     value: &str,
@@ -99,7 +99,7 @@ fn check_placeholders(
         let claim = placeholder.name;
         let is_known = claim == "roles"
             || standard_claims::is_known_in_assertions(claim)
-            || host.plugins.writes_claim_for(&provider.id, claim);
+            || services.plugins.writes_claim_for(&provider.id, claim);
         if !is_known {
             return Err(said(format!(
                 "the placeholder {{{claim}}} at character {} names nothing that is known of a user: expected \
@@ -113,10 +113,12 @@ fn check_placeholders(
 }
 
 /// Warnings for the administrator about a saved service provider: settings that have no effect, or an unexpected one.
-pub fn notes_of(host: &Host, provider: &ServiceProvider) -> Vec<String> {
+pub fn notes_of(services: &Services, provider: &ServiceProvider) -> Vec<String> {
     let mut notes = Vec::new();
     let settings = &provider.settings;
-    if !settings.custom_attributes.is_empty() && !host.plugins.writes_attributes_for(&provider.id) {
+    if !settings.custom_attributes.is_empty()
+        && !services.plugins.writes_attributes_for(&provider.id)
+    {
         notes.push(
             "custom_attributes have no effect: no claim mapper of this application may write attributes. The plugin \
              saml-attributes does, with writes = [\"attribute:*\"]."

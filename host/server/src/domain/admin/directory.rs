@@ -1,7 +1,7 @@
 //! Finding users and accounts.
 
 use super::{Result, registered};
-use crate::domain::Host;
+use crate::domain::Services;
 use assent_model::account::Account;
 use assent_model::id::{AccountId, Did, UserId};
 use assent_model::search::{Cursor, Prefix};
@@ -25,7 +25,11 @@ pub struct UserQuery {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn find_users(host: &Host, query: &UserQuery, limit: u32) -> Result<Vec<(Cursor, User)>> {
+pub async fn find_users(
+    services: &Services,
+    query: &UserQuery,
+    limit: u32,
+) -> Result<Vec<(Cursor, User)>> {
     let fits = |user: &User| {
         query.state.is_none_or(|state| user.state == state)
             && query
@@ -34,7 +38,7 @@ pub async fn find_users(host: &Host, query: &UserQuery, limit: u32) -> Result<Ve
     };
     // An identifier names one user, and no name looks like one but by chance.
     if query.after.is_none()
-        && let Some(user) = named(host, query.q.trim()).await?
+        && let Some(user) = named(services, query.q.trim()).await?
     {
         return Ok(Some(user)
             .filter(fits)
@@ -46,20 +50,20 @@ pub async fn find_users(host: &Host, query: &UserQuery, limit: u32) -> Result<Ve
         return Ok(Vec::new());
     };
     let after = query.after.clone().unwrap_or_default();
-    Ok(host
+    Ok(services
         .store
         .search_users(&prefix, query.state, query.role, &after, limit)
         .await?)
 }
 
-async fn named(host: &Host, text: &str) -> Result<Option<User>> {
+async fn named(services: &Services, text: &str) -> Result<Option<User>> {
     if let Ok(id) = text.parse::<UserId>() {
-        return Ok(host.store.user(id).await?);
+        return Ok(services.store.user(id).await?);
     }
     if let Ok(did) = text.parse::<Did>() {
-        return Ok(host.store.user_by_did(&did).await?);
+        return Ok(services.store.user_by_did(&did).await?);
     }
-    Ok(host.store.user_by_subject(text).await?)
+    Ok(services.store.user_by_subject(text).await?)
 }
 
 /// Which accounts of an application are looked for.
@@ -78,14 +82,14 @@ pub struct AccountQuery {
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
 pub async fn find_accounts(
-    host: &Host,
+    services: &Services,
     id: &Did,
     query: &AccountQuery,
     limit: u32,
 ) -> Result<Vec<(Cursor, Account)>> {
-    registered(host, id).await?;
+    registered(services, id).await?;
     if query.after.is_none()
-        && let Some(account) = account_named(host, id, query.q.trim()).await?
+        && let Some(account) = account_named(services, id, query.q.trim()).await?
     {
         let fits = query.state.is_none_or(|state| account.state == state);
         return Ok(fits
@@ -97,20 +101,24 @@ pub async fn find_accounts(
         return Ok(Vec::new());
     };
     let after = query.after.clone().unwrap_or_default();
-    Ok(host
+    Ok(services
         .store
         .search_accounts(id, &prefix, query.state, &after, limit)
         .await?)
 }
 
-async fn account_named(host: &Host, application: &Did, text: &str) -> Result<Option<Account>> {
+async fn account_named(
+    services: &Services,
+    application: &Did,
+    text: &str,
+) -> Result<Option<Account>> {
     if let Ok(id) = text.parse::<AccountId>()
-        && let Some(account) = host.store.account(id).await?
+        && let Some(account) = services.store.account(id).await?
     {
         return Ok(Some(account).filter(|account| account.application_id == *application));
     }
     match text.parse::<UserId>() {
-        Ok(user) => Ok(host.store.account_of(user, application).await?),
+        Ok(user) => Ok(services.store.account_of(user, application).await?),
         Err(_) => Ok(None),
     }
 }

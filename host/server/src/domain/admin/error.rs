@@ -43,7 +43,7 @@ pub enum AdminError {
     /// The server does as much of this as it does at a time.
     #[error("{0}")]
     TooMany(&'static str),
-    /// The host broke.
+    /// An internal error.
     #[error(transparent)]
     Internal(#[from] InternalError),
 }

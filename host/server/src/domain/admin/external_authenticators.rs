@@ -3,7 +3,7 @@
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result, invalid, user};
 use crate::domain::protected_actions::ProtectedAction;
-use crate::domain::{Host, audit};
+use crate::domain::{Services, audit};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::delivery::ExternalAuthenticator;
 use assent_model::id::UserId;
@@ -19,11 +19,11 @@ const LONGEST: usize = 512;
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
 pub async fn external_authenticators(
-    host: &Host,
+    services: &Services,
     id: UserId,
 ) -> Result<Vec<ExternalAuthenticator>> {
-    user(host, id).await?;
-    Ok(host.store.external_authenticators(id).await?)
+    user(services, id).await?;
+    Ok(services.store.external_authenticators(id).await?)
 }
 
 assent_model::admin_command! {
@@ -44,15 +44,15 @@ impl AdminCommand for SetExternalAuthenticator {
     type Outcome = ExternalAuthenticator;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<(User, ExternalAuthenticator)>> {
-        let host = &context.host;
-        let user = user(host, self.user).await?;
+        let services = &context.services;
+        let user = user(services, self.user).await?;
         let authorization = context.caller.authorize_user_access(&user)?;
-        let identifier = address_there(host, &self.channel, &self.identifier)?;
+        let identifier = address_there(services, &self.channel, &self.identifier)?;
         // Nobody could sign in as an invited user yet.
         let action = if user.is_only_invited() {
             None
         } else {
-            let known = host.store.external_authenticators(user.id).await?;
+            let known = services.store.external_authenticators(user.id).await?;
             let replaced = known
                 .into_iter()
                 .find(|known| known.channel == identifier.channel);
@@ -72,8 +72,8 @@ impl AdminCommand for SetExternalAuthenticator {
         by: &AuditContext,
     ) -> Result<Execution<ExternalAuthenticator>> {
         let (user, identifier) = approved.into_plan();
-        let host = &context.host;
-        let entry = |event| audit::entry(host, event, by).about(user.id);
+        let services = &context.services;
+        let entry = |event| audit::entry(services, event, by).about(user.id);
         let activated = audit::of_state(
             entry(Event::UserLifecycleChanged),
             LifecycleState::Invited,
@@ -82,14 +82,14 @@ impl AdminCommand for SetExternalAuthenticator {
         let set =
             entry(Event::ExternalAuthenticatorSet).with("channel", identifier.channel.as_str());
         let entries = vec![set.personal("identifier", identifier.identifier.as_str())];
-        let set = host
+        let set = services
             .store
             .set_external_authenticator(
                 &user,
                 identifier.clone(),
                 entries,
                 Some(activated),
-                host.now(),
+                services.now(),
             )
             .await;
         match Execution::of(set)? {
@@ -103,8 +103,12 @@ impl AdminCommand for SetExternalAuthenticator {
 }
 
 /// An identifier for the channel of a vendor.
-fn address_there(host: &Host, channel: &str, identifier: &str) -> Result<ExternalAuthenticator> {
-    let is_vendors = host
+fn address_there(
+    services: &Services,
+    channel: &str,
+    identifier: &str,
+) -> Result<ExternalAuthenticator> {
+    let is_vendors = services
         .plugins
         .channel_info(channel)
         .is_some_and(|channel| channel.trust == Trust::Delegated);
@@ -142,7 +146,7 @@ impl AdminCommand for RemoveExternalAuthenticator {
     type Outcome = ();
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<(User, String)>> {
-        let user = user(&context.host, self.user).await?;
+        let user = user(&context.services, self.user).await?;
         let authorization = context.caller.authorize_user_access(&user)?;
         Ok(Planned::harmless(
             authorization,
@@ -156,11 +160,11 @@ impl AdminCommand for RemoveExternalAuthenticator {
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let (user, channel) = approved.into_plan();
-        let entry = audit::entry(&context.host, Event::ExternalAuthenticatorRemoved, by)
+        let entry = audit::entry(&context.services, Event::ExternalAuthenticatorRemoved, by)
             .about(user.id)
             .with("channel", channel.as_str());
         let removed = context
-            .host
+            .services
             .store
             .remove_external_authenticator(&user, &channel, vec![entry])
             .await;

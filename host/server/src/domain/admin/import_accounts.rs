@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::accounts::{apply_to_account, creation, differences, new_account};
 use super::import::{BATCH, ImportReport, ImportRow, RowProblem, RowTarget, overtaken};
 use super::{AccountChange, AdminError, Result, registered};
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::operations::wakeups::Wakeup;
 use assent_model::account::Account;
 use assent_model::audit::AuditContext;
@@ -83,12 +83,12 @@ struct ExistingRecords {
 }
 
 impl ExistingRecords {
-    async fn of(host: &Host, application: &Did, rows: &[ImportRow]) -> Result<Self> {
+    async fn of(services: &Services, application: &Did, rows: &[ImportRow]) -> Result<Self> {
         let people = || rows.iter().filter_map(|row| row.filled("user"));
         let logins: Vec<LoginName> = people().filter_map(|text| text.parse().ok()).collect();
         let ids: Vec<UserId> = people().filter_map(|text| text.parse().ok()).collect();
-        let by_login = host.store.users_by_logins(&logins).await?;
-        let by_id = host.store.users_by_ids(&ids).await?;
+        let by_login = services.store.users_by_logins(&logins).await?;
+        let by_id = services.store.users_by_ids(&ids).await?;
         let users: Vec<&User> = by_login.values().chain(by_id.values()).collect();
         let ids: Vec<UserId> = users.iter().map(|user| user.id).collect();
         let named = rows
@@ -98,8 +98,11 @@ impl ExistingRecords {
         let names: Vec<String> = named
             .chain(users.iter().map(|user| user.name.to_string()))
             .collect();
-        let accounts = host.store.accounts_of_users(application, &ids).await?;
-        let names = host.store.accounts_by_names(application, &names).await?;
+        let accounts = services.store.accounts_of_users(application, &ids).await?;
+        let names = services
+            .store
+            .accounts_by_names(application, &names)
+            .await?;
         Ok(Self {
             by_login,
             by_id,
@@ -149,13 +152,13 @@ impl PlannedAccounts {
 /// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
 /// Rows that cannot be imported are in the report.
 pub async fn plan_accounts(
-    host: &Host,
+    services: &Services,
     caller: &Caller,
     application: &Did,
     rows: &[ImportRow],
 ) -> Result<PlannedAccounts> {
-    registered(host, application).await?;
-    let known = ExistingRecords::of(host, application, rows).await?;
+    registered(services, application).await?;
+    let known = ExistingRecords::of(services, application, rows).await?;
     let mut report = ImportReport {
         rows: rows.len() as u64,
         ..ImportReport::default()
@@ -165,7 +168,7 @@ pub async fn plan_accounts(
     let mut names: HashMap<String, u64> = HashMap::new();
     for row in rows {
         tokio::task::yield_now().await;
-        let plan = plan(host, caller, application, &known, row).and_then(|plan| {
+        let plan = plan(services, caller, application, &known, row).and_then(|plan| {
             let Account { user_id, name, .. } = &plan.account;
             if let Some(before) = people.insert(*user_id, plan.line) {
                 return Err(Ok(RowProblem::of(
@@ -217,7 +220,7 @@ pub async fn plan_accounts(
 
 /// What a row comes to; what is wrong with it, or what broke.
 fn plan(
-    host: &Host,
+    services: &Services,
     caller: &Caller,
     application: &Did,
     known: &ExistingRecords,
@@ -227,7 +230,7 @@ fn plan(
     let before = known.accounts.get(&user.id).cloned();
     let mut account = before
         .clone()
-        .unwrap_or_else(|| new_account(host, user, application.clone()));
+        .unwrap_or_else(|| new_account(services, user, application.clone()));
     let state = match row.filled("state") {
         None => None,
         Some(text) => {
@@ -292,7 +295,7 @@ fn plan(
 /// # Errors
 /// If the database fails.
 pub async fn save_accounts(
-    host: &Host,
+    services: &Services,
     by: &AuditContext,
     planned: PlannedAccounts,
 ) -> Result<ImportReport> {
@@ -305,8 +308,8 @@ pub async fn save_accounts(
                      ..
                  }: PlannedRow| {
         let entries = match &before {
-            Some(before) => differences(host, before, &account, by),
-            None => vec![creation(host, &account, by)],
+            Some(before) => differences(services, before, &account, by),
+            None => vec![creation(services, &account, by)],
         };
         (
             line,
@@ -321,15 +324,15 @@ pub async fn save_accounts(
     let writes: Vec<(u64, AccountWrite)> = rows.into_iter().map(write).collect();
     for batch in writes.chunks(BATCH) {
         let all = batch.iter().map(|(_, write)| write.clone()).collect();
-        let Err(error) = host.store.save_accounts(all, host.now()).await else {
+        let Err(error) = services.store.save_accounts(all, services.now()).await else {
             continue;
         };
         overtaken(error)?;
         // One of them was overtaken, and the others need not suffer for it.
         for (line, write) in batch {
-            if let Err(error) = host
+            if let Err(error) = services
                 .store
-                .save_accounts(vec![write.clone()], host.now())
+                .save_accounts(vec![write.clone()], services.now())
                 .await
             {
                 let done = if write.before.is_some() {
@@ -344,7 +347,7 @@ pub async fn save_accounts(
     }
     let (created, updated) = (report.created, report.updated);
     tracing::info!(created, updated, "accounts imported");
-    host.wakeups.send(Wakeup::LoggedOut);
+    services.wakeups.send(Wakeup::LoggedOut);
     Ok(report)
 }
 

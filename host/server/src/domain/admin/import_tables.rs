@@ -81,7 +81,7 @@ impl AdminCommand for ImportTable {
     type Outcome = ImportReport;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<TablePlan>> {
-        let (host, caller) = (&context.host, &context.caller);
+        let (services, caller) = (&context.services, &context.caller);
         let permission = match self.application {
             Some(_) => Permission::AccountsWrite,
             None => Permission::UsersWrite,
@@ -89,8 +89,8 @@ impl AdminCommand for ImportTable {
         // What each row says is authorized as it would be alone.
         let authorization = caller.authorize(permission, "you may not import tables")?;
         let plan = match &self.application {
-            Some(id) => TablePlan::Accounts(plan_accounts(host, caller, id, &self.rows).await?),
-            None => TablePlan::Users(plan_users(host, caller, &self.rows).await?),
+            Some(id) => TablePlan::Accounts(plan_accounts(services, caller, id, &self.rows).await?),
+            None => TablePlan::Users(plan_users(services, caller, &self.rows).await?),
         };
         let report = plan.report();
         if self.dry_run || report.created + report.updated == 0 {
@@ -118,11 +118,11 @@ impl AdminCommand for ImportTable {
         approved: ApprovedPlan<TablePlan>,
         by: &AuditContext,
     ) -> Result<Execution<ImportReport>> {
-        let host = &context.host;
+        let services = &context.services;
         let report = match approved.into_plan() {
             TablePlan::Report(report) => report,
-            TablePlan::Users(users) => save_users(host, by, users).await?,
-            TablePlan::Accounts(accounts) => save_accounts(host, by, accounts).await?,
+            TablePlan::Users(users) => save_users(services, by, users).await?,
+            TablePlan::Accounts(accounts) => save_accounts(services, by, accounts).await?,
         };
         Ok(Execution::Done(report))
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::import::{BATCH, ImportReport, ImportRow, RowProblem, RowTarget, overtaken};
 use super::users::{DeniedMember, VOUCHING, apply_to_user, creation, differences, user_with};
 use super::{AdminError, Result, UserChange, fresh_did};
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::user_table::{address_texts, texts};
 use crate::domain::operations::wakeups::Wakeup;
 use assent_model::administration::Permission;
@@ -33,7 +33,7 @@ struct ExistingRecords {
 }
 
 impl ExistingRecords {
-    async fn of(host: &Host, rows: &[ImportRow]) -> Result<Self> {
+    async fn of(services: &Services, rows: &[ImportRow]) -> Result<Self> {
         let cells = |column: &'static str| rows.iter().filter_map(move |row| row.filled(column));
         let logins: Vec<LoginName> = cells("name")
             .chain(cells("email"))
@@ -41,8 +41,8 @@ impl ExistingRecords {
             .collect();
         let ids: Vec<UserId> = cells("id").filter_map(|text| text.parse().ok()).collect();
         Ok(Self {
-            by_login: host.store.users_by_logins(&logins).await?,
-            by_id: host.store.users_by_ids(&ids).await?,
+            by_login: services.store.users_by_logins(&logins).await?,
+            by_id: services.store.users_by_ids(&ids).await?,
         })
     }
 
@@ -96,8 +96,12 @@ impl PlannedUsers {
 ///
 /// # Errors
 /// If the database fails. Rows that cannot be imported are in the report.
-pub async fn plan_users(host: &Host, caller: &Caller, rows: &[ImportRow]) -> Result<PlannedUsers> {
-    let known = ExistingRecords::of(host, rows).await?;
+pub async fn plan_users(
+    services: &Services,
+    caller: &Caller,
+    rows: &[ImportRow],
+) -> Result<PlannedUsers> {
+    let known = ExistingRecords::of(services, rows).await?;
     let mut report = ImportReport {
         rows: rows.len() as u64,
         ..ImportReport::default()
@@ -107,7 +111,7 @@ pub async fn plan_users(host: &Host, caller: &Caller, rows: &[ImportRow]) -> Res
     for row in rows {
         // Whoever signs in meanwhile has a turn.
         tokio::task::yield_now().await;
-        let plan = plan(host, caller, &known, row)
+        let plan = plan(services, caller, &known, row)
             .and_then(|plan| taken.claim_names(&known, plan).map_err(Stop::Row));
         match plan {
             Ok(plan) if plan.before.as_ref() == Some(&plan.user) => report.unchanged += 1,
@@ -207,7 +211,7 @@ fn no_did() -> Did {
 }
 
 fn plan(
-    host: &Host,
+    services: &Services,
     caller: &Caller,
     known: &ExistingRecords,
     row: &ImportRow,
@@ -218,7 +222,7 @@ fn plan(
         None => {
             let name = row.filled("name").and_then(|name| name.parse().ok());
             user_with(
-                host,
+                services,
                 name.ok_or_else(|| RowProblem::of("name", "expected a name"))?,
                 no_did(),
             )
@@ -266,7 +270,7 @@ fn plan(
         caller
             .authorize_user_access(before)
             .map_err(AdminError::from)?;
-        user.updated_at = host.now();
+        user.updated_at = services.now();
     }
     Ok(PlannedRow {
         line: row.line,
@@ -353,7 +357,7 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn save_users(
-    host: &Host,
+    services: &Services,
     by: &AuditContext,
     planned: PlannedUsers,
 ) -> Result<ImportReport> {
@@ -365,10 +369,10 @@ pub async fn save_users(
                  }: PlannedRow|
      -> Result<(u64, UserWrite)> {
         let entries = match &before {
-            Some(before) => differences(host, before, &user, by),
+            Some(before) => differences(services, before, &user, by),
             None => {
                 user.did = fresh_did()?;
-                vec![creation(host, &user, by)]
+                vec![creation(services, &user, by)]
             }
         };
         Ok((
@@ -387,7 +391,7 @@ pub async fn save_users(
             .take(BATCH)
             .map(write)
             .collect::<Result<Vec<_>>>()?;
-        let all = host
+        let all = services
             .store
             .save_users(batch.iter().map(|(_, write)| write.clone()).collect())
             .await;
@@ -396,7 +400,7 @@ pub async fn save_users(
         // One of them was overtaken, and the others need not suffer for it.
         for (line, write) in batch {
             let is_known = write.before.is_some();
-            if let Err(error) = host.store.save_users(vec![write]).await {
+            if let Err(error) = services.store.save_users(vec![write]).await {
                 let done = if is_known {
                     &mut report.updated
                 } else {
@@ -409,6 +413,6 @@ pub async fn save_users(
     }
     let (created, updated) = (report.created, report.updated);
     tracing::info!(created, updated, "users imported");
-    host.wakeups.send(Wakeup::LoggedOut);
+    services.wakeups.send(Wakeup::LoggedOut);
     Ok(report)
 }

@@ -48,7 +48,7 @@ impl AdminCommand for RotateSigningKeys {
             .into_iter()
             .filter(|own| algorithm.is_none_or(|one| one == *own))
         {
-            signing_keys::rotate(&context.host, algorithm, takeover, by).await?;
+            signing_keys::rotate(&context.services, algorithm, takeover, by).await?;
         }
         Ok(Execution::Done(()))
     }
@@ -71,10 +71,10 @@ impl AdminCommand for RevokeSigningKey {
     type Outcome = ();
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<String>> {
-        let host = &context.host;
+        let services = &context.services;
         let authorization = context.caller.authorize(Permission::KeysWrite, FORBIDDEN)?;
-        signing_keys::reload(host).await?;
-        let known = host.key_ring.known(host.now());
+        signing_keys::reload(services).await?;
+        let known = services.key_ring.known(services.now());
         let key = known.into_iter().find(|key| key.key_id == self.kid);
         if key.ok_or(UNKNOWN)?.life.stage == KeyStage::Revoked {
             return Err(ALREADY);
@@ -90,7 +90,7 @@ impl AdminCommand for RevokeSigningKey {
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let kid = approved.into_plan();
-        match signing_keys::revoke(&context.host, &kid, by).await? {
+        match signing_keys::revoke(&context.services, &kid, by).await? {
             RevocationOutcome::Done { .. } => Ok(Execution::Done(())),
             RevocationOutcome::Already => Err(ALREADY),
             RevocationOutcome::Unknown => Err(UNKNOWN),

@@ -2,7 +2,7 @@
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result, invalid, registered};
-use crate::domain::{Host, audit};
+use crate::domain::{Services, audit};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::id::Did;
 use assent_model::logo::ApplicationLogo;
@@ -11,8 +11,9 @@ use assent_model::logo::ApplicationLogo;
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application or logo. Otherwise if the database fails.
-pub async fn logo(host: &Host, application: &Did) -> Result<ApplicationLogo> {
-    host.store
+pub async fn logo(services: &Services, application: &Did) -> Result<ApplicationLogo> {
+    services
+        .store
         .logo(application)
         .await?
         .ok_or(AdminError::NotFound("picture"))
@@ -47,12 +48,12 @@ impl AdminCommand for SetLogo {
         by: &AuditContext,
     ) -> Result<Execution<ApplicationLogo>> {
         let (application, logo) = approved.into_plan();
-        let host = &context.host;
-        let entry = audit::entry(host, Event::LogoSet, by)
+        let services = &context.services;
+        let entry = audit::entry(services, Event::LogoSet, by)
             .of(application.clone())
             .with("media_type", logo.kind.media_type())
             .with("bytes", logo.bytes.len());
-        if !host
+        if !services
             .store
             .set_logo(application.clone(), logo.clone(), entry)
             .await?
@@ -76,7 +77,7 @@ impl AdminCommand for RemoveLogo {
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<Did>> {
         let authorization = context.caller.authorize_application_writes()?;
-        registered(&context.host, &self.0).await?;
+        registered(&context.services, &self.0).await?;
         Ok(Planned::harmless(authorization, self.0.clone()))
     }
 
@@ -86,9 +87,13 @@ impl AdminCommand for RemoveLogo {
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let application = approved.into_plan();
-        let host = &context.host;
-        let entry = audit::entry(host, Event::LogoRemoved, by).of(application.clone());
-        if host.store.remove_logo(application.clone(), entry).await? {
+        let services = &context.services;
+        let entry = audit::entry(services, Event::LogoRemoved, by).of(application.clone());
+        if services
+            .store
+            .remove_logo(application.clone(), entry)
+            .await?
+        {
             tracing::info!(%application, "application logo removed");
         }
         Ok(Execution::Done(()))

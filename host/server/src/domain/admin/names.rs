@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use futures_util::future::try_join_all;
 
 use super::Result;
-use crate::domain::Host;
+use crate::domain::Services;
 use assent_model::id::{Did, UserId};
 
 /// The names of some people and applications; of those that are gone there is none.
@@ -21,15 +21,15 @@ impl Names {
     /// # Errors
     /// If the database fails.
     pub async fn of(
-        host: &Host,
+        services: &Services,
         users: BTreeSet<UserId>,
         applications: BTreeSet<Did>,
     ) -> Result<Self> {
         let users: Vec<UserId> = users.into_iter().collect();
-        let users = host.store.users_by_ids(&users).await?;
+        let users = services.store.users_by_ids(&users).await?;
         // They are asked for one by one, and found together.
         let named = applications.into_iter().map(|id| async move {
-            let found = host.store.registered(&id).await?;
+            let found = services.store.registered(&id).await?;
             Ok::<_, super::AdminError>(found.map(|application| (id, application.name().to_owned())))
         });
         Ok(Self {

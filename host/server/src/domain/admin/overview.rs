@@ -1,11 +1,11 @@
-//! How the host fares, in numbers. Sign-ins are counted from the audit log, each hour once: what was counted of hours
+//! How the server fares, in numbers. Sign-ins are counted from the audit log, each hour once: what was counted of hours
 //! that are over is kept, so that an overview costs the same whatever the log holds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Result;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::clock::Timestamp;
 use assent_model::user::LifecycleState;
 use assent_store::{QUARTER, SignInHour};
@@ -15,7 +15,7 @@ const HOUR: i64 = 60 * 60 * 1000;
 /// How many hours a day has, and how many days a month of the overview.
 const DAY: i64 = 24;
 const DAYS: i64 = 30;
-/// How long after an hour another host, or a write under way, may still add to it.
+/// How long after an hour another instance, or a write under way, may still add to it.
 const SETTLED: Duration = Duration::from_secs(5 * 60);
 
 /// The period of the overview.
@@ -65,22 +65,22 @@ pub struct SignIns {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn overview(host: &Host, range: Range) -> Result<Overview> {
-    let this_hour = host.now().millis().div_euclid(HOUR);
+pub async fn overview(services: &Services, range: Range) -> Result<Overview> {
+    let this_hour = services.now().millis().div_euclid(HOUR);
     let (first, each) = match range {
         Range::Day => (this_hour - (DAY - 1), 1),
         Range::Month => ((this_hour.div_euclid(DAY) - (DAYS - 1)) * DAY, DAY),
     };
-    let hours = counted(host, first).await?;
+    let hours = counted(services, first).await?;
     let beginnings = (0..)
         .map(|number| first + number * each)
         .take_while(|from| *from <= this_hour);
     let periods = beginnings
         .map(|from| sum(from, hours.range(from..from + each).map(|(_, hour)| hour)))
         .collect();
-    let (clients, service_providers) = host.store.application_counts().await?;
+    let (clients, service_providers) = services.store.application_counts().await?;
     Ok(Overview {
-        users: host.store.users_by_state().await?,
+        users: services.store.users_by_state().await?,
         clients,
         service_providers,
         periods,
@@ -91,10 +91,11 @@ pub async fn overview(host: &Host, range: Range) -> Result<Overview> {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn count_sign_ins(host: &Host) -> std::result::Result<(), InternalError> {
-    let today = host.now().millis().div_euclid(HOUR * DAY);
-    counted(host, (today - DAYS) * DAY).await?;
-    host.store
+pub async fn count_sign_ins(services: &Services) -> std::result::Result<(), InternalError> {
+    let today = services.now().millis().div_euclid(HOUR * DAY);
+    counted(services, (today - DAYS) * DAY).await?;
+    services
+        .store
         .delete_sign_in_hours((today - 2 * DAYS) * DAY)
         .await?;
     Ok(())
@@ -102,24 +103,25 @@ pub async fn count_sign_ins(host: &Host) -> std::result::Result<(), InternalErro
 
 /// The sign-ins of each hour since the first one.
 async fn counted(
-    host: &Host,
+    services: &Services,
     first: i64,
 ) -> std::result::Result<BTreeMap<i64, SignInHour>, InternalError> {
-    let mut hours: BTreeMap<i64, SignInHour> = host
+    let mut hours: BTreeMap<i64, SignInHour> = services
         .store
         .sign_in_hours(first)
         .await?
         .into_iter()
         .map(|hour| (hour.hour, hour))
         .collect();
-    let this_hour = host.now().millis().div_euclid(HOUR);
+    let this_hour = services.now().millis().div_euclid(HOUR);
     // Hours are kept from the first one on, so the log is read from where that ends.
     let open = (first..this_hour)
         .find(|hour| !hours.contains_key(hour))
         .unwrap_or(this_hour);
-    let settled = (host.now() - SETTLED).millis().div_euclid(HOUR);
-    let new = host.store.count_sign_ins(open, this_hour).await?;
-    host.store
+    let settled = (services.now() - SETTLED).millis().div_euclid(HOUR);
+    let new = services.store.count_sign_ins(open, this_hour).await?;
+    services
+        .store
         .save_sign_in_hours(
             new.iter()
                 .filter(|hour| hour.hour < settled)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::approvals::callback_address::callback_url;
 use crate::domain::devices::push;
 use assent_model::device::{Device, PushSubscription};
@@ -20,11 +20,11 @@ const NOTIFICATION_FRESH: Duration = Duration::from_secs(24 * 60 * 60);
 /// applications never learns of them: they belong to no application. The devices pull the notifications themselves from
 /// this server.
 pub(crate) async fn send_account_notifications(
-    host: Arc<Host>,
+    services: Arc<Services>,
     user: UserId,
     but: Option<DeviceId>,
 ) {
-    let devices = match host.store.devices_of(user).await {
+    let devices = match services.store.devices_of(user).await {
         Ok(devices) => devices,
         Err(error) => return tracing::warn!(%user, %error, "account notification failed"),
     };
@@ -32,7 +32,7 @@ pub(crate) async fn send_account_notifications(
     let mut left: Vec<_> = told
         .filter_map(|device| Some((device, device.push.as_ref()?)))
         .collect();
-    for channel in host
+    for channel in services
         .plugins
         .channels_for(None)
         .iter()
@@ -40,7 +40,7 @@ pub(crate) async fn send_account_notifications(
     {
         let began = join_all(
             left.iter()
-                .map(|(device, push)| notify_device(&host, channel, device, push)),
+                .map(|(device, push)| notify_device(&services, channel, device, push)),
         )
         .await;
         left = left
@@ -56,7 +56,7 @@ pub(crate) async fn send_account_notifications(
 
 /// Whether the channel takes the message to this device that there is an account notification.
 async fn notify_device(
-    host: &Host,
+    services: &Services,
     channel: &ChannelInfo,
     device: &Device,
     push: &PushSubscription,
@@ -65,12 +65,12 @@ async fn notify_device(
     let Some(sealed) = push::seal(push, message.to_string().as_bytes()) else {
         return false;
     };
-    let id = DeliveryId::new(host.now(), &*host.entropy).to_string();
-    let Ok(callback_url) = callback_url(host, &channel.name) else {
+    let id = DeliveryId::new(services.now(), &*services.entropy).to_string();
+    let Ok(callback_url) = callback_url(services, &channel.name) else {
         return false;
     };
     let notice = Notice {
-        expires_at: host.now() + NOTIFICATION_FRESH,
+        expires_at: services.now() + NOTIFICATION_FRESH,
         address: push.endpoint.clone(),
         sealed,
         // One message that there are some takes the place of another, and not that of a request.
@@ -78,7 +78,7 @@ async fn notify_device(
         callback_url,
         request_id: id,
     };
-    match host
+    match services
         .plugins
         .begin(&channel.name, ChannelRequest::Notice(notice))
         .await

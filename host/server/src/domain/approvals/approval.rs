@@ -16,7 +16,7 @@ use crate::domain::sign_in::access::{Access, access};
 use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::Attempt;
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{InternalError, Services, audit};
 use assent_model::action_approval::ActionApproval;
 use assent_model::approval::{
     Approval, ApprovalStage, ApprovalSubject, CooldownPolicy, MatchingNumber, NUMBER_ATTEMPTS,
@@ -49,7 +49,7 @@ use assent_store::{
 /// # Errors
 /// If the store fails.
 pub async fn ask(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     login: &Login,
     (name, standing): (&LoginName, BrowserStatus),
     context: BrowserContext,
@@ -64,7 +64,7 @@ pub async fn ask(
         known,
         asked: user_id,
         is_open,
-    } = whose(host, name, standing, login.request.application()).await?;
+    } = whose(services, name, standing, login.request.application()).await?;
     let question = ApprovalDraft {
         subject: Subject::SignIn(login),
         name,
@@ -75,7 +75,7 @@ pub async fn ask(
         scanned_by: None,
         context,
     };
-    open_request(host, question, from).await
+    open_request(services, question, from).await
 }
 
 /// Notes that a limit refused a typed name. The refused page waits for nothing, but its user expects a prompt now. A
@@ -87,26 +87,34 @@ pub async fn ask(
 ///
 /// # Errors
 /// If the store fails.
-pub async fn refuse(host: &Host, login: &Login, name: &LoginName) -> Result<(), InternalError> {
-    if !channels::are_letterless(host) {
+pub async fn refuse(
+    services: &Services,
+    login: &Login,
+    name: &LoginName,
+) -> Result<(), InternalError> {
+    if !channels::are_letterless(services) {
         return Ok(());
     }
-    let known = host.store.user_by_login(name).await?.map(|user| user.id);
-    let refused_at = host.now();
+    let known = services
+        .store
+        .user_by_login(name)
+        .await?
+        .map(|user| user.id);
+    let refused_at = services.now();
     let refused = RefusedRequest {
         name_digest: Digest::of(name.as_str().as_bytes()),
         known,
         browser: login.browser,
         refused_at,
-        counts_until: refused_at + host.settings.lifetimes.approval.get(),
+        counts_until: refused_at + services.settings.lifetimes.approval.get(),
     };
-    Ok(host.store.refuse_request(refused).await?)
+    Ok(services.store.refuse_request(refused).await?)
 }
 
 /// Asks the phones of a person one of whose devices, the one that says so, scanned the code of a login's page. What
 /// others who type the person's name do to it does not hold it up: no pause, and no limit of theirs.
 pub(crate) async fn ask_by_scan(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     login: &Login,
     device: &Device,
     user: &User,
@@ -122,7 +130,7 @@ pub(crate) async fn ask_by_scan(
         scanned_by: Some(device.id),
         context: login.context.clone(),
     };
-    open_request(host, question, from).await
+    open_request(services, question, from).await
 }
 
 /// A protected action, before its approval is requested.
@@ -139,7 +147,7 @@ pub(crate) struct RequestedAction {
 /// # Errors
 /// If the store fails.
 pub(crate) async fn ask_about_action(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     action: &RequestedAction,
     (device, user): (DeviceId, &User),
     context: BrowserContext,
@@ -155,7 +163,7 @@ pub(crate) async fn ask_about_action(
         scanned_by: Some(device),
         context,
     };
-    open_request(host, question, from).await
+    open_request(services, question, from).await
 }
 
 /// What a request is about.
@@ -225,16 +233,16 @@ struct ApprovalDraft<'a> {
 
 /// Stores the request, for which the browser then waits, and sends it to the devices that it reaches.
 async fn open_request(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     question: ApprovalDraft<'_>,
     from: Origin,
 ) -> Result<RequestOutcome, InternalError> {
-    let numbers = MatchingNumber::shuffled(&*host.entropy);
+    let numbers = MatchingNumber::shuffled(&*services.entropy);
     let Some(&number) = numbers.first() else {
         return Ok(RequestOutcome::TooMany);
     };
     // The store takes the first number that is free.
-    let approval = approval(host, &question, number).await?;
+    let approval = approval(services, &question, number).await?;
     let ApprovalDraft {
         subject,
         known,
@@ -250,7 +258,7 @@ async fn open_request(
         Actor::Device,
     );
     let mut entry = about(
-        host,
+        services,
         Event::SignInRequested,
         &approval,
         &AuditContext::new(actor, from),
@@ -265,11 +273,11 @@ async fn open_request(
         kind,
         browser: subject.browser(),
         without_binding: login
-            .is_some_and(|login| channels::delegation(host, &login.request).without_letters),
+            .is_some_and(|login| channels::delegation(services, &login.request).without_letters),
         numbers,
         entry,
     };
-    let asked = host.store.request_approval(request).await?;
+    let asked = services.store.request_approval(request).await?;
     tracing::info!(subject = ?approval.subject, approval = %approval.id, outcome = ?asked, "approval requested");
     if let Some(test_sign_in) = login.and_then(|login| login.request.purpose().test_sign_in()) {
         let attempt = Attempt {
@@ -277,10 +285,10 @@ async fn open_request(
             is_open,
             asked,
         };
-        test_sign_in::record_approval_request(host, test_sign_in, &approval, attempt).await?;
+        test_sign_in::record_approval_request(services, test_sign_in, &approval, attempt).await?;
     }
     if let RequestOutcome::Prompted(user) = asked {
-        host.wakeups.send(Wakeup::Asked(user));
+        services.wakeups.send(Wakeup::Asked(user));
         // The browser does not wait for the channels: the device finds the request by asking too.
         let trust = match (scanned_by, login) {
             (None, Some(login)) => channels::trusted(&login.request),
@@ -288,7 +296,7 @@ async fn open_request(
             (Some(_), _) | (_, None) => &[Trust::Verified],
         };
         tokio::spawn(carry::carry_request(
-            Arc::clone(host),
+            Arc::clone(services),
             user,
             approval,
             trust,
@@ -299,18 +307,18 @@ async fn open_request(
 
 /// The approval that a question asks for.
 async fn approval(
-    host: &Host,
+    services: &Services,
     question: &ApprovalDraft<'_>,
     number: MatchingNumber,
 ) -> Result<Approval, InternalError> {
-    let now = host.now();
+    let now = services.now();
     let login = question.subject.login();
     let application_name = match login {
-        Some(login) => application_name(host, login).await?,
-        None => host.settings.operator.clone(),
+        Some(login) => application_name(services, login).await?,
+        None => services.settings.operator.clone(),
     };
     Ok(Approval {
-        id: ApprovalId::new(now, &*host.entropy),
+        id: ApprovalId::new(now, &*services.entropy),
         subject: question.subject.of_approval(),
         user_id: question.user_id,
         name_digest: Digest::of(question.name.as_str().as_bytes()),
@@ -324,7 +332,7 @@ async fn approval(
             browser: question.context.browser.clone(),
         },
         requested_at: now,
-        expires_at: now + host.settings.lifetimes.approval.get(),
+        expires_at: now + services.settings.lifetimes.approval.get(),
         attempts_left: NUMBER_ATTEMPTS,
         stage: ApprovalStage::Requested,
     })
@@ -334,11 +342,11 @@ async fn approval(
 ///
 /// # Errors
 /// If the store fails.
-pub async fn decided(host: &Host, approval: ApprovalId) -> Result<(), InternalError> {
-    let mut listener = host.wakeups.listen();
+pub async fn decided(services: &Services, approval: ApprovalId) -> Result<(), InternalError> {
+    let mut listener = services.wakeups.listen();
     loop {
-        let found = host.store.approval(approval).await?;
-        if !found.is_some_and(|found| found.stage_at(host.now()).is_waiting()) {
+        let found = services.store.approval(approval).await?;
+        if !found.is_some_and(|found| found.stage_at(services.now()).is_waiting()) {
             return Ok(());
         }
         listener.next(Wakeup::Decided(approval)).await;
@@ -349,16 +357,22 @@ pub async fn decided(host: &Host, approval: ApprovalId) -> Result<(), InternalEr
 ///
 /// # Errors
 /// If the store fails.
-pub async fn cancel(host: &Host, approval: ApprovalId) -> Result<(), InternalError> {
-    host.store.cancel_approval(approval, host.now()).await?;
-    host.wakeups.send(Wakeup::Decided(approval));
+pub async fn cancel(services: &Services, approval: ApprovalId) -> Result<(), InternalError> {
+    services
+        .store
+        .cancel_approval(approval, services.now())
+        .await?;
+    services.wakeups.send(Wakeup::Decided(approval));
     Ok(())
 }
 
 /// What the application that asks is called.
-pub(crate) async fn application_name(host: &Host, login: &Login) -> Result<String, InternalError> {
+pub(crate) async fn application_name(
+    services: &Services,
+    login: &Login,
+) -> Result<String, InternalError> {
     let found = match login.request.application() {
-        Some(id) => host
+        Some(id) => services
             .store
             .registered(id)
             .await?
@@ -370,12 +384,12 @@ pub(crate) async fn application_name(host: &Host, login: &Login) -> Result<Strin
     } else {
         found
     };
-    Ok(found.unwrap_or_else(|| host.settings.operator.clone()))
+    Ok(found.unwrap_or_else(|| services.settings.operator.clone()))
 }
 
 /// An entry of the audit log about a request.
-fn about(host: &Host, event: Event, approval: &Approval, by: &AuditContext) -> Entry {
-    let entry = audit::entry(host, event, by).with("request", approval.id.to_string());
+fn about(services: &Services, event: Event, approval: &Approval, by: &AuditContext) -> Entry {
+    let entry = audit::entry(services, event, by).with("request", approval.id.to_string());
     // What the person saw, so that they find it again in their history.
     let shown = &approval.shown;
     let mut entry = entry
@@ -392,25 +406,25 @@ fn about(host: &Host, event: Event, approval: &Approval, by: &AuditContext) -> E
 
 /// What is noted of an answer to a request, if it counts.
 pub(crate) fn audit_note(
-    host: &Host,
+    services: &Services,
     event: Event,
     approval: &Approval,
     by: &AuditContext,
 ) -> AuditNote {
-    let settings = &host.settings.approvals;
+    let settings = &services.settings.approvals;
     let pause = CooldownPolicy {
         steps: settings.cooldowns(),
         forgotten_after: settings.denial_reset_after.get(),
         within: settings.denial_window.get(),
         report: (event == Event::SignInReported).then(|| settings.report_cooldown.get()),
     };
-    let begun = about(host, Event::CooldownStarted, approval, by);
-    let mut entry = about(host, event, approval, by);
+    let begun = about(services, Event::CooldownStarted, approval, by);
+    let mut entry = about(services, event, approval, by);
     // How long people wait, for the overview.
     if event == Event::SignInApproved && matches!(approval.subject, ApprovalSubject::SignIn(_)) {
         entry = entry.with(
             "approval_time_ms",
-            (host.now().millis() - approval.requested_at.millis()).max(0),
+            (services.now().millis() - approval.requested_at.millis()).max(0),
         );
     }
     AuditNote {
@@ -432,31 +446,31 @@ struct NameOwner {
 
 /// Finds whose a name is. The queries are the same for any name.
 async fn whose(
-    host: &Host,
+    services: &Services,
     name: &LoginName,
     standing: BrowserStatus,
     application: Option<&Did>,
 ) -> Result<NameOwner, InternalError> {
-    let user = host.store.user_by_login(name).await?;
+    let user = services.store.user_by_login(name).await?;
     let open = match (&user, application) {
         (Some(user), None) => user.state == LifecycleState::Active,
         // A person without an account is asked, and told once they have shown who they are.
         (Some(user), Some(application)) => {
-            !matches!(access(host, user, application).await?, Access::Closed)
+            !matches!(access(services, user, application).await?, Access::Closed)
         }
         (None, Some(application)) => {
-            let nobody = UserId::new(host.now(), &*host.entropy);
-            host.store.account_of(nobody, application).await?;
+            let nobody = UserId::new(services.now(), &*services.entropy);
+            services.store.account_of(nobody, application).await?;
             false
         }
         (None, None) => false,
     };
     let known = user.map(|user| user.id);
     let limit = match standing {
-        BrowserStatus::Known => &host.rate_limits.prompts_from_known_browsers,
-        BrowserStatus::Stale | BrowserStatus::Unknown => &host.rate_limits.prompts_per_user,
+        BrowserStatus::Known => &services.rate_limits.prompts_from_known_browsers,
+        BrowserStatus::Stale | BrowserStatus::Unknown => &services.rate_limits.prompts_per_user,
     };
-    let asked = known.filter(|user| open && limit.count_call(user, host.now()).is_ok());
+    let asked = known.filter(|user| open && limit.count_call(user, services.now()).is_ok());
     Ok(NameOwner {
         known,
         asked,
@@ -524,14 +538,14 @@ pub enum Outcome {
 /// # Errors
 /// If the store fails.
 pub async fn answer(
-    host: &Host,
+    services: &Services,
     device: &Device,
     id: ApprovalId,
     proof: &DeviceProof,
     from: Origin,
 ) -> Result<Outcome, InternalError> {
-    let now = host.now();
-    let found = host
+    let now = services.now();
+    let found = services
         .store
         .approval(id)
         .await?
@@ -557,19 +571,19 @@ pub async fn answer(
             approval,
             summary: None,
         },
-        Decision::Approve | Decision::Deny => match prompt_of(host, approval).await? {
+        Decision::Approve | Decision::Deny => match prompt_of(services, approval).await? {
             Some(prompt) => prompt,
             None => return Ok(Outcome::AlreadyDecided),
         },
     };
-    let statement = statement(host, device, &prompt, proof);
+    let statement = statement(services, device, &prompt, proof);
     let approval = prompt.approval;
     if !device.key.verifies(&statement, &proof.signature) {
         tracing::warn!(approval = %id, device = %device.id, "approval proof rejected: invalid signature");
         return Ok(Outcome::BadProof);
     }
     let by = AuditContext::new(Actor::Device(device.id), from);
-    let verdict = match verdict(host, device, &approval, proof, &statement, &by).await? {
+    let verdict = match verdict(services, device, &approval, proof, &statement, &by).await? {
         Ok(verdict) => verdict,
         Err(outcome) => return Ok(outcome),
     };
@@ -579,16 +593,21 @@ pub async fn answer(
         DeviceAnswer::Approve { .. } => Event::SignInApproved,
         DeviceAnswer::NumberMismatch { .. } => Event::NumberMatchFailed,
     };
-    let counted = host
+    let counted = services
         .store
-        .answer_approval(id, verdict, audit_note(host, event, &approval, &by), now)
+        .answer_approval(
+            id,
+            verdict,
+            audit_note(services, event, &approval, &by),
+            now,
+        )
         .await?;
-    host.wakeups.send(Wakeup::Decided(id));
+    services.wakeups.send(Wakeup::Decided(id));
     if counted == AnswerOutcome::Counted
         && proof.decision == Decision::Report
         && let ApprovalSubject::ProtectedAction { id: action, .. } = approval.subject
     {
-        end_console(host, action, &by).await?;
+        end_console(services, action, &by).await?;
     }
     let outcome = match (counted, proof.decision) {
         (AnswerOutcome::Counted, Decision::Approve) => Outcome::Approved,
@@ -596,7 +615,7 @@ pub async fn answer(
         (AnswerOutcome::Counted, Decision::Report) => Outcome::Reported,
         (AnswerOutcome::NumberMismatch { attempts_left }, _) => {
             tracing::info!(approval = %id, device = %device.id, attempts_left, "number mismatch");
-            let other = other_with_number(host, device, id, &proof.number).await?;
+            let other = other_with_number(services, device, id, &proof.number).await?;
             return Ok(Outcome::NumberMismatch {
                 attempts_left,
                 other: other.map(Box::new),
@@ -611,7 +630,7 @@ pub async fn answer(
 
 /// The other unexpired request of the device's user with the number that was typed for this one.
 async fn other_with_number(
-    host: &Host,
+    services: &Services,
     device: &Device,
     but: ApprovalId,
     number: &str,
@@ -619,19 +638,19 @@ async fn other_with_number(
     let Some(number) = MatchingNumber::parse(number) else {
         return Ok(None);
     };
-    let found = host
+    let found = services
         .store
-        .approval_with_number(device.user_id, but, number, host.now())
+        .approval_with_number(device.user_id, but, number, services.now())
         .await?;
     match found {
-        Some(other) => prompt_of(host, other).await,
+        Some(other) => prompt_of(services, other).await,
         None => Ok(None),
     }
 }
 
 /// What a proof with a valid signature decides. `Err` is the outcome of an approval without the passkey that it needs.
 async fn verdict(
-    host: &Host,
+    services: &Services,
     device: &Device,
     approval: &Approval,
     proof: &DeviceProof,
@@ -651,8 +670,16 @@ async fn verdict(
         }));
     }
     let purpose = Purpose::Approve(statement);
-    let left = approval.remaining(host.now());
-    let asked = passkey::ask(host, device, purpose, proof.passkey.as_deref(), left, by).await?;
+    let left = approval.remaining(services.now());
+    let asked = passkey::ask(
+        services,
+        device,
+        purpose,
+        proof.passkey.as_deref(),
+        left,
+        by,
+    )
+    .await?;
     let (amr, passkey) = match asked {
         passkey::AssertionCheck::NoPasskey => (vec![Amr::Swk, Amr::User], None),
         passkey::AssertionCheck::Shown(shown) => (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown)),
@@ -670,20 +697,25 @@ async fn verdict(
 
 /// Ends the console session of a reported action: another person uses the session.
 async fn end_console(
-    host: &Host,
+    services: &Services,
     action: ActionApprovalId,
     by: &AuditContext,
 ) -> Result<(), InternalError> {
-    let Some(action) = host.store.action_approval(action, host.now()).await? else {
+    let Some(action) = services
+        .store
+        .action_approval(action, services.now())
+        .await?
+    else {
         return Ok(());
     };
-    let entry = audit::entry(host, Event::SessionEnded, by)
+    let entry = audit::entry(services, Event::SessionEnded, by)
         .about(action.actor)
         .with("session", action.session.to_string());
-    host.store
-        .end_session_of(action.actor, action.session, entry, host.now())
+    services
+        .store
+        .end_session_of(action.actor, action.session, entry, services.now())
         .await?;
-    host.wakeups.send(Wakeup::LoggedOut);
+    services.wakeups.send(Wakeup::LoggedOut);
     Ok(())
 }
 
@@ -692,27 +724,27 @@ async fn end_console(
 /// # Errors
 /// If the database fails.
 pub async fn lift_cooldown(
-    host: &Host,
+    services: &Services,
     device: &Device,
     from: Origin,
 ) -> Result<bool, InternalError> {
     let by = AuditContext::new(Actor::Device(device.id), from);
-    let entry = audit::entry(host, Event::CooldownLifted, &by).about(device.user_id);
-    Ok(host
+    let entry = audit::entry(services, Event::CooldownLifted, &by).about(device.user_id);
+    Ok(services
         .store
-        .lift_cooldown(device.user_id, entry, host.now())
+        .lift_cooldown(device.user_id, entry, services.now())
         .await?)
 }
 
-/// The text that the device must have signed. It is made from the host's own record, never from what the device sent.
-fn statement(host: &Host, device: &Device, prompt: &Prompt, proof: &DeviceProof) -> String {
+/// The text that the device must have signed. It is made from the server's own record, never from what the device sent.
+fn statement(services: &Services, device: &Device, prompt: &Prompt, proof: &DeviceProof) -> String {
     let Prompt { approval, summary } = prompt;
     let shown = &approval.shown;
     ApprovalStatement {
-        issuer: &host.issuer,
+        issuer: &services.issuer,
         request: approval.id,
         device: device.id,
-        application: application_identifier(shown.application.as_ref(), &host.issuer),
+        application: application_identifier(shown.application.as_ref(), &services.issuer),
         application_name: &shown.application_name,
         action: summary.as_deref(),
         account: &shown.account,

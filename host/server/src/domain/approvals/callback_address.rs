@@ -4,21 +4,22 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_plugin_host::ChannelInfo;
 
 /// Where a channel's callbacks come in. Its id can't be guessed, and is the same on every host and after a restart.
-pub(super) fn callback_url(host: &Host, channel: &str) -> Result<String, InternalError> {
+pub(super) fn callback_url(services: &Services, channel: &str) -> Result<String, InternalError> {
     Ok(format!(
         "{}/approvals/callbacks/{}",
-        host.settings.origin(),
-        callback_id(host, channel)?
+        services.settings.origin(),
+        callback_id(services, channel)?
     ))
 }
 
-fn callback_id(host: &Host, channel: &str) -> Result<String, InternalError> {
+fn callback_id(services: &Services, channel: &str) -> Result<String, InternalError> {
     Ok(URL_SAFE_NO_PAD.encode(
-        host.master_key
+        services
+            .master_key
             .authenticate("approval callback", channel.as_bytes())?,
     ))
 }
@@ -27,10 +28,10 @@ fn callback_id(host: &Host, channel: &str) -> Result<String, InternalError> {
 ///
 /// # Errors
 /// If the cryptographic library fails.
-pub fn called_back(host: &Host, id: &str) -> Result<Option<ChannelInfo>, InternalError> {
-    for channel in host.plugins.channels() {
+pub fn called_back(services: &Services, id: &str) -> Result<Option<ChannelInfo>, InternalError> {
+    for channel in services.plugins.channels() {
         if bool::from(
-            callback_id(host, &channel.name)?
+            callback_id(services, &channel.name)?
                 .as_bytes()
                 .ct_eq(id.as_bytes()),
         ) {

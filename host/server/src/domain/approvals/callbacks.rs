@@ -2,7 +2,7 @@
 
 use crate::domain::approvals::channel_proofs;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::id::ApprovalId;
 use assent_plugin_host::{Callback, CallbackContent, ChannelInfo};
 
@@ -15,11 +15,11 @@ const MOST_IN_CALLBACK: usize = 32;
 /// # Errors
 /// If the database fails, or the question to a passkey cannot be made.
 pub async fn take_callback(
-    host: &Host,
+    services: &Services,
     channel: &ChannelInfo,
     callback: Callback,
 ) -> Result<(), InternalError> {
-    let content = match host.plugins.on_callback(&channel.name, callback).await {
+    let content = match services.plugins.on_callback(&channel.name, callback).await {
         Ok(content) => content,
         Err(failure) => {
             tracing::info!(channel = channel.name, reason = %failure.kind, "callback rejected");
@@ -30,18 +30,18 @@ pub async fn take_callback(
         CallbackContent::Evidence(list) if list.len() <= MOST_IN_CALLBACK => {
             for one in list {
                 // The channel learns nothing of it.
-                let _ = channel_proofs::accept_evidence(host, &channel.name, &one).await?;
+                let _ = channel_proofs::accept_evidence(services, &channel.name, &one).await?;
             }
         }
         CallbackContent::Requests(ids) if ids.len() <= MOST_IN_CALLBACK => {
             let approvals: Vec<ApprovalId> = ids.iter().filter_map(|id| id.parse().ok()).collect();
-            if host
+            if services
                 .store
-                .expedite_deliveries(&channel.name, &approvals, host.now())
+                .expedite_deliveries(&channel.name, &approvals, services.now())
                 .await?
                 > 0
             {
-                host.wakeups.send(Wakeup::Carried);
+                services.wakeups.send(Wakeup::Carried);
             }
         }
         CallbackContent::Evidence(_) | CallbackContent::Requests(_) => {

@@ -9,7 +9,7 @@ use crate::domain::approvals::channels::binding;
 use crate::domain::approvals::delivery_timing;
 use crate::domain::devices::push;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::delivery::{Delivery, Recipient};
 use assent_model::device::{Device, PushSubscription};
@@ -21,14 +21,14 @@ use assent_plugin_host::{
 
 /// Carries an approval that was asked for to whoever was asked, through the first channel that begins.
 pub async fn carry_request(
-    host: Arc<Host>,
+    services: Arc<Services>,
     user: UserId,
     approval: Approval,
     trusted: &'static [Trust],
 ) {
     let id = approval.id;
     let mut failed = Vec::new();
-    for channel in host
+    for channel in services
         .plugins
         .channels_for(approval.shown.application.as_ref())
     {
@@ -36,14 +36,14 @@ pub async fn carry_request(
             continue;
         }
         // The one before may have taken its time.
-        match is_open(&host, id).await {
+        match is_open(&services, id).await {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
                 return tracing::warn!(approval = %id, %error, "approval request not delivered");
             }
         }
-        match begin(&host, user, &approval, &channel).await {
+        match begin(&services, user, &approval, &channel).await {
             Ok(BeginOutcome::Carried) => return,
             Ok(BeginOutcome::NoAddress) => {
                 failed.push(format!("`{}` has no address for the person", channel.name));
@@ -59,9 +59,9 @@ pub async fn carry_request(
     }
 }
 
-async fn is_open(host: &Host, id: ApprovalId) -> Result<bool, InternalError> {
-    let found = host.store.approval(id).await?;
-    Ok(found.is_some_and(|approval| approval.stage_at(host.now()) == ApprovalStage::Requested))
+async fn is_open(services: &Services, id: ApprovalId) -> Result<bool, InternalError> {
+    let found = services.store.approval(id).await?;
+    Ok(found.is_some_and(|approval| approval.stage_at(services.now()) == ApprovalStage::Requested))
 }
 
 /// What came of trying one channel.
@@ -75,31 +75,31 @@ enum BeginOutcome {
 }
 
 async fn begin(
-    host: &Host,
+    services: &Services,
     user: UserId,
     approval: &Approval,
     channel: &ChannelInfo,
 ) -> Result<BeginOutcome, InternalError> {
     match channel.trust {
-        Trust::Verified => notify(host, user, approval, channel).await,
-        Trust::Delegated => question(host, user, approval, channel).await,
+        Trust::Verified => notify(services, user, approval, channel).await,
+        Trust::Delegated => question(services, user, approval, channel).await,
     }
 }
 
 /// Sends a notice to each of the person's devices that can be woken.
 async fn notify(
-    host: &Host,
+    services: &Services,
     user: UserId,
     approval: &Approval,
     channel: &ChannelInfo,
 ) -> Result<BeginOutcome, InternalError> {
-    let devices = host.store.devices_of(user).await?;
+    let devices = services.store.devices_of(user).await?;
     let woken = devices
         .iter()
         .filter_map(|device| Some((device, device.push.as_ref()?)));
-    let callback_url = callback_url(host, &channel.name)?;
+    let callback_url = callback_url(services, &channel.name)?;
     let began = join_all(
-        woken.map(|(device, push)| wake(host, approval, channel, device, push, &callback_url)),
+        woken.map(|(device, push)| wake(services, approval, channel, device, push, &callback_url)),
     )
     .await;
     let mut outcome = BeginOutcome::NoAddress;
@@ -116,7 +116,7 @@ async fn notify(
 }
 
 async fn wake(
-    host: &Host,
+    services: &Services,
     approval: &Approval,
     channel: &ChannelInfo,
     device: &Device,
@@ -141,7 +141,7 @@ async fn wake(
         collapse_key: device.id.to_string(),
         callback_url: callback_url.to_owned(),
     };
-    match host
+    match services
         .plugins
         .begin(&channel.name, ChannelRequest::Notice(notice))
         .await
@@ -149,13 +149,20 @@ async fn wake(
         Ok(begun) => {
             tracing::info!(approval = %approval.id, channel = channel.name, device = %device.id, "device \
                  notified");
-            store_delivery(host, approval, channel, Recipient::Device(device.id), begun).await?;
+            store_delivery(
+                services,
+                approval,
+                channel,
+                Recipient::Device(device.id),
+                begun,
+            )
+            .await?;
             Ok(BeginOutcome::Carried)
         }
         Err(failure) => {
             if matches!(failure.kind, ChannelFailureKind::Gone) {
                 // The device may have another subscription by now, which this channel did not try.
-                let removed = host.store.remove_push(device.id, push.clone()).await?;
+                let removed = services.store.remove_push(device.id, push.clone()).await?;
                 tracing::info!(device = %device.id, removed, "push subscription expired");
             }
             Ok(not_begun(approval, &failure))
@@ -165,12 +172,12 @@ async fn wake(
 
 /// Puts the question to the vendor, if an administrator said what it knows the person by.
 async fn question(
-    host: &Host,
+    services: &Services,
     user: UserId,
     approval: &Approval,
     channel: &ChannelInfo,
 ) -> Result<BeginOutcome, InternalError> {
-    let addresses = host.store.external_authenticators(user).await?;
+    let addresses = services.store.external_authenticators(user).await?;
     let Some(known) = addresses
         .into_iter()
         .find(|known| known.channel == channel.name)
@@ -186,10 +193,10 @@ async fn question(
         account: shown.account.clone(),
         place: shown.place.clone(),
         browser: shown.browser.clone(),
-        binding: binding(host, approval.id)?,
-        callback_url: callback_url(host, &channel.name)?,
+        binding: binding(services, approval.id)?,
+        callback_url: callback_url(services, &channel.name)?,
     };
-    match host
+    match services
         .plugins
         .begin(&channel.name, ChannelRequest::Question(question))
         .await
@@ -197,7 +204,7 @@ async fn question(
         Ok(begun) => {
             tracing::info!(approval = %approval.id, channel = channel.name, "approval request sent to the vendor");
             store_delivery(
-                host,
+                services,
                 approval,
                 channel,
                 Recipient::Vendor {
@@ -221,7 +228,7 @@ fn not_begun(approval: &Approval, failure: &ChannelFailure) -> BeginOutcome {
 /// Keeps what the channel needs to be asked how the request stands, where it wants to be asked. A request whose
 /// approval was decided while it began is taken back.
 async fn store_delivery(
-    host: &Host,
+    services: &Services,
     approval: &Approval,
     channel: &ChannelInfo,
     recipient: Recipient,
@@ -230,21 +237,21 @@ async fn store_delivery(
     let Some(first) = begun.poll_after else {
         return Ok(());
     };
-    let now = host.now();
+    let now = services.now();
     let purpose = delivery_timing::sealed_for(approval.id, &channel.name);
     let delivery = Delivery {
-        id: DeliveryId::new(now, &*host.entropy),
+        id: DeliveryId::new(now, &*services.entropy),
         approval: approval.id,
         channel: channel.name.clone(),
         recipient,
-        handle: host
+        handle: services
             .master_key
-            .seal(&purpose, &begun.handle, &*host.entropy)?,
+            .seal(&purpose, &begun.handle, &*services.entropy)?,
     };
     let due = delivery_timing::next(now, first, approval.expires_at);
-    if host.store.add_delivery(delivery, due, now).await? {
-        host.wakeups.send(Wakeup::Carried);
-    } else if let Err(failure) = host.plugins.cancel(&channel.name, begun.handle).await {
+    if services.store.add_delivery(delivery, due, now).await? {
+        services.wakeups.send(Wakeup::Carried);
+    } else if let Err(failure) = services.plugins.cancel(&channel.name, begun.handle).await {
         tracing::info!(approval = %approval.id, %failure, "delivery not cancelled");
     }
     Ok(())

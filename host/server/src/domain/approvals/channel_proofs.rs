@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::domain::approvals::approval;
 use crate::domain::approvals::approval::{DeviceProof, Outcome};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::audit::Origin;
 use assent_model::id::{ApprovalId, DeviceId};
 use assent_plugin_host::Evidence;
@@ -13,7 +13,7 @@ use assent_plugin_host::Evidence;
 /// The longest proof that is read, in bytes.
 const LONGEST: usize = 4 << 10;
 
-/// A device's answer as a channel carries it: what the device would send to this host itself, and which device it is.
+/// A device's answer as a channel carries it: what the device would send to this server itself, and which device it is.
 #[derive(Deserialize)]
 struct CarriedProof {
     device: DeviceId,
@@ -36,11 +36,11 @@ pub enum EvidenceOutcome {
 /// # Errors
 /// If the database fails, or the question to a passkey cannot be made.
 pub async fn accept_evidence(
-    host: &Host,
+    services: &Services,
     channel: &str,
     evidence: &Evidence,
 ) -> Result<EvidenceOutcome, InternalError> {
-    verify_evidence(host, channel, evidence, None).await
+    verify_evidence(services, channel, evidence, None).await
 }
 
 /// Accepts what a channel brought when it was asked for this device's answer to this request: no other will do.
@@ -48,19 +48,19 @@ pub async fn accept_evidence(
 /// # Errors
 /// If the database fails, or the question to a passkey cannot be made.
 pub async fn accept_answer(
-    host: &Host,
+    services: &Services,
     channel: &str,
     evidence: &Evidence,
     request: ApprovalId,
     device: DeviceId,
 ) -> Result<EvidenceOutcome, InternalError> {
-    verify_evidence(host, channel, evidence, Some((request, device))).await
+    verify_evidence(services, channel, evidence, Some((request, device))).await
 }
 
 /// Verifies the proof as if the device had brought it. What does not verify is the channel's fault, and changes
 /// nothing.
 async fn verify_evidence(
-    host: &Host,
+    services: &Services,
     channel: &str,
     evidence: &Evidence,
     expected: Option<(ApprovalId, DeviceId)>,
@@ -81,7 +81,7 @@ async fn verify_evidence(
     if expected.is_some_and(|expected| expected != (request, device)) {
         return fault("it is of another request, or of another device");
     }
-    let found = host
+    let found = services
         .store
         .device(device)
         .await?
@@ -89,7 +89,7 @@ async fn verify_evidence(
     let Some(device) = found else {
         return fault("no device created it");
     };
-    match approval::answer(host, &device, request, &proof, Origin::NOWHERE).await? {
+    match approval::answer(services, &device, request, &proof, Origin::NOWHERE).await? {
         Outcome::Approved | Outcome::Denied | Outcome::Reported => Ok(EvidenceOutcome::Decided),
         Outcome::BadProof => fault("its signature is not over what was asked"),
         Outcome::Unknown => fault("no user with such a request has this device"),

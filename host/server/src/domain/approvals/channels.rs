@@ -1,10 +1,10 @@
 //! Approval channels: carrying a request to where the person is, and taking what is called back.
 //!
-//! A channel carries to a device of this host, whose proof is verified, or puts the question to a vendor, whose word
+//! A channel carries to a device of this server, whose proof is verified, or puts the question to a vendor, whose word
 //! the operator trusts. The first that serves the application is tried first, the next where one fails to begin.
 //! Nothing of it delays the browser's page, and a device finds the request by asking, whatever becomes of the channels.
 
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::id::{ApprovalId, Did};
 use assent_model::login::LoginRequest;
 use assent_model::session::{Acr, Authentication};
@@ -15,11 +15,15 @@ const BINDING_LETTERS: &str = "BCDFGHJKLMNPQRSTVWXZ";
 /// How many of them bind a request to its browser: one guess in 160,000 is right.
 const BINDING_LENGTH: usize = 4;
 
-/// Whether an authentication is good enough for an application, or without one for the host's own pages: a vendor's
+/// Whether an authentication is good enough for an application, or without one for the server's own pages: a vendor's
 /// word counts only where the operator lets that very vendor's channel serve, now.
-pub fn is_enough(host: &Host, application: Option<&Did>, authentication: &Authentication) -> bool {
+pub fn is_enough(
+    services: &Services,
+    application: Option<&Did>,
+    authentication: &Authentication,
+) -> bool {
     let serves = |name: &String| {
-        let serving = host.plugins.channels_for(application);
+        let serving = services.plugins.channels_for(application);
         serving
             .iter()
             .any(|channel| channel.trust == Trust::Delegated && channel.name == *name)
@@ -31,14 +35,19 @@ pub fn is_enough(host: &Host, application: Option<&Did>, authentication: &Authen
 }
 
 /// The same for what a login asks for: where only a device will do, no vendor's word does.
-pub fn is_enough_for(host: &Host, request: &LoginRequest, authentication: &Authentication) -> bool {
+pub fn is_enough_for(
+    services: &Services,
+    request: &LoginRequest,
+    authentication: &Authentication,
+) -> bool {
     let strong = !request.needs_device() || authentication.acr() == Acr::Device;
-    strong && is_enough(host, request.application(), authentication)
+    strong && is_enough(services, request.application(), authentication)
 }
 
-/// Whether a delegated channel serves this application, or without one the host's own pages.
-pub fn are_delegated(host: &Host, application: Option<&Did>) -> bool {
-    host.plugins
+/// Whether a delegated channel serves this application, or without one the server's own pages.
+pub fn are_delegated(services: &Services, application: Option<&Did>) -> bool {
+    services
+        .plugins
         .channels_for(application)
         .iter()
         .any(|channel| channel.trust == Trust::Delegated)
@@ -57,10 +66,10 @@ pub struct Delegation {
 }
 
 /// Which vendors' authenticators may be asked for the approval of a sign-in.
-pub fn delegation(host: &Host, request: &LoginRequest) -> Delegation {
+pub fn delegation(services: &Services, request: &LoginRequest) -> Delegation {
     let mut delegation = Delegation::default();
     if trusted(request).contains(&Trust::Delegated) {
-        let serving = host.plugins.channels_for(request.application());
+        let serving = services.plugins.channels_for(request.application());
         for channel in serving
             .iter()
             .filter(|channel| channel.trust == Trust::Delegated)
@@ -74,8 +83,9 @@ pub fn delegation(host: &Host, request: &LoginRequest) -> Delegation {
 }
 
 /// Whether any delegated channel shows no letters, whichever applications it serves.
-pub fn are_letterless(host: &Host) -> bool {
-    host.plugins
+pub fn are_letterless(services: &Services) -> bool {
+    services
+        .plugins
         .channels()
         .iter()
         .any(|channel| channel.trust == Trust::Delegated && !channel.shows_letters)
@@ -96,8 +106,8 @@ pub fn trusted(request: &LoginRequest) -> &'static [Trust] {
 ///
 /// # Errors
 /// If the cryptographic library fails.
-pub fn binding(host: &Host, approval: ApprovalId) -> Result<String, InternalError> {
-    let code = host
+pub fn binding(services: &Services, approval: ApprovalId) -> Result<String, InternalError> {
+    let code = services
         .master_key
         .authenticate("approval binding", approval.to_string().as_bytes())?;
     let letter = |byte: &u8| {

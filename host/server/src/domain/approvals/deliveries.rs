@@ -1,6 +1,6 @@
 //! Looking after requests that channels have begun: asking how they stand, and taking back those that are over.
 //!
-//! What is to be done waits in the database, so it outlives the host, and several hosts share it; each request is one
+//! What is to be done waits in the database, so it outlives the server, and several hosts share it; each request is one
 //! host's at a time, by a lease. A request that waits holds no thread and no instance of the plugin, only its row.
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use crate::domain::approvals::channel_proofs::{self, EvidenceOutcome};
 use crate::domain::approvals::delivery_timing::{next, sealed_for};
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
@@ -21,7 +21,7 @@ use assent_model::id::DeliveryId;
 use assent_plugin_host::{ChannelFailureKind, ChannelState, Trust};
 use assent_store::RulingOutcome;
 
-/// How often the database is looked at without a signal: another host may have stopped, or an approval was decided
+/// How often the database is looked at without a signal: another instance may have stopped, or an approval was decided
 /// there.
 const LOOK: Duration = Duration::from_secs(1);
 /// How many requests of one channel are looked after at once: as many as a channel's calls run at once.
@@ -32,10 +32,10 @@ const CLAIMED: usize = 64;
 const PAUSE: Duration = Duration::from_secs(5);
 /// How long one question may take.
 const QUESTION: Duration = Duration::from_secs(25);
-/// How long a request is this host's: longer than a question may take.
+/// How long a request is this server's: longer than a question may take.
 const LEASE: Duration = Duration::from_secs(35);
 
-/// What this host is at.
+/// What this server is at.
 #[derive(Default)]
 struct Work {
     under_way: JoinSet<String>,
@@ -48,12 +48,13 @@ impl Work {
         AT_ONCE.saturating_sub(self.busy.get(channel).copied().unwrap_or_default())
     }
 
-    fn begin(&mut self, host: &Arc<Host>, leased: LeasedDelivery) {
+    fn begin(&mut self, services: &Arc<Services>, leased: LeasedDelivery) {
         *self
             .busy
             .entry(leased.delivery.channel.clone())
             .or_default() += 1;
-        self.under_way.spawn(look_after(Arc::clone(host), leased));
+        self.under_way
+            .spawn(look_after(Arc::clone(services), leased));
     }
 
     fn ended(&mut self, channel: &str) {
@@ -67,12 +68,12 @@ impl Work {
 }
 
 /// Looks after requests, until the task is dropped. What is under way ends with it, and is begun anew after its lease.
-pub async fn run(host: Arc<Host>) {
+pub async fn run(services: Arc<Services>) {
     let mut work = Work::default();
     loop {
         // To miss nothing, listen first and look then.
-        let mut listener = host.wakeups.listen();
-        let pause = match claim(&host, &mut work).await {
+        let mut listener = services.wakeups.listen();
+        let pause = match claim(&services, &mut work).await {
             Ok(pause) => pause,
             Err(error) => {
                 tracing::warn!(%error, "due deliveries of approval channels not read");
@@ -96,41 +97,45 @@ pub async fn run(host: Arc<Host>) {
 }
 
 /// Begins what is due, as far as there is room. How long there is nothing more to do, as far as is known.
-async fn claim(host: &Arc<Host>, work: &mut Work) -> Result<Duration, InternalError> {
+async fn claim(services: &Arc<Services>, work: &mut Work) -> Result<Duration, InternalError> {
     let mut begun = false;
-    for channel in host.store.due_channels(host.now()).await? {
-        // Another host may have a channel that this one does not.
-        if host.plugins.channel_info(&channel).is_none() {
+    for channel in services.store.due_channels(services.now()).await? {
+        // Another instance may have a channel that this one does not.
+        if services.plugins.channel_info(&channel).is_none() {
             continue;
         }
         let room = work.room(&channel).min(CLAIMED);
         if room == 0 {
             continue;
         }
-        for leased in host
+        for leased in services
             .store
-            .claim_deliveries(&channel, room, LEASE, host.now())
+            .claim_deliveries(&channel, room, LEASE, services.now())
             .await?
         {
             begun = true;
-            work.begin(host, leased);
+            work.begin(services, leased);
         }
     }
     if begun {
         return Ok(Duration::ZERO);
     }
-    let now = host.now();
-    let next = host.store.next_delivery().await?.filter(|next| *next > now);
+    let now = services.now();
+    let next = services
+        .store
+        .next_delivery()
+        .await?
+        .filter(|next| *next > now);
     Ok(next.map_or(LOOK, |next| next.remaining(now).min(LOOK)))
 }
 
 /// Looks after one request, and keeps when to do so again. The channel.
-async fn look_after(host: Arc<Host>, leased: LeasedDelivery) -> String {
+async fn look_after(services: Arc<Services>, leased: LeasedDelivery) -> String {
     let delivery = &leased.delivery;
     let (id, approval, channel) = (delivery.id, delivery.approval, delivery.channel.clone());
     let done = async {
-        if let Some(again) = step(&host, delivery).await? {
-            host.store.release_delivery(&leased, again).await?;
+        if let Some(again) = step(&services, delivery).await? {
+            services.store.release_delivery(&leased, again).await?;
         }
         Ok::<_, InternalError>(())
     };
@@ -142,27 +147,31 @@ async fn look_after(host: Arc<Host>, leased: LeasedDelivery) -> String {
 }
 
 /// Takes a request one step further. When to look after it again; `None` if that is never.
-async fn step(host: &Host, delivery: &Delivery) -> Result<Option<Timestamp>, InternalError> {
+async fn step(
+    services: &Services,
+    delivery: &Delivery,
+) -> Result<Option<Timestamp>, InternalError> {
     // Without its approval the row is gone as well.
-    let Some(approval) = host.store.approval(delivery.approval).await? else {
+    let Some(approval) = services.store.approval(delivery.approval).await? else {
         return Ok(None);
     };
-    if approval.stage_at(host.now()) != ApprovalStage::Requested {
-        take_back(host, delivery).await?;
+    if approval.stage_at(services.now()) != ApprovalStage::Requested {
+        take_back(services, delivery).await?;
         return Ok(None);
     }
-    if !is_in_force(host, delivery, &approval) {
+    if !is_in_force(services, delivery, &approval) {
         tracing::warn!(
             approval = %approval.id, channel = delivery.channel,
             "approval channel no longer configured for the application, delivery ended"
         );
-        host.store.end_delivery(delivery.id).await?;
+        services.store.end_delivery(delivery.id).await?;
         return Ok(None);
     }
-    let handle = handle(host, delivery)?;
-    let asked = tokio::time::timeout(QUESTION, host.plugins.poll(&delivery.channel, handle)).await;
+    let handle = handle(services, delivery)?;
+    let asked =
+        tokio::time::timeout(QUESTION, services.plugins.poll(&delivery.channel, handle)).await;
     let after = match asked {
-        Ok(Ok(state)) => match heard(host, delivery, &approval, state).await? {
+        Ok(Ok(state)) => match heard(services, delivery, &approval, state).await? {
             Some(after) => after,
             None => return Ok(None),
         },
@@ -175,16 +184,16 @@ async fn step(host: &Host, delivery: &Delivery) -> Result<Option<Timestamp>, Int
             PAUSE
         }
     };
-    Ok(Some(next(host.now(), after, approval.expires_at)))
+    Ok(Some(next(services.now(), after, approval.expires_at)))
 }
 
 /// Whether the settings in force let the channel carry such a request, and have it believed as when the request began.
-fn is_in_force(host: &Host, delivery: &Delivery, approval: &Approval) -> bool {
+fn is_in_force(services: &Services, delivery: &Delivery, approval: &Approval) -> bool {
     let trust = match delivery.recipient {
         Recipient::Device(_) => Trust::Verified,
         Recipient::Vendor { .. } => Trust::Delegated,
     };
-    let serving = host
+    let serving = services
         .plugins
         .channels_for(approval.shown.application.as_ref());
     serving
@@ -194,7 +203,7 @@ fn is_in_force(host: &Host, delivery: &Delivery, approval: &Approval) -> bool {
 
 /// Takes what a channel says of a request. After what time to ask it again; `None` if that is never.
 async fn heard(
-    host: &Host,
+    services: &Services,
     delivery: &Delivery,
     approval: &Approval,
     state: ChannelState,
@@ -204,18 +213,18 @@ async fn heard(
         (ChannelState::Evidence(proof), Recipient::Device(device)) => {
             let (channel, request) = (&delivery.channel, approval.id);
             let outcome =
-                channel_proofs::accept_answer(host, channel, &proof, request, *device).await?;
+                channel_proofs::accept_answer(services, channel, &proof, request, *device).await?;
             if outcome == EvidenceOutcome::Ignored {
                 return Ok(Some(PAUSE));
             }
-            host.store.end_delivery(delivery.id).await?;
+            services.store.end_delivery(delivery.id).await?;
             return Ok(None);
         }
         // Without the device's proof this is the channel's own affair: it carries the request no longer. The page waits
         // on, for another answer or to its end: as it would for a name that nobody has.
         (ChannelState::Denied, Recipient::Device(_)) | (ChannelState::Expired, _) => {
             tracing::info!(approval = %approval.id, channel = delivery.channel, "approval channel gave up the request");
-            host.store.end_delivery(delivery.id).await?;
+            services.store.end_delivery(delivery.id).await?;
             return Ok(None);
         }
         (ChannelState::Approved, Recipient::Vendor { .. }) => Ruling::Approved,
@@ -228,15 +237,15 @@ async fn heard(
         }
     };
     // The settings may have been changed while the vendor was asked.
-    if !is_in_force(host, delivery, approval) {
+    if !is_in_force(services, delivery, approval) {
         return Ok(Some(Duration::ZERO));
     }
-    rule(host, delivery.id, approval, &delivery.channel, ruling).await?;
+    rule(services, delivery.id, approval, &delivery.channel, ruling).await?;
     Ok(None)
 }
 
 async fn rule(
-    host: &Host,
+    services: &Services,
     delivery: DeliveryId,
     approval: &Approval,
     channel: &str,
@@ -247,24 +256,24 @@ async fn rule(
         Ruling::Denied => Event::SignInDenied,
     };
     let by = AuditContext::new(Actor::Channel(channel.to_owned()), Origin::NOWHERE);
-    let noted = crate::domain::approvals::approval::audit_note(host, event, approval, &by);
-    let outcome = host
+    let noted = crate::domain::approvals::approval::audit_note(services, event, approval, &by);
+    let outcome = services
         .store
-        .rule_on_approval(delivery, ruling, noted, host.now())
+        .rule_on_approval(delivery, ruling, noted, services.now())
         .await?;
     let counted = outcome == RulingOutcome::Counted;
-    host.wakeups.send(Wakeup::Decided(approval.id));
+    services.wakeups.send(Wakeup::Decided(approval.id));
     tracing::info!(approval = %approval.id, channel, ?ruling, counted, "vendor decided");
     Ok(())
 }
 
 /// Takes back a request whose approval is over, once, if the channel can.
-async fn take_back(host: &Host, delivery: &Delivery) -> Result<(), InternalError> {
-    if !host.store.end_delivery(delivery.id).await? {
+async fn take_back(services: &Services, delivery: &Delivery) -> Result<(), InternalError> {
+    if !services.store.end_delivery(delivery.id).await? {
         return Ok(());
     }
-    let handle = handle(host, delivery)?;
-    match tokio::time::timeout(QUESTION, host.plugins.cancel(&delivery.channel, handle)).await {
+    let handle = handle(services, delivery)?;
+    match tokio::time::timeout(QUESTION, services.plugins.cancel(&delivery.channel, handle)).await {
         Ok(Ok(())) => {
             tracing::debug!(approval = %delivery.approval, channel = delivery.channel, "delivery cancelled");
         }
@@ -278,7 +287,10 @@ async fn take_back(host: &Host, delivery: &Delivery) -> Result<(), InternalError
     Ok(())
 }
 
-fn handle(host: &Host, delivery: &Delivery) -> Result<Vec<u8>, InternalError> {
+fn handle(services: &Services, delivery: &Delivery) -> Result<Vec<u8>, InternalError> {
     let purpose = sealed_for(delivery.approval, &delivery.channel);
-    Ok(host.master_key.open(&purpose, &delivery.handle)?.to_vec())
+    Ok(services
+        .master_key
+        .open(&purpose, &delivery.handle)?
+        .to_vec())
 }

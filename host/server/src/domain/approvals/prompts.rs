@@ -6,7 +6,7 @@
 
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{ProtectedAction, SummaryError, summarize};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::action_approval::ActionProposal;
 use assent_model::approval::{Approval, ApprovalSubject};
 use assent_model::secret::Digest;
@@ -25,19 +25,23 @@ pub struct Prompt {
 ///
 /// # Errors
 /// If the store fails.
-pub async fn prompt_of(host: &Host, approval: Approval) -> Result<Option<Prompt>, InternalError> {
+pub async fn prompt_of(
+    services: &Services,
+    approval: Approval,
+) -> Result<Option<Prompt>, InternalError> {
     let summary = match &approval.subject {
         ApprovalSubject::SignIn(_) => None,
         ApprovalSubject::ProtectedAction { id, .. } => {
-            let found = host.store.action_approval(*id, host.now()).await?;
+            let found = services.store.action_approval(*id, services.now()).await?;
             let proposal = found.and_then(|found| found.proposal);
-            let Some(summary) = requested_summary(host, proposal).await? else {
+            let Some(summary) = requested_summary(services, proposal).await? else {
                 tracing::warn!(approval = %approval.id, "approval request ended: the summary of the protected action \
                     changed");
-                host.store
-                    .withdraw_approval(approval.id, host.now())
+                services
+                    .store
+                    .withdraw_approval(approval.id, services.now())
                     .await?;
-                host.wakeups.send(Wakeup::Decided(approval.id));
+                services.wakeups.send(Wakeup::Decided(approval.id));
                 return Ok(None);
             };
             Some(summary)
@@ -51,19 +55,19 @@ pub async fn prompt_of(host: &Host, approval: Approval) -> Result<Option<Prompt>
 /// # Errors
 /// If the store fails.
 pub async fn prompts_of(
-    host: &Host,
+    services: &Services,
     approvals: Vec<Approval>,
 ) -> Result<Vec<Prompt>, InternalError> {
     let mut prompts = Vec::with_capacity(approvals.len());
     for approval in approvals {
-        prompts.extend(prompt_of(host, approval).await?);
+        prompts.extend(prompt_of(services, approval).await?);
     }
     Ok(prompts)
 }
 
 /// The summary of the stored action, if it is the one that was requested.
 async fn requested_summary(
-    host: &Host,
+    services: &Services,
     proposal: Option<ActionProposal>,
 ) -> Result<Option<String>, InternalError> {
     let Some(ActionProposal {
@@ -77,7 +81,7 @@ async fn requested_summary(
     let Ok(action) = serde_json::from_str::<ProtectedAction>(&action) else {
         return Ok(None);
     };
-    match summarize(&host.store, &action).await {
+    match summarize(&services.store, &action).await {
         Ok(summary) => {
             let is_requested = Digest::of(summary.text.as_bytes()) == summary_digest;
             Ok(is_requested.then_some(summary.text))

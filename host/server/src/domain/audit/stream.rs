@@ -1,13 +1,13 @@
 //! The streams of the audit log: each entry goes to a file or to syslog, at least once and in order.
 //!
-//! How far a stream has come stands in the database, so it goes on after a restart and on another host. One host
+//! How far a stream has come stands in the database, so it goes on after a restart and on another instance. One host
 //! carries it at a time, by a lease. A receiver that is down holds up nobody but its own stream.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::audit_stream::{FileStream, StreamError, StreamTarget, SyslogStream};
-use crate::domain::Host;
+use crate::domain::Services;
 use assent_model::audit::chain::{End, Record};
 use assent_store::StoreError;
 
@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const BATCH: u32 = 200;
 /// How long that may take.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a stream is this host's: longer than handing over may take.
+/// How long a stream is this server's: longer than handing over may take.
 const LEASE: Duration = Duration::from_secs(30);
 /// The longest pause after a failure.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -34,9 +34,14 @@ enum AuditStreamError {
 }
 
 /// Carries the streams that the settings name, until the task is dropped.
-pub async fn run(host: Arc<Host>) {
-    let settings = &host.settings.audit.stream;
-    let own_name = host.settings.base_url.host_str().unwrap_or("-").to_owned();
+pub async fn run(services: Arc<Services>) {
+    let settings = &services.settings.audit.stream;
+    let own_name = services
+        .settings
+        .base_url
+        .host_str()
+        .unwrap_or("-")
+        .to_owned();
     let file = settings
         .file
         .clone()
@@ -50,7 +55,7 @@ pub async fn run(host: Arc<Host>) {
     let carried = file
         .into_iter()
         .chain(syslog)
-        .map(|(name, target)| run_stream(&host, name, target));
+        .map(|(name, target)| run_stream(&services, name, target));
     futures_util::future::join_all(carried).await;
     // There are none to carry.
     std::future::pending::<()>().await;
@@ -58,17 +63,17 @@ pub async fn run(host: Arc<Host>) {
 
 /// What came of a look.
 enum PollOutcome {
-    /// There is nothing more to tell, or another host tells it.
+    /// There is nothing more to tell, or another instance tells it.
     Idle,
     /// There may be more.
     Sent,
 }
 
-async fn run_stream(host: &Host, name: &'static str, mut target: StreamTarget) {
-    let holder = hex::encode(host.entropy.bytes::<16>());
+async fn run_stream(services: &Services, name: &'static str, mut target: StreamTarget) {
+    let holder = hex::encode(services.entropy.bytes::<16>());
     let mut pause = Duration::ZERO;
     loop {
-        match send_batch(host, name, &holder, &mut target).await {
+        match send_batch(services, name, &holder, &mut target).await {
             Ok(looked) => {
                 if !pause.is_zero() {
                     tracing::info!(stream = name, "audit stream resumed");
@@ -79,7 +84,8 @@ async fn run_stream(host: &Host, name: &'static str, mut target: StreamTarget) {
                 }
             }
             Err(error) => {
-                host.audit_streams
+                services
+                    .audit_streams
                     .update_status(name, |faring| faring.up = Some(false));
                 if pause.is_zero() {
                     tracing::error!(stream = name, %error, "audit stream failed, retrying \
@@ -93,33 +99,36 @@ async fn run_stream(host: &Host, name: &'static str, mut target: StreamTarget) {
 }
 
 async fn send_batch(
-    host: &Host,
+    services: &Services,
     name: &'static str,
     holder: &str,
     target: &mut StreamTarget,
 ) -> Result<PollOutcome, AuditStreamError> {
-    let (known, head) = host.store.audit_stream(name).await?;
+    let (known, head) = services.store.audit_stream(name).await?;
     let behind = head.saturating_sub(known.unwrap_or_default());
-    host.audit_streams
+    services
+        .audit_streams
         .update_status(name, |faring| faring.behind = behind);
     if behind <= 0 && known.is_some() {
         return Ok(PollOutcome::Idle);
     }
-    let now = host.now();
-    let Some(come_to) = host
+    let now = services.now();
+    let Some(come_to) = services
         .store
         .claim_audit_stream(name, holder, now + LEASE, now)
         .await?
     else {
-        host.audit_streams
+        services
+            .audit_streams
             .update_status(name, |faring| faring.up = None);
         return Ok(PollOutcome::Idle);
     };
-    let records = host.store.audit_records(come_to, BATCH).await?;
+    let records = services.store.audit_records(come_to, BATCH).await?;
     let Some(last) = records.last().map(|record| record.seq) else {
         // All that it has not had is gone; that is so where a stream begins, or was not in the settings for long.
-        let anchor = host.store.audit_end(End::Anchor).await?.mark.seq;
-        host.store
+        let anchor = services.store.audit_end(End::Anchor).await?.mark.seq;
+        services
+            .store
             .advance_audit_stream(name, holder, anchor.max(come_to))
             .await?;
         return Ok(PollOutcome::Idle);
@@ -128,9 +137,12 @@ async fn send_batch(
     tokio::time::timeout(PATIENCE, target.send(&records))
         .await
         .map_err(|_| AuditStreamError::TooSlow)??;
-    // If another host carries it by now, it tells these again.
-    host.store.advance_audit_stream(name, holder, last).await?;
-    host.audit_streams.update_status(name, |faring| {
+    // If another instance carries it by now, it tells these again.
+    services
+        .store
+        .advance_audit_stream(name, holder, last)
+        .await?;
+    services.audit_streams.update_status(name, |faring| {
         faring.up = Some(true);
         faring.sent += records.len() as u64;
         faring.behind = head.saturating_sub(last).max(0);

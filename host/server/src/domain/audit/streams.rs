@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// How a stream fares on this host.
+/// How a stream fares on this server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamStatus {
-    /// Whether the last handing over went well; `None` before the first, and where another host carries it.
+    /// Whether the last handing over went well; `None` before the first, and where another instance carries it.
     pub up: Option<bool>,
-    /// How many entries this host has handed over.
+    /// How many entries this server has handed over.
     pub sent: u64,
     /// How many entries wait to be.
     pub behind: i64,
 }
 
-/// How the streams fare on this host, by their names.
+/// How the streams fare on this server, by their names.
 #[derive(Debug, Default)]
 pub struct Streams(Mutex<BTreeMap<&'static str, StreamStatus>>);
 

@@ -1,6 +1,6 @@
 //! What a service provider calls a person (SAML core section 8.3).
 
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::saml::{NameId, NameIdFormat, NameIdSource, ServiceProvider};
 use assent_model::user::User;
@@ -13,7 +13,7 @@ use assent_model::user::User;
 /// # Errors
 /// If the cryptographic library fails.
 pub fn name_id_for(
-    host: &Host,
+    services: &Services,
     provider: &ServiceProvider,
     user: &User,
     account: &Account,
@@ -25,7 +25,11 @@ pub fn name_id_for(
         let message = format!("{}\n{of}", provider.id);
         Ok(Some(format!(
             "_{}",
-            hex::encode(host.master_key.authenticate(purpose, message.as_bytes())?)
+            hex::encode(
+                services
+                    .master_key
+                    .authenticate(purpose, message.as_bytes())?
+            )
         )))
     };
     let value = match format {

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
 use crate::domain::claims::token_claims::AtSignIn;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::application::{Application, SubjectType};
 use assent_model::claims_request::ClaimRequirement;
@@ -47,7 +47,7 @@ pub struct Subject<'a> {
 /// # Errors
 /// If the cryptographic library fails.
 pub fn subject_of(
-    host: &Host,
+    services: &Services,
     application: &Application,
     user: &User,
 ) -> Result<String, InternalError> {
@@ -56,7 +56,7 @@ pub fn subject_of(
         SubjectType::Pairwise { sector } => {
             // A sector is a host name, so it holds no line break.
             let message = format!("{sector}\n{}", user.subject);
-            let code = host
+            let code = services
                 .master_key
                 .authenticate("pairwise subject", message.as_bytes())?;
             Ok(URL_SAFE_NO_PAD.encode(code))
@@ -69,11 +69,15 @@ pub fn subject_of(
 ///
 /// # Errors
 /// If the cryptographic library fails.
-pub fn sid_of(host: &Host, application: &Application, sid: &str) -> Result<String, InternalError> {
+pub fn sid_of(
+    services: &Services,
+    application: &Application,
+    sid: &str,
+) -> Result<String, InternalError> {
     match &application.settings.subject_type {
         SubjectType::Public => Ok(sid.to_owned()),
         SubjectType::Pairwise { sector } => {
-            let code = host
+            let code = services
                 .master_key
                 .authenticate("pairwise sid", format!("{sector}\n{sid}").as_bytes())?;
             Ok(URL_SAFE_NO_PAD.encode(code))
@@ -108,11 +112,11 @@ pub struct ApplicationClaims {
 /// # Errors
 /// [`MapFailure`] if a plugin fails.
 pub async fn map(
-    host: &Host,
+    services: &Services,
     subject: Subject<'_>,
     sink: Sink,
 ) -> Result<ApplicationClaims, MapFailure> {
-    map_by(host, &host.plugins.set(), subject, sink).await
+    map_by(services, &services.plugins.set(), subject, sink).await
 }
 
 /// The same, as these plugins make them.
@@ -120,7 +124,7 @@ pub async fn map(
 /// # Errors
 /// [`MapFailure`] if a plugin fails.
 pub async fn map_by(
-    host: &Host,
+    services: &Services,
     plugins: &PluginSet,
     subject: Subject<'_>,
     sink: Sink,
@@ -150,7 +154,7 @@ pub async fn map_by(
     let input = ClaimInput {
         protocol: Protocol::Oidc,
         sink,
-        now: host.now(),
+        now: services.now(),
         application_id: application.id.clone(),
         application: json!({
             "id": application.id,
@@ -179,15 +183,15 @@ pub async fn map_by(
 /// # Errors
 /// [`MapFailure`] if a plugin fails.
 pub async fn attributes(
-    host: &Host,
+    services: &Services,
     provider: &ServiceProvider,
     user: &User,
     account: &Account,
     authentication: &Authentication,
 ) -> Result<(Vec<SamlAttribute>, Vec<MapperRun>), MapFailure> {
     attributes_by(
-        host,
-        &host.plugins.set(),
+        services,
+        &services.plugins.set(),
         provider,
         (user, account),
         authentication,
@@ -200,7 +204,7 @@ pub async fn attributes(
 /// # Errors
 /// [`MapFailure`] if a plugin fails.
 pub async fn attributes_by(
-    host: &Host,
+    services: &Services,
     plugins: &PluginSet,
     provider: &ServiceProvider,
     (user, account): (&User, &Account),
@@ -212,7 +216,7 @@ pub async fn attributes_by(
     let input = ClaimInput {
         protocol: Protocol::Saml,
         sink: Sink::SamlAssertion,
-        now: host.now(),
+        now: services.now(),
         application_id: provider.id.clone(),
         application: json!({
             "id": provider.id,

@@ -6,14 +6,14 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use assent_model::application::Application;
 use assent_model::id::Did;
 
 /// What is the same in each ID token of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssuerClaims {
-    /// `iss`: what this host calls itself.
+    /// `iss`: what this server calls itself.
     pub iss: String,
     /// `aud`: the application's client ID.
     pub aud: Did,
@@ -21,9 +21,9 @@ pub struct IssuerClaims {
 
 impl IssuerClaims {
     /// That of the ID tokens of this application.
-    pub fn new(host: &Host, application: &Application) -> Self {
+    pub fn new(services: &Services, application: &Application) -> Self {
         Self {
-            iss: host.issuer.clone(),
+            iss: services.issuer.clone(),
             aud: application.id.clone(),
         }
     }

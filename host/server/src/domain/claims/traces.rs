@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, TraceId, UserId};
 use assent_plugin_host::{
@@ -36,13 +36,13 @@ pub struct Purpose<'a> {
 }
 
 /// Keeps what the plugins did, if there are any and the settings say so.
-pub fn record(host: &Host, purpose: Purpose<'_>, steps: &[MapperRun]) {
-    if steps.is_empty() || host.settings.plugins.trace_retention.is_zero() {
+pub fn record(services: &Services, purpose: Purpose<'_>, steps: &[MapperRun]) {
+    if steps.is_empty() || services.settings.plugins.trace_retention.is_zero() {
         return;
     }
-    let now = host.now();
+    let now = services.now();
     let trace = ClaimTrace {
-        id: TraceId::new(now, &*host.entropy),
+        id: TraceId::new(now, &*services.entropy),
         token: purpose.token.to_owned(),
         user_id: purpose.user,
         application: purpose.application.clone(),
@@ -50,7 +50,7 @@ pub fn record(host: &Host, purpose: Purpose<'_>, steps: &[MapperRun]) {
         created_at: now,
         calls: serde_json::to_string(&explain(steps)).unwrap_or_default(),
     };
-    if host.traces.queue.try_send(trace).is_err() {
+    if services.traces.queue.try_send(trace).is_err() {
         tracing::warn!(
             token = purpose.token,
             "claim trace dropped: the queue is full"
@@ -59,8 +59,8 @@ pub fn record(host: &Host, purpose: Purpose<'_>, steps: &[MapperRun]) {
 }
 
 /// Writes traces as they come, until the task is dropped.
-pub async fn run_trace_writer(host: Arc<Host>) {
-    let mut waiting = host.traces.waiting.lock().await;
+pub async fn run_trace_writer(services: Arc<Services>) {
+    let mut waiting = services.traces.waiting.lock().await;
     let mut batch = Vec::new();
     while waiting.recv_many(&mut batch, BATCH).await > 0 {
         if batch.len() < BATCH {
@@ -71,15 +71,15 @@ pub async fn run_trace_writer(host: Arc<Host>) {
                 batch.push(trace);
             }
         }
-        if let Err(error) = host.store.add_traces(std::mem::take(&mut batch)).await {
+        if let Err(error) = services.store.add_traces(std::mem::take(&mut batch)).await {
             tracing::warn!(%error, "claim traces not stored");
         }
     }
 }
 
 /// How long traces are kept.
-pub fn retention(host: &Host) -> Duration {
-    host.settings.plugins.trace_retention.get()
+pub fn retention(services: &Services) -> Duration {
+    services.settings.plugins.trace_retention.get()
 }
 
 /// A plugin call.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::domain::approvals::account_notices;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::audit::Entry;
 use assent_model::device::Device;
 use assent_model::id::{AuditId, DeviceId, UserId};
@@ -25,12 +25,12 @@ const MOST: u32 = 20;
 /// # Errors
 /// If the database fails.
 pub async fn unread_notifications(
-    host: &Host,
+    services: &Services,
     device: &Device,
 ) -> Result<Vec<Entry>, InternalError> {
     // Not what led to this device itself.
-    let since = (device.created_at + Duration::from_millis(1)).max(host.now() - KEPT);
-    Ok(host
+    let since = (device.created_at + Duration::from_millis(1)).max(services.now() - KEPT);
+    Ok(services
         .store
         .account_notifications(device.user_id, device.id, since, MOST)
         .await?)
@@ -40,16 +40,23 @@ pub async fn unread_notifications(
 ///
 /// # Errors
 /// If the database fails.
-pub async fn mark_read(host: &Host, device: &Device, last: AuditId) -> Result<(), InternalError> {
-    Ok(host.store.mark_notifications_read(device.id, last).await?)
+pub async fn mark_read(
+    services: &Services,
+    device: &Device,
+    last: AuditId,
+) -> Result<(), InternalError> {
+    Ok(services
+        .store
+        .mark_notifications_read(device.id, last)
+        .await?)
 }
 
 /// Notifies the user's devices of new notifications, except the device that made the change.
-pub fn notify(host: &Arc<Host>, user: UserId, but: Option<DeviceId>) {
-    host.wakeups.send(Wakeup::AccountNotification(user));
+pub fn notify(services: &Arc<Services>, user: UserId, but: Option<DeviceId>) {
+    services.wakeups.send(Wakeup::AccountNotification(user));
     // Whoever did it does not wait for the channels.
     tokio::spawn(account_notices::send_account_notifications(
-        Arc::clone(host),
+        Arc::clone(services),
         user,
         but,
     ));

@@ -13,7 +13,7 @@ use crate::domain::devices::account_notifications;
 use crate::domain::devices::device::name::LONGEST_NAME;
 use crate::domain::devices::push::seal;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::{Host, InternalError, audit, seconds};
+use crate::domain::{InternalError, Services, audit, seconds};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, PushSubscription};
@@ -46,24 +46,27 @@ pub enum RenameOutcome {
 /// # Errors
 /// If the database fails.
 pub async fn rename(
-    host: &Host,
+    services: &Services,
     owner: UserId,
     id: DeviceId,
     name: &str,
     by: &AuditContext,
 ) -> Result<RenameOutcome, InternalError> {
-    let Some(device) = of_owner(host, owner, id).await? else {
+    let Some(device) = of_owner(services, owner, id).await? else {
         return Ok(RenameOutcome::Unknown);
     };
     let Some(name) = display_text(name, LONGEST_NAME) else {
         return Ok(RenameOutcome::BadName);
     };
-    let entry = audit::entry(host, Event::DeviceRenamed, by)
+    let entry = audit::entry(services, Event::DeviceRenamed, by)
         .about(owner)
         .with("device", id.to_string())
         .personal("name", device.name.as_str())
         .personal("new_name", name.as_str());
-    let renamed = host.store.rename_device_of(owner, id, name, entry).await?;
+    let renamed = services
+        .store
+        .rename_device_of(owner, id, name, entry)
+        .await?;
     Ok(match renamed {
         DeviceWrite::Done => RenameOutcome::Done,
         DeviceWrite::Inactive => RenameOutcome::Unknown,
@@ -90,27 +93,27 @@ pub struct DeviceInbox {
 /// # Errors
 /// If the database fails.
 pub async fn request(
-    host: &Host,
+    services: &Services,
     device: &Device,
     patience: u32,
     (seen, known): (&HashSet<ApprovalId>, Option<AuditId>),
 ) -> Result<Option<DeviceInbox>, InternalError> {
-    let mut listener = host.wakeups.listen();
-    // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
+    let mut listener = services.wakeups.listen();
+    // Counted by the machine's clock, not the server's: a test that stops the one must not stop the other.
     let deadline = tokio::time::Instant::now() + seconds(patience);
-    let mut interrupts = pin!(host.draining.interrupts());
+    let mut interrupts = pin!(services.draining.interrupts());
     let mut is_interrupted = false;
     loop {
-        let user = host.store.user(device.user_id).await?;
+        let user = services.store.user(device.user_id).await?;
         let user = user.ok_or(StoreError::Internal("a device has no user"))?;
-        let pending = host
+        let pending = services
             .store
-            .pending_approvals(device.user_id, host.now())
+            .pending_approvals(device.user_id, services.now())
             .await?;
-        let pending = prompts_of(host, pending).await?;
+        let pending = prompts_of(services, pending).await?;
         let is_seen = |prompt: &Prompt| seen.contains(&prompt.approval.id);
         let changed = pending.len() != seen.len() || !pending.iter().all(is_seen);
-        let notifications = account_notifications::unread_notifications(host, device).await?;
+        let notifications = account_notifications::unread_notifications(services, device).await?;
         let told = notifications
             .last()
             .is_some_and(|last| known.is_none_or(|known| last.id > known));
@@ -118,7 +121,7 @@ pub async fn request(
             || tokio::time::Instant::now() >= deadline
             || is_interrupted;
         if changed || told || over {
-            if host
+            if services
                 .store
                 .device(device.id)
                 .await?
@@ -126,11 +129,11 @@ pub async fn request(
             {
                 return Ok(None);
             }
-            let cooldown_until = host
+            let cooldown_until = services
                 .store
-                .cooldown_until(device.user_id, host.now())
+                .cooldown_until(device.user_id, services.now())
                 .await?;
-            let pending = with_logos(host, pending).await?;
+            let pending = with_logos(services, pending).await?;
             return Ok(Some(DeviceInbox {
                 user,
                 pending,
@@ -150,13 +153,13 @@ pub async fn request(
 }
 
 async fn with_logos(
-    host: &Host,
+    services: &Services,
     pending: Vec<Prompt>,
 ) -> Result<Vec<(Prompt, Option<String>)>, InternalError> {
     let mut shown = Vec::with_capacity(pending.len());
     for prompt in pending {
         let logo = match &prompt.approval.shown.application {
-            Some(application) => host.store.logo_digest(application).await?,
+            Some(application) => services.store.logo_digest(application).await?,
             None => None,
         };
         shown.push((prompt, logo));
@@ -169,7 +172,7 @@ async fn with_logos(
 /// # Errors
 /// If the database fails.
 pub async fn set_push(
-    host: &Host,
+    services: &Services,
     device: &Device,
     push: Option<PushSubscription>,
 ) -> Result<bool, InternalError> {
@@ -180,7 +183,7 @@ pub async fn set_push(
             return Ok(false);
         }
     }
-    host.store.set_push(device.id, push).await?;
+    services.store.set_push(device.id, push).await?;
     Ok(true)
 }
 
@@ -199,10 +202,10 @@ pub struct OwnDevice {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn all_of(host: &Host, user: UserId) -> Result<Vec<OwnDevice>, InternalError> {
-    let uses = host.store.device_uses(user).await?;
-    let passkeys = host.store.devices_with_passkey(user).await?;
-    let devices = host.store.devices_of(user).await?.into_iter().rev();
+pub async fn all_of(services: &Services, user: UserId) -> Result<Vec<OwnDevice>, InternalError> {
+    let uses = services.store.device_uses(user).await?;
+    let passkeys = services.store.devices_with_passkey(user).await?;
+    let devices = services.store.devices_of(user).await?.into_iter().rev();
     Ok(devices
         .map(|device| OwnDevice {
             used_at: uses.get(&device.id).copied(),
@@ -217,11 +220,11 @@ pub async fn all_of(host: &Host, user: UserId) -> Result<Vec<OwnDevice>, Interna
 /// # Errors
 /// If the database fails.
 pub async fn of_owner(
-    host: &Host,
+    services: &Services,
     user: UserId,
     id: DeviceId,
 ) -> Result<Option<Device>, InternalError> {
-    let found = host.store.device(id).await?;
+    let found = services.store.device(id).await?;
     Ok(found.filter(|device| device.user_id == user && device.revoked_at.is_none()))
 }
 
@@ -230,12 +233,12 @@ pub async fn of_owner(
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn revoke(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     device: &Device,
     codes: CodesOfDevice,
     by: &AuditContext,
 ) -> Result<Option<SessionEnd>, InternalError> {
-    Ok(revoke_of(host, device, device.user_id, codes, by).await?)
+    Ok(revoke_of(services, device, device.user_id, codes, by).await?)
 }
 
 /// The same, of an owner who is as they were seen.
@@ -243,24 +246,24 @@ pub async fn revoke(
 /// # Errors
 /// [`StoreError::Stale`] if they are not.
 pub async fn revoke_of(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     device: &Device,
     owner: impl Into<UserGuard>,
     codes: CodesOfDevice,
     by: &AuditContext,
 ) -> Result<Option<SessionEnd>, StoreError> {
-    let entry = audit::entry(host, Event::DeviceRevoked, by)
+    let entry = audit::entry(services, Event::DeviceRevoked, by)
         .about(device.user_id)
         .with("device", device.id.to_string())
         .personal("name", device.name.as_str());
-    let ended = host
+    let ended = services
         .store
-        .revoke_device_of(owner, device.id, codes, entry, host.now())
+        .revoke_device_of(owner, device.id, codes, entry, services.now())
         .await?;
     if ended.is_some() {
         tracing::info!(device = %device.id, "device revoked");
-        host.wakeups.send(Wakeup::LoggedOut);
-        account_notifications::notify(host, device.user_id, Some(device.id));
+        services.wakeups.send(Wakeup::LoggedOut);
+        account_notifications::notify(services, device.user_id, Some(device.id));
     }
     Ok(ended)
 }

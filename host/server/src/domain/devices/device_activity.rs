@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use crate::domain::protected_actions::{PastAction, TargetNames};
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
@@ -22,7 +22,7 @@ const READ: u32 = 400;
 pub struct PastRequest {
     /// What became of it.
     pub outcome: PastOutcome,
-    /// The application; `None` for the host's own pages.
+    /// The application; `None` for the server's own pages.
     pub application: Option<Did>,
     /// The current name of the application.
     pub application_name: String,
@@ -58,10 +58,10 @@ pub enum PastOutcome {
 /// # Errors
 /// If the database fails.
 pub async fn past_requests(
-    host: &Host,
+    services: &Services,
     device: &Device,
 ) -> Result<Vec<PastRequest>, InternalError> {
-    let mut entries = over(host, device.user_id).await?;
+    let mut entries = over(services, device.user_id).await?;
     entries.truncate(MOST);
     let mut names: HashMap<Did, String> = HashMap::new();
     for application in entries
@@ -69,26 +69,29 @@ pub async fn past_requests(
         .filter_map(|(_, entry)| entry.application.as_ref())
     {
         if !names.contains_key(application) {
-            let registered = host.store.registered(application).await?;
+            let registered = services.store.registered(application).await?;
             let name =
                 registered.map_or_else(|| application.to_string(), |found| found.name().to_owned());
             names.insert(application.clone(), name);
         }
     }
-    let viewer = host.store.user(device.user_id).await?;
+    let viewer = services.store.user(device.user_id).await?;
     let mut targets = TargetNames::for_viewer(viewer.as_ref());
     let mut requests = Vec::with_capacity(entries.len());
     for (outcome, entry) in entries {
-        let action = targets.action_of(&host.store, &entry).await?;
-        requests.push(past(host, outcome, (entry, action), &names));
+        let action = targets.action_of(&services.store, &entry).await?;
+        requests.push(past(services, outcome, (entry, action), &names));
     }
     Ok(requests)
 }
 
 /// The entries that tell how a person's requests ended, the latest first.
-async fn over(host: &Host, user: UserId) -> Result<Vec<(PastOutcome, Entry)>, InternalError> {
-    let ended = host.now() - host.settings.lifetimes.approval.get();
-    let entries = audit::of_user(host, user, None, READ).await?;
+async fn over(
+    services: &Services,
+    user: UserId,
+) -> Result<Vec<(PastOutcome, Entry)>, InternalError> {
+    let ended = services.now() - services.settings.lifetimes.approval.get();
+    let entries = audit::of_user(services, user, None, READ).await?;
     let decided: HashSet<Value> = entries
         .iter()
         .filter(|entry| decision(entry).is_some())
@@ -129,7 +132,7 @@ fn decision(entry: &Entry) -> Option<PastOutcome> {
 }
 
 fn past(
-    host: &Host,
+    services: &Services,
     outcome: PastOutcome,
     (entry, action): (Entry, Option<PastAction>),
     names: &HashMap<Did, String>,
@@ -150,7 +153,7 @@ fn past(
         outcome,
         application_name: name
             .cloned()
-            .unwrap_or_else(|| host.settings.operator.clone()),
+            .unwrap_or_else(|| services.settings.operator.clone()),
         account: text("name"),
         place: text("requested_from"),
         browser: text("requested_with"),

@@ -1,7 +1,7 @@
 //! Passkeys: adding one to a device, asking it before an approval counts, removing it (W3C Web Authentication Level 3,
 //! sections 7.1 and 7.2).
 //!
-//! Each ceremony's challenge is of this host's making, is kept for one device and one purpose, and is good once. An
+//! Each ceremony's challenge is of this server's making, is kept for one device and one purpose, and is good once. An
 //! approval's purpose is the very text that the device signed. Whether a device needs its passkey is read from this
 //! host's own row.
 
@@ -19,7 +19,7 @@ use webauthn_rs::prelude::{
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::relying_party::{PATIENCE, RelyingParty};
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::device::Device;
 use assent_model::id::DeviceId;
@@ -29,7 +29,7 @@ use assent_store::{DeviceWrite, PasskeyUseOutcome, StoreError};
 /// How a device stands to passkeys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PasskeyStatus {
-    /// This host has an address in place of a domain, so nobody has one.
+    /// This server has an address in place of a domain, so nobody has one.
     Impossible,
     /// It has none.
     None,
@@ -41,10 +41,13 @@ pub enum PasskeyStatus {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn standing(host: &Host, device: &Device) -> Result<PasskeyStatus, InternalError> {
-    Ok(match host.store.passkey(device.id).await? {
+pub async fn standing(
+    services: &Services,
+    device: &Device,
+) -> Result<PasskeyStatus, InternalError> {
+    Ok(match services.store.passkey(device.id).await? {
         Some(_) => PasskeyStatus::Set,
-        None if host.passkeys.is_some() => PasskeyStatus::None,
+        None if services.passkeys.is_some() => PasskeyStatus::None,
         None => PasskeyStatus::Impossible,
     })
 }
@@ -56,7 +59,7 @@ pub enum Offer {
     Make(Box<CreationChallengeResponse>),
     /// The device has one.
     HasOne,
-    /// This host has an address in place of a domain.
+    /// This server has an address in place of a domain.
     Impossible,
 }
 
@@ -67,14 +70,14 @@ pub enum Offer {
 ///
 /// # Errors
 /// If the database fails, or the question to a passkey cannot be made.
-pub async fn offer(host: &Host, device: &Device) -> Result<Offer, InternalError> {
-    let Some(RelyingParty(webauthn)) = &host.passkeys else {
+pub async fn offer(services: &Services, device: &Device) -> Result<Offer, InternalError> {
+    let Some(RelyingParty(webauthn)) = &services.passkeys else {
         return Ok(Offer::Impossible);
     };
-    if host.store.passkey(device.id).await?.is_some() {
+    if services.store.passkey(device.id).await?.is_some() {
         return Ok(Offer::HasOne);
     }
-    let user = host
+    let user = services
         .store
         .user(device.user_id)
         .await?
@@ -87,7 +90,7 @@ pub async fn offer(host: &Host, device: &Device) -> Result<Offer, InternalError>
     if let Some(selection) = &mut options.public_key.authenticator_selection {
         selection.authenticator_attachment = Some(AuthenticatorAttachment::Platform);
     }
-    begin(host, device.id, Purpose::Add, &state, PATIENCE).await?;
+    begin(services, device.id, Purpose::Add, &state, PATIENCE).await?;
     Ok(Offer::Make(Box::new(options)))
 }
 
@@ -107,15 +110,15 @@ pub enum PasskeyAddition {
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn add(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     device: &Device,
     made: &RegisterPublicKeyCredential,
     by: &AuditContext,
 ) -> Result<PasskeyAddition, InternalError> {
-    let Some(RelyingParty(webauthn)) = &host.passkeys else {
+    let Some(RelyingParty(webauthn)) = &services.passkeys else {
         return Ok(PasskeyAddition::Refused);
     };
-    let Some(state) = claim::<PasskeyRegistration>(host, device.id, Purpose::Add).await? else {
+    let Some(state) = claim::<PasskeyRegistration>(services, device.id, Purpose::Add).await? else {
         return Ok(PasskeyAddition::Refused);
     };
     let credential = match webauthn.finish_passkey_registration(made, &state) {
@@ -129,16 +132,19 @@ pub async fn add(
         device_id: device.id,
         credential,
         counter: 0,
-        added_at: host.now(),
+        added_at: services.now(),
     };
-    match host
+    match services
         .store
-        .add_passkey(passkey, vec![entry(host, Event::PasskeyAdded, device, by)])
+        .add_passkey(
+            passkey,
+            vec![entry(services, Event::PasskeyAdded, device, by)],
+        )
         .await
     {
         Ok(DeviceWrite::Done) => {
             tracing::info!(device = %device.id, "passkey added");
-            account_notifications::notify(host, device.user_id, Some(device.id));
+            account_notifications::notify(services, device.user_id, Some(device.id));
             Ok(PasskeyAddition::Added)
         }
         Ok(DeviceWrite::Inactive) => Ok(PasskeyAddition::Refused),
@@ -165,23 +171,26 @@ pub enum PasskeyRemoval {
 /// # Errors
 /// If the database or the cryptographic library fails, or the question to a passkey cannot be made.
 pub async fn remove(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     device: &Device,
     assertion: Option<&PublicKeyCredential>,
     by: &AuditContext,
 ) -> Result<PasskeyRemoval, InternalError> {
     Ok(
-        match ask(host, device, Purpose::Remove, assertion, PATIENCE, by).await? {
+        match ask(services, device, Purpose::Remove, assertion, PATIENCE, by).await? {
             AssertionCheck::NoPasskey => PasskeyRemoval::None,
             AssertionCheck::Required(options) => PasskeyRemoval::Required(options),
             AssertionCheck::Refused => PasskeyRemoval::Refused,
             AssertionCheck::Shown(used) => {
-                let entries = vec![entry(host, Event::PasskeyRemoved, device, by)];
-                let outcome = host.store.remove_passkey(device.id, *used, entries).await?;
+                let entries = vec![entry(services, Event::PasskeyRemoved, device, by)];
+                let outcome = services
+                    .store
+                    .remove_passkey(device.id, *used, entries)
+                    .await?;
                 let removed = outcome == PasskeyUseOutcome::Accepted;
                 tracing::info!(device = %device.id, removed, "passkey removed");
                 if removed {
-                    account_notifications::notify(host, device.user_id, Some(device.id));
+                    account_notifications::notify(services, device.user_id, Some(device.id));
                     PasskeyRemoval::Removed
                 } else {
                     PasskeyRemoval::Refused
@@ -208,21 +217,32 @@ pub enum PasskeyConfirmation {
 /// # Errors
 /// If the database fails, or the question to a passkey cannot be made.
 pub async fn confirm(
-    host: &Host,
+    services: &Services,
     device: &Device,
     call: &str,
     assertion: Option<&PublicKeyCredential>,
     by: &AuditContext,
 ) -> Result<PasskeyConfirmation, InternalError> {
     Ok(
-        match ask(host, device, Purpose::Call(call), assertion, PATIENCE, by).await? {
+        match ask(
+            services,
+            device,
+            Purpose::Call(call),
+            assertion,
+            PATIENCE,
+            by,
+        )
+        .await?
+        {
             AssertionCheck::NoPasskey => PasskeyConfirmation::Yes,
             AssertionCheck::Required(options) => PasskeyConfirmation::Required(options),
             AssertionCheck::Refused => PasskeyConfirmation::Refused,
-            AssertionCheck::Shown(used) => match host.store.use_passkey(device.id, *used).await? {
-                PasskeyUseOutcome::Accepted => PasskeyConfirmation::Yes,
-                PasskeyUseOutcome::Rejected => PasskeyConfirmation::Refused,
-            },
+            AssertionCheck::Shown(used) => {
+                match services.store.use_passkey(device.id, *used).await? {
+                    PasskeyUseOutcome::Accepted => PasskeyConfirmation::Yes,
+                    PasskeyUseOutcome::Rejected => PasskeyConfirmation::Refused,
+                }
+            }
         },
     )
 }
@@ -242,18 +262,19 @@ pub(crate) enum AssertionCheck {
 
 /// Asks for a device's passkey, or checks the assertion that answers the question put before (section 7.2).
 pub(crate) async fn ask(
-    host: &Host,
+    services: &Services,
     device: &Device,
     purpose: Purpose<'_>,
     assertion: Option<&PublicKeyCredential>,
     patience: Duration,
     by: &AuditContext,
 ) -> Result<AssertionCheck, InternalError> {
-    let Some(DevicePasskey { mut credential, .. }) = host.store.passkey(device.id).await? else {
+    let Some(DevicePasskey { mut credential, .. }) = services.store.passkey(device.id).await?
+    else {
         return Ok(AssertionCheck::NoPasskey);
     };
     // With an address in place of the domain that it was made for, no browser finds it; it is required all the same.
-    let Some(RelyingParty(webauthn)) = &host.passkeys else {
+    let Some(RelyingParty(webauthn)) = &services.passkeys else {
         return Ok(AssertionCheck::Refused);
     };
     let Some(assertion) = assertion else {
@@ -261,10 +282,10 @@ pub(crate) async fn ask(
         let (options, state) = webauthn
             .start_passkey_authentication(&known)
             .map_err(passkey_error)?;
-        begin(host, device.id, purpose, &state, patience.min(PATIENCE)).await?;
+        begin(services, device.id, purpose, &state, patience.min(PATIENCE)).await?;
         return Ok(AssertionCheck::Required(Box::new(options)));
     };
-    let Some(state) = claim::<PasskeyAuthentication>(host, device.id, purpose).await? else {
+    let Some(state) = claim::<PasskeyAuthentication>(services, device.id, purpose).await? else {
         tracing::warn!(device = %device.id, "passkey assertion rejected: no pending ceremony");
         return Ok(AssertionCheck::Refused);
     };
@@ -285,10 +306,17 @@ pub(crate) async fn ask(
             if matches!(error, WebauthnError::CredentialPossibleCompromise) {
                 // It may be a copy that speaks as this device, so that the device itself is told too.
                 let by = AuditContext::new(Actor::Server, by.origin.clone());
-                host.store
-                    .append_audit(vec![entry(host, Event::PasskeyCloneSuspected, device, &by)])
+                services
+                    .store
+                    .append_audit(vec![entry(
+                        services,
+                        Event::PasskeyCloneSuspected,
+                        device,
+                        &by,
+                    )])
                     .await?;
-                host.wakeups
+                services
+                    .wakeups
                     .send(Wakeup::AccountNotification(device.user_id));
             }
             Ok(AssertionCheck::Refused)
@@ -297,27 +325,27 @@ pub(crate) async fn ask(
 }
 
 async fn begin<S: Serialize>(
-    host: &Host,
+    services: &Services,
     device: DeviceId,
     purpose: Purpose<'_>,
     state: &S,
     patience: Duration,
 ) -> Result<(), InternalError> {
     let state = serde_json::to_string(state).map_err(passkey_error)?;
-    Ok(host
+    Ok(services
         .store
-        .begin_ceremony(device, purpose.digest(), state, host.now() + patience)
+        .begin_ceremony(device, purpose.digest(), state, services.now() + patience)
         .await?)
 }
 
 async fn claim<S: DeserializeOwned>(
-    host: &Host,
+    services: &Services,
     device: DeviceId,
     purpose: Purpose<'_>,
 ) -> Result<Option<S>, InternalError> {
-    let state = host
+    let state = services
         .store
-        .claim_ceremony(device, purpose.digest(), host.now())
+        .claim_ceremony(device, purpose.digest(), services.now())
         .await?;
     let state = state.map(|state| serde_json::from_str(&state)).transpose();
     Ok(state.map_err(|_| StoreError::Internal("the state of a passkey ceremony is unreadable"))?)
@@ -328,8 +356,8 @@ fn passkey_error(error: impl std::fmt::Display) -> InternalError {
 }
 
 /// An entry of the audit log about a device's passkey.
-fn entry(host: &Host, event: Event, device: &Device, by: &AuditContext) -> Entry {
-    audit::entry(host, event, by)
+fn entry(services: &Services, event: Event, device: &Device, by: &AuditContext) -> Entry {
+    audit::entry(services, event, by)
         .about(device.user_id)
         .with("device", device.id.to_string())
         .personal("name", device.name.as_str())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::devices::{account_notifications, device};
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::device::{Device, LinkMaker};
 use assent_model::id::{RecoveryCodeId, UserId};
@@ -21,26 +21,26 @@ const LINK: Duration = Duration::from_secs(15 * 60);
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn make(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     device: &Device,
     from: Origin,
 ) -> Result<Option<Vec<RecoveryCode>>, InternalError> {
-    let now = host.now();
+    let now = services.now();
     let codes: Vec<RecoveryCode> = (0..CODES)
-        .map(|_| RecoveryCode::random(&*host.entropy))
+        .map(|_| RecoveryCode::random(&*services.entropy))
         .collect();
     let kept = codes.iter().map(|code| {
         (
-            RecoveryCodeId::new(now, &*host.entropy),
+            RecoveryCodeId::new(now, &*services.entropy),
             code.digest(device.user_id),
         )
     });
     let by = AuditContext::new(Actor::Device(device.id), from);
-    let entry = audit::entry(host, Event::RecoveryCodesCreated, &by)
+    let entry = audit::entry(services, Event::RecoveryCodesCreated, &by)
         .about(device.user_id)
         .with("codes", CODES);
     let whose = (device.user_id, device.id);
-    let written = host
+    let written = services
         .store
         .set_recovery_codes(whose, kept.collect(), entry, now)
         .await?;
@@ -48,7 +48,7 @@ pub async fn make(
         return Ok(None);
     }
     tracing::info!(user = %device.user_id, device = %device.id, "recovery codes created");
-    account_notifications::notify(host, device.user_id, Some(device.id));
+    account_notifications::notify(services, device.user_id, Some(device.id));
     Ok(Some(codes))
 }
 
@@ -56,8 +56,8 @@ pub async fn make(
 ///
 /// # Errors
 /// If the database fails.
-pub async fn left(host: &Host, user: UserId) -> Result<u32, InternalError> {
-    Ok(host.store.recovery_codes_left(user).await?)
+pub async fn left(services: &Services, user: UserId) -> Result<u32, InternalError> {
+    Ok(services.store.recovery_codes_left(user).await?)
 }
 
 /// Uses up a code of whoever has this name: the path of the link that enrols another authenticator. `None` if it is
@@ -66,33 +66,41 @@ pub async fn left(host: &Host, user: UserId) -> Result<u32, InternalError> {
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn redeem(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     name: &LoginName,
     typed: &str,
     from: Origin,
 ) -> Result<Option<String>, InternalError> {
-    let now = host.now();
-    let known = host.store.user_by_login(name).await?.map(|user| user.id);
-    let user = known.unwrap_or_else(|| UserId::new(now, &*host.entropy));
+    let now = services.now();
+    let known = services
+        .store
+        .user_by_login(name)
+        .await?
+        .map(|user| user.id);
+    let user = known.unwrap_or_else(|| UserId::new(now, &*services.entropy));
     // What is no code is looked for as well, and not found.
-    let code = RecoveryCode::parse(typed).unwrap_or_else(|| RecoveryCode::random(&*host.entropy));
-    let (mut enrolment, token) = device::prepare_enrolment(host, user);
+    let code =
+        RecoveryCode::parse(typed).unwrap_or_else(|| RecoveryCode::random(&*services.entropy));
+    let (mut enrolment, token) = device::prepare_enrolment(services, user);
     enrolment.expires_at = enrolment.expires_at.min(now + LINK);
     enrolment.created_by = Some(LinkMaker::Code);
     let by = AuditContext::new(Actor::Server, from);
-    let used = audit::entry(host, Event::RecoveryCodeUsed, &by).about(user);
-    let mut refused = audit::entry(host, Event::RecoveryFailed, &by);
+    let used = audit::entry(services, Event::RecoveryCodeUsed, &by).about(user);
+    let mut refused = audit::entry(services, Event::RecoveryFailed, &by);
     refused.user = known;
     let recovery = Recovery {
         used: used.with("enrolment", enrolment.id.to_string()),
         refused,
         enrolment,
     };
-    let recovered = host.store.recover(code.digest(user), recovery, now).await?;
+    let recovered = services
+        .store
+        .recover(code.digest(user), recovery, now)
+        .await?;
     if recovered == Transition::NotOpen {
         return Ok(None);
     }
     tracing::info!(%user, "recovery code used");
-    account_notifications::notify(host, user, None);
+    account_notifications::notify(services, user, None);
     Ok(Some(device::enrolment_path(&token)))
 }

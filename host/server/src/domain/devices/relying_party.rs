@@ -6,12 +6,12 @@ use webauthn_rs::{Webauthn, WebauthnBuilder};
 
 use crate::config::Settings;
 
-/// This host as passkeys know it: by the domain of its base URL.
+/// This server as passkeys know it: by the domain of its base URL.
 #[derive(Debug)]
 pub struct RelyingParty(pub(super) Webauthn);
 
 impl RelyingParty {
-    /// The host with these settings. `None` where its base URL names an address (section 5.1.3: a relying party's
+    /// The server with these settings. `None` where its base URL names an address (section 5.1.3: a relying party's
     /// identifier is a domain).
     pub fn new(settings: &Settings) -> Option<Self> {
         let domain = settings.base_url.domain()?;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use url::Url;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::keys::client;
 use crate::keys::client::JwtError;
 use assent_model::client_auth::ClientKeys;
@@ -16,7 +16,7 @@ const LARGEST: usize = 64 * 1024;
 /// # Errors
 /// [`JwtError`] if none of the application's keys signed the token, or if they cannot be fetched.
 pub async fn verify(
-    host: &Host,
+    services: &Services,
     keys: &ClientKeys,
     token: &str,
 ) -> Result<Map<String, Value>, JwtError> {
@@ -24,22 +24,22 @@ pub async fn verify(
         ClientKeys::Jwks(keys) => return client::verify(token, keys),
         ClientKeys::JwksUri(uri) => uri,
     };
-    let set = host.fetched_keys.of(uri);
-    if let Some(decided) = set.decide(token, host.now()) {
+    let set = services.fetched_keys.of(uri);
+    if let Some(decided) = set.decide(token, services.now()) {
         return decided;
     }
     let _alone = set.fetching.lock().await;
-    if let Some(decided) = set.decide(token, host.now()) {
+    if let Some(decided) = set.decide(token, services.now()) {
         return decided;
     }
-    set.note(fetch(host, uri).await, host.now());
-    set.decide(token, host.now())
+    set.note(fetch(services, uri).await, services.now());
+    set.decide(token, services.now())
         .unwrap_or(Err(JwtError::NoKeys))
 }
 
-async fn fetch(host: &Host, uri: &Url) -> Option<Vec<Map<String, Value>>> {
+async fn fetch(services: &Services, uri: &Url) -> Option<Vec<Map<String, Value>>> {
     let accept = "application/jwk-set+json, application/json";
-    let fetched = match host.egress.get(uri, accept, LARGEST).await {
+    let fetched = match services.egress.get(uri, accept, LARGEST).await {
         Ok(answer) if answer.status == 200 => {
             let set: Result<Value, _> = serde_json::from_slice(&answer.body);
             set.map_err(|error| error.to_string())

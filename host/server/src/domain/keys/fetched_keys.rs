@@ -17,7 +17,7 @@ const GOOD_FOR: Duration = Duration::from_secs(5 * 60);
 /// its own sign-ins by it.
 const GOOD_WITHOUT_REFRESH: Duration = Duration::from_secs(60 * 60);
 /// How long until a set that has no fitting key is fetched again: an application may have changed its keys, but a
-/// stranger's bad signatures shall not make this host call it all the time.
+/// stranger's bad signatures shall not make this server call it all the time.
 const AGAIN_AFTER: Duration = Duration::from_secs(10);
 /// How many applications' sets are remembered at least.
 const SETS: usize = 1000;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{InternalError, Services, audit};
 use crate::keys::KeyError;
 use crate::keys::saml::{self, OpenKey, Validity};
 use assent_model::audit::{AuditContext, Entry, Event};
@@ -25,19 +25,24 @@ pub struct Keys {
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn signing(host: &Host, application: &Did) -> Result<Arc<OpenKey>, InternalError> {
-    let keys = keys(host, application).await?;
-    Ok(host.saml_keys.open(&keys.signing, &host.master_key)?)
+pub async fn signing(
+    services: &Services,
+    application: &Did,
+) -> Result<Arc<OpenKey>, InternalError> {
+    let keys = keys(services, application).await?;
+    Ok(services
+        .saml_keys
+        .open(&keys.signing, &services.master_key)?)
 }
 
 /// The keys in a service provider's metadata.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn keys(host: &Host, application: &Did) -> Result<Keys, InternalError> {
+pub async fn keys(services: &Services, application: &Did) -> Result<Keys, InternalError> {
     let mut signing = None;
     let mut published = Vec::new();
-    for (key, stage) in keys_with_stage(host, application).await? {
+    for (key, stage) in keys_with_stage(services, application).await? {
         match stage {
             SamlKeyStage::Signing => signing = Some(key),
             SamlKeyStage::Published | SamlKeyStage::Retired => published.push(key),
@@ -53,45 +58,48 @@ pub async fn keys(host: &Host, application: &Did) -> Result<Keys, InternalError>
 /// # Errors
 /// If the database fails.
 pub async fn keys_with_stage(
-    host: &Host,
+    services: &Services,
     application: &Did,
 ) -> Result<Vec<(SamlKey, SamlKeyStage)>, InternalError> {
-    Ok(stages(host.store.saml_keys(application).await?, host.now()))
+    Ok(stages(
+        services.store.saml_keys(application).await?,
+        services.now(),
+    ))
 }
 
 /// The key that a new service provider begins with.
 ///
 /// # Errors
 /// If the cryptographic library fails.
-pub async fn first(host: &Host, application: &Did) -> Result<SamlKey, InternalError> {
-    make(host, application, 1, Duration::ZERO).await
+pub async fn first(services: &Services, application: &Did) -> Result<SamlKey, InternalError> {
+    make(services, application, 1, Duration::ZERO).await
 }
 
 async fn make(
-    host: &Host,
+    services: &Services,
     application: &Did,
     generation: i64,
     ahead: Duration,
 ) -> Result<SamlKey, InternalError> {
-    let now = host.now();
+    let now = services.now();
     let validity = Validity {
         now,
         signs_from: now + ahead,
-        until: now + host.settings.saml.certificate_validity.get(),
+        until: now + services.settings.saml.certificate_validity.get(),
     };
     Ok(saml::generate(
         application,
         generation,
         validity,
-        &host.master_key,
-        &*host.entropy,
+        &services.master_key,
+        &*services.entropy,
     )
     .await?)
 }
 
 /// What the audit log is told of a key: which one, and nothing of what it is.
-fn audit_entry(host: &Host, event: Event, key: &SamlKey, by: &AuditContext) -> Entry {
-    audit::entry(host, event, by)
+fn audit_entry(services: &Services, event: Event, key: &SamlKey, by: &AuditContext) -> Entry {
+    audit::entry(services, event, by)
         .of(key.application.clone())
         .with("certificate", key.id.to_string())
 }
@@ -112,27 +120,27 @@ pub enum KeyChange {
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn renew(
-    host: &Host,
+    services: &Services,
     application: &Did,
     by: &AuditContext,
 ) -> Result<SamlKey, InternalError> {
     loop {
-        let known = keys_with_stage(host, application).await?;
+        let known = keys_with_stage(services, application).await?;
         if let Some((waiting, SamlKeyStage::Published)) = known.first() {
             return Ok(waiting.clone());
         }
         let last = known.first().map_or(0, |(key, _)| key.generation);
         let next = make(
-            host,
+            services,
             application,
             last + 1,
-            host.settings.saml.certificate_publish_ahead.get(),
+            services.settings.saml.certificate_publish_ahead.get(),
         )
         .await?;
         // Else another was quicker, and its key is found in the next round.
-        let entry = audit_entry(host, Event::CertificatePublished, &next, by)
+        let entry = audit_entry(services, Event::CertificatePublished, &next, by)
             .with("signs_from", next.signs_from.seconds());
-        if host.store.add_saml_key(next.clone(), entry).await? {
+        if services.store.add_saml_key(next.clone(), entry).await? {
             tracing::info!(%application, signs_from = next.signs_from.seconds(), "SAML certificate published");
             return Ok(next);
         }
@@ -144,12 +152,12 @@ pub async fn renew(
 /// # Errors
 /// If the database fails.
 pub async fn take_over(
-    host: &Host,
+    services: &Services,
     application: &Did,
     id: KeyId,
     by: &AuditContext,
 ) -> Result<KeyChange, InternalError> {
-    let found = keys_with_stage(host, application)
+    let found = keys_with_stage(services, application)
         .await?
         .into_iter()
         .find(|(key, _)| key.id == id);
@@ -159,9 +167,9 @@ pub async fn take_over(
     if stage != SamlKeyStage::Published {
         return Ok(KeyChange::WrongStage);
     }
-    let now = host.now();
-    let entry = audit_entry(host, Event::CertificateActivated, &key, by);
-    if host.store.activate_saml_key(id, now, entry).await? == Transition::NotOpen {
+    let now = services.now();
+    let entry = audit_entry(services, Event::CertificateActivated, &key, by);
+    if services.store.activate_saml_key(id, now, entry).await? == Transition::NotOpen {
         return Ok(KeyChange::WrongStage);
     }
     tracing::info!(%application, "SAML certificate activated");
@@ -176,12 +184,12 @@ pub async fn take_over(
 /// # Errors
 /// If the database fails.
 pub async fn withdraw(
-    host: &Host,
+    services: &Services,
     application: &Did,
     id: KeyId,
     by: &AuditContext,
 ) -> Result<KeyChange, InternalError> {
-    let found = keys_with_stage(host, application)
+    let found = keys_with_stage(services, application)
         .await?
         .into_iter()
         .find(|(key, _)| key.id == id);
@@ -191,9 +199,9 @@ pub async fn withdraw(
     if stage == SamlKeyStage::Signing {
         return Ok(KeyChange::WrongStage);
     }
-    let entry = audit_entry(host, Event::CertificateWithdrawn, &key, by);
-    match host.store.delete_saml_key(id, vec![entry]).await? {
-        KeyDeletion::Deleted => host.saml_keys.forget(id),
+    let entry = audit_entry(services, Event::CertificateWithdrawn, &key, by);
+    match services.store.delete_saml_key(id, vec![entry]).await? {
+        KeyDeletion::Deleted => services.saml_keys.forget(id),
         KeyDeletion::Unknown => return Ok(KeyChange::Unknown),
         KeyDeletion::LastKey => return Ok(KeyChange::WrongStage),
     }
@@ -206,28 +214,28 @@ pub async fn withdraw(
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn maintain(host: &Host) -> Result<(), InternalError> {
+pub async fn maintain(services: &Services) -> Result<(), InternalError> {
     let (now, ahead) = (
-        host.now(),
-        host.settings.saml.certificate_publish_ahead.get(),
+        services.now(),
+        services.settings.saml.certificate_publish_ahead.get(),
     );
-    for application in host
+    for application in services
         .store
         .saml_keys_due(now + ahead * 2, now - RETIRED)
         .await?
     {
-        let known = keys_with_stage(host, &application).await?;
+        let known = keys_with_stage(services, &application).await?;
         if known
             .first()
             .is_some_and(|(key, _)| key.expires_at < now + ahead * 2)
         {
-            renew(host, &application, &AuditContext::SERVER).await?;
+            renew(services, &application, &AuditContext::SERVER).await?;
         }
         for (key, stage) in known {
             if stage == SamlKeyStage::Expired
-                && host.store.delete_saml_key(key.id, Vec::new()).await? != KeyDeletion::LastKey
+                && services.store.delete_saml_key(key.id, Vec::new()).await? != KeyDeletion::LastKey
             {
-                host.saml_keys.forget(key.id);
+                services.saml_keys.forget(key.id);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{InternalError, Services, audit};
 use crate::keys::{self, IdTokenError, KeyError, KnownKey};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::KeyId;
@@ -56,10 +56,12 @@ pub enum RevocationOutcome {
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn reload(host: &Host) -> Result<(), InternalError> {
-    let reading = host.key_ring.begin_reading();
-    let kept = host.store.signing_keys().await?;
-    Ok(host.key_ring.replace(reading, &kept, &host.master_key)?)
+pub async fn reload(services: &Services) -> Result<(), InternalError> {
+    let reading = services.key_ring.begin_reading();
+    let kept = services.store.signing_keys().await?;
+    Ok(services
+        .key_ring
+        .replace(reading, &kept, &services.master_key)?)
 }
 
 /// Does what is due: publishes next keys, forgets private halves that will not sign again, deletes what is over. Every
@@ -67,48 +69,55 @@ pub async fn reload(host: &Host) -> Result<(), InternalError> {
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn maintain(host: &Host) -> Result<(), InternalError> {
-    reload(host).await?;
-    let (settings, now) = (&host.settings.keys, host.now());
+pub async fn maintain(services: &Services) -> Result<(), InternalError> {
+    reload(services).await?;
+    let (settings, now) = (&services.settings.keys, services.now());
     let mut changed = false;
     for algorithm in SigningAlgorithm::ALL {
         let ahead = settings.publish_ahead.get();
-        if settings
-            .rotation()
-            .is_some_and(|rotation| host.key_ring.is_next_due(algorithm, rotation, ahead, now))
-        {
-            let key = next_key(host, algorithm, Takeover::InTime).await?;
+        if settings.rotation().is_some_and(|rotation| {
+            services
+                .key_ring
+                .is_next_due(algorithm, rotation, ahead, now)
+        }) {
+            let key = next_key(services, algorithm, Takeover::InTime).await?;
             let from = key.times.signs_from;
-            let entry = published(host, algorithm, &key, &AuditContext::SERVER);
-            if host.store.add_key(key, vec![entry]).await? {
+            let entry = published(services, algorithm, &key, &AuditContext::SERVER);
+            if services.store.add_key(key, vec![entry]).await? {
                 tracing::info!(%algorithm, signs_from = from.seconds(), "signing key published");
             }
             changed = true;
         }
     }
-    for key in host.key_ring.known(now) {
+    for key in services.key_ring.known(now) {
         match key.life.stage {
             KeyStage::Archived if key.has_private_half => {
-                host.store
+                services
+                    .store
                     .delete_private_key(key.id, key.public_jwk)
                     .await?;
             }
-            KeyStage::Expired => host.store.delete_key(key.id).await?,
+            KeyStage::Expired => services.store.delete_key(key.id).await?,
             _ => continue,
         }
         changed = true;
     }
-    if changed { reload(host).await } else { Ok(()) }
+    if changed {
+        reload(services).await
+    } else {
+        Ok(())
+    }
 }
 
 /// The key set, as the database holds it: a client may verify a token that another instance signed with a key
 /// that this one has not read. Concurrent requests share readings, so many cost no more than few. Without the database
 /// it is the key set in memory.
-pub async fn key_set(host: &Host) -> Value {
-    host.key_ring
-        .read_since_now(async || reload_in_time(host).await)
+pub async fn key_set(services: &Services) -> Value {
+    services
+        .key_ring
+        .read_since_now(async || reload_in_time(services).await)
         .await;
-    host.key_ring.key_set(host.now())
+    services.key_ring.key_set(services.now())
 }
 
 /// The claims of an ID token that this installation signed, with any of its keys but revoked ones. It may have expired:
@@ -116,12 +125,15 @@ pub async fn key_set(host: &Host) -> Value {
 ///
 /// # Errors
 /// [`IdTokenError`] if this server did not sign the token.
-pub async fn verify_own(host: &Host, jwt: &str) -> Result<Map<String, Value>, IdTokenError> {
-    match host.key_ring.verify_own(jwt) {
-        // Another host may have made the key a moment ago.
-        Err(IdTokenError::UnknownKey) if host.key_ring.may_look_up(host.now()) => {
-            reload_in_time(host).await;
-            host.key_ring.verify_own(jwt)
+pub async fn verify_own(
+    services: &Services,
+    jwt: &str,
+) -> Result<Map<String, Value>, IdTokenError> {
+    match services.key_ring.verify_own(jwt) {
+        // Another instance may have made the key a moment ago.
+        Err(IdTokenError::UnknownKey) if services.key_ring.may_look_up(services.now()) => {
+            reload_in_time(services).await;
+            services.key_ring.verify_own(jwt)
         }
         known => known,
     }
@@ -132,37 +144,40 @@ pub async fn verify_own(host: &Host, jwt: &str) -> Result<Map<String, Value>, Id
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn rotate(
-    host: &Host,
+    services: &Services,
     algorithm: SigningAlgorithm,
     takeover: Takeover,
     by: &AuditContext,
 ) -> Result<RotationOutcome, InternalError> {
-    reload(host).await?;
-    let waits = known(host, algorithm).any(|key| key.life.stage == KeyStage::Published);
+    reload(services).await?;
+    let waits = known(services, algorithm).any(|key| key.life.stage == KeyStage::Published);
     let mut made = false;
     if !waits {
-        // If another host is first, its key is the next one.
-        let next = next_key(host, algorithm, takeover).await?;
-        let entry = published(host, algorithm, &next, by);
-        made = host.store.add_key(next, vec![entry]).await?;
-        reload(host).await?;
+        // If another instance is first, its key is the next one.
+        let next = next_key(services, algorithm, takeover).await?;
+        let entry = published(services, algorithm, &next, by);
+        made = services.store.add_key(next, vec![entry]).await?;
+        reload(services).await?;
     }
-    let now = host.now();
-    let published = known(host, algorithm).find(|key| key.life.stage == KeyStage::Published);
+    let now = services.now();
+    let published = known(services, algorithm).find(|key| key.life.stage == KeyStage::Published);
     if takeover == Takeover::Now
         && let Some(next) = &published
     {
-        let entry = audit::entry(host, Event::SigningKeyActivated, by);
+        let entry = audit::entry(services, Event::SigningKeyActivated, by);
         let entry = entry
             .with("algorithm", algorithm.as_str())
             .with("kid", next.key_id.as_str());
-        host.store.activate_signing_key(next.id, now, entry).await?;
-        reload(host).await?;
+        services
+            .store
+            .activate_signing_key(next.id, now, entry)
+            .await?;
+        reload(services).await?;
     }
     match published.filter(|_| takeover == Takeover::InTime) {
         Some(next) if made => Ok(RotationOutcome::Published(next)),
         Some(next) => Ok(RotationOutcome::Waiting(next)),
-        None => Ok(RotationOutcome::Signing(signing(host, algorithm)?)),
+        None => Ok(RotationOutcome::Signing(signing(services, algorithm)?)),
     }
 }
 
@@ -171,57 +186,57 @@ pub async fn rotate(
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn revoke(
-    host: &Host,
+    services: &Services,
     key_id: &str,
     by: &AuditContext,
 ) -> Result<RevocationOutcome, InternalError> {
-    reload(host).await?;
-    let known = host.key_ring.known(host.now());
+    reload(services).await?;
+    let known = services.key_ring.known(services.now());
     let Some(key) = known.into_iter().find(|key| key.key_id == key_id) else {
         return Ok(RevocationOutcome::Unknown);
     };
-    let fresh = next_key(host, key.algorithm, Takeover::Now).await?;
-    let entry = audit::entry(host, Event::SigningKeyRevoked, by);
+    let fresh = next_key(services, key.algorithm, Takeover::Now).await?;
+    let entry = audit::entry(services, Event::SigningKeyRevoked, by);
     let entry = entry
         .with("algorithm", key.algorithm.as_str())
         .with("kid", key_id);
-    let revoked = host
+    let revoked = services
         .store
         .revoke_key(
             key.id,
             key.public_jwk.clone(),
             fresh,
             vec![entry],
-            host.now(),
+            services.now(),
         )
         .await?;
-    reload(host).await?;
+    reload(services).await?;
     if !revoked {
         return Ok(RevocationOutcome::Already);
     }
     Ok(RevocationOutcome::Done {
         algorithm: key.algorithm,
-        signing: signing(host, key.algorithm)?.key_id,
+        signing: signing(services, key.algorithm)?.key_id,
     })
 }
 
 /// What the audit log is told of a key that was published.
 fn published(
-    host: &Host,
+    services: &Services,
     algorithm: SigningAlgorithm,
     key: &SigningKey,
     by: &AuditContext,
 ) -> Entry {
-    let entry =
-        audit::entry(host, Event::SigningKeyPublished, by).with("algorithm", algorithm.as_str());
+    let entry = audit::entry(services, Event::SigningKeyPublished, by)
+        .with("algorithm", algorithm.as_str());
     entry
         .with("key", key.id.to_string())
         .with("signs_from", key.times.signs_from.seconds())
 }
 
 /// A database that does not answer leaves the keys at hand as they are.
-async fn reload_in_time(host: &Host) {
-    match tokio::time::timeout(PATIENCE, reload(host)).await {
+async fn reload_in_time(services: &Services) {
+    match tokio::time::timeout(PATIENCE, reload(services)).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!(%error, "signing keys not reloaded"),
         Err(_) => {
@@ -231,38 +246,39 @@ async fn reload_in_time(host: &Host) {
 }
 
 /// The algorithm's keys, the one that signs first.
-fn known(host: &Host, algorithm: SigningAlgorithm) -> impl Iterator<Item = KnownKey> {
-    host.key_ring
-        .known(host.now())
+fn known(services: &Services, algorithm: SigningAlgorithm) -> impl Iterator<Item = KnownKey> {
+    services
+        .key_ring
+        .known(services.now())
         .into_iter()
         .filter(move |key| key.algorithm == algorithm)
 }
 
-fn signing(host: &Host, algorithm: SigningAlgorithm) -> Result<KnownKey, KeyError> {
-    known(host, algorithm)
+fn signing(services: &Services, algorithm: SigningAlgorithm) -> Result<KnownKey, KeyError> {
+    known(services, algorithm)
         .find(|key| key.life.stage == KeyStage::Signing)
         .ok_or(KeyError::NoneToSign(algorithm))
 }
 
 /// A fresh key of the generation after the last that is at hand.
 async fn next_key(
-    host: &Host,
+    services: &Services,
     algorithm: SigningAlgorithm,
     takeover: Takeover,
 ) -> Result<SigningKey, InternalError> {
     let purpose = KeyPurpose::IdToken(algorithm);
-    let last = known(host, algorithm)
+    let last = known(services, algorithm)
         .map(|key| key.times.generation)
         .max()
         .unwrap_or_default();
-    let sealed = keys::generate(purpose, &host.master_key, &*host.entropy).await?;
-    let now = host.now();
+    let sealed = keys::generate(purpose, &services.master_key, &*services.entropy).await?;
+    let now = services.now();
     let signs_from = match takeover {
-        Takeover::InTime => now + host.settings.keys.publish_ahead.get(),
+        Takeover::InTime => now + services.settings.keys.publish_ahead.get(),
         Takeover::Now => now,
     };
     Ok(SigningKey {
-        id: KeyId::new(now, &*host.entropy),
+        id: KeyId::new(now, &*services.entropy),
         purpose,
         material: KeyMaterial::Sealed(sealed),
         times: KeyTimes {

@@ -4,7 +4,7 @@ use crate::config::{Bootstrap, Demo};
 use crate::domain::admin;
 use crate::domain::admin::{AdminError, Settings};
 use crate::domain::devices::device;
-use crate::domain::{Host, audit};
+use crate::domain::{Services, audit};
 use assent_model::application::{Application, ApplicationType, InitiateLoginUri, OidcSettings};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::id::Did;
@@ -26,7 +26,7 @@ pub struct BootstrapResult {
 /// # Errors
 /// [`AdminError::Invalid`] if a setting does not fit. Otherwise if the database or the cryptographic library fails.
 pub async fn bootstrap(
-    host: &Host,
+    services: &Services,
     settings: &Bootstrap,
 ) -> Result<Option<BootstrapResult>, AdminError> {
     let name =
@@ -39,24 +39,25 @@ pub async fn bootstrap(
                     expected: error.to_string(),
                 },
             )?;
-    let mut administrator = admin::new_user(host, name)?;
+    let mut administrator = admin::new_user(services, name)?;
     administrator.console_role = Some(ConsoleRole::Owner);
     administrator.profile.name = Some("First Administrator".to_owned());
-    let (enrolment, token) = device::prepare_enrolment(host, administrator.id);
+    let (enrolment, token) = device::prepare_enrolment(services, administrator.id);
     let demo = match &settings.demo {
         None => None,
         Some(demo) => {
-            let application = demo_application(host, demo)?;
-            let mut account = admin::new_account(host, &administrator, application.id.clone());
+            let application = demo_application(services, demo)?;
+            let mut account = admin::new_account(services, &administrator, application.id.clone());
             account.roles = vec!["demo-admin".to_owned(), "demo-user".to_owned()];
             Some((application, account))
         }
     };
     let made = BootstrapResult {
-        enrolment_link: device::enrolment_link(host, &token),
+        enrolment_link: device::enrolment_link(services, &token),
         demo: demo.as_ref().map(|(application, _)| application.id.clone()),
     };
-    let entry = |event| audit::entry(host, event, &AuditContext::SERVER).about(administrator.id);
+    let entry =
+        |event| audit::entry(services, event, &AuditContext::SERVER).about(administrator.id);
     let mut entries = vec![
         entry(Event::UserCreated)
             .with("state", administrator.state.as_str())
@@ -65,7 +66,7 @@ pub async fn bootstrap(
     ];
     if let Some((application, account)) = &demo {
         let made = Settings::of_client(application).made(audit::entry(
-            host,
+            services,
             Event::ApplicationCreated,
             &AuditContext::SERVER,
         ));
@@ -83,19 +84,19 @@ pub async fn bootstrap(
         demo,
         entries,
     };
-    Ok(host
+    Ok(services
         .store
-        .bootstrap(first, host.now())
+        .bootstrap(first, services.now())
         .await?
         .then_some(made))
 }
 
-fn demo_application(host: &Host, demo: &Demo) -> Result<Application, AdminError> {
+fn demo_application(services: &Services, demo: &Demo) -> Result<Application, AdminError> {
     let kind = ApplicationType::Native;
     let uri = RedirectUri::register(
         &demo.redirect_uri,
         kind,
-        host.settings.allow_insecure_redirect_uris,
+        services.settings.allow_insecure_redirect_uris,
     )
     .map_err(|error| AdminError::Invalid {
         field: "bootstrap.demo.redirect_uri",
@@ -110,7 +111,7 @@ fn demo_application(host: &Host, demo: &Demo) -> Result<Application, AdminError>
         field: "bootstrap.demo.initiate_login_uri",
         expected: error.to_string(),
     })?;
-    let now = host.now();
+    let now = services.now();
     Ok(Application {
         id: admin::fresh_did()?,
         name: "Demo Application".to_owned(),

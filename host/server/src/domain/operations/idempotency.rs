@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::audit::Actor;
 use assent_model::secret::Digest;
 use assent_store::IdempotentRow;
@@ -55,10 +55,10 @@ pub enum KeyClaim {
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn claim(host: &Host, request: &Request) -> Result<KeyClaim, InternalError> {
-    let now = host.now();
+pub async fn claim(services: &Services, request: &Request) -> Result<KeyClaim, InternalError> {
+    let now = services.now();
     let (id, body) = (request.id.clone(), request.body);
-    let Some(IdempotentRow { body, answer }) = host
+    let Some(IdempotentRow { body, answer }) = services
         .store
         .claim_request(id, body, now, now + UNDER_WAY)
         .await?
@@ -71,7 +71,7 @@ pub async fn claim(host: &Host, request: &Request) -> Result<KeyClaim, InternalE
     let Some(sealed) = answer else {
         return Ok(KeyClaim::InProgress);
     };
-    let opened = host.master_key.open(&request.purpose(), &sealed)?;
+    let opened = services.master_key.open(&request.purpose(), &sealed)?;
     Ok(KeyClaim::Answered(opened.to_vec()))
 }
 
@@ -81,17 +81,17 @@ pub async fn claim(host: &Host, request: &Request) -> Result<KeyClaim, InternalE
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn store_response(
-    host: &Host,
+    services: &Services,
     request: &Request,
     answer: &[u8],
     subjects: BTreeSet<String>,
 ) -> Result<(), InternalError> {
-    let sealed = host
+    let sealed = services
         .master_key
-        .seal(&request.purpose(), answer, &*host.entropy)?;
-    Ok(host
+        .seal(&request.purpose(), answer, &*services.entropy)?;
+    Ok(services
         .store
-        .store_response(request.id.clone(), sealed, subjects, host.now() + KEPT)
+        .store_response(request.id.clone(), sealed, subjects, services.now() + KEPT)
         .await?)
 }
 
@@ -99,6 +99,6 @@ pub async fn store_response(
 ///
 /// # Errors
 /// If the database fails.
-pub async fn release(host: &Host, request: &Request) -> Result<(), InternalError> {
-    Ok(host.store.release_request(request.id.clone()).await?)
+pub async fn release(services: &Services, request: &Request) -> Result<(), InternalError> {
+    Ok(services.store.release_request(request.id.clone()).await?)
 }

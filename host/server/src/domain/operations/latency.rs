@@ -1,4 +1,4 @@
-//! How long this host takes to answer, counted since it started: the share of a sign-in's time that is its own, and not
+//! How long this server takes to answer, counted since it started: the share of a sign-in's time that is its own, and not
 //! the person's.
 
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ impl Endpoint {
 pub struct EndpointLatency {
     /// The number of responses.
     pub count: u64,
-    /// How many of them said that the host failed (5xx).
+    /// How many of them said that the server failed (5xx).
     pub failures: u64,
     /// Half of them took at most this.
     pub p50: Duration,
@@ -71,7 +71,7 @@ struct EndpointCounts {
     micros: Histogram<u64>,
 }
 
-/// Counts the answers of this host.
+/// Counts the answers of this server.
 #[derive(Default)]
 pub struct LatencyHistograms(Mutex<BTreeMap<Endpoint, EndpointCounts>>);
 

@@ -49,7 +49,7 @@ pub struct Reload {
     pub at: Timestamp,
     /// Why the plugins that were there go on; `None` if they were exchanged.
     pub error: Option<String>,
-    /// Tables of the settings that are not what the host was started with. They count after a restart.
+    /// Tables of the settings that are not what the server was started with. They count after a restart.
     pub needs_restart: Vec<String>,
 }
 

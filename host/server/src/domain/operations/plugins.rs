@@ -1,4 +1,4 @@
-//! Plugins as the operator sets them up, and their exchange while the host serves.
+//! Plugins as the operator sets them up, and their exchange while the server serves.
 
 use std::sync::PoisonError;
 
@@ -6,20 +6,23 @@ use crate::config;
 use crate::domain::admin::AdminError;
 use crate::domain::operations::plugin_reloads::{Previous, Reload, ReloadError, table};
 use crate::domain::operations::plugin_specs::plugin_specs;
-use crate::domain::{Host, audit};
+use crate::domain::{Services, audit};
 use assent_model::audit::{AuditContext, Event};
 
-/// The plugins that were there before the last exchange, if there was one since the host started.
-pub fn previous(host: &Host) -> Option<Previous> {
-    host.reloads.sets().previous.clone()
+/// The plugins that were there before the last exchange, if there was one since the server started.
+pub fn previous(services: &Services) -> Option<Previous> {
+    services.reloads.sets().previous.clone()
 }
 
 /// The plugins that were there before the last exchange, if they are known by this digest.
 ///
 /// # Errors
 /// [`AdminError::Conflict`] if there are none, or others than are meant.
-pub fn previous_known_by(host: &Host, digest: Option<&str>) -> Result<Previous, AdminError> {
-    let previous = previous(host).ok_or(AdminError::Conflict(
+pub fn previous_known_by(
+    services: &Services,
+    digest: Option<&str>,
+) -> Result<Previous, AdminError> {
+    let previous = previous(services).ok_or(AdminError::Conflict(
         "the plugins were not reloaded since the instance started",
     ))?;
     if digest.is_some_and(|digest| digest != previous.digest) {
@@ -37,21 +40,21 @@ pub fn previous_known_by(host: &Host, digest: Option<&str>) -> Result<Previous, 
 /// # Errors
 /// [`AdminError::Conflict`] as [`previous_known_by`].
 pub async fn roll_back(
-    host: &Host,
+    services: &Services,
     digest: Option<&str>,
     by: &AuditContext,
 ) -> Result<(), AdminError> {
-    let _alone = host.reloads.one_at_a_time.lock().await;
-    let previous = previous_known_by(host, digest)?;
-    let replaced = host.plugins.replace_set(previous.set.clone());
-    host.reloads.exchanged(
-        host.now(),
+    let _alone = services.reloads.one_at_a_time.lock().await;
+    let previous = previous_known_by(services, digest)?;
+    let replaced = services.plugins.replace_set(previous.set.clone());
+    services.reloads.exchanged(
+        services.now(),
         replaced,
         previous.settings.clone(),
-        &host.settings,
+        &services.settings,
     );
-    let now = host.now();
-    *host
+    let now = services.now();
+    *services
         .reloads
         .last
         .lock()
@@ -62,8 +65,9 @@ pub async fn roll_back(
     });
     tracing::warn!("plugins rolled back");
     // They are not in the database, so there is no transaction to share.
-    let entry = audit::entry(host, Event::PluginsRolledBack, by).with("plugins", loaded(host));
-    if let Err(error) = host.store.append_audit(vec![entry]).await {
+    let entry =
+        audit::entry(services, Event::PluginsRolledBack, by).with("plugins", loaded(services));
+    if let Err(error) = services.store.append_audit(vec![entry]).await {
         tracing::error!(%error, "audit entry of the plugin rollback not written");
     }
     Ok(())
@@ -71,14 +75,14 @@ pub async fn roll_back(
 
 /// Whether an exchange would bring other plugins, or other settings of them: the files and the settings on disk are not
 /// those that are loaded.
-pub async fn changed_on_disk(host: &Host) -> bool {
-    let known = host
+pub async fn changed_on_disk(services: &Services) -> bool {
+    let known = services
         .reloads
         .sets()
         .settings
         .clone()
-        .unwrap_or_else(|| table(&host.settings));
-    let (file, set) = (host.settings_file.clone(), host.plugins.set());
+        .unwrap_or_else(|| table(&services.settings));
+    let (file, set) = (services.settings_file.clone(), services.plugins.set());
     let looked = tokio::task::spawn_blocking(move || {
         // Settings that can't be read are other ones; without a file they can't change.
         let has_other_settings =
@@ -93,22 +97,22 @@ pub async fn changed_on_disk(host: &Host) -> bool {
 ///
 /// # Errors
 /// What is wrong, for the operator, who finds it in the log and with [`last_reload`] too.
-pub async fn reload(host: &Host, by: &AuditContext) -> Result<Reload, ReloadError> {
-    let _alone = host.reloads.one_at_a_time.lock().await;
-    let exchanged = exchange(host).await;
+pub async fn reload(services: &Services, by: &AuditContext) -> Result<Reload, ReloadError> {
+    let _alone = services.reloads.one_at_a_time.lock().await;
+    let exchanged = exchange(services).await;
     let reload = Reload {
-        at: host.now(),
+        at: services.now(),
         error: exchanged.as_ref().err().map(ToString::to_string),
         needs_restart: exchanged.as_ref().map(Clone::clone).unwrap_or_default(),
     };
-    *host
+    *services
         .reloads
         .last
         .lock()
         .unwrap_or_else(PoisonError::into_inner) = Some(reload.clone());
     match exchanged {
         Ok(needs_restart) => {
-            let names: Vec<_> = host
+            let names: Vec<_> = services
                 .plugins
                 .status()
                 .into_iter()
@@ -116,9 +120,9 @@ pub async fn reload(host: &Host, by: &AuditContext) -> Result<Reload, ReloadErro
                 .collect();
             tracing::info!(plugins = names.join(", "), "plugins reloaded");
             // They are not in the database, so there is no transaction to share.
-            let entry =
-                audit::entry(host, Event::PluginsReloaded, by).with("plugins", loaded(host));
-            if let Err(error) = host.store.append_audit(vec![entry]).await {
+            let entry = audit::entry(services, Event::PluginsReloaded, by)
+                .with("plugins", loaded(services));
+            if let Err(error) = services.store.append_audit(vec![entry]).await {
                 tracing::error!(%error, "audit entry of the plugin reload not written");
             }
             if !needs_restart.is_empty() {
@@ -137,8 +141,8 @@ pub async fn reload(host: &Host, by: &AuditContext) -> Result<Reload, ReloadErro
 }
 
 /// The plugins that are loaded, each with its version and the digest of its file, for the audit log.
-fn loaded(host: &Host) -> Vec<serde_json::Value> {
-    let identities = host
+fn loaded(services: &Services) -> Vec<serde_json::Value> {
+    let identities = services
         .plugins
         .status()
         .into_iter()
@@ -148,25 +152,33 @@ fn loaded(host: &Host) -> Vec<serde_json::Value> {
         .collect()
 }
 
-/// How the last exchange went, if there was one since the host started.
-pub fn last_reload(host: &Host) -> Option<Reload> {
-    host.reloads
+/// How the last exchange went, if there was one since the server started.
+pub fn last_reload(services: &Services) -> Option<Reload> {
+    services
+        .reloads
         .last
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .clone()
 }
 
-async fn exchange(host: &Host) -> Result<Vec<String>, ReloadError> {
-    let file = host.settings_file.as_deref().ok_or(ReloadError::NoFile)?;
+async fn exchange(services: &Services) -> Result<Vec<String>, ReloadError> {
+    let file = services
+        .settings_file
+        .as_deref()
+        .ok_or(ReloadError::NoFile)?;
     let settings = config::load(file)?;
-    let replaced = host
+    let replaced = services
         .plugins
         .reload(plugin_specs(&settings.plugins)?)
         .await?;
-    host.reloads
-        .exchanged(host.now(), replaced, table(&settings), &host.settings);
-    Ok(changed_tables(&host.settings, &settings))
+    services.reloads.exchanged(
+        services.now(),
+        replaced,
+        table(&settings),
+        &services.settings,
+    );
+    Ok(changed_tables(&services.settings, &settings))
 }
 
 /// The tables that are not the same, but for the plugins'.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use url::Url;
 
 use crate::domain::sign_in::access::{Access, access};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::application::RegisteredApplication;
 use assent_model::id::Did;
 use assent_model::user::User;
@@ -26,7 +26,7 @@ pub struct UsableApplication {
     pub start: Start,
 }
 
-/// How a sign-in to an application begins at this host.
+/// How a sign-in to an application begins at this server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// By a response that nobody asked for (SAML profiles section 4.1.5).
@@ -42,11 +42,16 @@ pub enum Start {
 /// # Errors
 /// If the database fails.
 pub async fn applications(
-    host: &Host,
+    services: &Services,
     user: &User,
 ) -> Result<Vec<UsableApplication>, InternalError> {
-    let mut logos: HashMap<Did, String> = host.store.logos_of(user.id).await?.into_iter().collect();
-    let found = host.store.applications_of(user.id, MOST).await?;
+    let mut logos: HashMap<Did, String> = services
+        .store
+        .logos_of(user.id)
+        .await?
+        .into_iter()
+        .collect();
+    let found = services.store.applications_of(user.id, MOST).await?;
     let usable = found.into_iter().map(|application| {
         let start = match &application {
             RegisteredApplication::Client(client)
@@ -74,25 +79,25 @@ pub async fn applications(
     Ok(usable.collect())
 }
 
-/// Where a person's browser is sent to have an application begin a sign-in with this host (OpenID Connect Core section
+/// Where a person's browser is sent to have an application begin a sign-in with this server (OpenID Connect Core section
 /// 4). `None` if they may not use it, or it has no such address.
 ///
 /// # Errors
 /// If the database fails.
 pub async fn login_address(
-    host: &Host,
+    services: &Services,
     user: &User,
     application: &Did,
 ) -> Result<Option<Url>, InternalError> {
-    let Access::Granted(_) = access(host, user, application).await? else {
+    let Access::Granted(_) = access(services, user, application).await? else {
         return Ok(None);
     };
-    let Some(client) = host.store.application(application).await? else {
+    let Some(client) = services.store.application(application).await? else {
         return Ok(None);
     };
     Ok(client
         .settings
         .initiate_login_uri
         .as_ref()
-        .map(|address| address.with_issuer(&host.issuer)))
+        .map(|address| address.with_issuer(&services.issuer)))
 }

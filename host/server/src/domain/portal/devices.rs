@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::domain::sessions::session::SignedIn;
-use crate::domain::{Host, InternalError, seconds};
+use crate::domain::{InternalError, Services, seconds};
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
@@ -20,11 +20,11 @@ const RECENT: u32 = 10 * 60;
 /// # Errors
 /// If the database fails.
 pub async fn device(
-    host: &Host,
+    services: &Services,
     user: &User,
     id: DeviceId,
 ) -> Result<Option<(Device, bool)>, InternalError> {
-    let devices = host.store.devices_of(user.id).await?;
+    let devices = services.store.devices_of(user.id).await?;
     let last = devices.len() == 1;
     Ok(devices
         .into_iter()
@@ -33,16 +33,19 @@ pub async fn device(
 }
 
 /// Whether the person signed in a moment ago.
-pub fn is_recent(host: &Host, signed_in: &SignedIn) -> bool {
-    host.now() <= signed_in.session.authentication.at + seconds(RECENT)
+pub fn is_recent(services: &Services, signed_in: &SignedIn) -> bool {
+    services.now() <= signed_in.session.authentication.at + seconds(RECENT)
 }
 
 /// When the recovery codes were made that a device of this person's made and that are good, if there are any.
 ///
 /// # Errors
 /// If the database fails.
-pub async fn codes_of(host: &Host, device: &Device) -> Result<Option<Timestamp>, InternalError> {
-    Ok(host
+pub async fn codes_of(
+    services: &Services,
+    device: &Device,
+) -> Result<Option<Timestamp>, InternalError> {
+    Ok(services
         .store
         .recovery_codes_made_by(device.user_id, device.id)
         .await?)
@@ -69,21 +72,21 @@ pub enum Revocation {
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn revoke(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     signed_in: &SignedIn,
     id: DeviceId,
     codes: CodesOfDevice,
     from: Origin,
 ) -> Result<Revocation, InternalError> {
-    if !is_recent(host, signed_in) {
+    if !is_recent(services, signed_in) {
         return Ok(Revocation::NotRecent);
     }
     let user = &signed_in.user;
-    let Some((device, _)) = device(host, user, id).await? else {
+    let Some((device, _)) = device(services, user, id).await? else {
         return Ok(Revocation::Unknown);
     };
     let by = AuditContext::new(Actor::User(user.id), from);
-    let ended = crate::domain::devices::device::revoke(host, &device, codes, &by).await?;
+    let ended = crate::domain::devices::device::revoke(services, &device, codes, &by).await?;
     let Some(ended) = ended else {
         return Ok(Revocation::Unknown);
     };

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::admin::{self, AdminError, MapperStop, PreviewContent, PreviewRequest};
 use crate::domain::sign_in::access::{Access, access};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::application::{ConsentPolicy, RegisteredApplication};
 use assent_model::id::{AccountId, Did};
 use assent_model::scope::{Scope, Scopes};
@@ -27,22 +27,22 @@ pub struct VisibleClaims {
 /// # Errors
 /// If the database fails.
 pub async fn seen_by(
-    host: &Host,
+    services: &Services,
     user: &User,
     application: &Did,
 ) -> Result<Option<VisibleClaims>, InternalError> {
-    let Access::Granted(account) = access(host, user, application).await? else {
+    let Access::Granted(account) = access(services, user, application).await? else {
         return Ok(None);
     };
-    let Some(registered) = host.store.registered(application).await? else {
+    let Some(registered) = services.store.registered(application).await? else {
         return Ok(None);
     };
     let name = registered.name().to_owned();
     let (sinks, scopes, after_consent) = match &registered {
         RegisteredApplication::Client(client) => {
-            let agreed = host
+            let agreed = services
                 .store
-                .consented_scopes(user.id, application, host.now())
+                .consented_scopes(user.id, application, services.now())
                 .await?;
             let settings = &client.settings;
             // Whoever may always know that it is them is asked about the rest.
@@ -60,7 +60,7 @@ pub async fn seen_by(
     };
     let mut seen: Vec<(String, Vec<Value>)> = Vec::new();
     for sink in sinks {
-        match told(host, application, account.id, scopes.as_ref(), *sink).await? {
+        match told(services, application, account.id, scopes.as_ref(), *sink).await? {
             None => return Ok(None),
             Some(Err(stopped)) => {
                 return Ok(Some(VisibleClaims {
@@ -83,7 +83,7 @@ pub async fn seen_by(
 
 /// One place that is told: names and values. `None` if the account or the application is gone meanwhile.
 async fn told(
-    host: &Host,
+    services: &Services,
     application: &Did,
     account: AccountId,
     scopes: Option<&Scopes>,
@@ -94,7 +94,7 @@ async fn told(
         scope: scopes.map(ToString::to_string),
         sinks: vec![sink],
     };
-    let preview = match admin::preview(host, application, &request).await {
+    let preview = match admin::preview(services, application, &request).await {
         Ok(mut previews) => match previews.pop() {
             Some(preview) => preview,
             None => return Ok(None),

@@ -2,7 +2,7 @@
 
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sessions::session::SignedIn;
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::id::SessionId;
 use assent_model::user::User;
@@ -12,8 +12,11 @@ use assent_store::OpenSession;
 ///
 /// # Errors
 /// If the database fails.
-pub async fn sessions(host: &Host, user: &User) -> Result<Vec<OpenSession>, InternalError> {
-    Ok(host.store.open_sessions_of(user.id, host.now()).await?)
+pub async fn sessions(services: &Services, user: &User) -> Result<Vec<OpenSession>, InternalError> {
+    Ok(services
+        .store
+        .open_sessions_of(user.id, services.now())
+        .await?)
 }
 
 /// What became of sessions in other browsers.
@@ -28,16 +31,16 @@ pub struct EndedSession {
 /// # Errors
 /// If the database fails.
 pub async fn end(
-    host: &Host,
+    services: &Services,
     user: &User,
     id: SessionId,
     from: Origin,
 ) -> Result<Option<EndedSession>, InternalError> {
-    let ended = host
+    let ended = services
         .store
-        .end_session_of(user.id, id, entry(host, user, from), host.now())
+        .end_session_of(user.id, id, entry(services, user, from), services.now())
         .await?;
-    host.wakeups.send(Wakeup::LoggedOut);
+    services.wakeups.send(Wakeup::LoggedOut);
     Ok(ended.map(|ended| EndedSession {
         untold: !ended.participants.is_empty(),
     }))
@@ -48,25 +51,25 @@ pub async fn end(
 /// # Errors
 /// If the database fails.
 pub async fn end_others(
-    host: &Host,
+    services: &Services,
     signed_in: &SignedIn,
     from: Origin,
 ) -> Result<EndedSession, InternalError> {
     let user = &signed_in.user;
-    let (keep, entry) = (signed_in.session.sid.clone(), entry(host, user, from));
-    let ended = host
+    let (keep, entry) = (signed_in.session.sid.clone(), entry(services, user, from));
+    let ended = services
         .store
-        .end_other_sessions_of(user.id, keep, entry, host.now())
+        .end_other_sessions_of(user.id, keep, entry, services.now())
         .await?;
-    host.wakeups.send(Wakeup::LoggedOut);
+    services.wakeups.send(Wakeup::LoggedOut);
     Ok(EndedSession {
         untold: !ended.participants.is_empty(),
     })
 }
 
-fn entry(host: &Host, user: &User, from: Origin) -> Entry {
+fn entry(services: &Services, user: &User, from: Origin) -> Entry {
     audit::entry(
-        host,
+        services,
         Event::SessionEnded,
         &AuditContext::new(Actor::User(user.id), from),
     )

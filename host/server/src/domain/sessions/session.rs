@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::id::SessionId;
 use assent_model::saml::SessionEnd;
@@ -31,13 +31,13 @@ pub struct SignedIn {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn current(host: &Host, cookie: &str) -> Result<Option<SignedIn>, InternalError> {
+pub async fn current(services: &Services, cookie: &str) -> Result<Option<SignedIn>, InternalError> {
     let Some(token) = Token::parse(prefix::SESSION, cookie) else {
         return Ok(None);
     };
-    let found = host
+    let found = services
         .store
-        .open_session(SessionId::from_bytes(token.id()), host.now())
+        .open_session(SessionId::from_bytes(token.id()), services.now())
         .await?;
     let Some((session, digest)) = found else {
         return Ok(None);
@@ -45,42 +45,46 @@ pub async fn current(host: &Host, cookie: &str) -> Result<Option<SignedIn>, Inte
     if digest != token.digest() {
         return Ok(None);
     }
-    let user = host.store.user(session.user_id).await?;
+    let user = services.store.user(session.user_id).await?;
     let Some(user) = user.filter(|user| user.state == LifecycleState::Active) else {
         return Ok(None);
     };
-    let session = prolonged(host, session).await?;
+    let session = prolonged(services, session).await?;
     Ok(Some(SignedIn { session, user }))
 }
 
 /// The session after a use of it. With an idle timeout its end moves on, but not past the absolute timeout.
-async fn prolonged(host: &Host, mut session: Session) -> Result<Session, InternalError> {
-    let settings = host.settings.session;
+async fn prolonged(services: &Services, mut session: Session) -> Result<Session, InternalError> {
+    let settings = services.settings.session;
     let Some(idle_timeout) = settings.idle_timeout else {
         return Ok(session);
     };
     let last = session.authentication.at + settings.absolute_timeout.get();
-    let until = last.min(host.now() + idle_timeout.get());
+    let until = last.min(services.now() + idle_timeout.get());
     if until >= session.expires_at + BETWEEN_MOVES || (until == last && until > session.expires_at)
     {
-        host.store.prolong_session(session.id, until).await?;
+        services.store.prolong_session(session.id, until).await?;
         session.expires_at = until;
     }
     Ok(session)
 }
 
 /// A session for this person, with a fresh id, and its cookie. It begins when the login is answered.
-pub fn prepare(host: &Host, user: User, authentication: Authentication) -> (SignedIn, Token) {
-    let now = host.now();
-    let id = SessionId::new(now, &*host.entropy);
+pub fn prepare(
+    services: &Services,
+    user: User,
+    authentication: Authentication,
+) -> (SignedIn, Token) {
+    let now = services.now();
+    let id = SessionId::new(now, &*services.entropy);
     let session = Session {
         id,
-        sid: URL_SAFE_NO_PAD.encode(host.entropy.bytes::<18>()),
+        sid: URL_SAFE_NO_PAD.encode(services.entropy.bytes::<18>()),
         user_id: user.id,
         authentication,
-        expires_at: now + host.settings.session.timeout(),
+        expires_at: now + services.settings.session.timeout(),
     };
-    let token = Token::new(prefix::SESSION, id.as_bytes(), &*host.entropy);
+    let token = Token::new(prefix::SESSION, id.as_bytes(), &*services.entropy);
     (SignedIn { session, user }, token)
 }
 
@@ -91,20 +95,20 @@ pub fn prepare(host: &Host, user: User, authentication: Authentication) -> (Sign
 /// # Errors
 /// If the database fails.
 pub async fn end(
-    host: &Host,
+    services: &Services,
     signed_in: &SignedIn,
     from: Origin,
 ) -> Result<SessionEnd, InternalError> {
     let entry = audit::entry(
-        host,
+        services,
         Event::SignedOut,
         &AuditContext::new(Actor::User(signed_in.user.id), from),
     );
-    let ended = host
+    let ended = services
         .store
-        .log_out(signed_in.session.sid.clone(), entry, host.now())
+        .log_out(signed_in.session.sid.clone(), entry, services.now())
         .await?;
-    host.wakeups.send(Wakeup::LoggedOut);
+    services.wakeups.send(Wakeup::LoggedOut);
     tracing::info!(user = %signed_in.user.id, session = %signed_in.session.id, "signed out");
     Ok(ended)
 }
@@ -114,15 +118,19 @@ pub async fn end(
 /// # Errors
 /// If the database fails.
 pub async fn end_named(
-    host: &Host,
+    services: &Services,
     sid: String,
     by: &AuditContext,
 ) -> Result<SessionEnd, InternalError> {
-    let ended = host
+    let ended = services
         .store
-        .log_out(sid, audit::entry(host, Event::SessionEnded, by), host.now())
+        .log_out(
+            sid,
+            audit::entry(services, Event::SessionEnded, by),
+            services.now(),
+        )
         .await?;
-    host.wakeups.send(Wakeup::LoggedOut);
+    services.wakeups.send(Wakeup::LoggedOut);
     Ok(ended)
 }
 
@@ -131,13 +139,13 @@ pub async fn end_named(
 ///
 /// # Errors
 /// If the database fails.
-pub async fn end_if_over(host: &Host, sid: &str) -> Result<SessionEnd, InternalError> {
-    let ended = host
+pub async fn end_if_over(services: &Services, sid: &str) -> Result<SessionEnd, InternalError> {
+    let ended = services
         .store
-        .log_out_if_ended(sid.to_owned(), host.now())
+        .log_out_if_ended(sid.to_owned(), services.now())
         .await?;
     if ended.is_some() {
-        host.wakeups.send(Wakeup::LoggedOut);
+        services.wakeups.send(Wakeup::LoggedOut);
     }
     Ok(ended.unwrap_or_default())
 }

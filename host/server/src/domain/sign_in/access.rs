@@ -1,6 +1,6 @@
 //! Whether a user may use an application, and with which account.
 
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::id::Did;
 use assent_model::token::GrantSubject;
@@ -92,9 +92,13 @@ pub fn obstacle(user: &User, account: Option<&Account>) -> Option<AccessDenied> 
 ///
 /// # Errors
 /// If the database fails.
-pub async fn access(host: &Host, user: &User, application: &Did) -> Result<Access, InternalError> {
+pub async fn access(
+    services: &Services,
+    user: &User,
+    application: &Did,
+) -> Result<Access, InternalError> {
     // Asked first, so that who is suspended is not told apart by a quicker answer.
-    let account = host.store.account_of(user.id, application).await?;
+    let account = services.store.account_of(user.id, application).await?;
     Ok(match (obstacle(user, account.as_ref()), account) {
         (None, Some(account)) => Access::Granted(account),
         (Some(AccessDenied::NoAccount), _) => Access::NoAccount,
@@ -107,11 +111,11 @@ pub async fn access(host: &Host, user: &User, application: &Did) -> Result<Acces
 /// # Errors
 /// If the database fails.
 pub async fn kept_out(
-    host: &Host,
+    services: &Services,
     user: &User,
     application: &Did,
 ) -> Result<Option<AccessDenied>, InternalError> {
-    let account = host.store.account_of(user.id, application).await?;
+    let account = services.store.account_of(user.id, application).await?;
     Ok(obstacle(user, account.as_ref()))
 }
 
@@ -120,11 +124,11 @@ pub async fn kept_out(
 /// # Errors
 /// If the database fails.
 pub async fn person(
-    host: &Host,
+    services: &Services,
     subject: GrantSubject,
     application: &Did,
 ) -> Result<Option<UserAccount>, InternalError> {
-    let found = host.store.account_with_user(subject.account_id).await?;
+    let found = services.store.account_with_user(subject.account_id).await?;
     Ok(found.filter(|UserAccount { user, account }| {
         user.id == subject.user_id
             && account.application_id == *application

@@ -1,6 +1,6 @@
 //! Consents: what a person lets an application know.
 
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{InternalError, Services, audit};
 use assent_model::application::{Application, ConsentPolicy};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::id::{ConsentId, Did};
@@ -14,7 +14,7 @@ use assent_store::{Consent, ConsentGrant};
 /// # Errors
 /// If the database fails.
 pub async fn is_needed(
-    host: &Host,
+    services: &Services,
     application: &Application,
     user: &User,
     request: &AuthorizationRequest,
@@ -25,9 +25,9 @@ pub async fn is_needed(
     match application.settings.consent {
         ConsentPolicy::Implied => Ok(false),
         ConsentPolicy::Ask => {
-            let agreed = host
+            let agreed = services
                 .store
-                .consented_scopes(user.id, &application.id, host.now())
+                .consented_scopes(user.id, &application.id, services.now())
                 .await?;
             Ok(!request.consent_scopes().within(&agreed))
         }
@@ -35,14 +35,18 @@ pub async fn is_needed(
 }
 
 /// The person's consent to all that the request asks for, to be remembered with the answer.
-pub fn consent_to(host: &Host, user: &User, request: &AuthorizationRequest) -> ConsentGrant {
-    let now = host.now();
+pub fn consent_to(
+    services: &Services,
+    user: &User,
+    request: &AuthorizationRequest,
+) -> ConsentGrant {
+    let now = services.now();
     ConsentGrant {
-        id: ConsentId::new(now, &*host.entropy),
+        id: ConsentId::new(now, &*services.entropy),
         user: user.id,
         application: request.application.clone(),
         scopes: request.consent_scopes(),
-        until: now + host.settings.lifetimes.consent.get(),
+        until: now + services.settings.lifetimes.consent.get(),
     }
 }
 
@@ -50,8 +54,8 @@ pub fn consent_to(host: &Host, user: &User, request: &AuthorizationRequest) -> C
 ///
 /// # Errors
 /// If the database fails.
-pub async fn consents_of(host: &Host, user: &User) -> Result<Vec<Consent>, InternalError> {
-    Ok(host.store.consents_of(user.id, host.now()).await?)
+pub async fn consents_of(services: &Services, user: &User) -> Result<Vec<Consent>, InternalError> {
+    Ok(services.store.consents_of(user.id, services.now()).await?)
 }
 
 /// Takes a consent back: the application's tokens end, and it has to ask again.
@@ -59,18 +63,18 @@ pub async fn consents_of(host: &Host, user: &User) -> Result<Vec<Consent>, Inter
 /// # Errors
 /// If the database fails.
 pub async fn withdraw(
-    host: &Host,
+    services: &Services,
     user: &User,
     application: Did,
     from: Origin,
 ) -> Result<(), InternalError> {
     let by = AuditContext::new(Actor::User(user.id), from);
-    let entry = audit::entry(host, Event::ConsentWithdrawn, &by)
+    let entry = audit::entry(services, Event::ConsentWithdrawn, &by)
         .about(user.id)
         .of(application.clone());
-    if host
+    if services
         .store
-        .withdraw_consent(user.id, application.clone(), vec![entry], host.now())
+        .withdraw_consent(user.id, application.clone(), vec![entry], services.now())
         .await?
     {
         tracing::info!(user = %user.id, %application, "consent withdrawn");

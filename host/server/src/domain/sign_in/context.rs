@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::AuthenticatedUser;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::id::{LoginId, SessionId, UserId};
 use assent_model::login::SignInDenied;
 use assent_model::saml::NameId;
@@ -85,8 +85,8 @@ pub enum Agreement {
 /// What the protocols receive to answer a sign-in.
 #[derive(Clone, Copy)]
 pub struct SignInContext<'a> {
-    /// The host.
-    pub host: &'a Host,
+    /// The server.
+    pub services: &'a Services,
     /// The sign-in's observer.
     pub observer: &'a dyn SignInObserver,
 }
@@ -118,14 +118,14 @@ pub async fn answer_observed<A, C>(
     agreement: Option<Agreement>,
     answer: impl Future<Output = Result<SignInAnswer<A, C>, InternalError>>,
 ) -> Result<SignInAnswer<A, C>, InternalError> {
-    let SignInContext { host, observer } = context;
+    let SignInContext { services, observer } = context;
     let session = &person.signed_in.session;
     match observer.admit(login, session.user_id).await? {
         Admission::Admitted => {}
         Admission::Expired => return Ok(SignInAnswer::AnsweredBefore),
         Admission::OtherUser => {
             // Whether this ended the login or another request did, this user is refused.
-            let _ = login::end_without_sign_in(host, login).await?;
+            let _ = login::end_without_sign_in(services, login).await?;
             return Ok(SignInAnswer::Refused(SignInDenied::OthersTestSignIn));
         }
     }

@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
@@ -48,12 +48,12 @@ pub struct KnownUsers(Vec<KnownUser>);
 
 impl KnownUsers {
     /// Opens the cookie of a browser. A cookie of another browser, or none of ours, knows no one.
-    pub fn open(host: &Host, browser: Digest, cookie: &str) -> Self {
-        let opened = host.master_key.open(&purpose(browser), cookie).ok();
+    pub fn open(services: &Services, browser: Digest, cookie: &str) -> Self {
+        let opened = services.master_key.open(&purpose(browser), cookie).ok();
         let known: Vec<KnownUser> = opened
             .and_then(|plain| serde_json::from_slice(&plain).ok())
             .unwrap_or_default();
-        let since = host.now() - crate::domain::seconds(LIFE);
+        let since = services.now() - crate::domain::seconds(LIFE);
         Self(
             known
                 .into_iter()
@@ -69,7 +69,7 @@ impl KnownUsers {
     /// If the cryptographic library fails.
     pub fn seal_with(
         mut self,
-        host: &Host,
+        services: &Services,
         browser: Digest,
         user: UserId,
     ) -> Result<String, InternalError> {
@@ -78,14 +78,14 @@ impl KnownUsers {
             0,
             KnownUser {
                 user,
-                at: host.now().millis(),
+                at: services.now().millis(),
             },
         );
         self.0.truncate(MOST_USERS);
         let plain = serde_json::to_vec(&self.0).unwrap_or_default();
-        Ok(host
+        Ok(services
             .master_key
-            .seal(&purpose(browser), &plain, &*host.entropy)?)
+            .seal(&purpose(browser), &plain, &*services.entropy)?)
     }
 
     /// What this browser is to the user with this name.
@@ -94,20 +94,20 @@ impl KnownUsers {
     /// If the database fails.
     pub async fn standing(
         &self,
-        host: &Host,
+        services: &Services,
         name: &LoginName,
     ) -> Result<BrowserStatus, InternalError> {
         // A browser that knows no one makes no query, whatever the name is.
         if self.0.is_empty() {
             return Ok(BrowserStatus::Unknown);
         }
-        let Some(user) = host.store.user_by_login(name).await? else {
+        let Some(user) = services.store.user_by_login(name).await? else {
             return Ok(BrowserStatus::Unknown);
         };
         let Some(known) = self.0.iter().find(|known| known.user == user.id) else {
             return Ok(BrowserStatus::Unknown);
         };
-        let from: Option<Timestamp> = host.store.browsers_known_from(user.id).await?;
+        let from: Option<Timestamp> = services.store.browsers_known_from(user.id).await?;
         Ok(match from {
             Some(from) if known.at >= from.millis() => BrowserStatus::Known,
             Some(_) => BrowserStatus::Stale,

@@ -6,7 +6,7 @@ use crate::domain::approvals::approval;
 use crate::domain::operations::rate_limits::Network;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::SignedIn;
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{InternalError, Services, audit};
 use assent_model::account::Account;
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::id::{LoginId, SessionId};
@@ -23,27 +23,28 @@ pub use view::{Approved, Ended, View, view};
 /// # Errors
 /// If the database fails.
 pub async fn begin(
-    host: &Host,
+    services: &Services,
     request: LoginRequest,
     browser: Digest,
     context: BrowserContext,
     session: Option<SessionId>,
     from: Option<Network>,
 ) -> Result<Login, InternalError> {
-    let now = host.now();
+    let now = services.now();
     let login = Login {
-        id: LoginId::new(now, &*host.entropy),
+        id: LoginId::new(now, &*services.entropy),
         browser,
         context,
         request,
         stage: session.map_or(LoginStage::Identify, LoginStage::SignedIn),
         created_at: now,
-        expires_at: now + host.settings.lifetimes.login.get(),
+        expires_at: now + services.settings.lifetimes.login.get(),
     };
     let bounds = from
         .filter(|_| session.is_none())
-        .map(|from| host.rate_limits.open_sign_ins.of(&from));
-    host.store
+        .map(|from| services.rate_limits.open_sign_ins.of(&from));
+    services
+        .store
         .insert_login_within(login.clone(), bounds)
         .await?;
     Ok(login)
@@ -66,7 +67,7 @@ pub struct AuthenticatedUser {
 /// # Errors
 /// If the database fails.
 pub async fn person(
-    host: &Host,
+    services: &Services,
     approved: &Approved,
     old: Option<&SignedIn>,
     origin: Origin,
@@ -74,15 +75,16 @@ pub async fn person(
     let Some(id) = approved.approval.user_id else {
         return Ok(None);
     };
-    let user = host
+    let user = services
         .store
         .user(id)
         .await?
         .filter(|user| user.state == LifecycleState::Active);
     Ok(user.map(|user| {
-        let (mut signed_in, cookie) = session::prepare(host, user, approved.authentication.clone());
+        let (mut signed_in, cookie) =
+            session::prepare(services, user, approved.authentication.clone());
         if approved.is_test_sign_in {
-            let end = host.now() + crate::domain::sign_in::test_sign_in::LIFE;
+            let end = services.now() + crate::domain::sign_in::test_sign_in::LIFE;
             signed_in.session.expires_at = signed_in.session.expires_at.min(end);
         } else if let Some(old) = old.filter(|old| old.user.id == signed_in.user.id) {
             signed_in.session.sid.clone_from(&old.session.sid);
@@ -114,11 +116,11 @@ pub struct Outcome<'a> {
 /// # Errors
 /// If the database fails.
 pub async fn answer(
-    host: &Host,
+    services: &Services,
     login: LoginId,
     outcome: Outcome<'_>,
 ) -> Result<Transition, InternalError> {
-    let (entries, activated) = audit_entries(host, &outcome);
+    let (entries, activated) = audit_entries(services, &outcome);
     let Outcome {
         person,
         old,
@@ -149,14 +151,15 @@ pub async fn answer(
         // A user with a session has nothing to sign in to.
         (None, None) => return Ok(Transition::NotOpen),
     };
-    let answered = host
+    let answered = services
         .store
-        .answer_login(login, completion, host.now())
+        .answer_login(login, completion, services.now())
         .await?;
     if answered == Transition::Done {
         tracing::info!(%login, user = %signed_in.user.id, session = %signed_in.session.id, "sign-in completed");
         if replaces.is_some() {
-            host.wakeups
+            services
+                .wakeups
                 .send(crate::domain::operations::wakeups::Wakeup::LoggedOut);
         }
     }
@@ -165,7 +168,7 @@ pub async fn answer(
 
 /// What the audit log is told of an outcome; and what it is told where the account was invited, and is active from now
 /// on.
-fn audit_entries(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
+fn audit_entries(services: &Services, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
     let Outcome {
         person,
         old,
@@ -176,7 +179,7 @@ fn audit_entries(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entr
     let by = AuditContext::new(Actor::User(user.id), person.origin.clone());
     let account = given.as_ref().map(|(_, account)| *account);
     let about = |event| {
-        let entry = audit::entry(host, event, &by).about(user.id);
+        let entry = audit::entry(services, event, &by).about(user.id);
         account.map_or(entry.clone(), |account| {
             entry.of(account.application_id.clone())
         })
@@ -196,7 +199,7 @@ fn audit_entries(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entr
     // Somebody else was signed in there. Whoever came after them is none of theirs to know, nor of their data.
     if let Some(old) = old.filter(|old| began && old.user.id != user.id) {
         entries.push(
-            audit::entry(host, Event::SessionEnded, &AuditContext::SERVER)
+            audit::entry(services, Event::SessionEnded, &AuditContext::SERVER)
                 .about(old.user.id)
                 .with("replaced_by_sign_in", true),
         );
@@ -221,10 +224,13 @@ fn audit_entries(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entr
 ///
 /// # Errors
 /// If the database fails.
-pub async fn end_without_sign_in(host: &Host, login: LoginId) -> Result<Transition, InternalError> {
-    Ok(host
+pub async fn end_without_sign_in(
+    services: &Services,
+    login: LoginId,
+) -> Result<Transition, InternalError> {
+    Ok(services
         .store
-        .answer_login(login, Completion::GiveUp, host.now())
+        .answer_login(login, Completion::GiveUp, services.now())
         .await?)
 }
 
@@ -233,11 +239,12 @@ pub async fn end_without_sign_in(host: &Host, login: LoginId) -> Result<Transiti
 /// # Errors
 /// If the database fails.
 pub async fn continue_with_session(
-    host: &Host,
+    services: &Services,
     login: &Login,
     signed_in: &SignedIn,
 ) -> Result<(), InternalError> {
-    host.store
+    services
+        .store
         .continue_login(login.id, signed_in.session.id)
         .await?;
     Ok(())
@@ -247,9 +254,9 @@ pub async fn continue_with_session(
 ///
 /// # Errors
 /// If the database fails.
-pub async fn cancel(host: &Host, login: &Login) -> Result<(), InternalError> {
+pub async fn cancel(services: &Services, login: &Login) -> Result<(), InternalError> {
     if let LoginStage::Asked(approval) = login.stage {
-        approval::cancel(host, approval).await?;
+        approval::cancel(services, approval).await?;
     }
     Ok(())
 }
@@ -258,8 +265,8 @@ pub async fn cancel(host: &Host, login: &Login) -> Result<(), InternalError> {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn again(host: &Host, login: &Login) -> Result<(), InternalError> {
-    cancel(host, login).await?;
-    host.store.reset_login(login.id).await?;
+pub async fn again(services: &Services, login: &Login) -> Result<(), InternalError> {
+    cancel(services, login).await?;
+    services.store.reset_login(login.id).await?;
     Ok(())
 }

@@ -15,7 +15,7 @@ use crate::domain::approvals::approval;
 use crate::domain::operations::rate_limits::RateLimitError;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sign_in::access::{Access, access};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::audit::Origin;
 use assent_model::device::Device;
 use assent_model::id::LoginId;
@@ -23,7 +23,7 @@ use assent_model::login::{BrowserContext, Login, LoginStage};
 use assent_model::user::LifecycleState;
 use assent_store::RequestOutcome;
 
-/// How many bytes of the code are a login's id, and how many show that this host made it.
+/// How many bytes of the code are a login's id, and how many show that this server made it.
 const ID: usize = 16;
 const PROOF: usize = 16;
 
@@ -36,8 +36,8 @@ const TELLING: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// If the cryptographic library fails.
-pub fn path(host: &Host, login: &Login) -> Result<String, InternalError> {
-    let token: Vec<u8> = [login.id.as_bytes().as_slice(), &proof(host, login)?].concat();
+pub fn path(services: &Services, login: &Login) -> Result<String, InternalError> {
+    let token: Vec<u8> = [login.id.as_bytes().as_slice(), &proof(services, login)?].concat();
     Ok(format!(
         "/authenticator#login={}",
         URL_SAFE_NO_PAD.encode(token)
@@ -45,9 +45,9 @@ pub fn path(host: &Host, login: &Login) -> Result<String, InternalError> {
 }
 
 /// It can't be guessed, and follows from the login and its browser, so that each host knows it.
-fn proof(host: &Host, login: &Login) -> Result<[u8; PROOF], InternalError> {
+fn proof(services: &Services, login: &Login) -> Result<[u8; PROOF], InternalError> {
     let message = [login.id.as_bytes().as_slice(), login.browser.as_bytes()].concat();
-    let code = host.master_key.authenticate("login code", &message)?;
+    let code = services.master_key.authenticate("login code", &message)?;
     let mut proof = [0; PROOF];
     proof.copy_from_slice(&code[..PROOF]);
     Ok(proof)
@@ -67,11 +67,14 @@ pub struct QrSignInDetails {
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn preview(host: &Host, token: &str) -> Result<Option<QrSignInDetails>, InternalError> {
-    let Some(login) = find(host, token).await? else {
+pub async fn preview(
+    services: &Services,
+    token: &str,
+) -> Result<Option<QrSignInDetails>, InternalError> {
+    let Some(login) = find(services, token).await? else {
         return Ok(None);
     };
-    let application = approval::application_name(host, &login).await?;
+    let application = approval::application_name(services, &login).await?;
     Ok(Some(QrSignInDetails {
         application,
         context: login.context,
@@ -97,15 +100,15 @@ pub enum ScanOutcome {
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn scan(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     device: &Device,
     token: &str,
     from: Origin,
 ) -> Result<ScanOutcome, InternalError> {
-    let Some(login) = find(host, token).await? else {
+    let Some(login) = find(services, token).await? else {
         return Ok(ScanOutcome::NotOpen);
     };
-    let user = host
+    let user = services
         .store
         .user(device.user_id)
         .await?
@@ -114,29 +117,29 @@ pub async fn scan(
         return Ok(ScanOutcome::Closed);
     };
     if let Some(application) = login.request.application()
-        && matches!(access(host, &user, application).await?, Access::Closed)
+        && matches!(access(services, &user, application).await?, Access::Closed)
     {
         return Ok(ScanOutcome::Closed);
     }
-    if let Err(exhausted) = host
+    if let Err(exhausted) = services
         .rate_limits
         .actions_per_device
-        .count_call(&device.id, host.now())
+        .count_call(&device.id, services.now())
     {
         return Ok(ScanOutcome::TooMany(exhausted));
     }
     Ok(
-        match approval::ask_by_scan(host, &login, device, &user, from).await? {
+        match approval::ask_by_scan(services, &login, device, &user, from).await? {
             RequestOutcome::Prompted(_) => {
                 tracing::info!(login = %login.id, device = %device.id, "QR code scanned");
-                host.wakeups.send(Wakeup::Scanned(login.id));
+                services.wakeups.send(Wakeup::Scanned(login.id));
                 ScanOutcome::Asked
             }
             RequestOutcome::NotOpen => ScanOutcome::NotOpen,
             // The person was suspended at this moment.
             RequestOutcome::NotPrompted => ScanOutcome::Closed,
             RequestOutcome::TooMany => ScanOutcome::TooMany(RateLimitError::within(
-                host.settings.lifetimes.approval.get(),
+                services.settings.lifetimes.approval.get(),
             )),
         },
     )
@@ -144,7 +147,7 @@ pub async fn scan(
 
 /// The login that a token belongs to, if its user is still undecided: no name was typed, or the typed request is
 /// pending.
-async fn find(host: &Host, token: &str) -> Result<Option<Login>, InternalError> {
+async fn find(services: &Services, token: &str) -> Result<Option<Login>, InternalError> {
     let bytes = URL_SAFE_NO_PAD.decode(token).unwrap_or_default();
     let Some((id, shown)) = bytes
         .split_at_checked(ID)
@@ -155,9 +158,9 @@ async fn find(host: &Host, token: &str) -> Result<Option<Login>, InternalError> 
     let Ok(id) = <[u8; ID]>::try_from(id) else {
         return Ok(None);
     };
-    let login = host
+    let login = services
         .store
-        .login(LoginId::from_bytes(id), host.now())
+        .login(LoginId::from_bytes(id), services.now())
         .await?;
     // A login from before browsers were kept would show nothing to recognise.
     let Some(login) = login.filter(|login| !login.context.browser.is_empty()) else {
@@ -167,9 +170,9 @@ async fn find(host: &Host, token: &str) -> Result<Option<Login>, InternalError> 
         LoginStage::Identify => true,
         // The page that waits for a typed request shows the code as well.
         LoginStage::Asked(approval) => {
-            let found = host.store.approval(approval).await?;
+            let found = services.store.approval(approval).await?;
             found.is_some_and(|found| {
-                found.scanned_by.is_none() && found.stage_at(host.now()).is_waiting()
+                found.scanned_by.is_none() && found.stage_at(services.now()).is_waiting()
             })
         }
         LoginStage::SignedIn(_) | LoginStage::Answered => false,
@@ -177,7 +180,7 @@ async fn find(host: &Host, token: &str) -> Result<Option<Login>, InternalError> 
     if !is_open {
         return Ok(None);
     }
-    let genuine = bool::from(proof(host, &login)?.as_slice().ct_eq(shown));
+    let genuine = bool::from(proof(services, &login)?.as_slice().ct_eq(shown));
     Ok(genuine.then_some(login))
 }
 
@@ -186,12 +189,12 @@ async fn find(host: &Host, token: &str) -> Result<Option<Login>, InternalError> 
 ///
 /// # Errors
 /// If the database fails.
-pub async fn is_scanned(host: &Host, id: LoginId) -> Result<bool, InternalError> {
-    let mut listener = host.wakeups.listen();
-    // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
+pub async fn is_scanned(services: &Services, id: LoginId) -> Result<bool, InternalError> {
+    let mut listener = services.wakeups.listen();
+    // Counted by the machine's clock, not the server's: a test that stops the one must not stop the other.
     let deadline = tokio::time::Instant::now() + TELLING;
     loop {
-        let found = host.store.login(id, host.now()).await?;
+        let found = services.store.login(id, services.now()).await?;
         if found.is_none_or(|login| login.stage != LoginStage::Identify) {
             return Ok(true);
         }

@@ -13,7 +13,7 @@ use super::conditional::VersionedResponse;
 use super::context::Context;
 use super::input::{Body, Limit, List, Page, Query, Search, after};
 use super::routes::Area;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::{
     self, AccountChange, AccountQuery, CreateAccount, DeleteAccount, Names, NewAccount,
     UpdateAccount,
@@ -84,21 +84,24 @@ pub(super) struct AccountView {
     created_at: String,
 }
 
-async fn view(host: &Host, account: Account) -> Result<VersionedResponse<AccountView>, Problem> {
-    let names = names(host, std::slice::from_ref(&account)).await?;
+async fn view(
+    services: &Services,
+    account: Account,
+) -> Result<VersionedResponse<AccountView>, Problem> {
+    let names = names(services, std::slice::from_ref(&account)).await?;
     Ok(VersionedResponse(account.version, shown(account, &names)))
 }
 
 /// What the people and applications of these accounts are called.
 async fn names<'a>(
-    host: &Host,
+    services: &Services,
     accounts: impl IntoIterator<Item = &'a Account> + Clone,
 ) -> Result<Names, Problem> {
     let people = accounts.clone().into_iter().map(|account| account.user_id);
     let applications = accounts
         .into_iter()
         .map(|account| account.application_id.clone());
-    Ok(Names::of(host, people.collect(), applications.collect()).await?)
+    Ok(Names::of(services, people.collect(), applications.collect()).await?)
 }
 
 fn shown(account: Account, names: &Names) -> AccountView {
@@ -136,7 +139,7 @@ fn shown(account: Account, names: &Names) -> AccountView {
     responses((status = 201, description = "The account.", body = AccountView))
 )]
 async fn create(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     context: Context,
     Path(application): Path<String>,
     Body(account): Body<NewAccount>,
@@ -147,7 +150,7 @@ async fn create(
         account,
     };
     let account = context.run(command).await?;
-    Ok((StatusCode::CREATED, view(&host, account).await?))
+    Ok((StatusCode::CREATED, view(&services, account).await?))
 }
 
 /// Which accounts are listed.
@@ -182,7 +185,7 @@ struct AccountsQuery {
     responses((status = 200, description = "A page of accounts.", body = List<AccountView>))
 )]
 async fn list(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(application): Path<String>,
     Query(query): Query<AccountsQuery>,
 ) -> Result<Json<List<AccountView>>, Problem> {
@@ -194,7 +197,7 @@ async fn list(
         limit,
     } = query;
     let rows = page(
-        &host,
+        &services,
         &application,
         q.text(),
         state,
@@ -202,7 +205,7 @@ async fn list(
         limit.and_one(),
     )
     .await?;
-    let names = names(&host, rows.iter().map(|(_, account)| account)).await?;
+    let names = names(&services, rows.iter().map(|(_, account)| account)).await?;
     Ok(Json(List::of(
         rows,
         limit.get(),
@@ -213,7 +216,7 @@ async fn list(
 
 /// Up to `limit` accounts of an application after a cursor, each with its own.
 pub(super) async fn page(
-    host: &Host,
+    services: &Services,
     application: &Did,
     q: Option<String>,
     state: Option<LifecycleState>,
@@ -226,13 +229,13 @@ pub(super) async fn page(
             state,
             after: after(cursor)?,
         };
-        let found = admin::find_accounts(host, application, &query, limit).await?;
+        let found = admin::find_accounts(services, application, &query, limit).await?;
         return Ok(found
             .into_iter()
             .map(|(place, account)| (place.to_string(), account))
             .collect());
     }
-    let found = admin::accounts(host, application, state, after(cursor)?, limit).await?;
+    let found = admin::accounts(services, application, state, after(cursor)?, limit).await?;
     Ok(found
         .into_iter()
         .map(|account| (account.id.to_string(), account))
@@ -253,18 +256,18 @@ pub(super) async fn page(
     )
 )]
 async fn of_user(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(user): Path<String>,
     Query(page): Query<Page>,
 ) -> Result<Json<List<AccountView>>, Problem> {
     let rows = admin::accounts_of_user(
-        &host,
+        &services,
         id_of(&user, "user")?,
         page.after()?,
         page.limit.and_one(),
     )
     .await?;
-    let names = names(&host, &rows).await?;
+    let names = names(&services, &rows).await?;
     Ok(Json(List::of(
         rows,
         page.limit.get(),
@@ -280,10 +283,14 @@ async fn of_user(
     responses((status = 200, description = "The account.", body = AccountView))
 )]
 async fn read(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
 ) -> Result<VersionedResponse<AccountView>, Problem> {
-    view(&host, admin::account(&host, id_of(&id, "account")?).await?).await
+    view(
+        &services,
+        admin::account(&services, id_of(&id, "account")?).await?,
+    )
+    .await
 }
 
 /// Update an account.
@@ -298,14 +305,14 @@ async fn read(
     responses((status = 200, description = "The updated account.", body = AccountView))
 )]
 async fn update(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     context: Context,
     Path(id): Path<String>,
     Body(change): Body<AccountChange>,
 ) -> Result<VersionedResponse<AccountView>, Problem> {
     let account = id_of(&id, "account")?;
     let account = context.run(UpdateAccount { account, change }).await?;
-    view(&host, account).await
+    view(&services, account).await
 }
 
 /// Delete an account.

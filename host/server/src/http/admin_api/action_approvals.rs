@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 use super::authorize::ConsoleSession;
 use super::input::Query;
 use super::routes::Area;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::AdminError;
 use crate::domain::admin::action_approvals::{self, ActionState};
 use crate::http::admin_api::values::id_of;
@@ -75,7 +75,7 @@ struct Wait {
     responses((status = 200, description = "The state.", body = Standing))
 )]
 async fn read(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     session: Option<Extension<ConsoleSession>>,
     Path(id): Path<String>,
     Query(Wait { wait }): Query<Wait>,
@@ -88,11 +88,11 @@ async fn read(
     // A request that is still pending then is answered so.
     tokio::select! {
         biased;
-        decided = action_approvals::decided(&host, &console, id) => decided?,
+        decided = action_approvals::decided(&services, &console, id) => decided?,
         () = tokio::time::sleep(patience) => {}
-        () = host.draining.interrupts() => {}
+        () = services.draining.interrupts() => {}
     }
-    let state = action_approvals::state(&host, &console, id)
+    let state = action_approvals::state(&services, &console, id)
         .await?
         .ok_or(AdminError::NotFound("action approval"))?;
     Ok(Json(Standing {
@@ -114,7 +114,7 @@ async fn read(
     responses((status = 204, description = "The action approval is cancelled, unless it was decided before."))
 )]
 async fn cancel(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     session: Option<Extension<ConsoleSession>>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
@@ -122,7 +122,7 @@ async fn cancel(
     let Some(Extension(ConsoleSession { console, .. })) = session else {
         return Err(AdminError::NotFound("action approval").into());
     };
-    if !action_approvals::cancel_pending(&host, &console, id).await? {
+    if !action_approvals::cancel_pending(&services, &console, id).await? {
         return Err(AdminError::NotFound("action approval").into());
     }
     Ok(StatusCode::NO_CONTENT)

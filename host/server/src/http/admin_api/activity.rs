@@ -13,7 +13,7 @@ use super::audit::{self, EntryView};
 use super::context::Context;
 use super::input::{List, Page, Query};
 use super::routes::Area;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::{self, Caller, EndSession, EndSessions, WithdrawConsent};
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
@@ -95,10 +95,10 @@ fn session(open: OpenSession) -> SessionView {
     ))
 )]
 async fn sessions(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
 ) -> Result<Json<List<SessionView>>, Problem> {
-    let open = admin::sessions(&host, id_of(&id, "user")?).await?;
+    let open = admin::sessions(&services, id_of(&id, "user")?).await?;
     Ok(Json(List::whole(open.into_iter().map(session))))
 }
 
@@ -157,10 +157,10 @@ fn consent(consent: Consent) -> ConsentView {
     responses((status = 200, description = "The valid consents.", body = List<ConsentView>))
 )]
 async fn consents(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
 ) -> Result<Json<List<ConsentView>>, Problem> {
-    let given = admin::consents(&host, id_of(&id, "user")?).await?;
+    let given = admin::consents(&services, id_of(&id, "user")?).await?;
     Ok(Json(List::whole(given.into_iter().map(consent))))
 }
 
@@ -192,14 +192,15 @@ async fn withdraw(
     responses((status = 200, description = "A page of entries of the audit log.", body = List<EntryView>))
 )]
 async fn happened(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Query(page): Query<Page>,
 ) -> Result<Json<List<EntryView>>, Problem> {
-    let user = admin::user(&host, id_of(&id, "user")?).await?;
+    let user = admin::user(&services, id_of(&id, "user")?).await?;
     let found =
-        crate::domain::audit::of_user(&host, user.id, page.after()?, page.limit.and_one()).await?;
+        crate::domain::audit::of_user(&services, user.id, page.after()?, page.limit.and_one())
+            .await?;
     let List { items, next } = List::of(
         found,
         page.limit.get(),
@@ -207,7 +208,7 @@ async fn happened(
         |entry| entry,
     );
     Ok(Json(List {
-        items: audit::views(&host, &caller, items).await?,
+        items: audit::views(&services, &caller, items).await?,
         next,
     }))
 }

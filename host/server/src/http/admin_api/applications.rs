@@ -20,7 +20,7 @@ use crate::domain::admin::{
     ApplicationQuery, ClientChange, CreateClient, CreateServiceProvider, DeleteApplication,
     RotateClientSecret, ServiceProviderChange, UpdateClient, UpdateServiceProvider,
 };
-use crate::domain::{Host, admin};
+use crate::domain::{Services, admin};
 use crate::http::admin_api::application_view::{ApplicationView, OpenIdConnect, View, view};
 use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
@@ -208,7 +208,7 @@ async fn create(
         New::ServiceProvider(NewServiceProvider { given, change, .. }) => {
             let (change, notes) = saml_metadata::described(&context, &given, change).await?;
             let provider = context.run(CreateServiceProvider(change)).await?;
-            let view = saved(&context.0.host, provider, notes);
+            let view = saved(&context.0.services, provider, notes);
             Ok((StatusCode::CREATED, view))
         }
     }
@@ -216,11 +216,11 @@ async fn create(
 
 /// A service provider that was just saved, with the notes of its import and those of its settings.
 fn saved(
-    host: &Host,
+    services: &Services,
     provider: ServiceProvider,
     mut notes: Vec<String>,
 ) -> VersionedResponse<View> {
-    notes.extend(admin::service_provider_notes(host, &provider));
+    notes.extend(admin::service_provider_notes(services, &provider));
     let version = provider.version;
     VersionedResponse(
         version,
@@ -258,7 +258,7 @@ struct ApplicationsQuery {
     responses((status = 200, description = "A page of applications, in the order of their ids.", body = List<View>))
 )]
 async fn list(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Query(query): Query<ApplicationsQuery>,
 ) -> Result<Json<List<View>>, Problem> {
     let ApplicationsQuery {
@@ -272,7 +272,7 @@ async fn list(
         protocol,
         after: after(cursor.as_deref())?,
     };
-    let rows = admin::find_applications(&host, &query, limit.and_one()).await?;
+    let rows = admin::find_applications(&services, &query, limit.and_one()).await?;
     Ok(Json(List::of(
         rows,
         limit.get(),
@@ -288,10 +288,10 @@ async fn list(
     responses((status = 200, description = "The application.", body = View))
 )]
 async fn read(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
 ) -> Result<VersionedResponse<View>, Problem> {
-    let found = admin::registered(&host, &id_of(&id, "application")?).await?;
+    let found = admin::registered(&services, &id_of(&id, "application")?).await?;
     Ok(VersionedResponse(found.version(), found.into()))
 }
 
@@ -309,9 +309,9 @@ async fn update(
     Path(id): Path<String>,
     Text(body): Text,
 ) -> Result<VersionedResponse<View>, Problem> {
-    let host = &context.0.host;
+    let services = &context.0.services;
     let application = id_of(&id, "application")?;
-    let protocol = admin::registered(host, &application).await?.protocol();
+    let protocol = admin::registered(services, &application).await?.protocol();
     let change = match AnyChange::read(protocol, &body)? {
         AnyChange::Client(change) => change,
         AnyChange::ServiceProvider(change) => {
@@ -319,7 +319,7 @@ async fn update(
                 application,
                 change,
             };
-            return Ok(saved(host, context.run(command).await?, Vec::new()));
+            return Ok(saved(services, context.run(command).await?, Vec::new()));
         }
     };
     let command = UpdateClient {
@@ -410,13 +410,13 @@ struct RedirectUriValidation {
     responses((status = 200, description = "The result.", body = RedirectUriValidation))
 )]
 async fn validate_redirect_uri(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Query(query): Query<RedirectUriQuery>,
 ) -> Json<RedirectUriValidation> {
     let checked = RedirectUri::register(
         &query.uri,
         query.application_type,
-        host.settings.allow_insecure_redirect_uris,
+        services.settings.allow_insecure_redirect_uris,
     );
     let detail = checked.err().map(|unfit| unfit.to_string());
     Json(RedirectUriValidation {

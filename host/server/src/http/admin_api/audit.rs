@@ -15,7 +15,7 @@ use super::input::List;
 use super::routes::Area;
 use crate::domain::admin::{Caller, Names};
 use crate::domain::protected_actions::outline_of;
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{InternalError, Services, audit};
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
@@ -90,7 +90,7 @@ struct ActorView {
 /// reads the activity of a user sees the application's name only with a permission to read applications or the audit
 /// log.
 pub(super) async fn views(
-    host: &Host,
+    services: &Services,
     caller: &Caller,
     found: Vec<StoredEntry>,
 ) -> Result<Vec<EntryView>, Problem> {
@@ -115,7 +115,7 @@ pub(super) async fn views(
         let own = actor.into_iter().chain(&kept.entry.application).cloned();
         own.chain(target)
     });
-    let names = Names::of(host, people.collect(), applications.collect()).await?;
+    let names = Names::of(services, people.collect(), applications.collect()).await?;
     let shown = found
         .into_iter()
         .map(|entry| view(entry, &names, sees_targets));
@@ -196,7 +196,7 @@ pub(super) struct AuditQuery {
     responses((status = 200, description = "A page of entries.", body = List<EntryView>)),
 )]
 async fn list(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
     query: Result<Query<AuditQuery>, QueryRejection>,
 ) -> Result<Json<List<EntryView>>, Problem> {
@@ -247,8 +247,8 @@ async fn list(
         since: at("since", query.since.as_deref())?,
         until: at("until", query.until.as_deref())?,
     };
-    let page = audit::list(&host, &filter, before, limit).await?;
-    let items = views(&host, &caller, page.entries).await?;
+    let page = audit::list(&services, &filter, before, limit).await?;
+    let items = views(&services, &caller, page.entries).await?;
     Ok(Json(List {
         items,
         next: page.next.map(|seq| seq.to_string()),
@@ -311,8 +311,10 @@ struct BreakView {
     path = "/audit/verification",
     responses((status = 200, description = "The result.", body = VerificationView))
 )]
-async fn verification(State(host): State<Arc<Host>>) -> Result<Json<VerificationView>, Problem> {
-    let verdict = audit::verify(&host.store, Some(VERIFIED))
+async fn verification(
+    State(services): State<Arc<Services>>,
+) -> Result<Json<VerificationView>, Problem> {
+    let verdict = audit::verify(&services.store, Some(VERIFIED))
         .await
         .map_err(InternalError::from)?;
     let place = |place: Option<(i64, Timestamp)>| {

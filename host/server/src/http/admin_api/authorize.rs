@@ -11,7 +11,7 @@ use crate::domain::admin::action_approvals::Console;
 use crate::domain::admin::{self, AdminError, Caller, Principal};
 use crate::domain::approvals::channels;
 use crate::domain::operations::rate_limits::Network;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::fetch_metadata::is_cross_site;
@@ -38,7 +38,7 @@ pub(super) struct ConsoleSession {
 
 /// Rejects calls of other sites' pages, and limits how often an address may come without a good token or session.
 pub(super) async fn limit_failures(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     from: Network,
     request: Request,
     next: Next,
@@ -54,7 +54,7 @@ pub(super) async fn limit_failures(
     };
     let failed = |response: &Response| response.status() == ProblemKind::Unauthenticated.status();
     rate_limits::failures(
-        (&host, &host.rate_limits.admin_failures),
+        (&services, &services.rate_limits.admin_failures),
         from,
         request,
         next,
@@ -66,12 +66,12 @@ pub(super) async fn limit_failures(
 
 /// Lets only somebody who is known through, and tells the handlers who it is.
 pub(super) async fn authorize(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     request: Request,
     next: Next,
 ) -> Response {
     let (mut parts, body) = request.into_parts();
-    let (caller, session) = match caller(&host, &mut parts).await {
+    let (caller, session) = match caller(&services, &mut parts).await {
         Ok(known) => known,
         Err(problem) => return problem.into_response(),
     };
@@ -95,13 +95,13 @@ pub(super) async fn never_stored(request: Request, next: Next) -> Response {
 }
 
 async fn caller(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     parts: &mut axum::http::request::Parts,
 ) -> Result<(Caller, Option<ConsoleSession>), Problem> {
-    let Ok(browser) = Browser::from_request_parts(parts, host).await;
+    let Ok(browser) = Browser::from_request_parts(parts, services).await;
     let from = browser.origin();
     if !parts.headers.contains_key(header::AUTHORIZATION) {
-        return by_session(host, &browser, parts)
+        return by_session(services, &browser, parts)
             .await
             .map(|(caller, session)| (caller, Some(session)));
     }
@@ -118,17 +118,17 @@ async fn caller(
     let token = &token.trim().to_owned();
     let found = if token.starts_with(prefix::ACCESS) {
         let certificate =
-            <ClientCertificate as OptionalFromRequestParts<Arc<Host>>>::from_request_parts(
-                parts, host,
+            <ClientCertificate as OptionalFromRequestParts<Arc<Services>>>::from_request_parts(
+                parts, services,
             );
         let certificate = certificate.await.map_err(|_| unknown())?;
-        by_service_account(host, token, certificate.as_ref(), from).await?
+        by_service_account(services, token, certificate.as_ref(), from).await?
     } else {
         let machine = |token| Caller {
             by: AuditContext::new(Actor::AdminToken(token), from),
             principal: Principal::AdminToken,
         };
-        admin::admin_token(host, token).await?.map(machine)
+        admin::admin_token(services, token).await?.map(machine)
     };
     found.map(|caller| (caller, None)).ok_or_else(unknown)
 }
@@ -141,7 +141,7 @@ fn unknown() -> Problem {
 
 /// Whoever shows an access token that was given for the admin API.
 async fn by_service_account(
-    host: &Host,
+    services: &Services,
     token: &str,
     certificate: Option<&ClientCertificate>,
     from: Origin,
@@ -150,14 +150,14 @@ async fn by_service_account(
         token,
         certificate: certificate.map(ClientCertificate::der),
     };
-    let grant = match bearer::accept(host, shown).await {
+    let grant = match bearer::accept(services, shown).await {
         Ok(found) => found.grant,
         Err(BearerError::Internal(error)) => return Err(error.into()),
         Err(_) => return Ok(None),
     };
     match &grant.scopes {
         TokenScopes::Admin(scopes) => {
-            Ok(admin::service_account(host, grant.application, scopes, from).await?)
+            Ok(admin::service_account(services, grant.application, scopes, from).await?)
         }
         TokenScopes::Oidc(_) => Ok(None),
     }
@@ -165,15 +165,15 @@ async fn by_service_account(
 
 /// Whoever is signed in in this browser, with enough for the console and with a role in it.
 async fn by_session(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     parts: &axum::http::request::Parts,
 ) -> Result<(Caller, ConsoleSession), Problem> {
     let console = LoginRequest::Local {
         page: LocalPage::Console,
     };
-    let signed_in = browser.signed_in(host).await?.ok_or_else(unknown)?;
-    if !channels::is_enough_for(host, &console, &signed_in.session.authentication) {
+    let signed_in = browser.signed_in(services).await?.ok_or_else(unknown)?;
+    if !channels::is_enough_for(services, &console, &signed_in.session.authentication) {
         let detail =
             "the session does not permit the console; sign in at /admin, with an enrolled device";
         return Err(Problem::of(ProblemKind::Unauthenticated, detail));
@@ -184,9 +184,9 @@ async fn by_session(
         )
         .into());
     };
-    let csrf = csrf::token(host, browser, &purpose(signed_in.session.id))?;
+    let csrf = csrf::token(services, browser, &purpose(signed_in.session.id))?;
     if is_forged(
-        host,
+        services,
         browser,
         signed_in.session.id,
         &parts.method,
@@ -200,7 +200,7 @@ async fn by_session(
     let by = AuditContext::new(Actor::User(signed_in.user.id), browser.origin());
     let console = Console {
         browser: browser.digest(),
-        context: browser.context(host),
+        context: browser.context(services),
         origin: browser.origin(),
         signed_in,
     };
@@ -220,7 +220,7 @@ fn purpose(session: SessionId) -> String {
 /// Whether another site's page may have made this request. Browsers that are not very old say where it comes from; what
 /// changes something needs the token besides, which no other site can read.
 fn is_forged(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     session: SessionId,
     method: &Method,
@@ -240,5 +240,10 @@ fn is_forged(
         .get(CSRF)
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
-    Ok(!csrf::is_token(host, browser, &purpose(session), shown)?)
+    Ok(!csrf::is_token(
+        services,
+        browser,
+        &purpose(session),
+        shown,
+    )?)
 }

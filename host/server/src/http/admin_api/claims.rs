@@ -18,7 +18,7 @@ use crate::domain::admin::{Caller, PreviewRequest};
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::ShownTrace;
 use crate::domain::operations::rate_limits::CallerKey;
-use crate::domain::{Host, InternalError, admin};
+use crate::domain::{InternalError, Services, admin};
 use crate::http::admin_api::claims::preview_view::{PreviewView, view};
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::{Problem, ProblemKind};
@@ -107,7 +107,7 @@ fn read_query(query: &str) -> Result<PreviewQuery, Problem> {
     responses((status = 200, description = "The claims, by sink.", body = PreviewView))
 )]
 async fn preview(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
@@ -123,7 +123,7 @@ async fn preview(
         sinks: sink.unwrap_or_default(),
     };
     let application: Did = id_of(&id, "application")?;
-    let held = host
+    let held = services
         .rate_limits
         .previews
         .hold(CallerKey::from(&caller.by.actor));
@@ -133,7 +133,7 @@ async fn preview(
             "you make too many previews at this moment; try again when one is done",
         )
     })?;
-    let previews = admin::preview(&host, &application, &request).await?;
+    let previews = admin::preview(&services, &application, &request).await?;
     Ok(Json(view(&application, request.account, previews)))
 }
 
@@ -162,7 +162,7 @@ struct TracesQuery {
     responses((status = 200, description = "A page of traces.", body = List<ShownTrace>))
 )]
 async fn list(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Query(query): Query<TracesQuery>,
 ) -> Result<Json<List<ShownTrace>>, Problem> {
     let application: Option<Did> = query
@@ -172,7 +172,7 @@ async fn list(
         .transpose()?;
     let before = after(query.after.as_deref())?;
     let user = id_of(&query.user, "user")?;
-    let found = host
+    let found = services
         .store
         .traces(user, application.as_ref(), before, query.limit.and_one())
         .await
@@ -192,16 +192,16 @@ async fn list(
     responses((status = 200, description = "The trace.", body = ShownTrace))
 )]
 async fn read(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(token): Path<String>,
 ) -> Result<Json<ShownTrace>, Problem> {
-    let found = host
+    let found = services
         .store
         .trace(&traces::reference_of(&token))
         .await
         .map_err(InternalError::from)?;
     let Some(trace) = found else {
-        let retention = host.settings.plugins.trace_retention;
+        let retention = services.settings.plugins.trace_retention;
         let detail = format!(
             "nothing is kept about this token: no plugin served it, or it is older than {retention}"
         );

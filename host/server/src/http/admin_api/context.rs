@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 
 use super::authorize::ConsoleSession;
 use super::conditional::IfMatch;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::{AdminCommand, AdminContext, Caller, NamedApproval};
 use crate::http::problem::{Problem, ProblemKind};
 
@@ -21,10 +21,13 @@ impl Context {
     }
 }
 
-impl FromRequestParts<Arc<Host>> for Context {
+impl FromRequestParts<Arc<Services>> for Context {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Self, Problem> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        services: &Arc<Services>,
+    ) -> Result<Self, Problem> {
         let Some(caller) = parts.extensions.get::<Caller>().cloned() else {
             tracing::error!("command without a caller");
             return Err(Problem::of(
@@ -32,8 +35,8 @@ impl FromRequestParts<Arc<Host>> for Context {
                 "the server could not do this",
             ));
         };
-        let Ok(when) = IfMatch::from_request_parts(parts, host).await;
-        let context = AdminContext::new(Arc::clone(host), caller).expecting(when.expected());
+        let Ok(when) = IfMatch::from_request_parts(parts, services).await;
+        let context = AdminContext::new(Arc::clone(services), caller).expecting(when.expected());
         let named = match parts.headers.get(ACTION_APPROVAL) {
             None => NamedApproval::None,
             Some(value) => {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::domain::admin::{ACCOUNT_COLUMNS, Caller, USER_COLUMNS};
-use crate::domain::{Host, InternalError, admin, audit};
+use crate::domain::{InternalError, Services, admin, audit};
 use crate::http::admin_api::input::{Query, Search};
 use crate::http::admin_api::values::id_of;
 use crate::http::admin_api::{accounts, table, users};
@@ -141,24 +141,25 @@ where
     responses((status = 200, description = "The CSV file.", body = String, content_type = "text/csv")),
 )]
 pub(super) async fn export_users(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
     Query(UsersQuery { q, state, role }): Query<UsersQuery>,
 ) -> Result<Response, Problem> {
     let q = q.text();
     // What was looked for may say who somebody is, and no erasure would find it.
-    let entry = audit::entry(&host, Event::UsersExported, &caller.by)
+    let entry = audit::entry(&services, Event::UsersExported, &caller.by)
         .with("searched", q.is_some())
         .with("state", state.map(LifecycleState::as_str))
         .with("role", role.map(ConsoleRole::as_str));
-    host.store
+    services
+        .store
         .append_audit(vec![entry])
         .await
         .map_err(InternalError::from)?;
     let page = move |after: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
-        let (host, q) = (Arc::clone(&host), q.clone());
+        let (services, q) = (Arc::clone(&services), q.clone());
         Box::pin(async move {
-            let found = users::page(&host, q, (state, role), after.as_deref(), ROWS).await?;
+            let found = users::page(&services, q, (state, role), after.as_deref(), ROWS).await?;
             Ok(Rows::of(
                 &found,
                 |(cursor, _)| cursor.clone(),
@@ -179,28 +180,29 @@ pub(super) async fn export_users(
     responses((status = 200, description = "The CSV file.", body = String, content_type = "text/csv"))
 )]
 pub(super) async fn export_accounts(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
     Path(application): Path<String>,
     Query(AccountsQuery { q, state }): Query<AccountsQuery>,
 ) -> Result<Response, Problem> {
     let id: Did = id_of(&application, "application")?;
-    admin::registered(&host, &id).await?;
+    admin::registered(&services, &id).await?;
     let q = q.text();
-    let entry = audit::entry(&host, Event::AccountsExported, &caller.by)
+    let entry = audit::entry(&services, Event::AccountsExported, &caller.by)
         .of(id.clone())
         .with("searched", q.is_some())
         .with("state", state.map(LifecycleState::as_str));
-    host.store
+    services
+        .store
         .append_audit(vec![entry])
         .await
         .map_err(InternalError::from)?;
     let page = move |after: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
-        let (host, q, id) = (Arc::clone(&host), q.clone(), id.clone());
+        let (services, q, id) = (Arc::clone(&services), q.clone(), id.clone());
         Box::pin(async move {
-            let found = accounts::page(&host, &id, q, state, after.as_deref(), ROWS).await?;
+            let found = accounts::page(&services, &id, q, state, after.as_deref(), ROWS).await?;
             let people: Vec<UserId> = found.iter().map(|(_, account)| account.user_id).collect();
-            let people = host
+            let people = services
                 .store
                 .users_by_ids(&people)
                 .await

@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 use super::context::Context;
 use super::input::{Body, List};
 use super::routes::Area;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::{self, RemoveExternalAuthenticator, SetExternalAuthenticator};
 use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
@@ -80,10 +80,10 @@ struct Change {
     responses((status = 200, description = "All of them.", body = List<ExternalAuthenticatorView>))
 )]
 async fn list(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
 ) -> Result<Json<List<ExternalAuthenticatorView>>, Problem> {
-    let addresses = admin::external_authenticators(&host, id_of(&id, "user")?).await?;
+    let addresses = admin::external_authenticators(&services, id_of(&id, "user")?).await?;
     Ok(Json(List::whole(addresses.into_iter().map(view))))
 }
 

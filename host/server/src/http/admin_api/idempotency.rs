@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::input;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::Caller;
 use crate::domain::operations::idempotency;
 use crate::domain::operations::idempotency::{KeyClaim, Request as KeyedRequest};
@@ -42,7 +42,7 @@ struct StoredResponse {
 
 /// Does what is asked once for each key.
 pub(super) async fn once(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
     request: Request,
     next: Next,
@@ -60,8 +60,8 @@ pub(super) async fn once(
             format!("Idempotency-Key: expected 1 to {LONGEST} characters of ASCII, without blanks");
         return Problem::of(ProblemKind::Malformed, detail).into_response();
     };
-    match claim(&host, &caller, &key, request).await {
-        Ok(ClaimOutcome::Ours(asked, request)) => run(host, asked, *request, next).await,
+    match claim(&services, &caller, &key, request).await {
+        Ok(ClaimOutcome::Ours(asked, request)) => run(services, asked, *request, next).await,
         Ok(ClaimOutcome::Answered(answer)) => replay(&answer),
         Err(problem) => problem.into_response(),
     }
@@ -81,7 +81,7 @@ fn is_key(text: &str) -> bool {
 
 /// Claims the key, unless somebody else has.
 async fn claim(
-    host: &Host,
+    services: &Services,
     caller: &Caller,
     key: &str,
     request: Request,
@@ -104,7 +104,7 @@ async fn claim(
         [parts.method.as_str(), &path, key],
         content.as_deref().unwrap_or(&bytes),
     );
-    match idempotency::claim(host, &asked).await? {
+    match idempotency::claim(services, &asked).await? {
         KeyClaim::First => Ok(ClaimOutcome::Ours(
             asked,
             Box::new(Request::from_parts(parts, Body::from(bytes))),
@@ -124,11 +124,16 @@ async fn claim(
 
 /// Does what is asked, and keeps the answer. It goes on by itself if nobody waits for it any more, so that who asks
 /// again is told how it ended.
-async fn run(host: Arc<Host>, asked: KeyedRequest, request: Request, next: Next) -> Response {
+async fn run(
+    services: Arc<Services>,
+    asked: KeyedRequest,
+    request: Request,
+    next: Next,
+) -> Response {
     let running = tokio::spawn(async move {
         let path = request.uri().path().to_owned();
         let response = next.run(request).await;
-        store_response(&host, &asked, &path, response).await
+        store_response(&services, &asked, &path, response).await
     });
     running.await.unwrap_or_else(|error| {
         tracing::error!(%error, "request with an Idempotency-Key aborted");
@@ -142,7 +147,7 @@ async fn run(host: Arc<Host>, asked: KeyedRequest, request: Request, next: Next)
 
 /// Keeps the answer of what was done. What was refused did nothing, so the same key may be tried again.
 async fn store_response(
-    host: &Host,
+    services: &Services,
     asked: &KeyedRequest,
     path: &str,
     response: Response,
@@ -177,14 +182,14 @@ async fn store_response(
             &mut subjects,
         );
         idempotency::store_response(
-            host,
+            services,
             asked,
             &serde_json::to_vec(&answer).unwrap_or_default(),
             subjects,
         )
         .await
     } else {
-        idempotency::release(host, asked).await
+        idempotency::release(services, asked).await
     };
     if let Err(error) = kept {
         // It was done, and who asked is told so; only another request with this key would have to wait for its end.

@@ -8,7 +8,7 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::Caller;
 use crate::domain::operations::rate_limits::{CallerKey, ConcurrencyPermit};
 use crate::http::admin_api::input;
@@ -20,16 +20,16 @@ pub(super) type ImportPermit = Arc<ConcurrencyPermit<()>>;
 /// Lets one import through at a time, once its table is here: else whoever sends one slowly would keep all others
 /// waiting.
 pub(super) async fn alone(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
     request: Request,
     next: Next,
 ) -> Response {
-    let mut request = match arrived(&host, &caller, request).await {
+    let mut request = match arrived(&services, &caller, request).await {
         Ok(request) => request,
         Err(problem) => return problem.into_response(),
     };
-    let Some(held) = host.rate_limits.import.hold(()) else {
+    let Some(held) = services.rate_limits.import.hold(()) else {
         let detail =
             "another table is imported at this moment; send this one again when that is done";
         return Problem::of(ProblemKind::TooMany, detail).into_response();
@@ -43,19 +43,19 @@ pub(super) async fn alone(
 /// A request whose body has been read. A caller sends one at a time, and all callers together a few, since all of a
 /// table is in memory.
 pub(super) async fn arrived(
-    host: &Host,
+    services: &Services,
     caller: &Caller,
     request: Request,
 ) -> Result<Request, Problem> {
     let too_many = |detail: &str| Problem::of(ProblemKind::TooMany, detail);
-    let _own = host
+    let _own = services
         .rate_limits
         .uploads_of
         .hold(CallerKey::from(&caller.by.actor))
         .ok_or_else(|| {
             too_many("another table of yours is on its way; send this one again when that is done")
         })?;
-    let _any = host.rate_limits.uploads.hold(()).ok_or_else(|| {
+    let _any = services.rate_limits.uploads.hold(()).ok_or_else(|| {
         too_many("too many tables are on their way at this moment; send this one again in a while")
     })?;
     let (parts, body) = request.into_parts();

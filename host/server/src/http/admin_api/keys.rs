@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 use super::context::Context;
 use super::input::{Body, List};
 use super::routes::Area;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::{RevokeSigningKey, RotateSigningKeys};
 use crate::domain::keys::signing_keys;
 use crate::http::admin_api::values::moment;
@@ -64,9 +64,13 @@ fn view(key: KnownKey) -> KeyView {
     }
 }
 
-fn all(host: &Host) -> Json<List<KeyView>> {
+fn all(services: &Services) -> Json<List<KeyView>> {
     Json(List::whole(
-        host.key_ring.known(host.now()).into_iter().map(view),
+        services
+            .key_ring
+            .known(services.now())
+            .into_iter()
+            .map(view),
     ))
 }
 
@@ -76,9 +80,9 @@ fn all(host: &Host) -> Json<List<KeyView>> {
     path = "/keys",
     responses((status = 200, description = "All signing keys.", body = List<KeyView>))
 )]
-async fn list(State(host): State<Arc<Host>>) -> Result<Json<List<KeyView>>, Problem> {
-    signing_keys::reload(&host).await?;
-    Ok(all(&host))
+async fn list(State(services): State<Arc<Services>>) -> Result<Json<List<KeyView>>, Problem> {
+    signing_keys::reload(&services).await?;
+    Ok(all(&services))
 }
 
 /// A rotation of signing keys.
@@ -107,12 +111,12 @@ struct Rotation {
     responses((status = 200, description = "The signing keys.", body = List<KeyView>)),
 )]
 async fn rotate(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     context: Context,
     Body(Rotation { algorithm, now }): Body<Rotation>,
 ) -> Result<Json<List<KeyView>>, Problem> {
     context.run(RotateSigningKeys { algorithm, now }).await?;
-    Ok(all(&host))
+    Ok(all(&services))
 }
 
 /// Revoke a signing key at once.
@@ -126,10 +130,10 @@ async fn rotate(
     responses((status = 200, description = "The signing keys.", body = List<KeyView>)),
 )]
 async fn revoke(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     context: Context,
     Path(kid): Path<String>,
 ) -> Result<Json<List<KeyView>>, Problem> {
     context.run(RevokeSigningKey { kid }).await?;
-    Ok(all(&host))
+    Ok(all(&services))
 }

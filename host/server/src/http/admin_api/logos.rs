@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 use super::context::Context;
 use super::input::RawBody;
 use super::routes::Area;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::{self, RemoveLogo, SetLogo};
 use crate::http::admin_api::values::id_of;
 use crate::http::operations::logos::address;
@@ -67,11 +67,11 @@ fn view(application: &Did, logo: &ApplicationLogo) -> Json<LogoView> {
     responses((status = 200, description = "The logo.", body = LogoView))
 )]
 async fn read(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
 ) -> Result<Json<LogoView>, Problem> {
     let id = id_of(&id, "application")?;
-    Ok(view(&id, &admin::logo(&host, &id).await?))
+    Ok(view(&id, &admin::logo(&services, &id).await?))
 }
 
 /// Set the logo of an application to the body.

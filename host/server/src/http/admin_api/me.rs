@@ -10,7 +10,7 @@ use utoipa_axum::routes;
 
 use super::authorize::ConsoleSession;
 use super::routes::Area;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::{self, Caller, Principal};
 use crate::http::problem::Problem;
 use assent_model::administration::{AdminScope, AdminScopes, Permission};
@@ -57,14 +57,19 @@ struct Me {
 /// Read the caller, and the permissions of the caller.
 #[utoipa::path(get, path = "/me", responses((status = 200, description = "The caller.", body = Me)))]
 async fn read(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
     session: Option<Extension<ConsoleSession>>,
 ) -> Result<Json<Me>, Problem> {
     let name = match &caller.by.actor {
-        Actor::User(user) => Some(admin::user(&host, *user).await?.display_name().to_owned()),
+        Actor::User(user) => Some(
+            admin::user(&services, *user)
+                .await?
+                .display_name()
+                .to_owned(),
+        ),
         Actor::Application(application) => Some(
-            admin::registered(&host, application)
+            admin::registered(&services, application)
                 .await?
                 .name()
                 .to_owned(),

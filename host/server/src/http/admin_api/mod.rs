@@ -46,7 +46,7 @@ use axum::routing::{any, get};
 use routes::Route;
 
 use super::problem::{Problem, ProblemKind};
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::http::admin_api::areas::all_routes;
 
 pub use openapi::text as openapi_document;
@@ -66,9 +66,11 @@ pub fn rules() -> Vec<(Method, String, Rule)> {
 }
 
 /// The routes of the admin API but for those that take files, below its own path.
-pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+pub(super) fn routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     let routes = all_routes().into_iter().filter(|route| !route.takes_file());
-    let router = routes.fold(Router::new(), |router, route| route.mount(router, "", host));
+    let router = routes.fold(Router::new(), |router, route| {
+        route.mount(router, "", services)
+    });
     let nothing = || async {
         Problem::of(
             ProblemKind::NotFound,
@@ -80,29 +82,32 @@ pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/", any(nothing))
         .route("/{*path}", any(nothing))
         .fallback(nothing);
-    guarded(router, host)
+    guarded(router, services)
         // It is for everybody.
         .route("/openapi.json", get(openapi::serve))
         .layer(from_fn(authorize::never_stored))
 }
 
 /// The routes of the admin API that take files, whose bodies are larger, with their whole paths.
-pub(super) fn file_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+pub(super) fn file_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     let routes = all_routes().into_iter().filter(Route::takes_file);
     let router = routes.fold(Router::new(), |router, route| {
-        route.mount(router, BASE, host)
+        route.mount(router, BASE, services)
     });
-    guarded(router, host)
+    guarded(router, services)
         .layer(from_fn(authorize::never_stored))
         .layer(DefaultBodyLimit::max(LARGEST_FILE))
 }
 
 /// Lets only those in who are known.
-fn guarded(router: Router<Arc<Host>>, host: &Arc<Host>) -> Router<Arc<Host>> {
+fn guarded(router: Router<Arc<Services>>, services: &Arc<Services>) -> Router<Arc<Services>> {
     router
-        .layer(from_fn_with_state(Arc::clone(host), authorize::authorize))
         .layer(from_fn_with_state(
-            Arc::clone(host),
+            Arc::clone(services),
+            authorize::authorize,
+        ))
+        .layer(from_fn_with_state(
+            Arc::clone(services),
             authorize::limit_failures,
         ))
 }

@@ -1,4 +1,4 @@
-//! How the host fares: the counts of the overview, and the settings in force.
+//! How the server fares: the counts of the overview, and the settings in force.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 use super::input::{List, Query};
 use super::routes::Area;
 use crate::config::{self, Setting, Source};
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::{self, Range, SignIns};
 use crate::domain::operations::latency::{Endpoint, EndpointLatency};
 use crate::http::admin_api::values::moment;
@@ -178,14 +178,14 @@ struct OverviewQuery {
     responses((status = 200, description = "The counts.", body = OverviewView))
 )]
 async fn overview(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Query(OverviewQuery { range }): Query<OverviewQuery>,
 ) -> Result<Json<OverviewView>, Problem> {
     let (wanted, bucket) = match range {
         RangeView::Day => (Range::Day, BucketView::Hour),
         RangeView::Month => (Range::Month, BucketView::Day),
     };
-    let counts = admin::overview(&host, wanted).await?;
+    let counts = admin::overview(&services, wanted).await?;
     let of = |state| {
         counts
             .users
@@ -207,7 +207,12 @@ async fn overview(
         range,
         bucket,
         sign_ins: counts.periods.into_iter().map(sign_ins).collect(),
-        response_times: host.latency.answered().into_iter().map(responses).collect(),
+        response_times: services
+            .latency
+            .answered()
+            .into_iter()
+            .map(responses)
+            .collect(),
     }))
 }
 
@@ -271,7 +276,7 @@ fn setting(
     path = "/settings",
     responses((status = 200, description = "All settings, in the order of their keys.", body = List<SettingView>))
 )]
-async fn settings(State(host): State<Arc<Host>>) -> Json<List<SettingView>> {
-    let known = config::in_force(&host.settings, host.settings_file.as_deref());
+async fn settings(State(services): State<Arc<Services>>) -> Json<List<SettingView>> {
+    let known = config::in_force(&services.settings, services.settings_file.as_deref());
     Json(List::whole(known.into_iter().map(setting)))
 }

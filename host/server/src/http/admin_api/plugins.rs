@@ -1,4 +1,4 @@
-//! The plugins of this host: what is loaded, how it fares, and its exchange.
+//! The plugins of this server: what is loaded, how it fares, and its exchange.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 use super::context::Context;
 use super::input::{self, Query, RawBody};
 use super::routes::Area;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::{ReloadPlugins, RollBackPlugins};
 use crate::domain::operations::plugin_reloads::{Previous, Reload, ReloadError};
 use crate::domain::operations::plugins;
@@ -107,7 +107,7 @@ struct ReloadView {
     needs_restart: Vec<String>,
 }
 
-async fn view(host: &Host) -> PluginsView {
+async fn view(services: &Services) -> PluginsView {
     let reload = |Reload {
                       at,
                       error,
@@ -123,18 +123,18 @@ async fn view(host: &Host) -> PluginsView {
         digest: previous.digest,
     };
     PluginsView {
-        plugins: host.plugins.status(),
-        last_reload: plugins::last_reload(host).map(reload),
-        reloading: host.reloads.is_under_way(),
-        previous: plugins::previous(host).map(previous),
-        changed_on_disk: plugins::changed_on_disk(host).await,
+        plugins: services.plugins.status(),
+        last_reload: plugins::last_reload(services).map(reload),
+        reloading: services.reloads.is_under_way(),
+        previous: plugins::previous(services).map(previous),
+        changed_on_disk: plugins::changed_on_disk(services).await,
     }
 }
 
 /// List the loaded plugins, their grants and their metrics.
 #[utoipa::path(get, path = "/plugins", responses((status = 200, description = "All of them.", body = PluginsView)))]
-async fn list(State(host): State<Arc<Host>>) -> Json<PluginsView> {
-    Json(view(&host).await)
+async fn list(State(services): State<Arc<Services>>) -> Json<PluginsView> {
+    Json(view(&services).await)
 }
 
 /// Load the plugins of the current settings.
@@ -157,7 +157,7 @@ async fn list(State(host): State<Arc<Host>>) -> Json<PluginsView> {
     )
 )]
 async fn reload(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     context: Context,
     Query(Wait { wait }): Query<Wait>,
 ) -> Result<(StatusCode, Json<PluginsView>), Problem> {
@@ -173,14 +173,14 @@ async fn reload(
         biased;
         exchanged = exchanging => Some(exchanged),
         () = tokio::time::sleep(patience) => None,
-        () = host.draining.interrupts() => None,
+        () = services.draining.interrupts() => None,
     };
     let Some(exchanged) = exchanged else {
         return Ok((
             StatusCode::ACCEPTED,
             Json(PluginsView {
                 reloading: true,
-                ..view(&host).await
+                ..view(&services).await
             }),
         ));
     };
@@ -192,7 +192,7 @@ async fn reload(
         )
     })?;
     match exchanged {
-        Ok(_) => Ok((StatusCode::OK, Json(view(&host).await))),
+        Ok(_) => Ok((StatusCode::OK, Json(view(&services).await))),
         Err(error) => {
             let status = match error {
                 ReloadError::NoFile => StatusCode::CONFLICT,
@@ -220,7 +220,7 @@ async fn reload(
     responses((status = 200, description = "The previous plugins are restored.", body = PluginsView)),
 )]
 async fn roll_back(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     context: Context,
     RawBody(body): RawBody,
 ) -> Result<Json<PluginsView>, Problem> {
@@ -231,5 +231,5 @@ async fn roll_back(
     };
     let previous = named.map(|named| named.previous);
     context.run(RollBackPlugins { previous }).await?;
-    Ok(Json(view(&host).await))
+    Ok(Json(view(&services).await))
 }

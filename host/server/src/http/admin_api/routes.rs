@@ -18,7 +18,7 @@ use utoipa_axum::router::UtoipaMethodRouter;
 use super::conditional;
 use super::idempotency;
 use super::import_limit;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::Caller;
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Permission, ProtectedActionKind};
@@ -50,7 +50,7 @@ pub(super) struct Route {
     pub(super) operation: Map<String, Value>,
     /// The schemas that it names.
     pub(super) schemas: Vec<(String, RefOr<Schema>)>,
-    handler: MethodRouter<Arc<Host>>,
+    handler: MethodRouter<Arc<Services>>,
 }
 
 /// What the names of operations begin with, and what it stands for.
@@ -89,7 +89,7 @@ impl Area {
         self,
         name: &'static str,
         permission: Permission,
-        described: UtoipaMethodRouter<Arc<Host>, Infallible>,
+        described: UtoipaMethodRouter<Arc<Services>, Infallible>,
     ) -> Self {
         let rule = Rule {
             permission,
@@ -104,7 +104,7 @@ impl Area {
         name: &'static str,
         permission: Permission,
         kind: ProtectedActionKind,
-        described: UtoipaMethodRouter<Arc<Host>, Infallible>,
+        described: UtoipaMethodRouter<Arc<Services>, Infallible>,
     ) -> Self {
         let rule = Rule {
             permission,
@@ -117,7 +117,7 @@ impl Area {
         mut self,
         name: &'static str,
         rule: Rule,
-        described: UtoipaMethodRouter<Arc<Host>, Infallible>,
+        described: UtoipaMethodRouter<Arc<Services>, Infallible>,
     ) -> Self {
         let (schemas, paths, handler) = described;
         for (path, item) in paths.paths {
@@ -185,16 +185,16 @@ impl Route {
     /// Adds it to a router, behind what it needs; its path begins with `base`.
     pub(super) fn mount(
         self,
-        router: Router<Arc<Host>>,
+        router: Router<Arc<Services>>,
         base: &str,
-        host: &Arc<Host>,
-    ) -> Router<Arc<Host>> {
+        services: &Arc<Services>,
+    ) -> Router<Arc<Services>> {
         let (versioned, is_import) = (self.is_versioned(), self.is_import());
         let handler = match self.method {
             Method::GET => self.handler.route_layer(from_fn(conditional::not_modified)),
             Method::POST => self
                 .handler
-                .route_layer(from_fn_with_state(Arc::clone(host), idempotency::once)),
+                .route_layer(from_fn_with_state(Arc::clone(services), idempotency::once)),
             _ if versioned => self.handler,
             _ => self
                 .handler
@@ -203,7 +203,10 @@ impl Route {
         let rule = self.rule;
         // Before anything else reads the body.
         let handler = if is_import {
-            handler.route_layer(from_fn_with_state(Arc::clone(host), import_limit::alone))
+            handler.route_layer(from_fn_with_state(
+                Arc::clone(services),
+                import_limit::alone,
+            ))
         } else {
             handler
         };

@@ -27,8 +27,8 @@ pub(super) async fn described(
     if !given.is_some() {
         return Ok((said, Vec::new()));
     }
-    let host = &context.0.host;
-    let described = metadata::describe(host, given, said.entity_id.as_deref(), None).await?;
+    let services = &context.0.services;
+    let described = metadata::describe(services, given, said.entity_id.as_deref(), None).await?;
     let notes = described.notes.clone();
     let change = described.beside(said);
     if change.name.is_none() {
@@ -90,7 +90,7 @@ pub(super) async fn refresh(
     } = context.run(command).await?;
     let notes = [
         notes,
-        admin::service_provider_notes(&context.0.host, &provider),
+        admin::service_provider_notes(&context.0.services, &provider),
     ]
     .concat();
     let difference = |MemberDifference { field, from, to }| DifferenceView { field, from, to };

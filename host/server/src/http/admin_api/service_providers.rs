@@ -13,7 +13,7 @@ use super::routes::Area;
 use crate::domain::admin::{
     ActivateCertificate, CertificateOf, IssueCertificate, WithdrawCertificate,
 };
-use crate::domain::{Host, admin};
+use crate::domain::{Services, admin};
 use crate::http::admin_api::service_provider_view::{CertificateView, certificate};
 use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
@@ -68,10 +68,10 @@ pub(super) fn routes() -> Area {
     responses((status = 200, description = "All certificates, the latest first.", body = List<CertificateView>))
 )]
 async fn list(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
 ) -> Result<Json<List<CertificateView>>, Problem> {
-    let staged = admin::saml_certificates(&host, &id_of(&id, "application")?).await?;
+    let staged = admin::saml_certificates(&services, &id_of(&id, "application")?).await?;
     Ok(Json(List::whole(
         staged
             .into_iter()

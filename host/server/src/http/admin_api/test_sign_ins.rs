@@ -14,7 +14,7 @@ use super::authorize::ConsoleSession;
 use super::context::Context;
 use super::input::Query;
 use super::routes::Area;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::AdminError;
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::TestSignInState;
@@ -234,7 +234,7 @@ struct Wait {
     responses((status = 200, description = "The test sign-in.", body = TestSignInView))
 )]
 async fn read(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     session: Option<Extension<ConsoleSession>>,
     Path(id): Path<String>,
     Query(Wait { wait }): Query<Wait>,
@@ -245,7 +245,7 @@ async fn read(
     };
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
     // Whoever is still waiting then is told how it stands, and at once where enough others wait.
-    let waiting = host
+    let waiting = services
         .rate_limits
         .test_sign_in_waits
         .hold(console.signed_in.session.id);
@@ -254,12 +254,12 @@ async fn read(
         .map_or(std::time::Duration::ZERO, |_| patience);
     tokio::select! {
         biased;
-        changed = test_sign_in::changed(&host, &console, id) => changed?,
+        changed = test_sign_in::changed(&services, &console, id) => changed?,
         () = tokio::time::sleep(patience) => {}
-        () = host.draining.interrupts() => {}
+        () = services.draining.interrupts() => {}
     }
     drop(waiting);
-    let shown = test_sign_in::show(&host, &console, id)
+    let shown = test_sign_in::show(&services, &console, id)
         .await?
         .ok_or(AdminError::NotFound("test sign-in"))?;
     let step =

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use crate::domain::admin::{EnrolDevice, EnrolmentLink, RevokeDevice};
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::devices::recovery;
-use crate::domain::{Host, admin};
+use crate::domain::{Services, admin};
 use crate::http::admin_api::context::Context;
 use crate::http::admin_api::input::List;
 use crate::http::admin_api::values::{id_of, moment};
@@ -69,7 +69,7 @@ pub(super) struct DeviceView {
     responses((status = 200, description = "All devices that are not revoked.", body = List<DeviceView>))
 )]
 pub(super) async fn devices(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
 ) -> Result<Json<List<DeviceView>>, Problem> {
     let show = |OwnDevice {
@@ -84,7 +84,7 @@ pub(super) async fn devices(
         created_at: moment(device.created_at),
         used_at: used_at.map(moment),
     };
-    let devices = admin::devices(&host, id_of(&id, "user")?).await?;
+    let devices = admin::devices(&services, id_of(&id, "user")?).await?;
     Ok(Json(List::whole(devices.into_iter().map(show))))
 }
 
@@ -114,11 +114,11 @@ pub(super) struct RecoveryCodes {
     responses((status = 200, description = "The number of unused recovery codes.", body = RecoveryCodes))
 )]
 pub(super) async fn recovery_codes(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
 ) -> Result<Json<RecoveryCodes>, Problem> {
-    let user = admin::user(&host, id_of(&id, "user")?).await?;
+    let user = admin::user(&services, id_of(&id, "user")?).await?;
     Ok(Json(RecoveryCodes {
-        unused: recovery::left(&host, user.id).await?,
+        unused: recovery::left(&services, user.id).await?,
     }))
 }

@@ -14,7 +14,7 @@ use super::context::Context;
 use super::input::{Body, Limit, List, Query, Search, after};
 use super::routes::Area;
 use crate::domain::admin::{CreateUser, DeleteUser, EraseUser, UpdateUser, UserChange, UserQuery};
-use crate::domain::{Host, admin};
+use crate::domain::{Services, admin};
 use crate::http::admin_api::user_devices;
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
@@ -184,7 +184,7 @@ struct UsersQuery {
     responses((status = 200, description = "A page of users.", body = List<UserView>))
 )]
 async fn list(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Query(query): Query<UsersQuery>,
 ) -> Result<Json<List<UserView>>, Problem> {
     let UsersQuery {
@@ -195,7 +195,7 @@ async fn list(
         limit,
     } = query;
     let rows = page(
-        &host,
+        &services,
         q.text(),
         (state, role),
         cursor.as_deref(),
@@ -212,7 +212,7 @@ async fn list(
 
 /// Up to `limit` users after a cursor, each with its own.
 pub(super) async fn page(
-    host: &Host,
+    services: &Services,
     q: Option<String>,
     (state, role): (Option<LifecycleState>, Option<ConsoleRole>),
     cursor: Option<&str>,
@@ -220,7 +220,7 @@ pub(super) async fn page(
 ) -> Result<Vec<(String, User)>, Problem> {
     if let Some(q) = q {
         let found = admin::find_users(
-            host,
+            services,
             &UserQuery {
                 q,
                 state,
@@ -235,7 +235,7 @@ pub(super) async fn page(
             .map(|(place, user)| (place.to_string(), user))
             .collect());
     }
-    let found = host
+    let found = services
         .store
         .users_of_application(state, role, after(cursor)?, limit)
         .await
@@ -249,10 +249,10 @@ pub(super) async fn page(
 /// Read a user.
 #[utoipa::path(get, path = "/users/{id}", responses((status = 200, description = "The user.", body = UserView)))]
 async fn read(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
 ) -> Result<VersionedResponse<UserView>, Problem> {
-    Ok(view(admin::user(&host, id_of(&id, "user")?).await?))
+    Ok(view(admin::user(&services, id_of(&id, "user")?).await?))
 }
 
 /// Update a user.

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::domain::approvals::{callback_address, callbacks};
 use crate::domain::operations::rate_limits::Network;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::operations::rate_limits;
 use crate::http::outage::unavailable;
 use assent_plugin_host::Callback;
@@ -25,20 +25,20 @@ const LARGEST_HEADERS: usize = 16 << 10;
 
 /// `POST /approvals/callbacks/{id}`: 204, or 404 where no channel has this address.
 pub(crate) async fn take(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
     from: Network,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
     let reply = async {
-        let Some(channel) = callback_address::called_back(&host, &id)? else {
+        let Some(channel) = callback_address::called_back(&services, &id)? else {
             return Ok(StatusCode::NOT_FOUND.into_response());
         };
-        if let Err(exhausted) = host
+        if let Err(exhausted) = services
             .rate_limits
             .callbacks_per_ip
-            .count_call(&(channel.name.clone(), from), host.now())
+            .count_call(&(channel.name.clone(), from), services.now())
         {
             return Ok(rate_limits::too_many_callbacks(exhausted));
         }
@@ -46,7 +46,7 @@ pub(crate) async fn take(
             return Ok(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE.into_response());
         };
         callbacks::take_callback(
-            &host,
+            &services,
             &channel,
             Callback {
                 headers,

@@ -29,10 +29,13 @@ pub(crate) struct PushBody {
     responses((status = 204, description = "The server has the subscription, or none.")))]
 pub(super) async fn set_push(call: SignedCall) -> Result<StatusCode, Failure> {
     let SignedCall {
-        host, device, body, ..
+        services,
+        device,
+        body,
+        ..
     } = call;
     let PushBody { subscription } = parse(&body)?;
-    if device::set_push(&host, &device, subscription).await? {
+    if device::set_push(&services, &device, subscription).await? {
         Ok(StatusCode::NO_CONTENT)
     } else {
         Err(ErrorCode::InvalidSubscription.into())
@@ -43,6 +46,6 @@ pub(super) async fn set_push(call: SignedCall) -> Result<StatusCode, Failure> {
 #[utoipa::path(delete, path = "/device", operation_id = "device.remove",
     responses((status = 204, description = "The device is revoked. The browsers that it signed in are signed out.")))]
 pub(super) async fn remove(call: SignedCall) -> Result<StatusCode, Failure> {
-    device::revoke(&call.host, &call.device, CodesOfDevice::End, &call.by()).await?;
+    device::revoke(&call.services, &call.device, CodesOfDevice::End, &call.by()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::devices::device::{EnrolOutcome, EnrolmentRequest};
 use crate::domain::devices::{device, passkey};
 use crate::http::context::RequestOrigin;
@@ -52,17 +52,17 @@ pub(crate) struct EnrolmentPreview {
 #[utoipa::path(post, path = "/enrolments/preview", operation_id = "enrolments.preview", request_body = EnrolmentToken,
     responses((status = 200, description = "The data of the enrolment link.", body = EnrolmentPreview)))]
 pub(super) async fn preview(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     body: Bytes,
 ) -> Result<Json<EnrolmentPreview>, Failure> {
     let EnrolmentToken { token } = parse(&body)?;
-    let (enrolment, user) = device::find_enrolment(&host, &token)
+    let (enrolment, user) = device::find_enrolment(&services, &token)
         .await?
         .ok_or(ErrorCode::LinkNotFound)?;
-    let link = format!("{}/authenticator#enrol={token}", host.settings.origin());
+    let link = format!("{}/authenticator#enrol={token}", services.settings.origin());
     Ok(Json(EnrolmentPreview {
-        operator: host.settings.operator.clone(),
-        issuer: host.issuer.clone(),
+        operator: services.settings.operator.clone(),
+        issuer: services.issuer.clone(),
         account: user.name.to_string(),
         display_name: user.display_name().to_owned(),
         expires_at: enrolment.expires_at.seconds(),
@@ -122,7 +122,7 @@ pub(crate) struct EnrolledDevice {
 #[utoipa::path(post, path = "/enrolments", operation_id = "enrolments.create", request_body = EnrolmentBody,
     responses((status = 201, description = "The enrolled device.", body = EnrolledDevice)))]
 pub(super) async fn enrol(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     RequestOrigin(from): RequestOrigin,
     body: Bytes,
 ) -> Result<(StatusCode, Json<EnrolledDevice>), Failure> {
@@ -136,7 +136,7 @@ pub(super) async fn enrol(
             .decode(enrolment.signature)
             .unwrap_or_default(),
     };
-    match device::enrol(&host, &request, from).await? {
+    match device::enrol(&services, &request, from).await? {
         EnrolOutcome::Done {
             device,
             user,
@@ -146,10 +146,10 @@ pub(super) async fn enrol(
                 device_id: device.id,
                 account: user.name.to_string(),
                 display_name: user.display_name().to_owned(),
-                issuer: host.issuer.clone(),
-                operator: host.settings.operator.clone(),
-                push_key: push_key(&host).map(str::to_owned),
-                passkey: passkey::standing(&host, &device).await?.into(),
+                issuer: services.issuer.clone(),
+                operator: services.settings.operator.clone(),
+                push_key: push_key(&services).map(str::to_owned),
+                passkey: passkey::standing(&services, &device).await?.into(),
                 recovered,
                 device_name: device.name,
             };
@@ -164,11 +164,11 @@ pub(super) async fn enrol(
 }
 
 /// The key for push subscriptions, where a channel would use them.
-fn push_key(host: &Host) -> Option<&str> {
-    let notified = host
+fn push_key(services: &Services) -> Option<&str> {
+    let notified = services
         .plugins
         .channels()
         .iter()
         .any(|channel| channel.trust == Trust::Verified);
-    notified.then(|| host.push_key.public_key())
+    notified.then(|| services.push_key.public_key())
 }

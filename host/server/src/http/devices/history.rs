@@ -90,11 +90,13 @@ pub(super) struct History {
 #[utoipa::path(get, path = "/history", operation_id = "history.list",
     responses((status = 200, description = "The last requests.", body = History)))]
 pub(super) async fn list(call: SignedCall) -> Result<Json<History>, Failure> {
-    let SignedCall { host, device, .. } = call;
+    let SignedCall {
+        services, device, ..
+    } = call;
     let item = |past: PastRequest| PastRequestView {
         outcome: past.outcome.into(),
         application: PastApplication {
-            id: application_identifier(past.application.as_ref(), &host.issuer).to_owned(),
+            id: application_identifier(past.application.as_ref(), &services.issuer).to_owned(),
             name: past.application_name,
         },
         account: past.account,
@@ -103,7 +105,7 @@ pub(super) async fn list(call: SignedCall) -> Result<Json<History>, Failure> {
         protected_action: past.action.map(past_action),
         at: past.at.seconds(),
     };
-    let items = device_activity::past_requests(&host, &device)
+    let items = device_activity::past_requests(&services, &device)
         .await?
         .into_iter()
         .map(item)

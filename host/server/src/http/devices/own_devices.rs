@@ -68,10 +68,10 @@ pub(super) async fn list(call: SignedCall) -> Result<Json<Devices>, Failure> {
         is_current: device.id == call.device.id,
         name: device.name,
     };
-    let devices = device::all_of(&call.host, call.device.user_id).await?;
+    let devices = device::all_of(&call.services, call.device.user_id).await?;
     Ok(Json(Devices {
         devices: devices.into_iter().map(view).collect(),
-        recovery_codes: recovery::left(&call.host, call.device.user_id).await?,
+        recovery_codes: recovery::left(&call.services, call.device.user_id).await?,
     }))
 }
 
@@ -92,8 +92,8 @@ pub(super) async fn rename(
 ) -> Result<StatusCode, Failure> {
     let DeviceName { name } = parse(&call.body)?;
     let id: DeviceId = id.parse().map_err(|_| ErrorCode::DeviceNotFound)?;
-    within(&call.host.rate_limits.renames_per_device, &call)?;
-    match device::rename(&call.host, call.device.user_id, id, &name, &call.by()).await? {
+    within(&call.services.rate_limits.renames_per_device, &call)?;
+    match device::rename(&call.services, call.device.user_id, id, &name, &call.by()).await? {
         RenameOutcome::Done => Ok(StatusCode::NO_CONTENT),
         RenameOutcome::BadName => Err(ErrorCode::InvalidName.into()),
         RenameOutcome::Unknown => Err(ErrorCode::DeviceNotFound.into()),
@@ -109,7 +109,7 @@ pub(super) async fn revoke(
     call: SignedCall,
 ) -> Result<StatusCode, Failure> {
     let id: DeviceId = id.parse().map_err(|_| ErrorCode::DeviceNotFound)?;
-    let found = device::of_owner(&call.host, call.device.user_id, id)
+    let found = device::of_owner(&call.services, call.device.user_id, id)
         .await?
         .ok_or(ErrorCode::DeviceNotFound)?;
     // Else a person who can use this device and not its passkey could remove the others, which receive notifications of
@@ -117,7 +117,7 @@ pub(super) async fn revoke(
     if id != call.device.id {
         confirmed(&call, &format!("DELETE /devices/{id}")).await?;
     }
-    device::revoke(&call.host, &found, CodesOfDevice::End, &call.by())
+    device::revoke(&call.services, &found, CodesOfDevice::End, &call.by())
         .await?
         .ok_or(ErrorCode::DeviceNotFound)?;
     Ok(StatusCode::NO_CONTENT)
@@ -146,13 +146,13 @@ pub(super) async fn enrolment_link(
     call: SignedCall,
 ) -> Result<(StatusCode, Json<DeviceEnrolmentLink>), Failure> {
     confirmed(&call, "POST /devices/enrolment-links").await?;
-    within(&call.host.rate_limits.actions_per_device, &call)?;
-    let made = device::link_another(&call.host, &call.device, &call.by()).await?;
+    within(&call.services.rate_limits.actions_per_device, &call)?;
+    let made = device::link_another(&call.services, &call.device, &call.by()).await?;
     let (link, until) = made.ok_or(ErrorCode::UserInactive)?;
     let body = DeviceEnrolmentLink {
         link_qr: qr_code(&link),
         link,
-        created_at: call.host.now().seconds(),
+        created_at: call.services.now().seconds(),
         expires_at: until.seconds(),
     };
     Ok((StatusCode::CREATED, Json(body)))
@@ -173,8 +173,8 @@ pub(super) async fn recovery_codes(
     call: SignedCall,
 ) -> Result<(StatusCode, Json<RecoveryCodes>), Failure> {
     confirmed(&call, "POST /recovery-codes").await?;
-    within(&call.host.rate_limits.actions_per_device, &call)?;
-    let codes = recovery::make(&call.host, &call.device, call.origin.clone())
+    within(&call.services.rate_limits.actions_per_device, &call)?;
+    let codes = recovery::make(&call.services, &call.device, call.origin.clone())
         .await?
         .ok_or(ErrorCode::UserInactive)?;
     let codes = codes.iter().map(RecoveryCode::grouped).collect();
@@ -184,7 +184,7 @@ pub(super) async fn recovery_codes(
 /// Counts a call to a limit of its device.
 fn within(limit: &Limit<DeviceId>, call: &SignedCall) -> Result<(), Failure> {
     limit
-        .count_call(&call.device.id, call.host.now())
+        .count_call(&call.device.id, call.services.now())
         .map_err(|exhausted| Failure::from(ErrorCode::TooManyCalls).retry_after(exhausted))
 }
 
@@ -228,6 +228,6 @@ pub(super) struct ReadNotifications {
     responses((status = 204, description = "They are not listed any more.")))]
 pub(super) async fn notifications_read(call: SignedCall) -> Result<StatusCode, Failure> {
     let ReadNotifications { last } = parse(&call.body)?;
-    account_notifications::mark_read(&call.host, &call.device, last).await?;
+    account_notifications::mark_read(&call.services, &call.device, last).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -60,7 +60,7 @@ pub(super) struct PasskeyOffer {
     ))
 )]
 pub(super) async fn offer(call: SignedCall) -> Result<Json<PasskeyOffer>, Failure> {
-    match passkey::offer(&call.host, &call.device).await? {
+    match passkey::offer(&call.services, &call.device).await? {
         Offer::Make(options) => Ok(Json(PasskeyOffer { options })),
         Offer::HasOne => Err(ErrorCode::PasskeyExists.into()),
         Offer::Impossible => Err(ErrorCode::PasskeysUnsupported.into()),
@@ -72,7 +72,7 @@ pub(super) async fn offer(call: SignedCall) -> Result<Json<PasskeyOffer>, Failur
     responses((status = 204, description = "The device approves only with the passkey from now on.")))]
 pub(super) async fn add(call: SignedCall) -> Result<StatusCode, Failure> {
     let made: RegisterPublicKeyCredential = parse(&call.body)?;
-    match passkey::add(&call.host, &call.device, &made, &call.by()).await? {
+    match passkey::add(&call.services, &call.device, &made, &call.by()).await? {
         PasskeyAddition::Added => Ok(StatusCode::NO_CONTENT),
         PasskeyAddition::Refused => Err(ErrorCode::InvalidPasskey.into()),
         PasskeyAddition::Taken => Err(ErrorCode::PasskeyExists.into()),
@@ -101,7 +101,15 @@ impl Confirmation {
 /// Has the device's passkey confirm this call, where it has one. Without it the answer is `passkey_required`.
 pub(super) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), Failure> {
     let Confirmation { passkey } = Confirmation::read(call)?;
-    match passkey::confirm(&call.host, &call.device, name, passkey.as_ref(), &call.by()).await? {
+    match passkey::confirm(
+        &call.services,
+        &call.device,
+        name,
+        passkey.as_ref(),
+        &call.by(),
+    )
+    .await?
+    {
         PasskeyConfirmation::Yes => Ok(()),
         PasskeyConfirmation::Required(options) => Err(Failure::passkey_required(options)),
         PasskeyConfirmation::Refused => Err(ErrorCode::InvalidPasskey.into()),
@@ -114,7 +122,7 @@ pub(super) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), Failu
     responses((status = 204, description = "The device has no passkey.")))]
 pub(super) async fn remove(call: SignedCall) -> Result<StatusCode, Failure> {
     let Confirmation { passkey } = Confirmation::read(&call)?;
-    match passkey::remove(&call.host, &call.device, passkey.as_ref(), &call.by()).await? {
+    match passkey::remove(&call.services, &call.device, passkey.as_ref(), &call.by()).await? {
         PasskeyRemoval::Removed | PasskeyRemoval::None => Ok(StatusCode::NO_CONTENT),
         PasskeyRemoval::Required(options) => Err(Failure::passkey_required(options)),
         PasskeyRemoval::Refused => Err(ErrorCode::InvalidPasskey.into()),

@@ -11,7 +11,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::domain::devices::recovery;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::operations::rate_limits::{too_many_pages, try_again};
@@ -34,30 +34,34 @@ pub(crate) struct RecoverForm {
 }
 
 /// `GET /recover`
-pub(crate) async fn show(State(host): State<Arc<Host>>, browser: Browser) -> Response {
+pub(crate) async fn show(State(services): State<Arc<Services>>, browser: Browser) -> Response {
     let name = browser
         .name()
         .map(|name| name.as_str().to_owned())
         .unwrap_or_default();
-    form(&host, &browser, &name, false)
-        .unwrap_or_else(|error| internal_error(&host, browser.language(), &error))
+    form(&services, &browser, &name, false)
+        .unwrap_or_else(|error| internal_error(&services, browser.language(), &error))
 }
 
 /// `POST /recover`: the answer for a name that nobody has is the one for a code that is not good.
 pub(crate) async fn redeem(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     browser: Browser,
     Form(RecoverForm { csrf, name, code }): Form<RecoverForm>,
 ) -> Response {
     let reply = async {
-        if !csrf::is_token(&host, &browser, RECOVER, &csrf)? {
-            return Ok(forged(&host, browser.language()));
+        if !csrf::is_token(&services, &browser, RECOVER, &csrf)? {
+            return Ok(forged(&services, browser.language()));
         }
         let from = browser.origin().address.into();
-        if let Err(exhausted) = host.rate_limits.recovery_failures.check(&from, host.now()) {
+        if let Err(exhausted) = services
+            .rate_limits
+            .recovery_failures
+            .check(&from, services.now())
+        {
             let refused = Message::of("error-too-many-here");
             return Ok(too_many_pages(
-                &host,
+                &services,
                 browser.language(),
                 exhausted,
                 refused,
@@ -65,34 +69,35 @@ pub(crate) async fn redeem(
             ));
         }
         let redeemed = match name.parse::<LoginName>() {
-            Ok(valid) => recovery::redeem(&host, &valid, &code, browser.origin()).await?,
+            Ok(valid) => recovery::redeem(&services, &valid, &code, browser.origin()).await?,
             Err(_) => None,
         };
         match redeemed {
             // Its page has an address of its own: whoever loads it again must not use up another code.
-            Some(link) => Ok(see_other(&recovered(&host, &browser, &link)?)),
+            Some(link) => Ok(see_other(&recovered(&services, &browser, &link)?)),
             None => {
                 // Whether this one was still within the limit is for the next to find out.
-                let _ = host
+                let _ = services
                     .rate_limits
                     .recovery_failures
-                    .count_call(&from, host.now());
-                let mut reply = form(&host, &browser, &name, true)?;
+                    .count_call(&from, services.now());
+                let mut reply = form(&services, &browser, &name, true)?;
                 *reply.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
                 Ok(reply)
             }
         }
     };
-    reply
-        .await
-        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
+    reply.await.unwrap_or_else(|error: InternalError| {
+        internal_error(&services, browser.language(), &error)
+    })
 }
 
 /// The address of the page of a good code: with its link, which can be read there alone, and in this browser alone.
-fn recovered(host: &Host, browser: &Browser, link: &str) -> Result<String, InternalError> {
-    let sealed = host
-        .master_key
-        .seal(&purpose(browser), link.as_bytes(), &*host.entropy)?;
+fn recovered(services: &Services, browser: &Browser, link: &str) -> Result<String, InternalError> {
+    let sealed =
+        services
+            .master_key
+            .seal(&purpose(browser), link.as_bytes(), &*services.entropy)?;
     let query = form_urlencoded::Serializer::new(String::new())
         .append_pair("link", &sealed)
         .finish();
@@ -111,17 +116,17 @@ pub(crate) struct Recovered {
 
 /// `GET /recover/done?link=..`
 pub(crate) async fn done(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     browser: Browser,
     query: Result<Query<Recovered>, QueryRejection>,
 ) -> Response {
     let Query(Recovered { link }) = query.unwrap_or_default();
-    let opened = host.master_key.open(&purpose(&browser), &link).ok();
+    let opened = services.master_key.open(&purpose(&browser), &link).ok();
     let link = opened.and_then(|link| String::from_utf8(link.to_vec()).ok());
     match link {
         Some(link) => page(
             &RecoveredPage {
-                layout: layout(&host, browser.language()),
+                layout: layout(&services, browser.language()),
                 link,
             },
             None,
@@ -132,17 +137,17 @@ pub(crate) async fn done(
 
 /// The form. What was typed as the code is not shown again.
 fn form(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     name: &str,
     refused: bool,
 ) -> Result<Response, InternalError> {
     let recover = RecoverPage {
-        layout: layout(host, browser.language()),
+        layout: layout(services, browser.language()),
         action: RECOVER.to_owned(),
-        csrf: csrf::token(host, browser, RECOVER)?,
+        csrf: csrf::token(services, browser, RECOVER)?,
         name: name.chars().take(254).collect(),
         refused,
     };
-    Ok(with_browser(page(&recover, None), host, browser))
+    Ok(with_browser(page(&recover, None), services, browser))
 }

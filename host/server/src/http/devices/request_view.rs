@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::approvals::prompts::Prompt;
 use crate::http::operations::logos;
 use assent_model::approval::ApprovalStage;
@@ -69,7 +69,7 @@ pub(super) struct OtherRequest {
 
 /// A request, with the logo of its application by its digest.
 pub(super) fn approval_request(
-    host: &Host,
+    services: &Services,
     prompt: &Prompt,
     logo: Option<&str>,
 ) -> ApprovalRequest {
@@ -83,7 +83,7 @@ pub(super) fn approval_request(
     ApprovalRequest {
         id: approval.id,
         application: RequestApplication {
-            id: application_identifier(shown.application.as_ref(), &host.issuer).to_owned(),
+            id: application_identifier(shown.application.as_ref(), &services.issuer).to_owned(),
             name: shown.application_name.clone(),
             logo,
         },
@@ -98,14 +98,14 @@ pub(super) fn approval_request(
 }
 
 /// The request that has the typed number.
-pub(super) fn other_request(host: &Host, other: &Prompt) -> OtherRequest {
+pub(super) fn other_request(services: &Services, other: &Prompt) -> OtherRequest {
     let state = match other.approval.stage {
         ApprovalStage::Replaced => OtherRequestState::Replaced,
         ApprovalStage::Cancelled | ApprovalStage::Conflicted => OtherRequestState::Cancelled,
         _ => OtherRequestState::Pending,
     };
     OtherRequest {
-        request: approval_request(host, other, None),
+        request: approval_request(services, other, None),
         state,
     }
 }

@@ -87,15 +87,22 @@ pub(super) async fn list(
     call: SignedCall,
 ) -> Result<Json<Pending>, Failure> {
     let Query(query) = query.map_err(|_| ErrorCode::InvalidRequest)?;
-    let SignedCall { host, device, .. } = call;
+    let SignedCall {
+        services, device, ..
+    } = call;
     let patience = query.wait.min(LONGEST_WAIT);
     let shown = query
         .shown_requests
         .split(',')
         .filter_map(|id| id.parse().ok())
         .collect();
-    let waiting =
-        device::request(&host, &device, patience, (&shown, query.last_notification)).await?;
+    let waiting = device::request(
+        &services,
+        &device,
+        patience,
+        (&shown, query.last_notification),
+    )
+    .await?;
     let DeviceInbox {
         user,
         pending,
@@ -103,17 +110,17 @@ pub(super) async fn list(
         cooldown_until,
     } = waiting.ok_or(ErrorCode::DeviceNotEnrolled)?;
     Ok(Json(Pending {
-        now: host.now().seconds(),
+        now: services.now().seconds(),
         account: UserView {
             name: user.name.to_string(),
             display_name: user.display_name().to_owned(),
             state: user.state,
         },
         cooldown_until: cooldown_until.map(Timestamp::seconds),
-        passkey: passkey::standing(&host, &device).await?.into(),
+        passkey: passkey::standing(&services, &device).await?.into(),
         requests: pending
             .iter()
-            .map(|(prompt, logo)| approval_request(&host, prompt, logo.as_deref()))
+            .map(|(prompt, logo)| approval_request(&services, prompt, logo.as_deref()))
             .collect(),
         notifications: notifications.iter().map(notification).collect(),
     }))
@@ -124,12 +131,12 @@ pub(super) async fn list(
     responses((status = 204, description = "There is no cooldown.")))]
 pub(super) async fn lift_cooldown(call: SignedCall) -> Result<StatusCode, Failure> {
     let SignedCall {
-        host,
+        services,
         device,
         origin,
         ..
     } = call;
-    approval::lift_cooldown(&host, &device, origin).await?;
+    approval::lift_cooldown(&services, &device, origin).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -189,7 +196,7 @@ pub(super) async fn decide(
     call: SignedCall,
 ) -> Result<Json<DecisionOutcome>, Failure> {
     let SignedCall {
-        host,
+        services,
         device,
         body,
         origin,
@@ -205,7 +212,7 @@ pub(super) async fn decide(
         passkey: decision.passkey,
     };
     let id: ApprovalId = id.parse().map_err(|_| ErrorCode::RequestNotFound)?;
-    let outcome = match approval::answer(&host, &device, id, &proof, origin).await? {
+    let outcome = match approval::answer(&services, &device, id, &proof, origin).await? {
         Outcome::Approved => OutcomeView::Approved,
         Outcome::Denied => OutcomeView::Denied,
         Outcome::Reported => OutcomeView::Reported,
@@ -213,7 +220,7 @@ pub(super) async fn decide(
             attempts_left,
             other,
         } => {
-            let other = other.map(|other| other_request(&host, &other));
+            let other = other.map(|other| other_request(&services, &other));
             return Err(Failure::number_mismatch(attempts_left, other));
         }
         Outcome::BadProof => return Err(ErrorCode::InvalidProof.into()),

@@ -12,7 +12,7 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::operations::rate_limits::Network;
 use crate::http::devices::error_code::ErrorCode;
 use crate::http::devices::failure::{Failure, Unauthenticated};
@@ -24,7 +24,7 @@ use crate::http::sign_in::qr_sign_in;
 /// An operation with its errors.
 pub(super) struct Operation {
     /// The handler with its description.
-    pub(super) described: UtoipaMethodRouter<Arc<Host>, Infallible>,
+    pub(super) described: UtoipaMethodRouter<Arc<Services>, Infallible>,
     /// Whether an enrolled device signs the call.
     pub(super) is_signed: bool,
     /// The errors of this operation. Those that every operation has are not among them.
@@ -33,7 +33,7 @@ pub(super) struct Operation {
 
 /// An operation that an enrolled device signs.
 const fn signed(
-    described: UtoipaMethodRouter<Arc<Host>, Infallible>,
+    described: UtoipaMethodRouter<Arc<Services>, Infallible>,
     errors: &'static [ErrorCode],
 ) -> Operation {
     Operation {
@@ -45,7 +45,7 @@ const fn signed(
 
 /// An operation before the device is enrolled.
 const fn unsigned(
-    described: UtoipaMethodRouter<Arc<Host>, Infallible>,
+    described: UtoipaMethodRouter<Arc<Services>, Infallible>,
     errors: &'static [ErrorCode],
 ) -> Operation {
     Operation {
@@ -128,7 +128,7 @@ const CREATION_ERRORS: &[ErrorCode] = &[
 ];
 
 /// The routes, below `/authenticator/api`.
-pub(crate) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+pub(crate) fn routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     let router = operations()
         .into_iter()
         .fold(Router::new(), |router, operation| {
@@ -139,7 +139,7 @@ pub(crate) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
                 .fold(router, |router, path| router.route(path, handler.clone()))
         });
     router
-        .layer(from_fn_with_state(Arc::clone(host), limit_failures))
+        .layer(from_fn_with_state(Arc::clone(services), limit_failures))
         .layer(SetResponseHeaderLayer::overriding(
             header::CACHE_CONTROL,
             HeaderValue::from_static("no-store"),
@@ -148,7 +148,7 @@ pub(crate) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
 
 /// Rejects calls of other sites' pages, and limits the calls of a network with an invalid link or signature.
 async fn limit_failures(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     from: Network,
     request: Request,
     next: Next,
@@ -157,7 +157,7 @@ async fn limit_failures(
         return Failure::from(ErrorCode::CrossSiteRequest).into_response();
     }
     let failed = |response: &Response| response.extensions().get::<Unauthenticated>().is_some();
-    let limit = (&*host, &host.rate_limits.authenticator_failures);
+    let limit = (&*services, &services.rate_limits.authenticator_failures);
     rate_limits::failures(limit, from, request, next, failed, || {
         Failure::from(ErrorCode::TooManyRequests).into_response()
     })

@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, OriginalUri, Request};
 use axum::http::header::AUTHORIZATION;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::devices::device;
 use crate::domain::devices::device::{Call, Caller};
 use crate::http::context::origin_of;
@@ -17,7 +17,7 @@ use assent_model::device::{CallCredentials, Device};
 
 /// A call that an enrolled device signed.
 pub(crate) struct SignedCall {
-    pub(crate) host: Arc<Host>,
+    pub(crate) services: Arc<Services>,
     pub(crate) device: Device,
     pub(crate) origin: Origin,
     pub(crate) body: Bytes,
@@ -30,10 +30,10 @@ impl SignedCall {
     }
 }
 
-impl FromRequest<Arc<Host>> for SignedCall {
+impl FromRequest<Arc<Services>> for SignedCall {
     type Rejection = Failure;
 
-    async fn from_request(request: Request, host: &Arc<Host>) -> Result<Self, Failure> {
+    async fn from_request(request: Request, services: &Arc<Services>) -> Result<Self, Failure> {
         let (parts, body) = request.into_parts();
         // Routes below a nest see their own part of the path alone; the device signed the whole of it.
         let path = parts
@@ -41,12 +41,12 @@ impl FromRequest<Arc<Host>> for SignedCall {
             .get::<OriginalUri>()
             .map_or(parts.uri.path(), |uri| uri.path())
             .to_owned();
-        let origin = origin_of(host, &parts.extensions, &parts.headers);
+        let origin = origin_of(services, &parts.extensions, &parts.headers);
         let (method, header) = (
             parts.method.clone(),
             parts.headers.get(AUTHORIZATION).cloned(),
         );
-        let body = Bytes::from_request(Request::from_parts(parts, body), host)
+        let body = Bytes::from_request(Request::from_parts(parts, body), services)
             .await
             .map_err(|_| ErrorCode::InvalidRequest)?;
         let header = header
@@ -69,9 +69,9 @@ impl FromRequest<Arc<Host>> for SignedCall {
             path: &path,
             body: &body,
         };
-        match device::caller(host, call).await? {
+        match device::caller(services, call).await? {
             Caller::Device(device) => Ok(Self {
-                host: Arc::clone(host),
+                services: Arc::clone(services),
                 device: *device,
                 origin,
                 body,

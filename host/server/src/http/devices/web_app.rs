@@ -7,19 +7,19 @@ use axum::http::HeaderValue;
 use axum::http::header::CACHE_CONTROL;
 use axum::response::Response;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::http::pages::AuthenticatorApp;
 use crate::http::reply::{layout, page};
 use crate::http::texts::PageLanguage;
 
 /// `GET /authenticator`: the web app, the same for all users of one language.
 pub(crate) async fn app(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     PageLanguage(language): PageLanguage,
 ) -> Response {
     let mut response = page(
         &AuthenticatorApp {
-            layout: layout(&host, language),
+            layout: layout(&services, language),
         },
         None,
     );

@@ -15,7 +15,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::operations::rate_limits::{Network, RateLimitError};
 use crate::http::oidc::client_certificate::ClientCertificate;
 use crate::http::operations::rate_limits;
@@ -46,16 +46,19 @@ pub(crate) struct AuthenticatedForm {
     parameters: Parameters,
 }
 
-impl FromRequest<Arc<Host>> for AuthenticatedForm {
+impl FromRequest<Arc<Services>> for AuthenticatedForm {
     type Rejection = Response;
 
-    async fn from_request(mut request: Request, host: &Arc<Host>) -> Result<Self, Response> {
+    async fn from_request(
+        mut request: Request,
+        services: &Arc<Services>,
+    ) -> Result<Self, Response> {
         let from = request
-            .extract_parts_with_state::<Network, _>(host)
+            .extract_parts_with_state::<Network, _>(services)
             .await
             .map_err(IntoResponse::into_response)?;
         let certificate = request
-            .extract_parts_with_state::<Option<ClientCertificate>, _>(host)
+            .extract_parts_with_state::<Option<ClientCertificate>, _>(services)
             .await;
         let certificate = certificate.map_err(IntoResponse::into_response)?;
         let headers = request.headers().clone();
@@ -64,7 +67,7 @@ impl FromRequest<Arc<Host>> for AuthenticatedForm {
         let endpoint = endpoint
             .and_then(|uri| endpoint_at(uri.path()))
             .unwrap_or(Endpoint::Token);
-        let body = Bytes::from_request(request, host)
+        let body = Bytes::from_request(request, services)
             .await
             .map_err(IntoResponse::into_response)?;
         let called = async {
@@ -84,42 +87,48 @@ impl FromRequest<Arc<Host>> for AuthenticatedForm {
                 certificate: certificate.as_ref().map(ClientCertificate::der),
                 parameters: &parameters,
             };
-            let client = client_auth::authenticate(host, call).await?;
+            let client = client_auth::authenticate(services, call).await?;
             Ok(Self { client, parameters })
         };
-        called.await.map_err(|error| refused(host, &error))
+        called.await.map_err(|error| refused(services, &error))
     }
 }
 
 /// `POST /oidc/token`
-pub(crate) async fn token(State(host): State<Arc<Host>>, called: AuthenticatedForm) -> Response {
-    match grant::exchange(&host, &called.client, &called.parameters).await {
+pub(crate) async fn token(
+    State(services): State<Arc<Services>>,
+    called: AuthenticatedForm,
+) -> Response {
+    match grant::exchange(&services, &called.client, &called.parameters).await {
         Ok(tokens) => never_stored(Json(tokens).into_response()),
-        Err(error) => refused(&host, &error),
+        Err(error) => refused(&services, &error),
     }
 }
 
 /// `POST /oidc/token/introspection`
 pub(crate) async fn introspect(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     called: AuthenticatedForm,
 ) -> Response {
-    match introspection::introspect(&host, &called.client, &called.parameters).await {
+    match introspection::introspect(&services, &called.client, &called.parameters).await {
         Ok(introspection) => never_stored(Json(introspection).into_response()),
-        Err(error) => refused(&host, &error),
+        Err(error) => refused(&services, &error),
     }
 }
 
 /// `POST /oidc/token/revocation`
-pub(crate) async fn revoke(State(host): State<Arc<Host>>, called: AuthenticatedForm) -> Response {
-    match revocation::revoke(&host, &called.client, &called.parameters).await {
+pub(crate) async fn revoke(
+    State(services): State<Arc<Services>>,
+    called: AuthenticatedForm,
+) -> Response {
+    match revocation::revoke(&services, &called.client, &called.parameters).await {
         Ok(()) => never_stored(StatusCode::OK.into_response()),
-        Err(error) => refused(&host, &error),
+        Err(error) => refused(&services, &error),
     }
 }
 
 /// RFC 6749 section 5.2.
-fn refused(host: &Host, error: &TokenError) -> Response {
+fn refused(services: &Services, error: &TokenError) -> Response {
     let mut description = error.to_string();
     let status = match error {
         TokenError::TooManyFailures(exhausted) => {
@@ -128,7 +137,7 @@ fn refused(host: &Host, error: &TokenError) -> Response {
         TokenError::InvalidClient { .. } => StatusCode::UNAUTHORIZED,
         TokenError::Busy => StatusCode::SERVICE_UNAVAILABLE,
         TokenError::Internal(cause) => {
-            description = fault_in_words(host, "an application's request failed", cause);
+            description = fault_in_words(services, "an application's request failed", cause);
             StatusCode::INTERNAL_SERVER_ERROR
         }
         _ => StatusCode::BAD_REQUEST,

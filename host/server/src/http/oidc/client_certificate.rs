@@ -13,7 +13,7 @@ use serde_json::json;
 use sfv::{BareItem, Item, Parser};
 
 use crate::config;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::http::forwarded::is_trusted;
 use crate::http::handshake::HandshakeCredentials;
 
@@ -45,14 +45,14 @@ impl From<Vec<u8>> for ClientCertificate {
     }
 }
 
-impl OptionalFromRequestParts<Arc<Host>> for ClientCertificate {
+impl OptionalFromRequestParts<Arc<Services>> for ClientCertificate {
     type Rejection = Malformed;
 
     async fn from_request_parts(
         parts: &mut Parts,
-        host: &Arc<Host>,
+        services: &Arc<Services>,
     ) -> Result<Option<Self>, Malformed> {
-        presented(&host.settings.http, parts)
+        presented(&services.settings.http, parts)
     }
 }
 

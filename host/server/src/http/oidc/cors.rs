@@ -13,7 +13,7 @@ use axum::http::{HeaderMap, HeaderValue, Method};
 use tokio::sync::Mutex;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use crate::domain::Host;
+use crate::domain::Services;
 use assent_model::clock::Timestamp;
 
 /// How long browsers may keep the answer of a preflight request.
@@ -41,7 +41,7 @@ pub(crate) fn layer(origins: Arc<Origins>) -> CorsLayer {
 /// The origins of single-page applications, as they were a few seconds ago. Requests from unknown origins query the
 /// database at most once a second.
 pub(crate) struct Origins {
-    host: Arc<Host>,
+    services: Arc<Services>,
     known: Mutex<KnownOrigins>,
 }
 
@@ -62,9 +62,9 @@ impl KnownOrigins {
 
 impl Origins {
     /// None yet: the first request asks.
-    pub(crate) fn new(host: &Arc<Host>) -> Arc<Self> {
+    pub(crate) fn new(services: &Arc<Services>) -> Arc<Self> {
         Arc::new(Self {
-            host: Arc::clone(host),
+            services: Arc::clone(services),
             known: Mutex::default(),
         })
     }
@@ -85,7 +85,7 @@ impl Origins {
         else {
             return false;
         };
-        let now = self.host.now();
+        let now = self.services.now();
         // Requests that arrive during a query wait for its answer.
         let mut known = self.known.lock().await;
         let patience = if known.origins.contains(origin) {
@@ -95,7 +95,7 @@ impl Origins {
         };
         if known.is_older(patience, now) {
             known.requested_at = Some(now);
-            match self.host.store.spa_origins().await {
+            match self.services.store.spa_origins().await {
                 Ok(origins) => known.origins = origins,
                 Err(error) => {
                     tracing::error!(%error, "origins of single-page applications not read");

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::operations::rate_limits::RateLimitError;
 use crate::domain::sign_in::context::{Agreement, SignInContext};
 use crate::domain::sign_in::test_sign_in;
@@ -34,13 +34,13 @@ use assent_model::login::LoginRequest;
 use assent_model::redirect::RedirectPolicy;
 
 /// `GET /oidc/.well-known/openid-configuration`
-pub(crate) async fn configuration(State(host): State<Arc<Host>>) -> Response {
-    public_json(discovery::document(&host))
+pub(crate) async fn configuration(State(services): State<Arc<Services>>) -> Response {
+    public_json(discovery::document(&services))
 }
 
 /// `GET /oidc/jwks`
-pub(crate) async fn jwks(State(host): State<Arc<Host>>) -> Response {
-    public_json(discovery::key_set(&host).await)
+pub(crate) async fn jwks(State(services): State<Arc<Services>>) -> Response {
+    public_json(discovery::key_set(&services).await)
 }
 
 fn public_json(document: serde_json::Value) -> Response {
@@ -49,7 +49,7 @@ fn public_json(document: serde_json::Value) -> Response {
 
 /// `GET /oidc/auth`
 pub(crate) async fn auth(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     RawQuery(query): RawQuery,
     browser: Browser,
 ) -> Response {
@@ -60,25 +60,25 @@ pub(crate) async fn auth(
         let parameters = parameters?;
         let tried = parameters
             .get("redirect_uri")
-            .and_then(|address| test_sign_in::at(&host, address));
-        let tried = crate::http::sign_in::test_sign_in::open(&host, &browser, tried).await?;
+            .and_then(|address| test_sign_in::at(&services, address));
+        let tried = crate::http::sign_in::test_sign_in::open(&services, &browser, tried).await?;
         let accepted =
-            authorize::check(&host, &parameters, RedirectPolicy::of(tried.as_ref())).await?;
-        begin(&host, &browser, accepted).await
+            authorize::check(&services, &parameters, RedirectPolicy::of(tried.as_ref())).await?;
+        begin(&services, &browser, accepted).await
     };
     let response = match reply.await {
         Ok(response) => response,
-        Err(Rejected::Page(why)) => unanswerable(&host, language, &why),
-        Err(Rejected::Answer(answer)) => deliver(&host, language, &answer).await,
-        Err(Rejected::Internal(error)) => internal_error(&host, language, &error),
+        Err(Rejected::Page(why)) => unanswerable(&services, language, &why),
+        Err(Rejected::Answer(answer)) => deliver(&services, language, &answer).await,
+        Err(Rejected::Internal(error)) => internal_error(&services, language, &error),
     };
-    with_browser(response, &host, &browser)
+    with_browser(response, &services, &browser)
 }
 
 /// `POST /oidc/auth`: the same with the parameters in the body. The browser comes again with GET, since it sends us no
 /// `SameSite=Lax` cookie when another site posts.
 pub(crate) async fn auth_by_post(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     PageLanguage(language): PageLanguage,
     body: Bytes,
 ) -> Response {
@@ -86,26 +86,30 @@ pub(crate) async fn auth_by_post(
         Ok(query) if query.len() <= 8 * 1024 && query.bytes().all(|b| b.is_ascii_graphic()) => {
             see_other(&format!("/oidc/auth?{query}"))
         }
-        _ => unanswerable(&host, language, &Unanswerable::Request),
+        _ => unanswerable(&services, language, &Unanswerable::Request),
     }
 }
 
-async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Response, Rejected> {
+async fn begin(
+    services: &Services,
+    browser: &Browser,
+    accepted: Accepted,
+) -> Result<Response, Rejected> {
     let request = &accepted.request;
-    let session = match browser.signed_in(host).await? {
+    let session = match browser.signed_in(services).await? {
         Some(signed_in)
             if !request.select_account
-                && authorize::may_go_on(host, request, &signed_in).await? =>
+                && authorize::may_go_on(services, request, &signed_in).await? =>
         {
             Some(signed_in)
         }
         _ => None,
     };
     if accepted.silent && session.is_none() {
-        return Err(Rejected::Answer(accepted.login_required(host)));
+        return Err(Rejected::Answer(accepted.login_required(services)));
     }
     let login_request = LoginRequest::Oidc(Box::new(request.clone()));
-    let begun = match login::begin(host, browser, login_request, session).await? {
+    let begun = match login::begin(services, browser, login_request, session).await? {
         Ok(begun) => begun,
         Err(page) => return Ok(page),
     };
@@ -120,28 +124,28 @@ async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Res
         old: None,
         agreement: Agreement::Open,
     };
-    let observer = test_sign_in::observer(host, request.purpose);
+    let observer = test_sign_in::observer(services, request.purpose);
     let context = SignInContext {
-        host,
+        services,
         observer: &*observer,
     };
     if accepted.silent {
         let answer = authorize::respond_silently(context, question).await?;
         return Ok(match answer {
-            Some(answer) => deliver(host, browser.language(), &answer).await,
-            None => unanswerable(host, browser.language(), &Unanswerable::Request),
+            Some(answer) => deliver(services, browser.language(), &answer).await,
+            None => unanswerable(services, browser.language(), &Unanswerable::Request),
         });
     }
     Ok(match authorize::respond(context, question).await? {
         Answer::Granted(answer) | Answer::Failed(answer) => {
-            deliver(host, browser.language(), &answer).await
+            deliver(services, browser.language(), &answer).await
         }
         // The login's own page says so, and can be loaded again.
         Answer::AskConsent(_) | Answer::Refused(_) | Answer::AnsweredBefore => page,
     })
 }
 
-fn unanswerable(host: &Host, language: Language, why: &Unanswerable) -> Response {
+fn unanswerable(services: &Services, language: Language, why: &Unanswerable) -> Response {
     let what_happened = match why {
         Unanswerable::NoClient | Unanswerable::Client(_) => {
             Message::of("error-request-application")
@@ -156,12 +160,12 @@ fn unanswerable(host: &Host, language: Language, why: &Unanswerable) -> Response
         what_happened,
         what_to_do: Message::of("error-request-again"),
     }
-    .render_with(host, language, why, Some(Link::to_start()))
+    .render_with(services, language, why, Some(Link::to_start()))
 }
 
 /// `GET` and `POST /oidc/me`
 pub(crate) async fn me(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     certificate: Option<ClientCertificate>,
     headers: HeaderMap,
     body: Bytes,
@@ -175,11 +179,11 @@ pub(crate) async fn me(
             (header, None) => token_of(header)?,
         };
         let certificate = certificate.as_ref().map(ClientCertificate::der);
-        userinfo::claims(&host, BearerToken { token, certificate }).await
+        userinfo::claims(&services, BearerToken { token, certificate }).await
     };
     let mut response = match reply.await {
         Ok(claims) => Json(claims).into_response(),
-        Err(error) => bearer_error(&host, &error),
+        Err(error) => bearer_error(&services, &error),
     };
     no_store(&mut response);
     response
@@ -198,7 +202,7 @@ fn posted_token(headers: &HeaderMap, body: &[u8]) -> Result<Option<String>, Bear
 }
 
 /// RFC 6750 section 3.
-fn bearer_error(host: &Host, error: &BearerError) -> Response {
+fn bearer_error(services: &Services, error: &BearerError) -> Response {
     let mut description = error.to_string();
     let status = match error {
         BearerError::Missing | BearerError::InvalidToken => StatusCode::UNAUTHORIZED,
@@ -206,7 +210,7 @@ fn bearer_error(host: &Host, error: &BearerError) -> Response {
         BearerError::InsufficientScope(_) => StatusCode::FORBIDDEN,
         BearerError::Busy => StatusCode::SERVICE_UNAVAILABLE,
         BearerError::Internal(cause) => {
-            description = fault_in_words(host, "UserInfo failed", cause);
+            description = fault_in_words(services, "UserInfo failed", cause);
             StatusCode::INTERNAL_SERVER_ERROR
         }
     };

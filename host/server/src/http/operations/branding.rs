@@ -6,7 +6,7 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 
 use crate::config::Branding;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::operations::branding::{Logo, LogoKind};
 use crate::http::assets::{CSS, FOREVER, PNG, SVG, hashed};
 use assent_model::colour::Colour;
@@ -19,8 +19,8 @@ const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox";
 
 /// The address of the operator's logo.
-pub(crate) fn logo_address(host: &Host) -> Option<String> {
-    host.logo.as_ref().map(|logo| {
+pub(crate) fn logo_address(services: &Services) -> Option<String> {
+    services.logo.as_ref().map(|logo| {
         let ending = match logo.kind {
             LogoKind::Svg => "svg",
             LogoKind::Png => "png",
@@ -30,8 +30,8 @@ pub(crate) fn logo_address(host: &Host) -> Option<String> {
 }
 
 /// The address of the operator's colours.
-pub(crate) fn colours_address(host: &Host) -> Option<String> {
-    colours(&host.settings.branding).map(|css| hashed(COLOURS, css.as_bytes()))
+pub(crate) fn colours_address(services: &Services) -> Option<String> {
+    colours(&services.settings.branding).map(|css| hashed(COLOURS, css.as_bytes()))
 }
 
 /// The stylesheet that names the operator's colours; none where they have none of their own.
@@ -64,9 +64,9 @@ fn colours(pages: &Branding) -> Option<String> {
 }
 
 /// The operator's file at this path.
-pub(crate) fn find(host: &Host, path: &str) -> Option<Response> {
-    if logo_address(host).is_some_and(|address| address == path) {
-        let Logo { bytes, kind, .. } = host.logo.clone()?;
+pub(crate) fn find(services: &Services, path: &str) -> Option<Response> {
+    if logo_address(services).is_some_and(|address| address == path) {
+        let Logo { bytes, kind, .. } = services.logo.clone()?;
         let content_type = match kind {
             LogoKind::Svg => SVG,
             LogoKind::Png => PNG,
@@ -78,10 +78,10 @@ pub(crate) fn find(host: &Host, path: &str) -> Option<Response> {
         ));
     }
     if path.starts_with("/assets/colours.")
-        && colours_address(host).is_some_and(|address| address == path)
+        && colours_address(services).is_some_and(|address| address == path)
     {
         return Some(file(
-            colours(&host.settings.branding)?.into_bytes(),
+            colours(&services.settings.branding)?.into_bytes(),
             CSS,
             &[],
         ));

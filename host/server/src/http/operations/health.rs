@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::http::outage::unavailable;
 
 /// The largest difference from the database's clock, in milliseconds, of an instance that serves.
@@ -18,11 +18,11 @@ pub(crate) async fn alive() -> &'static str {
 }
 
 /// `GET /readyz`: the database takes writes, its clock is this instance's, and the instance is not about to stop.
-pub(crate) async fn ready(State(host): State<Arc<Host>>) -> Response {
-    if host.draining.is_begun() {
+pub(crate) async fn ready(State(services): State<Arc<Services>>) -> Response {
+    if services.draining.is_begun() {
         return unavailable("draining\n".into_response());
     }
-    match host.store.probe(&*host.clock).await {
+    match services.store.probe(&*services.clock).await {
         Ok(difference) if difference.unsigned_abs() > CLOCK_DIFFERENCE => {
             tracing::warn!(
                 difference,

@@ -1,4 +1,4 @@
-//! Measures how long the host takes to answer.
+//! Measures how long the server takes to answer.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,12 +8,12 @@ use axum::http::Uri;
 use axum::middleware::Next;
 use axum::response::Response;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::operations::latency::Endpoint;
 
-/// Counts an answer, where it is of an endpoint whose time is the host's own.
+/// Counts an answer, where it is of an endpoint whose time is the server's own.
 pub(crate) async fn measured(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -22,7 +22,7 @@ pub(crate) async fn measured(
     };
     let begun = Instant::now();
     let response = next.run(request).await;
-    host.latency.count(
+    services.latency.count(
         endpoint,
         begun.elapsed(),
         response.status().is_server_error(),
@@ -30,7 +30,7 @@ pub(crate) async fn measured(
     response
 }
 
-/// The endpoint at an address. None where an answer waits for something to happen: that time says nothing of the host.
+/// The endpoint at an address. None where an answer waits for something to happen: that time says nothing of the server.
 fn endpoint(uri: &Uri) -> Option<Endpoint> {
     let waits = || {
         uri.query()

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::http::assets::FOREVER;
 use crate::http::outage::unavailable;
 use assent_model::id::Did;
@@ -34,7 +34,7 @@ pub(crate) struct Version {
 
 /// `GET /logos/{application}`: 404 where it has none. With its digest as `v` a browser keeps it for good.
 pub(crate) async fn show(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(application): Path<String>,
     version: Result<Query<Version>, QueryRejection>,
     headers: HeaderMap,
@@ -42,7 +42,7 @@ pub(crate) async fn show(
     // A query that can't be read names no version.
     let v = version.map(|Query(version)| version.v).unwrap_or_default();
     let found = match application.parse::<Did>() {
-        Ok(application) => host.store.logo(&application).await,
+        Ok(application) => services.store.logo(&application).await,
         Err(_) => Ok(None),
     };
     let logo = match found {

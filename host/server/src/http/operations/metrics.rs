@@ -15,7 +15,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::audit::StreamStatus;
 use crate::domain::operations::latency::{Endpoint, EndpointLatency};
 use assent_model::secret::Digest;
@@ -24,8 +24,8 @@ use assent_plugin_host::{PluginMetrics, PluginStatus};
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// `GET /metrics`
-pub(crate) async fn show(State(host): State<Arc<Host>>, headers: HeaderMap) -> Response {
-    let Some(expected) = host.metrics_secret else {
+pub(crate) async fn show(State(services): State<Arc<Services>>, headers: HeaderMap) -> Response {
+    let Some(expected) = services.metrics_secret else {
         return StatusCode::NOT_FOUND.into_response();
     };
     let header = headers
@@ -46,17 +46,17 @@ pub(crate) async fn show(State(host): State<Arc<Host>>, headers: HeaderMap) -> R
     let mut registry = Registry::with_prefix("assent");
     registry
         .sub_registry_with_prefix("plugin")
-        .register_collector(Box::new(Plugins(host.plugins.status())));
+        .register_collector(Box::new(Plugins(services.plugins.status())));
     let answers = registry.sub_registry_with_prefix("http");
-    answers.register_collector(Box::new(AllLatencies(host.latency.answered())));
+    answers.register_collector(Box::new(AllLatencies(services.latency.answered())));
     let tasks = registry.sub_registry_with_prefix("task");
-    tasks.register_collector(Box::new(Tasks(host.task_restarts.counts())));
-    if let Some(dropped) = &host.dropped_log_lines {
+    tasks.register_collector(Box::new(Tasks(services.task_restarts.counts())));
+    if let Some(dropped) = &services.dropped_log_lines {
         let lines = registry.sub_registry_with_prefix("log");
         lines.register_collector(Box::new(LogLines(dropped.dropped_lines())));
     }
     let streams = registry.sub_registry_with_prefix("audit_stream");
-    streams.register_collector(Box::new(Streams(host.audit_streams.faring())));
+    streams.register_collector(Box::new(Streams(services.audit_streams.faring())));
     let mut text = String::new();
     match prometheus_client::encoding::text::encode(&mut text, &registry) {
         Ok(()) => (
@@ -136,7 +136,7 @@ impl Collector for LogLines {
     }
 }
 
-/// How the streams of the audit log fare on this host.
+/// How the streams of the audit log fare on this server.
 #[derive(Debug)]
 struct Streams(BTreeMap<&'static str, StreamStatus>);
 

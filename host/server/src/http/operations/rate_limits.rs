@@ -11,7 +11,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::operations::rate_limits::{Limit, Network, RateLimitError};
 use crate::http::fetch_metadata;
 use crate::http::fetch_metadata::Cause;
@@ -24,28 +24,28 @@ use crate::http::texts::PageLanguage;
 use assent_model::language::Language;
 
 /// Where a request comes from.
-impl FromRequestParts<Arc<Host>> for Network {
+impl FromRequestParts<Arc<Services>> for Network {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(
         parts: &mut Parts,
-        host: &Arc<Host>,
+        services: &Arc<Services>,
     ) -> Result<Self, Self::Rejection> {
-        Ok(address_of(host, &parts.extensions, &parts.headers).into())
+        Ok(address_of(services, &parts.extensions, &parts.headers).into())
     }
 }
 
 /// Limits how often an address asks for pages of a sign-in. Pages of other sites can't use the limit up: see [`Cause`].
 pub(crate) async fn sign_in(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     from: Network,
     PageLanguage(language): PageLanguage,
     request: Request,
     next: Next,
 ) -> Response {
     paced(
-        &host,
-        &host.rate_limits.login_pages_per_ip,
+        &services,
+        &services.rate_limits.login_pages_per_ip,
         from,
         language,
         request,
@@ -56,15 +56,15 @@ pub(crate) async fn sign_in(
 
 /// Limits how often an address asks to sign out: each request may cost a signature or a seal of ours.
 pub(crate) async fn sign_out(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     from: Network,
     PageLanguage(language): PageLanguage,
     request: Request,
     next: Next,
 ) -> Response {
     paced(
-        &host,
-        &host.rate_limits.sign_out_pages_per_ip,
+        &services,
+        &services.rate_limits.sign_out_pages_per_ip,
         from,
         language,
         request,
@@ -74,7 +74,7 @@ pub(crate) async fn sign_out(
 }
 
 async fn paced(
-    host: &Host,
+    services: &Services,
     navigations: &Limit<Network>,
     from: Network,
     language: Language,
@@ -83,14 +83,14 @@ async fn paced(
 ) -> Response {
     let limit = match Cause::of(&request) {
         Cause::Navigation => navigations,
-        Cause::Frame => &host.rate_limits.framed_pages_per_ip,
+        Cause::Frame => &services.rate_limits.framed_pages_per_ip,
         Cause::Embedded => return fetch_metadata::rejected(),
     };
-    match limit.count_call(&from, host.now()) {
+    match limit.count_call(&from, services.now()) {
         Ok(()) => next.run(request).await,
         Err(exhausted) => {
             let refused = Message::of("error-too-many-network");
-            too_many_pages(host, language, exhausted, refused, way_on(&request))
+            too_many_pages(services, language, exhausted, refused, way_on(&request))
         }
     }
 }
@@ -98,20 +98,20 @@ async fn paced(
 /// Limits how often an address calls the endpoints that applications call. A browser calls them for single-page
 /// applications only, so calls of other sites' pages are rejected without being counted.
 pub(crate) async fn token(
-    State((host, origins)): State<(Arc<Host>, Arc<Origins>)>,
+    State((services, origins)): State<(Arc<Services>, Arc<Origins>)>,
     request: Request,
     next: Next,
 ) -> Response {
-    let from = address_of(&host, request.extensions(), request.headers()).into();
+    let from = address_of(&services, request.extensions(), request.headers()).into();
     if fetch_metadata::is_cross_site(request.headers())
         && !origins.has_that_of(request.headers()).await
     {
         return foreign_page();
     }
-    match host
+    match services
         .rate_limits
         .token_requests_per_ip
-        .count_call(&from, host.now())
+        .count_call(&from, services.now())
     {
         Ok(()) => next.run(request).await,
         Err(exhausted) => too_many_calls("requests", exhausted),
@@ -122,7 +122,7 @@ pub(crate) async fn token(
 /// the same network. `failed` returns whether an answer reports a bad proof; `too_many` is the interface's own
 /// rejection.
 pub(crate) async fn failures(
-    (host, limit): (&Host, &Limit<Network>),
+    (services, limit): (&Services, &Limit<Network>),
     from: Network,
     request: Request,
     next: Next,
@@ -133,7 +133,7 @@ pub(crate) async fn failures(
     if !failed(&response) {
         return response;
     }
-    match limit.count_call(&from, host.now()) {
+    match limit.count_call(&from, services.now()) {
         Ok(()) => response,
         Err(exhausted) => with_retry_after(too_many(), exhausted),
     }
@@ -178,7 +178,7 @@ pub(crate) fn try_again(address: &str) -> Link {
 
 /// The page that a person is shown, with what there was too much of, and where they go on after the wait.
 pub(crate) fn too_many_pages(
-    host: &Host,
+    services: &Services,
     language: Language,
     exhausted: RateLimitError,
     what_happened: Message,
@@ -194,7 +194,7 @@ pub(crate) fn too_many_pages(
         ),
     };
     with_retry_after(
-        page.render_with(host, language, &"a rate limit is reached", Some(next)),
+        page.render_with(services, language, &"a rate limit is reached", Some(next)),
         exhausted,
     )
 }

@@ -35,7 +35,7 @@ pub struct SamlPostPage {
     pub nonce: String,
 }
 
-/// The question whether to sign in to a service provider, where a sign-on begins at this host.
+/// The question whether to sign in to a service provider, where a sign-on begins at this server.
 #[derive(Clone, Debug, Template)]
 #[template(path = "saml_start.html")]
 pub struct SamlStartPage {

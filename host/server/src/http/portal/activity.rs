@@ -35,8 +35,8 @@ pub(super) async fn list(owner: Owner, from: Result<Query<From>, QueryRejection>
 }
 
 async fn listed(owner: &Owner, before: Option<i64>) -> Result<ActivityPage, InternalError> {
-    let (host, user) = (&owner.host, &owner.signed_in.user);
-    let mut entries = audit::of_user(host, user.id, before, ROWS + 1).await?;
+    let (services, user) = (&owner.services, &owner.signed_in.user);
+    let mut entries = audit::of_user(services, user.id, before, ROWS + 1).await?;
     let more = entries.len() > ROWS as usize;
     entries.truncate(ROWS as usize);
     let older = entries
@@ -52,10 +52,10 @@ async fn listed(owner: &Owner, before: Option<i64>) -> Result<ActivityPage, Inte
             .clone()
             .filter(|id| !names.contains_key(id))
         {
-            let found = host.store.registered(&id).await?;
+            let found = services.store.registered(&id).await?;
             names.insert(id, found.map(|application| application.name().to_owned()));
         }
-        let action = targets.action_of(&host.store, &entry).await?;
+        let action = targets.action_of(&services.store, &entry).await?;
         rows.push(row(owner, (&entry, action), &names));
     }
     Ok(ActivityPage {
@@ -72,12 +72,11 @@ fn row(
     (entry, action): (&Entry, Option<PastAction>),
     names: &HashMap<Did, Option<String>>,
 ) -> ActivityRow {
-    let (host, user) = (&owner.host, &owner.signed_in.user);
+    let (services, user) = (&owner.services, &owner.signed_in.user);
     let application = match &entry.application {
-        // The host's own pages.
-        None => {
-            Message::of("activity-application").text("application", host.settings.operator.as_str())
-        }
+        // The server's own pages.
+        None => Message::of("activity-application")
+            .text("application", services.settings.operator.as_str()),
         Some(id) => match names.get(id).and_then(Option::as_deref) {
             Some(name) => Message::of("activity-application").text("application", name),
             None => Message::of("activity-application-deleted-since"),
@@ -90,7 +89,7 @@ fn row(
         by: by_whom(user, entry, &application),
         place: from
             .as_ref()
-            .and_then(|from| place_of(host, from, owner.browser.language())),
+            .and_then(|from| place_of(services, from, owner.browser.language())),
         browser: from.as_ref().and_then(browser_of),
     }
 }

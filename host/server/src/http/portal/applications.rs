@@ -9,7 +9,7 @@ use super::form_outcome::FormNotice;
 use super::pages::{ApplicationTile, ApplicationsPage, Form, Tab, TileStart};
 
 use crate::domain::portal::{self, Start, UsableApplication};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::operations::logos;
@@ -21,11 +21,11 @@ use assent_model::id::Did;
 use assent_model::login::LocalPage;
 
 /// `GET /`
-pub(crate) async fn show(State(host): State<Arc<Host>>, browser: Browser) -> Response {
-    match browser.signed_in(&host).await {
-        Ok(Some(signed_in)) if is_enough(&host, LocalPage::Home, &signed_in) => {
+pub(crate) async fn show(State(services): State<Arc<Services>>, browser: Browser) -> Response {
+    match browser.signed_in(&services).await {
+        Ok(Some(signed_in)) if is_enough(&services, LocalPage::Home, &signed_in) => {
             let owner = Owner {
-                host,
+                services,
                 browser,
                 signed_in,
                 told: FormNotice::default(),
@@ -34,17 +34,17 @@ pub(crate) async fn show(State(host): State<Arc<Host>>, browser: Browser) -> Res
         }
         Ok(_) => {
             let home = HomePage {
-                layout: layout(&host, browser.language()),
+                layout: layout(&services, browser.language()),
             };
-            with_browser(page(&home, None), &host, &browser)
+            with_browser(page(&home, None), &services, &browser)
         }
-        Err(error) => internal_error(&host, browser.language(), &error),
+        Err(error) => internal_error(&services, browser.language(), &error),
     }
 }
 
 async fn listed(owner: &Owner) -> Result<ApplicationsPage, InternalError> {
     let user = &owner.signed_in.user;
-    let usable = portal::applications(&owner.host, user).await?;
+    let usable = portal::applications(&owner.services, user).await?;
     Ok(ApplicationsPage {
         layout: owner.layout(),
         frame: owner.frame(Tab::Applications)?,
@@ -62,7 +62,7 @@ fn tile(owner: &Owner, usable: UsableApplication) -> Result<ApplicationTile, Int
         Start::IdpInitiated => {
             // The form of the page that asks whether to go there; here nobody but the person does.
             let action = start_purpose(usable.id.as_str());
-            let csrf = csrf::token(&owner.host, &owner.browser, &action)?;
+            let csrf = csrf::token(&owner.services, &owner.browser, &action)?;
             TileStart::Form(Form { action, csrf })
         }
         Start::LoginUri => TileStart::Link(format!("/applications/{}/start", usable.id)),
@@ -88,7 +88,7 @@ fn tile(owner: &Owner, usable: UsableApplication) -> Result<ApplicationTile, Int
 pub(super) async fn start(owner: Owner, Path(id): Path<String>) -> Response {
     let reply = async {
         let address = match id.parse::<Did>() {
-            Ok(id) => portal::login_address(&owner.host, &owner.signed_in.user, &id).await?,
+            Ok(id) => portal::login_address(&owner.services, &owner.signed_in.user, &id).await?,
             Err(_) => None,
         };
         Ok(address.map_or_else(

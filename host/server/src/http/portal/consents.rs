@@ -22,7 +22,7 @@ pub(super) async fn list(
 
 async fn listed(owner: &Owner, told: &WithdrawalNotice) -> Result<ConsentsPage, InternalError> {
     let Owner {
-        host,
+        services,
         browser,
         signed_in,
         ..
@@ -30,7 +30,7 @@ async fn listed(owner: &Owner, told: &WithdrawalNotice) -> Result<ConsentsPage, 
     Ok(ConsentsPage {
         layout: owner.layout(),
         frame: owner.frame(Tab::Consents)?,
-        consents: consent::list(host, browser, signed_in).await?,
-        withdrawn: consent::withdrawn(host, browser, signed_in, told).await?,
+        consents: consent::list(services, browser, signed_in).await?,
+        withdrawn: consent::withdrawn(services, browser, signed_in, told).await?,
     })
 }

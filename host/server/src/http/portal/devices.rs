@@ -29,7 +29,7 @@ pub(super) async fn list(owner: Owner) -> Response {
 
 /// The devices; with the one whose new name can't be one.
 async fn listed(owner: &Owner, unfit: Option<DeviceId>) -> Result<DevicesPage, InternalError> {
-    let devices = device::all_of(&owner.host, owner.signed_in.user.id).await?;
+    let devices = device::all_of(&owner.services, owner.signed_in.user.id).await?;
     Ok(DevicesPage {
         layout: owner.layout(),
         frame: owner.frame(Tab::Devices)?,
@@ -76,7 +76,7 @@ pub(super) async fn rename(Path(id): Path<String>, posted: PortalForm) -> Respon
         };
         let person = owner.signed_in.user.id;
         let by = AuditContext::new(Actor::User(person), owner.browser.origin());
-        match device::rename(&owner.host, person, id, posted.field("name"), &by).await? {
+        match device::rename(&owner.services, person, id, posted.field("name"), &by).await? {
             RenameOutcome::Done => owner.done(LocalPage::Devices, FormResult::Renamed),
             RenameOutcome::Unknown => Ok(owner.nothing_here(Tab::Devices)),
             RenameOutcome::BadName => {
@@ -95,15 +95,15 @@ pub(super) async fn question(owner: Owner, Path(id): Path<String>) -> Response {
         let Ok(id) = id.parse::<DeviceId>() else {
             return Ok(owner.nothing_here(Tab::Devices));
         };
-        let found = portal::device(&owner.host, &owner.signed_in.user, id).await?;
+        let found = portal::device(&owner.services, &owner.signed_in.user, id).await?;
         let Some((device, last)) = found else {
             return Ok(owner.nothing_here(Tab::Devices));
         };
         let asked = LocalPage::RevokeDevice(id);
-        if !portal::is_recent(&owner.host, &owner.signed_in) {
+        if !portal::is_recent(&owner.services, &owner.signed_in) {
             return Ok(see_other(&way_in(asked)));
         }
-        let codes = portal::codes_of(&owner.host, &device).await?;
+        let codes = portal::codes_of(&owner.services, &device).await?;
         let question = RevokeDevicePage {
             layout: owner.layout(),
             frame: owner.frame(Tab::Devices)?,
@@ -130,7 +130,7 @@ pub(super) async fn revoke(Path(id): Path<String>, posted: PortalForm) -> Respon
             CodesOfDevice::End
         };
         let revocation = portal::revoke(
-            &owner.host,
+            &owner.services,
             &owner.signed_in,
             id,
             codes,
@@ -144,7 +144,7 @@ pub(super) async fn revoke(Path(id): Path<String>, posted: PortalForm) -> Respon
                 signed_out(
                     owner,
                     ended,
-                    &ended_with_device(&owner.host, &owner.browser)?,
+                    &ended_with_device(&owner.services, &owner.browser)?,
                 )
                 .await
             }

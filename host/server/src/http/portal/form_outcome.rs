@@ -1,6 +1,6 @@
 //! The outcome of a form, as the page that follows tells it.
 
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::texts::Message;
@@ -87,14 +87,14 @@ impl FormNotice {
     /// What the page says of it.
     pub(super) fn message(
         &self,
-        host: &Host,
+        services: &Services,
         browser: &Browser,
         user: &User,
     ) -> Result<Option<Message>, InternalError> {
         let Some(done) = self.done else {
             return Ok(None);
         };
-        let ours = csrf::is_token(host, browser, &told(done, user), &self.token)?;
+        let ours = csrf::is_token(services, browser, &told(done, user), &self.token)?;
         Ok(ours.then(|| done.message()))
     }
 }

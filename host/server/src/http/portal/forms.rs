@@ -7,7 +7,7 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
 
 use super::pages::Form;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::csrf;
 use crate::http::portal::form_outcome::{FormResult, told};
 use crate::http::portal::owner::Owner;
@@ -25,7 +25,7 @@ impl Owner {
     /// A form that is sent to `action`, a path, with its token.
     pub(super) fn form(&self, action: &str) -> Result<Form, InternalError> {
         let csrf = csrf::token(
-            &self.host,
+            &self.services,
             &self.browser,
             &purpose(action, &self.signed_in.user),
         )?;
@@ -41,7 +41,11 @@ impl Owner {
         page: LocalPage,
         done: FormResult,
     ) -> Result<Response, InternalError> {
-        let token = csrf::token(&self.host, &self.browser, &told(done, &self.signed_in.user))?;
+        let token = csrf::token(
+            &self.services,
+            &self.browser,
+            &told(done, &self.signed_in.user),
+        )?;
         let mut query = form_urlencoded::Serializer::new(String::new());
         query
             .append_pair("done", done.as_str())
@@ -66,24 +70,24 @@ impl PortalForm {
     }
 }
 
-impl FromRequest<Arc<Host>> for PortalForm {
+impl FromRequest<Arc<Services>> for PortalForm {
     type Rejection = Response;
 
-    async fn from_request(request: Request, host: &Arc<Host>) -> Result<Self, Response> {
+    async fn from_request(request: Request, services: &Arc<Services>) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
-        let owner = Owner::from_request_parts(&mut parts, host).await?;
+        let owner = Owner::from_request_parts(&mut parts, services).await?;
         let action = purpose(parts.uri.path(), &owner.signed_in.user);
-        let body = Bytes::from_request(Request::from_parts(parts, body), host).await;
+        let body = Bytes::from_request(Request::from_parts(parts, body), services).await;
         let body = body.map_err(IntoResponse::into_response)?;
         let posted = Self {
             owner,
             fields: form_urlencoded::parse(&body).into_owned().collect(),
         };
         let Owner { browser, .. } = &posted.owner;
-        match csrf::is_token(host, browser, &action, posted.field("csrf")) {
+        match csrf::is_token(services, browser, &action, posted.field("csrf")) {
             Ok(true) => Ok(posted),
-            Ok(false) => Err(forged(host, browser.language())),
-            Err(error) => Err(internal_error(host, browser.language(), &error)),
+            Ok(false) => Err(forged(services, browser.language())),
+            Err(error) => Err(internal_error(services, browser.language(), &error)),
         }
     }
 }

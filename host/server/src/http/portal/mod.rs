@@ -25,14 +25,14 @@ use serde::Deserialize;
 
 use super::context::Browser;
 use super::reply::{internal_error, see_other, with_browser};
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::sign_in::login;
 use assent_model::login::{LocalPage, LoginRequest};
 
 pub(super) use applications::show as start_page;
 
 /// The pages for whoever is signed in, but for the start page.
-pub(super) fn routes() -> Router<Arc<Host>> {
+pub(super) fn routes() -> Router<Arc<Services>> {
     Router::new()
         .route("/applications/{id}/start", get(applications::start))
         .route("/devices", get(devices::list))
@@ -61,7 +61,7 @@ pub(super) struct SignInTarget {
 
 /// `GET /sign-in`: signs a person in and leads them to a page of the portal, whether they are signed in or not.
 pub(super) async fn sign_in(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     browser: Browser,
     to: Result<Query<SignInTarget>, QueryRejection>,
 ) -> Response {
@@ -71,16 +71,20 @@ pub(super) async fn sign_in(
     };
     let from = Some(browser.network());
     match login::begin(
-        &host,
+        &services,
         request,
         browser.digest(),
-        browser.context(&host),
+        browser.context(&services),
         None,
         from,
     )
     .await
     {
-        Ok(login) => with_browser(see_other(&format!("/login/{}", login.id)), &host, &browser),
-        Err(error) => internal_error(&host, browser.language(), &error),
+        Ok(login) => with_browser(
+            see_other(&format!("/login/{}", login.id)),
+            &services,
+            &browser,
+        ),
+        Err(error) => internal_error(&services, browser.language(), &error),
     }
 }

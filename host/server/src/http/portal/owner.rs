@@ -9,7 +9,7 @@ use axum::response::Response;
 
 use crate::domain::approvals::channels;
 use crate::domain::sessions::session::SignedIn;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::home::signed_in_header;
 use crate::http::pages::{Layout, Link, Page};
@@ -29,38 +29,41 @@ pub(super) fn way_in(page: LocalPage) -> String {
 
 /// Whose portal it is. Who asks for a page without being signed in is sent to sign in, and then to that page.
 pub(crate) struct Owner {
-    pub(super) host: Arc<Host>,
+    pub(super) services: Arc<Services>,
     pub(super) browser: Browser,
     pub(super) signed_in: SignedIn,
     /// What the page tells first.
     pub(super) told: FormNotice,
 }
 
-impl FromRequestParts<Arc<Host>> for Owner {
+impl FromRequestParts<Arc<Services>> for Owner {
     type Rejection = Response;
 
-    async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Self, Response> {
-        let Ok(browser) = Browser::from_request_parts(parts, host).await;
+    async fn from_request_parts(
+        parts: &mut Parts,
+        services: &Arc<Services>,
+    ) -> Result<Self, Response> {
+        let Ok(browser) = Browser::from_request_parts(parts, services).await;
         let told = FormNotice::of_query(parts.uri.query().unwrap_or_default());
         let page = LocalPage::at(parts.uri.path());
-        match browser.signed_in(host).await {
-            Ok(Some(signed_in)) if is_enough(host, page, &signed_in) => Ok(Self {
-                host: Arc::clone(host),
+        match browser.signed_in(services).await {
+            Ok(Some(signed_in)) if is_enough(services, page, &signed_in) => Ok(Self {
+                services: Arc::clone(services),
                 browser,
                 signed_in,
                 told,
             }),
             // What a form would have done is not done: its page is shown after the login.
-            Ok(_) => Err(with_browser(see_other(&way_in(page)), host, &browser)),
-            Err(error) => Err(internal_error(host, browser.language(), &error)),
+            Ok(_) => Err(with_browser(see_other(&way_in(page)), services, &browser)),
+            Err(error) => Err(internal_error(services, browser.language(), &error)),
         }
     }
 }
 
 /// Whether the session is by an authentication that the portal still takes.
-pub(crate) fn is_enough(host: &Host, page: LocalPage, signed_in: &SignedIn) -> bool {
+pub(crate) fn is_enough(services: &Services, page: LocalPage, signed_in: &SignedIn) -> bool {
     channels::is_enough_for(
-        host,
+        services,
         &LoginRequest::Local { page },
         &signed_in.session.authentication,
     )
@@ -68,29 +71,30 @@ pub(crate) fn is_enough(host: &Host, page: LocalPage, signed_in: &SignedIn) -> b
 
 impl Owner {
     pub(super) fn layout(&self) -> Layout {
-        layout(&self.host, self.browser.language())
+        layout(&self.services, self.browser.language())
     }
 
     /// What every page of the portal has beside that.
     pub(super) fn frame(&self, tab: Tab) -> Result<Frame, InternalError> {
         Ok(Frame {
             user: Some(signed_in_header(
-                &self.host,
+                &self.services,
                 &self.browser,
                 &self.signed_in,
             )?),
             tab,
             told: self
                 .told
-                .message(&self.host, &self.browser, &self.signed_in.user)?,
+                .message(&self.services, &self.browser, &self.signed_in.user)?,
         })
     }
 
     /// The page, or what a person sees where it could not be made.
     pub(super) fn reply(&self, reply: Result<Response, InternalError>) -> Response {
-        let response = reply
-            .unwrap_or_else(|error| internal_error(&self.host, self.browser.language(), &error));
-        with_browser(response, &self.host, &self.browser)
+        let response = reply.unwrap_or_else(|error| {
+            internal_error(&self.services, self.browser.language(), &error)
+        });
+        with_browser(response, &self.services, &self.browser)
     }
 
     /// A page of the portal.
@@ -107,7 +111,7 @@ impl Owner {
             what_to_do: Message::of("portal-not-found-advice"),
         }
         .render_with(
-            &self.host,
+            &self.services,
             self.browser.language(),
             &"the person has no such thing",
             Some(back.link()),

@@ -140,7 +140,7 @@ pub struct ApplicationTile {
 pub enum TileStart {
     /// By a form.
     Form(Form),
-    /// By a link of this host's.
+    /// By a link of this server's.
     Link(String),
     /// Not from here.
     Elsewhere,

@@ -20,7 +20,7 @@ use assent_model::user::User;
 pub(super) async fn show(owner: Owner) -> Response {
     let made = async {
         let user = &owner.signed_in.user;
-        let usable = portal::applications(&owner.host, user).await?;
+        let usable = portal::applications(&owner.services, user).await?;
         let seen = usable
             .into_iter()
             .map(|usable| (format!("/profile/{}", usable.id), usable.name));
@@ -97,13 +97,18 @@ fn facts(user: &User) -> Vec<Fact> {
 /// `GET /profile/{application}`
 pub(super) async fn seen(owner: Owner, Path(id): Path<String>) -> Response {
     let reply = async {
-        let Some(_held) = owner.host.rate_limits.looks.hold(owner.signed_in.user.id) else {
+        let Some(_held) = owner
+            .services
+            .rate_limits
+            .looks
+            .hold(owner.signed_in.user.id)
+        else {
             let (refused, again) = (
                 Message::of("error-too-many-here"),
                 try_again(&format!("/profile/{id}")),
             );
             return Ok(too_many_pages(
-                &owner.host,
+                &owner.services,
                 owner.browser.language(),
                 RateLimitError::SOON,
                 refused,
@@ -111,7 +116,7 @@ pub(super) async fn seen(owner: Owner, Path(id): Path<String>) -> Response {
             ));
         };
         let seen = match id.parse::<Did>() {
-            Ok(id) => portal::seen_by(&owner.host, &owner.signed_in.user, &id).await?,
+            Ok(id) => portal::seen_by(&owner.services, &owner.signed_in.user, &id).await?,
             Err(_) => None,
         };
         let Some(seen) = seen else {

@@ -25,7 +25,7 @@ pub(super) async fn list(owner: Owner) -> Response {
 }
 
 async fn listed(owner: &Owner) -> Result<SessionsPage, InternalError> {
-    let sessions = portal::sessions(&owner.host, &owner.signed_in.user).await?;
+    let sessions = portal::sessions(&owner.services, &owner.signed_in.user).await?;
     Ok(SessionsPage {
         layout: owner.layout(),
         frame: owner.frame(Tab::Sessions)?,
@@ -46,7 +46,7 @@ async fn listed(owner: &Owner) -> Result<SessionsPage, InternalError> {
 fn card(owner: &Owner, session: OpenSession) -> Result<SessionCard, InternalError> {
     Ok(SessionCard {
         browser: browser_of(&session.from),
-        place: place_of(&owner.host, &session.from, owner.browser.language()),
+        place: place_of(&owner.services, &session.from, owner.browser.language()),
         here: session.id == owner.signed_in.session.id,
         begun: PageTime::new(session.signed_in_at),
         used: session.used_at.map(PageTime::new),
@@ -66,7 +66,7 @@ pub(super) async fn end(Path(id): Path<String>, posted: PortalForm) -> Response 
             return sign_out_here(owner).await;
         }
         let ended = portal::end(
-            &owner.host,
+            &owner.services,
             &owner.signed_in.user,
             id,
             owner.browser.origin(),
@@ -92,7 +92,7 @@ pub(super) async fn end_others(posted: PortalForm) -> Response {
     let owner = &posted.owner;
     let reply = async {
         let EndedSession { untold } =
-            portal::end_others(&owner.host, &owner.signed_in, owner.browser.origin()).await?;
+            portal::end_others(&owner.services, &owner.signed_in, owner.browser.origin()).await?;
         owner.done(
             LocalPage::Sessions,
             if untold {
@@ -109,7 +109,7 @@ pub(super) async fn end_others(posted: PortalForm) -> Response {
 pub(super) async fn end_all(posted: PortalForm) -> Response {
     let owner = &posted.owner;
     let reply = async {
-        portal::end_others(&owner.host, &owner.signed_in, owner.browser.origin()).await?;
+        portal::end_others(&owner.services, &owner.signed_in, owner.browser.origin()).await?;
         sign_out_here(owner).await
     };
     owner.reply(reply.await)
@@ -117,7 +117,7 @@ pub(super) async fn end_all(posted: PortalForm) -> Response {
 
 /// Ends the session of this browser, as signing out does.
 async fn sign_out_here(owner: &Owner) -> Result<Response, InternalError> {
-    let ended = session::end(&owner.host, &owner.signed_in, owner.browser.origin()).await?;
+    let ended = session::end(&owner.services, &owner.signed_in, owner.browser.origin()).await?;
     signed_out(owner, ended, "/session/ended").await
 }
 
@@ -128,12 +128,20 @@ pub(super) async fn signed_out(
     ended: SessionEnd,
     afterwards: &str,
 ) -> Result<Response, InternalError> {
-    let Owner { host, browser, .. } = owner;
+    let Owner {
+        services, browser, ..
+    } = owner;
     let ended = ended.held_by(browser.digest());
     let response = if ended.participants.is_empty() {
         see_other(afterwards)
     } else {
-        logout::tell(host, browser.language(), ended, LogoutContinuation::Page).await?
+        logout::tell(
+            services,
+            browser.language(),
+            ended,
+            LogoutContinuation::Page,
+        )
+        .await?
     };
-    Ok(without_session(response, host))
+    Ok(without_session(response, services))
 }

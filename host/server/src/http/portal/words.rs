@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::protected_actions::{ActionTarget, PastAction};
 use crate::http::context::place;
 use crate::http::texts::Message;
@@ -39,12 +39,12 @@ impl PageTime {
 }
 
 /// Where a browser was, if that is known.
-pub(super) fn place_of(host: &Host, from: &Origin, language: Language) -> Option<Message> {
+pub(super) fn place_of(services: &Services, from: &Origin, language: Language) -> Option<Message> {
     from.address.map(|address| {
         place(
             Some(address),
-            host.settings.is_local(),
-            &host.geoip,
+            services.settings.is_local(),
+            &services.geoip,
             language,
         )
     })

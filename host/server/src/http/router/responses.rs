@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::http::assets;
 use crate::http::operations::branding;
 use crate::http::reply::ErrorReply;
@@ -18,16 +18,16 @@ use crate::http::texts::{Message, PageLanguage};
 
 /// A stylesheet, script or icon.
 pub(super) async fn asset(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     axum::extract::OriginalUri(uri): axum::extract::OriginalUri,
     PageLanguage(language): PageLanguage,
     headers: HeaderMap,
 ) -> Response {
-    if let Some(own) = branding::find(&host, uri.path()) {
+    if let Some(own) = branding::find(&services, uri.path()) {
         return own;
     }
     let Some(asset) = assets::find(uri.path(), language) else {
-        return not_found(State(host), PageLanguage(language), uri).await;
+        return not_found(State(services), PageLanguage(language), uri).await;
     };
     let Ok(etag) = HeaderValue::from_str(&asset.etag) else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
@@ -64,7 +64,7 @@ pub(super) async fn asset(
 }
 
 pub(super) async fn not_found(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     PageLanguage(language): PageLanguage,
     uri: Uri,
 ) -> Response {
@@ -74,12 +74,12 @@ pub(super) async fn not_found(
         what_happened: Message::of("error-not-found-happened"),
         what_to_do: Message::of("error-not-found-advice"),
     }
-    .render(&host, language, &uri.path())
+    .render(&services, language, &uri.path())
 }
 
 /// Headers of every answer: nothing is guessed about types, no address leaks to other sites, no page is framed.
 pub(super) async fn common_headers(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -91,7 +91,7 @@ pub(super) async fn common_headers(
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     // The client's next request goes to another instance where a load balancer stands in front.
-    if host.draining.is_begun() {
+    if services.draining.is_begun() {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -113,7 +113,7 @@ pub(super) async fn common_headers(
             HeaderValue::from_static("same-origin"),
         );
     }
-    if host.settings.is_https() {
+    if services.settings.is_https() {
         headers.insert(
             STRICT_TRANSPORT_SECURITY,
             HeaderValue::from_static("max-age=31536000"),

@@ -7,7 +7,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::oidc::client_calls::is_form;
 use crate::http::pages::{SamlLogoutAnsweredPage, SamlLogoutPage, SignedOutPage};
@@ -28,23 +28,23 @@ use assent_saml_core::binding::{BindingError, Incoming, MessageKind};
 
 /// `GET /sso/SingleLogoutService/{applicationId}`: a message by redirect.
 pub(crate) async fn service(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(application): Path<String>,
     RawQuery(query): RawQuery,
     PageLanguage(language): PageLanguage,
 ) -> Response {
     let reply = async {
         let incoming = Incoming::read_redirect(query.unwrap_or_default().as_bytes())?;
-        serve(&host, language, &application, &incoming).await
+        serve(&services, language, &application, &incoming).await
     };
     reply
         .await
-        .unwrap_or_else(|rejected| refused(&host, language, &application, &rejected))
+        .unwrap_or_else(|rejected| refused(&services, language, &application, &rejected))
 }
 
 /// `POST /sso/SingleLogoutService/{applicationId}`: a message by form.
 pub(crate) async fn service_by_post(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(application): Path<String>,
     PageLanguage(language): PageLanguage,
     headers: HeaderMap,
@@ -54,31 +54,37 @@ pub(crate) async fn service_by_post(
         if !is_form(&headers) {
             return Err(BindingError::Missing.into());
         }
-        serve(&host, language, &application, &Incoming::read_post(&body)?).await
+        serve(
+            &services,
+            language,
+            &application,
+            &Incoming::read_post(&body)?,
+        )
+        .await
     };
     reply
         .await
-        .unwrap_or_else(|rejected| refused(&host, language, &application, &rejected))
+        .unwrap_or_else(|rejected| refused(&services, language, &application, &rejected))
 }
 
 async fn serve(
-    host: &Host,
+    services: &Services,
     language: Language,
     application: &str,
     incoming: &Incoming,
 ) -> Result<Response, Rejected> {
     match incoming.kind() {
         MessageKind::Request => Ok(go_on(
-            host,
+            services,
             language,
-            logout::requested(host, application, incoming).await?,
+            logout::requested(services, application, incoming).await?,
         )),
         MessageKind::Response => {
-            let id = logout::answered(host, application, incoming).await?;
+            let id = logout::answered(services, application, incoming).await?;
             let next = address(id);
-            let nonce = nonce(host);
+            let nonce = nonce(services);
             let answered = SamlLogoutAnsweredPage {
-                layout: layout(host, language),
+                layout: layout(services, language),
                 next,
                 nonce: nonce.clone(),
             };
@@ -89,26 +95,26 @@ async fn serve(
 
 /// Has the browser tell the service providers of a session that has ended; then it goes where it was to go.
 pub(crate) async fn tell(
-    host: &Host,
+    services: &Services,
     language: Language,
     ended: SessionEnd,
     continuation: LogoutContinuation,
 ) -> Result<Response, InternalError> {
     Ok(go_on(
-        host,
+        services,
         language,
-        logout::begin(host, ended, continuation).await?,
+        logout::begin(services, ended, continuation).await?,
     ))
 }
 
-fn go_on(host: &Host, language: Language, begun: Begun) -> Response {
+fn go_on(services: &Services, language: Language, begun: Begun) -> Response {
     match begun {
         Begun::Telling(id) => see_other(&address(id)),
-        Begun::Finished(finished) => finish(host, language, finished),
+        Begun::Finished(finished) => finish(services, language, finished),
     }
 }
 
-fn finish(host: &Host, language: Language, finished: Finished) -> Response {
+fn finish(services: &Services, language: Language, finished: Finished) -> Response {
     match finished {
         Finished::Page {
             untold,
@@ -116,7 +122,7 @@ fn finish(host: &Host, language: Language, finished: Finished) -> Response {
         } if untold.is_empty() => see_other("/session/ended"),
         Finished::Page { untold, others } => page(
             &SignedOutPage {
-                layout: layout(host, language),
+                layout: layout(services, language),
                 by_device: false,
                 untold,
                 others,
@@ -124,18 +130,18 @@ fn finish(host: &Host, language: Language, finished: Finished) -> Response {
             None,
         ),
         Finished::Redirect(location) => see_other(&location),
-        Finished::Message(message) => send(host, language, message, Shown::Alone),
+        Finished::Message(message) => send(services, language, message, Shown::Alone),
     }
 }
 
-fn send(host: &Host, language: Language, message: Outgoing, shown: Shown) -> Response {
+fn send(services: &Services, language: Language, message: Outgoing, shown: Shown) -> Response {
     match message {
         Outgoing::Redirect(location) => see_other(&location),
         Outgoing::Form {
             name,
             action,
             fields,
-        } => posted(host, language, name, &action, fields, shown),
+        } => posted(services, language, name, &action, fields, shown),
     }
 }
 
@@ -147,7 +153,7 @@ fn address(id: LogoutId) -> String {
 /// `GET /sso/logout/{id}`: who is told now. It loads itself again when the time of that one is over, or when its answer
 /// came.
 pub(crate) async fn show(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
     browser: Browser,
 ) -> Response {
@@ -155,57 +161,64 @@ pub(crate) async fn show(
         let Ok(id) = id.parse::<LogoutId>() else {
             return Ok(see_other("/session/ended"));
         };
-        Ok(match logout::view(&host, id, &browser.digests()).await? {
-            View::Telling {
-                name,
-                request,
-                turn,
-                of,
-            } => {
-                let telling = SamlLogoutPage {
-                    layout: layout(&host, browser.language()),
-                    application: name,
-                    frame: format!("{}/{request}", address(id)),
-                    turn: u32::try_from(turn).unwrap_or(u32::MAX),
-                    of: u32::try_from(of).unwrap_or(u32::MAX),
-                    seconds: host.settings.saml.logout_timeout.whole_seconds(),
-                };
-                page_with_frames(&host, &telling)
-            }
-            View::Finished(finished) => finish(&host, browser.language(), finished),
-            View::Unknown => see_other("/session/ended"),
-        })
+        Ok(
+            match logout::view(&services, id, &browser.digests()).await? {
+                View::Telling {
+                    name,
+                    request,
+                    turn,
+                    of,
+                } => {
+                    let telling = SamlLogoutPage {
+                        layout: layout(&services, browser.language()),
+                        application: name,
+                        frame: format!("{}/{request}", address(id)),
+                        turn: u32::try_from(turn).unwrap_or(u32::MAX),
+                        of: u32::try_from(of).unwrap_or(u32::MAX),
+                        seconds: services.settings.saml.logout_timeout.whole_seconds(),
+                    };
+                    page_with_frames(&services, &telling)
+                }
+                View::Finished(finished) => finish(&services, browser.language(), finished),
+                View::Unknown => see_other("/session/ended"),
+            },
+        )
     };
-    reply
-        .await
-        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
+    reply.await.unwrap_or_else(|error: InternalError| {
+        internal_error(&services, browser.language(), &error)
+    })
 }
 
 /// `GET /sso/logout/{id}/{request}`: what the frame holds: the request to the service provider whose turn it is.
 pub(crate) async fn ask(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path((id, request)): Path<(String, String)>,
     browser: Browser,
 ) -> Response {
     let reply = async {
         let message = match id.parse::<LogoutId>() {
-            Ok(id) => logout::ask(&host, id, &request, &browser.digests()).await?,
+            Ok(id) => logout::ask(&services, id, &request, &browser.digests()).await?,
             Err(_) => None,
         };
         Ok(match message {
-            Some(message) => send(&host, browser.language(), message, Shown::Framed),
+            Some(message) => send(&services, browser.language(), message, Shown::Framed),
             // A frame stays as it is then.
             None => StatusCode::NO_CONTENT.into_response(),
         })
     };
-    reply
-        .await
-        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
+    reply.await.unwrap_or_else(|error: InternalError| {
+        internal_error(&services, browser.language(), &error)
+    })
 }
 
-fn refused(host: &Host, language: Language, application: &str, rejected: &Rejected) -> Response {
+fn refused(
+    services: &Services,
+    language: Language,
+    application: &str,
+    rejected: &Rejected,
+) -> Response {
     let why = match rejected {
-        Rejected::Internal(error) => return internal_error(host, language, error),
+        Rejected::Internal(error) => return internal_error(services, language, error),
         Rejected::Page(why) => why,
     };
     let what_happened = match why {
@@ -234,5 +247,5 @@ fn refused(host: &Host, language: Language, application: &str, rejected: &Reject
         what_happened,
         what_to_do: Message::of("error-sign-out-advice"),
     }
-    .render_with(host, language, &cause, Some(sign_out_here()))
+    .render_with(services, language, &cause, Some(sign_out_here()))
 }

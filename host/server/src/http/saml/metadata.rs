@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::reply::{ErrorReply, internal_error};
 use crate::http::texts::Message;
 use crate::http::texts::PageLanguage;
@@ -17,15 +17,15 @@ use assent_model::language::Language;
 
 /// `GET /sso/metadata/{applicationId}`
 pub(crate) async fn metadata(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(application): Path<String>,
     PageLanguage(language): PageLanguage,
 ) -> Response {
     let document = async {
-        let Some(provider) = find(&host, &application).await? else {
+        let Some(provider) = find(&services, &application).await? else {
             return Ok(None);
         };
-        metadata::document(&host, &provider).await.map(Some)
+        metadata::document(&services, &provider).await.map(Some)
     };
     match document.await {
         Ok(Some(document)) => (
@@ -36,12 +36,12 @@ pub(crate) async fn metadata(
             document,
         )
             .into_response(),
-        Ok(None) => unknown(&host, language),
-        Err::<_, InternalError>(error) => internal_error(&host, language, &error),
+        Ok(None) => unknown(&services, language),
+        Err::<_, InternalError>(error) => internal_error(&services, language, &error),
     }
 }
 
-fn unknown(host: &Host, language: Language) -> Response {
+fn unknown(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::NOT_FOUND,
         title: Message::of("error-metadata"),
@@ -49,7 +49,7 @@ fn unknown(host: &Host, language: Language) -> Response {
         what_to_do: Message::of("error-metadata-advice"),
     }
     .render(
-        host,
+        services,
         language,
         &"metadata was asked for an unknown application",
     )

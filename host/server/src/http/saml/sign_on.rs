@@ -9,7 +9,7 @@ use axum::response::Response;
 
 use crate::domain::sign_in::context::SignInContext;
 use crate::domain::sign_in::test_sign_in;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::oidc::client_calls::is_form;
@@ -34,7 +34,7 @@ use assent_saml_core::binding::{BindingError, Incoming, MessageKind, post_value}
 /// `GET /sso/SingleSignOnService/{applicationId}`: a request by redirect; without one, the page that begins a sign-on
 /// here.
 pub(crate) async fn sign_on(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(application): Path<String>,
     RawQuery(query): RawQuery,
     browser: Browser,
@@ -45,28 +45,30 @@ pub(crate) async fn sign_on(
             Ok(incoming) => {
                 let tried = incoming.relay_state().and_then(|state| state.parse().ok());
                 let tried =
-                    crate::http::sign_in::test_sign_in::open(&host, &browser, tried).await?;
+                    crate::http::sign_in::test_sign_in::open(&services, &browser, tried).await?;
                 asked(
-                    &host,
+                    &services,
                     &application,
                     &incoming,
                     RedirectPolicy::of(tried.as_ref()),
                 )
                 .await
             }
-            Err(BindingError::Missing) => start_page(&host, &browser, &application, &query).await,
+            Err(BindingError::Missing) => {
+                start_page(&services, &browser, &application, &query).await
+            }
             Err(error) => Err(error.into()),
         }
     };
     reply
         .await
-        .unwrap_or_else(|rejected| refused(&host, browser.language(), &application, rejected))
+        .unwrap_or_else(|rejected| refused(&services, browser.language(), &application, rejected))
 }
 
 /// `POST /sso/SingleSignOnService/{applicationId}`: a request by form, or the press of the button on the page that
 /// begins a sign-on here.
 pub(crate) async fn sign_on_by_post(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(application): Path<String>,
     browser: Browser,
     headers: HeaderMap,
@@ -77,75 +79,89 @@ pub(crate) async fn sign_on_by_post(
             return Err(BindingError::Missing.into());
         }
         match Incoming::read_post(&body) {
-            Ok(incoming) => asked(&host, &application, &incoming, RedirectPolicy::Registered).await,
+            Ok(incoming) => {
+                asked(
+                    &services,
+                    &application,
+                    &incoming,
+                    RedirectPolicy::Registered,
+                )
+                .await
+            }
             Err(BindingError::Missing) => {
-                Box::pin(started(&host, &browser, &application, &body)).await
+                Box::pin(started(&services, &browser, &application, &body)).await
             }
             Err(error) => Err(error.into()),
         }
     };
     reply
         .await
-        .unwrap_or_else(|rejected| refused(&host, browser.language(), &application, rejected))
+        .unwrap_or_else(|rejected| refused(&services, browser.language(), &application, rejected))
 }
 
 /// A request is checked and kept. The browser comes again to where it brings its cookies: it sends us no `SameSite=Lax`
 /// cookie when another site posts.
 async fn asked(
-    host: &Host,
+    services: &Services,
     application: &str,
     incoming: &Incoming,
     policy: RedirectPolicy<'_>,
 ) -> Result<Response, Rejected> {
-    let accepted = sign_on::check(host, application, incoming, policy).await?;
+    let accepted = sign_on::check(services, application, incoming, policy).await?;
     Ok(see_other(&format!("/sso/sign-on/{}", accepted.id)))
 }
 
 /// `GET /sso/sign-on/{id}`: goes on with a request that was kept.
 pub(crate) async fn go_on(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
     browser: Browser,
 ) -> Response {
     let reply = async {
         let kept = match id.parse::<SignOnId>() {
-            Ok(id) => host
+            Ok(id) => services
                 .store
-                .claim_sign_on_request(id, host.now())
+                .claim_sign_on_request(id, services.now())
                 .await
                 .map_err(InternalError::from)?,
             Err(_) => None,
         };
         match kept {
-            Some(request) => Box::pin(begin(&host, &browser, request)).await,
-            None => Ok(gone(&host, browser.language())),
+            Some(request) => Box::pin(begin(&services, &browser, request)).await,
+            None => Ok(gone(&services, browser.language())),
         }
     };
     let response = reply
         .await
-        .unwrap_or_else(|error| internal_error(&host, browser.language(), &error));
-    with_browser(response, &host, &browser)
+        .unwrap_or_else(|error| internal_error(&services, browser.language(), &error));
+    with_browser(response, &services, &browser)
 }
 
 /// Begins a login for a request, or answers at once where a session is enough.
 async fn begin(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     request: SignOnRequest,
 ) -> Result<Response, InternalError> {
-    let session = match browser.signed_in(host).await? {
-        Some(signed_in) if sign_on::may_go_on(host, &request, &signed_in).await? => Some(signed_in),
+    let session = match browser.signed_in(services).await? {
+        Some(signed_in) if sign_on::may_go_on(services, &request, &signed_in).await? => {
+            Some(signed_in)
+        }
         _ => None,
     };
-    let Some(provider) = host.store.service_provider(&request.application).await? else {
-        return Ok(gone(host, browser.language()));
+    let Some(provider) = services
+        .store
+        .service_provider(&request.application)
+        .await?
+    else {
+        return Ok(gone(services, browser.language()));
     };
     if request.passive && session.is_none() {
-        let answer = sign_on::failed(host, &request, &provider, Failure::NoPassive).await?;
-        return Ok(deliver(host, browser.language(), &answer));
+        let answer = sign_on::failed(services, &request, &provider, Failure::NoPassive).await?;
+        return Ok(deliver(services, browser.language(), &answer));
     }
     let login_request = LoginRequest::Saml(Box::new(request.clone()));
-    let begun = match login::begin(host, browser, login_request, session).await? {
+    let begun = match login::begin(services, browser, login_request, session).await? {
         Ok(begun) => begun,
         Err(page) => return Ok(page),
     };
@@ -159,18 +175,18 @@ async fn begin(
         person: &person,
         old: None,
     };
-    let observer = test_sign_in::observer(host, request.purpose);
+    let observer = test_sign_in::observer(services, request.purpose);
     let context = SignInContext {
-        host,
+        services,
         observer: &*observer,
     };
     Ok(match sign_on::respond(context, question).await? {
         Answer::Granted(answer) | Answer::Failed(answer) => {
-            deliver(host, browser.language(), &answer)
+            deliver(services, browser.language(), &answer)
         }
         Answer::Refused(_) if request.passive => {
-            match sign_on::deny(host, id, &request, Failure::GivenUp).await? {
-                Some(answer) => deliver(host, browser.language(), &answer),
+            match sign_on::deny(services, id, &request, Failure::GivenUp).await? {
+                Some(answer) => deliver(services, browser.language(), &answer),
                 None => page,
             }
         }
@@ -180,7 +196,7 @@ async fn begin(
 }
 
 /// The page whose form takes a response to the service provider.
-pub(crate) fn deliver(host: &Host, language: Language, answer: &SignOnAnswer) -> Response {
+pub(crate) fn deliver(services: &Services, language: Language, answer: &SignOnAnswer) -> Response {
     let mut fields = vec![(
         MessageKind::Response.parameter(),
         post_value(&answer.response),
@@ -192,7 +208,7 @@ pub(crate) fn deliver(host: &Host, language: Language, answer: &SignOnAnswer) ->
             .map(|state| ("RelayState", state)),
     );
     posted(
-        host,
+        services,
         language,
         answer.name.clone(),
         &answer.acs,
@@ -203,16 +219,16 @@ pub(crate) fn deliver(host: &Host, language: Language, answer: &SignOnAnswer) ->
 
 /// A page that posts a message to a service provider, by itself or by its button.
 pub(crate) fn posted(
-    host: &Host,
+    services: &Services,
     language: Language,
     application: String,
     action: &CheckedRedirect,
     fields: Vec<(&'static str, String)>,
     shown: Shown,
 ) -> Response {
-    let nonce = nonce(host);
+    let nonce = nonce(services);
     let form = SamlPostPage {
-        layout: layout(host, language),
+        layout: layout(services, language),
         application,
         action: action.as_str().to_owned(),
         fields,
@@ -221,35 +237,35 @@ pub(crate) fn posted(
     page_with_script(&form, action.form_action_source().as_deref(), &nonce, shown)
 }
 
-/// What a CSRF token is for that begins a sign-on at this host.
+/// What a CSRF token is for that begins a sign-on at this server.
 pub(crate) fn start_purpose(application: &str) -> String {
     format!("/sso/SingleSignOnService/{application}")
 }
 
 /// The question whether to go to an application: a link of anybody's may lead here, and signs nobody in by itself.
 async fn start_page(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     application: &str,
     query: &str,
 ) -> Result<Response, Rejected> {
     let asked = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "RelayState");
     let relay_state = asked.map(|(_, value)| value.into_owned());
-    let (_, provider) = sign_on::unsolicited(host, application, relay_state.as_deref()).await?;
+    let (_, provider) = sign_on::unsolicited(services, application, relay_state.as_deref()).await?;
     let purpose = start_purpose(application);
     let start = SamlStartPage {
-        layout: layout(host, browser.language()),
+        layout: layout(services, browser.language()),
         application: provider.name.clone(),
-        csrf: csrf::token(host, browser, &purpose)?,
+        csrf: csrf::token(services, browser, &purpose)?,
         action: purpose,
         relay_state,
     };
-    Ok(with_browser(page(&start, None), host, browser))
+    Ok(with_browser(page(&start, None), services, browser))
 }
 
 /// The person wants to go to an application.
 async fn started(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     application: &str,
     body: &[u8],
@@ -261,21 +277,21 @@ async fn started(
             .map(|(_, value)| value.into_owned())
     };
     let relay_state = field("RelayState").filter(|state| !state.is_empty());
-    let (request, _) = sign_on::unsolicited(host, application, relay_state.as_deref()).await?;
+    let (request, _) = sign_on::unsolicited(services, application, relay_state.as_deref()).await?;
     let Some(token) = field("csrf") else {
         return Err(BindingError::Missing.into());
     };
-    if !csrf::is_token(host, browser, &start_purpose(application), &token)? {
-        return Ok(forged(host, browser.language()));
+    if !csrf::is_token(services, browser, &start_purpose(application), &token)? {
+        return Ok(forged(services, browser.language()));
     }
     Ok(with_browser(
-        Box::pin(begin(host, browser, request)).await?,
-        host,
+        Box::pin(begin(services, browser, request)).await?,
+        services,
         browser,
     ))
 }
 
-fn gone(host: &Host, language: Language) -> Response {
+fn gone(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::BAD_REQUEST,
         title: Message::of("error-login-replayed"),
@@ -283,7 +299,7 @@ fn gone(host: &Host, language: Language) -> Response {
         what_to_do: Message::of("error-login-replayed-advice"),
     }
     .render(
-        host,
+        services,
         language,
         &"the kept SAML request is unknown, used or over",
     )
@@ -319,10 +335,15 @@ const fn in_words(why: &Unanswerable) -> (Message, Message) {
     }
 }
 
-fn refused(host: &Host, language: Language, application: &str, rejected: Rejected) -> Response {
+fn refused(
+    services: &Services,
+    language: Language,
+    application: &str,
+    rejected: Rejected,
+) -> Response {
     let why = match rejected {
-        Rejected::Answer(answer) => return deliver(host, language, &answer),
-        Rejected::Internal(error) => return internal_error(host, language, &error),
+        Rejected::Answer(answer) => return deliver(services, language, &answer),
+        Rejected::Internal(error) => return internal_error(services, language, &error),
         Rejected::Page(why) => why,
     };
     let (what_happened, what_to_do) = in_words(&why);
@@ -344,5 +365,5 @@ fn refused(host: &Host, language: Language, application: &str, rejected: Rejecte
         what_happened,
         what_to_do,
     };
-    page.render_with(host, language, &cause, Some(Link::to_start()))
+    page.render_with(services, language, &cause, Some(Link::to_start()))
 }

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::http::pages::FormPostPage;
 use crate::http::reply::{layout, page_that_posts, see_other};
 use crate::oidc::authorize::{AuthorizationAnswer, Delivery};
@@ -10,7 +10,7 @@ use assent_model::language::Language;
 
 /// A redirect, or the page whose form the browser posts.
 pub(crate) async fn deliver(
-    host: &Host,
+    services: &Services,
     language: Language,
     answer: &AuthorizationAnswer,
 ) -> Response {
@@ -21,14 +21,14 @@ pub(crate) async fn deliver(
             fields,
         } => {
             // The answer is made; it goes out even where its page can't say to whom.
-            let application = host
+            let application = services
                 .store
                 .application(answer.application())
                 .await
                 .ok()
                 .flatten();
             let form = FormPostPage {
-                layout: layout(host, language),
+                layout: layout(services, language),
                 application: application.map(|application| application.name.clone()),
                 action: redirect_uri.as_str().to_owned(),
                 fields: fields.to_vec(),

@@ -10,7 +10,7 @@ use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{Approved, AuthenticatedUser, View};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::pages::ConfirmPage;
@@ -22,38 +22,42 @@ use assent_model::user::User;
 
 /// Whether the browser must show the name of the account before it is signed in.
 pub(crate) async fn is_needed(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     approved: &Approved,
     user: &User,
 ) -> Result<bool, InternalError> {
     if !approved.is_by_scan()
-        || browser.known_users(host).standing(host, &user.name).await? == BrowserStatus::Known
+        || browser
+            .known_users(services)
+            .standing(services, &user.name)
+            .await?
+            == BrowserStatus::Known
     {
         return Ok(false);
     }
-    let signed_in = browser.signed_in(host).await?;
+    let signed_in = browser.signed_in(services).await?;
     Ok(signed_in.is_none_or(|signed_in| signed_in.user.id != user.id))
 }
 
 /// The page that names the account, with the buttons to continue and to start again.
 pub(crate) async fn ask(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     login: &Login,
     user: &User,
 ) -> Result<Response, InternalError> {
     let id = login.id.to_string();
-    let asking = asking(host, login).await?;
+    let asking = asking(services, login).await?;
     let confirming = ConfirmPage {
-        layout: layout(host, browser.language()),
+        layout: layout(services, browser.language()),
         application: asking.name,
         name: user.display_name().to_owned(),
         account: user.name.to_string(),
         action: format!("/login/{id}/confirm"),
         again: format!("/login/{id}/again"),
-        csrf: csrf::token(host, browser, &id)?,
-        person: csrf::token(host, browser, &shown_to(login.id, user))?,
+        csrf: csrf::token(services, browser, &id)?,
+        person: csrf::token(services, browser, &shown_to(login.id, user))?,
     };
     Ok(page(&confirming, asking.form_target.as_deref()))
 }
@@ -66,7 +70,7 @@ fn shown_to(login: LoginId, user: &User) -> String {
 /// `POST /login/{id}/confirm`: the user continues as the account that the page named.
 pub(crate) async fn confirm(posted: Posted) -> Response {
     let Posted {
-        host,
+        services,
         browser,
         form,
         view,
@@ -76,21 +80,30 @@ pub(crate) async fn confirm(posted: Posted) -> Response {
         let View::Approved(login, approved) = view else {
             return Ok(posted.shown());
         };
-        let old = session_before(host, browser, login).await?;
-        let Some(person) = login::person(host, approved, old.as_ref(), browser.origin()).await?
+        let old = session_before(services, browser, login).await?;
+        let Some(person) =
+            login::person(services, approved, old.as_ref(), browser.origin()).await?
         else {
             return Ok(posted.shown());
         };
         let AuthenticatedUser { signed_in, .. } = &person;
         if !csrf::is_token(
-            host,
+            services,
             browser,
             &shown_to(login.id, &signed_in.user),
             &form.person,
         )? {
             return Ok(posted.shown());
         }
-        finish(host, browser, login, &person, old.as_ref(), Agreement::Open).await
+        finish(
+            services,
+            browser,
+            login,
+            &person,
+            old.as_ref(),
+            Agreement::Open,
+        )
+        .await
     };
     posted.reply(Box::pin(reply).await)
 }

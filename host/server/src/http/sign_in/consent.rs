@@ -13,7 +13,7 @@ use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::login::View;
 use crate::domain::sign_in::{consent, login};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::pages::{ConsentRow, Consents, Withdrawn};
@@ -36,7 +36,7 @@ const WITHDRAW: &str = "/consents/withdraw";
 /// `POST /login/{id}/consent`: the person allows or denies.
 pub(crate) async fn decide(posted: Posted) -> Response {
     let Posted {
-        host,
+        services,
         browser,
         form,
         view,
@@ -46,23 +46,23 @@ pub(crate) async fn decide(posted: Posted) -> Response {
         let mut old = None;
         let (login, person) = match view {
             View::Approved(login, approved) => {
-                old = session_before(host, browser, login).await?;
+                old = session_before(services, browser, login).await?;
                 (
                     login,
-                    login::person(host, approved, old.as_ref(), browser.origin()).await?,
+                    login::person(services, approved, old.as_ref(), browser.origin()).await?,
                 )
             }
             View::SignedIn(login, session) => {
-                (login, resumed(host, browser, login, *session).await?)
+                (login, resumed(services, browser, login, *session).await?)
             }
-            View::Answered(_) => return Ok(answered_before(host, browser.language())),
+            View::Answered(_) => return Ok(answered_before(services, browser.language())),
             _ => return Ok(posted.shown()),
         };
         let (Some(person), LoginRequest::Oidc(request)) = (person, &login.request) else {
             return Ok(posted.shown());
         };
         if !csrf::is_token(
-            host,
+            services,
             browser,
             &shown_to(login.id, &person.signed_in.user),
             &form.person,
@@ -72,7 +72,7 @@ pub(crate) async fn decide(posted: Posted) -> Response {
         match form.decision.as_str() {
             "allow" => {
                 finish(
-                    host,
+                    services,
                     browser,
                     login,
                     &person,
@@ -83,10 +83,10 @@ pub(crate) async fn decide(posted: Posted) -> Response {
             }
             "deny" => {
                 let answer =
-                    authorize::deny(host, login.id, request, DenialReason::NoConsent).await?;
+                    authorize::deny(services, login.id, request, DenialReason::NoConsent).await?;
                 Ok(match answer {
-                    Some(answer) => deliver(host, browser.language(), &answer).await,
-                    None => answered_before(host, browser.language()),
+                    Some(answer) => deliver(services, browser.language(), &answer).await,
+                    None => answered_before(services, browser.language()),
                 })
             }
             _ => Ok(posted.shown()),
@@ -106,28 +106,28 @@ pub(crate) struct Withdrawal {
 
 /// `POST /consents/withdraw`: the person takes back what they let an application know.
 pub(crate) async fn withdraw(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     browser: Browser,
     Form(form): Form<Withdrawal>,
 ) -> Response {
     let reply = async {
-        if !csrf::is_token(&host, &browser, WITHDRAW, &form.csrf)? {
-            return Ok(forged(&host, browser.language()));
+        if !csrf::is_token(&services, &browser, WITHDRAW, &form.csrf)? {
+            return Ok(forged(&services, browser.language()));
         }
         let application: Option<Did> = form.application.parse().ok();
-        let signed_in = browser.signed_in(&host).await?;
+        let signed_in = browser.signed_in(&services).await?;
         let signed_in =
-            signed_in.filter(|signed_in| is_enough(&host, LocalPage::Consents, signed_in));
+            signed_in.filter(|signed_in| is_enough(&services, LocalPage::Consents, signed_in));
         if let (Some(signed_in), Some(application)) = (signed_in, application) {
             consent::withdraw(
-                &host,
+                &services,
                 &signed_in.user,
                 application.clone(),
                 browser.origin(),
             )
             .await?;
             return Ok(see_other(&told(
-                &host,
+                &services,
                 &browser,
                 &signed_in.user,
                 &application,
@@ -135,9 +135,9 @@ pub(crate) async fn withdraw(
         }
         Ok(see_other("/consents"))
     };
-    reply
-        .await
-        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
+    reply.await.unwrap_or_else(|error: InternalError| {
+        internal_error(&services, browser.language(), &error)
+    })
 }
 
 /// What the portal's page is to tell: the query of its address.
@@ -153,12 +153,12 @@ pub(crate) struct WithdrawalNotice {
 
 /// The page's address after a consent was taken back.
 fn told(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     user: &User,
     application: &Did,
 ) -> Result<String, InternalError> {
-    let token = csrf::token(host, browser, &withdrawn_by(user, application))?;
+    let token = csrf::token(services, browser, &withdrawn_by(user, application))?;
     let mut query = form_urlencoded::Serializer::new(String::new());
     query
         .append_pair("withdrawn", application.as_str())
@@ -172,7 +172,7 @@ fn withdrawn_by(user: &User, application: &Did) -> String {
 
 /// The consent that this person took back, if the address was made here and it is still so.
 pub(crate) async fn withdrawn(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     signed_in: &SignedIn,
     told: &WithdrawalNotice,
@@ -182,18 +182,18 @@ pub(crate) async fn withdrawn(
         return Ok(None);
     };
     if !csrf::is_token(
-        host,
+        services,
         browser,
         &withdrawn_by(user, &application),
         &told.token,
-    )? || consent::consents_of(host, user)
+    )? || consent::consents_of(services, user)
         .await?
         .iter()
         .any(|consent| consent.application == application)
     {
         return Ok(None);
     }
-    let found = host.store.application(&application).await?;
+    let found = services.store.application(&application).await?;
     Ok(found.map(|application| Withdrawn {
         application: application.name.clone(),
         asks_again: application.settings.consent == ConsentPolicy::Ask,
@@ -202,11 +202,11 @@ pub(crate) async fn withdrawn(
 
 /// What the person let applications know.
 pub(crate) async fn list(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     signed_in: &SignedIn,
 ) -> Result<Consents, InternalError> {
-    let rows = consent::consents_of(host, &signed_in.user)
+    let rows = consent::consents_of(services, &signed_in.user)
         .await?
         .into_iter()
         .map(|consent| ConsentRow {
@@ -220,6 +220,6 @@ pub(crate) async fn list(
     Ok(Consents {
         rows: rows.collect(),
         withdraw: WITHDRAW.to_owned(),
-        csrf: csrf::token(host, browser, WITHDRAW)?,
+        csrf: csrf::token(services, browser, WITHDRAW)?,
     })
 }

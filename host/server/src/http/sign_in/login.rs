@@ -22,7 +22,7 @@ use waiting::waiting_page;
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{Approved, Ended, View};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::pages::Ended as EndedKind;
 use crate::http::reply::internal_error;
@@ -41,22 +41,26 @@ pub(crate) use waiting::events;
 
 /// `GET /login/{id}`: the page for how far the login has come. Once it was approved, the answer.
 pub(crate) async fn show(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
     browser: Browser,
 ) -> Response {
-    let (browser, found) = find(&host, &id, browser).await;
+    let (browser, found) = find(&services, &id, browser).await;
     let reply = match found {
-        Ok(view) => Box::pin(show_view(&host, &browser, view)).await,
+        Ok(view) => Box::pin(show_view(&services, &browser, view)).await,
         Err(error) => Err(error),
     };
-    reply.unwrap_or_else(|error| internal_error(&host, browser.language(), &error))
+    reply.unwrap_or_else(|error| internal_error(&services, browser.language(), &error))
 }
 
-async fn show_view(host: &Host, browser: &Browser, view: View) -> Result<Response, InternalError> {
+async fn show_view(
+    services: &Services,
+    browser: &Browser,
+    view: View,
+) -> Result<Response, InternalError> {
     match view {
-        View::Identify(login) => identify_page(host, browser, &login, None).await,
-        View::Waiting(login, approval) => waiting_page(host, browser, &login, &approval),
+        View::Identify(login) => identify_page(services, browser, &login, None).await,
+        View::Waiting(login, approval) => waiting_page(services, browser, &login, &approval),
         View::Ended(login, why) => {
             let kind = match why {
                 Ended::Denied => EndedKind::Denied,
@@ -68,39 +72,61 @@ async fn show_view(host: &Host, browser: &Browser, view: View) -> Result<Respons
                     EndedKind::Refused(Message::of("rejected-number-mismatch"))
                 }
             };
-            ended_page(host, browser, &login, kind).await
+            ended_page(services, browser, &login, kind).await
         }
-        View::SignedIn(login, session) => match resumed(host, browser, &login, session).await? {
-            Some(person) => finish(host, browser, &login, &person, None, Agreement::Open).await,
-            None => {
-                login::again(host, &login).await?;
-                identify_page(host, browser, &login, None).await
+        View::SignedIn(login, session) => {
+            match resumed(services, browser, &login, session).await? {
+                Some(person) => {
+                    finish(services, browser, &login, &person, None, Agreement::Open).await
+                }
+                None => {
+                    login::again(services, &login).await?;
+                    identify_page(services, browser, &login, None).await
+                }
             }
-        },
-        View::Approved(login, approved) => {
-            Box::pin(approved_reply(host, browser, &login, &approved)).await
         }
-        View::Answered(_) => Ok(answered_before(host, browser.language())),
-        View::Unknown => Ok(unknown(host, browser.language())),
+        View::Approved(login, approved) => {
+            Box::pin(approved_reply(services, browser, &login, &approved)).await
+        }
+        View::Answered(_) => Ok(answered_before(services, browser.language())),
+        View::Unknown => Ok(unknown(services, browser.language())),
     }
 }
 
 async fn approved_reply(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     login: &Login,
     approved: &Approved,
 ) -> Result<Response, InternalError> {
-    let old = session_before(host, browser, login).await?;
-    match login::person(host, approved, old.as_ref(), browser.origin()).await? {
+    let old = session_before(services, browser, login).await?;
+    match login::person(services, approved, old.as_ref(), browser.origin()).await? {
         Some(person)
-            if confirm::is_needed(host, browser, approved, &person.signed_in.user).await? =>
+            if confirm::is_needed(services, browser, approved, &person.signed_in.user).await? =>
         {
-            confirm::ask(host, browser, login, &person.signed_in.user).await
+            confirm::ask(services, browser, login, &person.signed_in.user).await
         }
-        Some(person) => finish(host, browser, login, &person, old.as_ref(), Agreement::Open).await,
+        Some(person) => {
+            finish(
+                services,
+                browser,
+                login,
+                &person,
+                old.as_ref(),
+                Agreement::Open,
+            )
+            .await
+        }
         // Suspended between approval and use.
-        None => ended_page(host, browser, login, refused(SignInDenied::PersonClosed)).await,
+        None => {
+            ended_page(
+                services,
+                browser,
+                login,
+                refused(SignInDenied::PersonClosed),
+            )
+            .await
+        }
     }
 }
 
@@ -108,7 +134,7 @@ async fn approved_reply(
 pub(crate) async fn cancel(posted: Posted) -> Response {
     let reply = async {
         if let View::Waiting(login, _) = &posted.view {
-            login::cancel(&posted.host, login).await?;
+            login::cancel(&posted.services, login).await?;
         }
         Ok(posted.shown())
     };
@@ -121,7 +147,7 @@ pub(crate) async fn again(posted: Posted) -> Response {
         if let View::Ended(login, _) | View::Approved(login, _) | View::SignedIn(login, _) =
             &posted.view
         {
-            login::again(&posted.host, login).await?;
+            login::again(&posted.services, login).await?;
         }
         Ok(posted.shown())
     };

@@ -38,7 +38,7 @@ pub(crate) struct QrSignInPreview {
     responses((status = 200, description = "The sign-in.", body = QrSignInPreview)))]
 pub(crate) async fn preview(call: SignedCall) -> Result<Json<QrSignInPreview>, Failure> {
     let QrSignInToken { token } = parse(&call.body)?;
-    let look = qr_sign_in::preview(&call.host, &token)
+    let look = qr_sign_in::preview(&call.services, &token)
         .await?
         .ok_or(ErrorCode::SignInNotFound)?;
     Ok(Json(QrSignInPreview {
@@ -55,13 +55,13 @@ pub(crate) async fn preview(call: SignedCall) -> Result<Json<QrSignInPreview>, F
     responses((status = 204, description = "The approval is requested.")))]
 pub(crate) async fn scan(call: SignedCall) -> Result<StatusCode, Failure> {
     let SignedCall {
-        host,
+        services,
         device,
         body,
         origin,
     } = call;
     let QrSignInToken { token } = parse(&body)?;
-    match qr_sign_in::scan(&host, &device, &token, origin).await? {
+    match qr_sign_in::scan(&services, &device, &token, origin).await? {
         ScanOutcome::Asked => Ok(StatusCode::NO_CONTENT),
         ScanOutcome::NotOpen => Err(ErrorCode::SignInNotFound.into()),
         ScanOutcome::Closed => Err(ErrorCode::UserInactive.into()),

@@ -4,7 +4,7 @@ use axum::http::HeaderValue;
 use axum::http::header::SET_COOKIE;
 use axum::response::Response;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::http::cookies::Cookie;
 use crate::http::pages::Link;
 use crate::http::texts::Message;
@@ -13,8 +13,8 @@ use crate::http::texts::Message;
 pub(super) const QUESTION: &str = "/session/end";
 
 /// Takes the session's cookie from the browser.
-pub(crate) fn without_session(mut response: Response, host: &Host) -> Response {
-    if let Ok(cookie) = HeaderValue::from_str(&Cookie::Session.remove(host)) {
+pub(crate) fn without_session(mut response: Response, services: &Services) -> Response {
+    if let Ok(cookie) = HeaderValue::from_str(&Cookie::Session.remove(services)) {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
     response

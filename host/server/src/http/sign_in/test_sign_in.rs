@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::domain::sign_in::test_sign_in;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::pages::TestSignInPage;
 use crate::http::reply::{ErrorReply, internal_error, layout, page};
@@ -23,77 +23,80 @@ use assent_store::Transition;
 
 /// The test sign-in that an address or a relay state names, if it is open in this browser.
 pub(crate) async fn open(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     id: Option<TestSignInId>,
 ) -> Result<Option<OpenTestSignIn>, InternalError> {
     let Some(id) = id else { return Ok(None) };
-    match browser.signed_in(host).await? {
-        Some(signed_in) => test_sign_in::open(host, id, browser.digest(), &signed_in).await,
+    match browser.signed_in(services).await? {
+        Some(signed_in) => test_sign_in::open(services, id, browser.digest(), &signed_in).await,
         None => Ok(None),
     }
 }
 
 /// `GET /admin/test-sign-ins/{id}`: the answer of an OpenID Connect test sign-in.
 pub(crate) async fn answered(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
     browser: Browser,
 ) -> Response {
     let reply = async {
-        let Some(open) = open(&host, &browser, id.parse().ok()).await? else {
+        let Some(open) = open(&services, &browser, id.parse().ok()).await? else {
             return Ok(None);
         };
         let Ok(parameters) = Parameters::parse(query.unwrap_or_default().as_bytes()) else {
             return Ok(None);
         };
-        if !oidc::is_answer(&host, open.test_sign_in(), &parameters)?
-            || !claim_answer(&host, &open).await?.is_done()
+        if !oidc::is_answer(&services, open.test_sign_in(), &parameters)?
+            || !claim_answer(&services, &open).await?.is_done()
         {
             return Ok(None);
         }
-        oidc::take_up(&host, &open, &parameters).await.map(Some)
+        oidc::take_up(&services, &open, &parameters).await.map(Some)
     };
-    shown(&host, browser.language(), reply.await)
+    shown(&services, browser.language(), reply.await)
 }
 
 /// `POST /admin/test-sign-ins/{id}`: the answer of a SAML test sign-in.
 pub(crate) async fn answered_by_post(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
     browser: Browser,
     body: Bytes,
 ) -> Response {
     let reply = async {
-        let Some(open) = open(&host, &browser, id.parse().ok()).await? else {
+        let Some(open) = open(&services, &browser, id.parse().ok()).await? else {
             return Ok(None);
         };
         let Ok(incoming) = Incoming::read_post(&body) else {
             return Ok(None);
         };
-        if !saml::is_answer(&host, open.test_sign_in(), &incoming, &body)?
-            || !claim_answer(&host, &open).await?.is_done()
+        if !saml::is_answer(&services, open.test_sign_in(), &incoming, &body)?
+            || !claim_answer(&services, &open).await?.is_done()
         {
             return Ok(None);
         }
-        saml::take_up(&host, &open, &incoming, &body)
+        saml::take_up(&services, &open, &incoming, &body)
             .await
             .map(Some)
     };
-    shown(&host, browser.language(), reply.await)
+    shown(&services, browser.language(), reply.await)
 }
 
 /// Claims the one answer of a test sign-in.
-async fn claim_answer(host: &Host, open: &OpenTestSignIn) -> Result<Transition, InternalError> {
-    Ok(host
+async fn claim_answer(
+    services: &Services,
+    open: &OpenTestSignIn,
+) -> Result<Transition, InternalError> {
+    Ok(services
         .store
-        .claim_test_sign_in(open.test_sign_in().id, host.now())
+        .claim_test_sign_in(open.test_sign_in().id, services.now())
         .await?)
 }
 
 fn shown(
-    host: &Host,
+    services: &Services,
     language: Language,
     outcome: Result<Option<TestSignInOutcome>, InternalError>,
 ) -> Response {
@@ -102,19 +105,19 @@ fn shown(
             let done = outcome == TestSignInOutcome::Completed;
             page(
                 &TestSignInPage {
-                    layout: layout(host, language),
+                    layout: layout(services, language),
                     done,
                 },
                 None,
             )
         }
-        Ok(None) => unknown(host, language),
-        Err(error) => internal_error(host, language, &error),
+        Ok(None) => unknown(services, language),
+        Err(error) => internal_error(services, language, &error),
     }
 }
 
 /// There is no open test sign-in in this browser.
-pub(crate) fn unknown(host: &Host, language: Language) -> Response {
+pub(crate) fn unknown(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::NOT_FOUND,
         title: Message::of("error-test-sign-in"),
@@ -122,7 +125,7 @@ pub(crate) fn unknown(host: &Host, language: Language) -> Response {
         what_to_do: Message::of("error-test-sign-in-advice"),
     }
     .render(
-        host,
+        services,
         language,
         &"no such test sign-in is open in this browser's session",
     )

@@ -15,7 +15,7 @@ use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{Agreement, SignInAnswer, SignInContext, SignInEvent};
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{AuthenticatedUser, Outcome};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::application::Application;
 use assent_model::id::{CodeId, LoginId};
@@ -70,7 +70,7 @@ async fn answered(
     context: SignInContext<'_>,
     question: Question<'_>,
 ) -> Result<Answer, InternalError> {
-    let SignInContext { host, observer } = context;
+    let SignInContext { services, observer } = context;
     let Question {
         login,
         request,
@@ -78,14 +78,14 @@ async fn answered(
         agreement,
         ..
     } = question;
-    let Some(application) = host.store.application(&request.application).await? else {
+    let Some(application) = services.store.application(&request.application).await? else {
         return Ok(Answer::Refused(SignInDenied::ApplicationGone));
     };
     let signed_in = &person.signed_in;
-    if let Some((code, description)) = mismatch(host, &application, request, signed_in)? {
-        return failed(host, login, request, code, description).await;
+    if let Some((code, description)) = mismatch(services, &application, request, signed_in)? {
+        return failed(services, login, request, code, description).await;
     }
-    let account = match access(host, &signed_in.user, &application.id).await? {
+    let account = match access(services, &signed_in.user, &application.id).await? {
         Access::Granted(account) => account,
         Access::NoAccount => {
             return Ok(Answer::Refused(SignInDenied::NoAccount(
@@ -100,13 +100,13 @@ async fn answered(
     };
     observer.observe(SignInEvent::AccountFound).await?;
     let agreed = agreement == Agreement::Given;
-    if !agreed && consent::is_needed(host, &application, &signed_in.user, request).await? {
+    if !agreed && consent::is_needed(services, &application, &signed_in.user, request).await? {
         return Ok(Answer::AskConsent(ConsentQuestion {
             application: application.name.clone(),
         }));
     }
     match id_token_claims(context, request, &application, &account, signed_in).await? {
-        Ok(claims) => grant(host, question, &application, &account, claims).await,
+        Ok(claims) => grant(services, question, &application, &account, claims).await,
         Err(failure) => {
             tracing::error!(%login, application = %application.id, plugin = failure.plugin, %failure, "sign-in failed \
                  in a plugin");
@@ -116,7 +116,7 @@ async fn answered(
                     let description = "the sign-in could not be completed; the operator of the identity provider finds \
                          the cause in the log";
                     let code = AuthorizeErrorCode::ServerError;
-                    failed(host, login, request, code, description).await
+                    failed(services, login, request, code, description).await
                 }
             }
         }
@@ -125,12 +125,12 @@ async fn answered(
 
 /// Why this user, or the way they signed in, is not what the request asks for.
 fn mismatch(
-    host: &Host,
+    services: &Services,
     application: &Application,
     request: &AuthorizationRequest,
     signed_in: &SignedIn,
 ) -> Result<Option<(AuthorizeErrorCode, &'static str)>, InternalError> {
-    if !is_requested_subject(host, application, request, &signed_in.user)? {
+    if !is_requested_subject(services, application, request, &signed_in.user)? {
         return Ok(Some((
             AuthorizeErrorCode::LoginRequired,
             "somebody else signed in than the person whom the application meant",
@@ -147,7 +147,7 @@ fn mismatch(
 
 /// Claims the login's one answer, and grants a code.
 async fn grant(
-    host: &Host,
+    services: &Services,
     question: Question<'_>,
     application: &Application,
     account: &Account,
@@ -161,31 +161,31 @@ async fn grant(
         agreement,
     } = question;
     let signed_in = &person.signed_in;
-    let (code, token) = code(host, request, application, account, signed_in, claims);
+    let (code, token) = code(services, request, application, account, signed_in, claims);
     let agreed = agreement == Agreement::Given;
     let outcome = Outcome {
         person,
         old,
         given: Some((IssuedGrant::Code(Box::new(code)), account)),
-        consent: agreed.then(|| consent::consent_to(host, &signed_in.user, request)),
+        consent: agreed.then(|| consent::consent_to(services, &signed_in.user, request)),
     };
-    if !login::answer(host, login, outcome).await?.is_done() {
+    if !login::answer(services, login, outcome).await?.is_done() {
         return Ok(Answer::AnsweredBefore);
     }
     Ok(Answer::Granted(
-        Destination::of(request).code(&host.issuer, token.expose()),
+        Destination::of(request).code(&services.issuer, token.expose()),
     ))
 }
 
 /// Ends the login with an error for the application.
 async fn failed(
-    host: &Host,
+    services: &Services,
     login: LoginId,
     request: &AuthorizationRequest,
     code: AuthorizeErrorCode,
     description: &str,
 ) -> Result<Answer, InternalError> {
-    let answer = fail(host, login, request, code, description).await?;
+    let answer = fail(services, login, request, code, description).await?;
     Ok(answer.map_or(Answer::AnsweredBefore, Answer::Failed))
 }
 
@@ -195,7 +195,7 @@ pub async fn respond_silently(
     context: SignInContext<'_>,
     question: Question<'_>,
 ) -> Result<Option<AuthorizationAnswer>, InternalError> {
-    let host = context.host;
+    let services = context.services;
     let (login, request) = (question.login, question.request);
     match respond(context, question).await? {
         Answer::Granted(answer) | Answer::Failed(answer) => Ok(Some(answer)),
@@ -203,7 +203,7 @@ pub async fn respond_silently(
         Answer::AskConsent(_) => {
             let description = "the person has to agree, and prompt=none forbids to ask";
             fail(
-                host,
+                services,
                 login,
                 request,
                 AuthorizeErrorCode::ConsentRequired,
@@ -211,13 +211,13 @@ pub async fn respond_silently(
             )
             .await
         }
-        Answer::Refused(_) => deny(host, login, request, DenialReason::GivenUp).await,
+        Answer::Refused(_) => deny(services, login, request, DenialReason::GivenUp).await,
     }
 }
 
 /// The ID token's claims, all but those that the exchange itself determines.
 async fn id_token_claims(
-    SignInContext { host, observer }: SignInContext<'_>,
+    SignInContext { services, observer }: SignInContext<'_>,
     request: &AuthorizationRequest,
     application: &Application,
     account: &Account,
@@ -230,18 +230,18 @@ async fn id_token_claims(
         account,
         scopes: &request.scopes,
         authentication: Some(authentication),
-        sub: &standard_claims::subject_of(host, application, &signed_in.user)?,
+        sub: &standard_claims::subject_of(services, application, &signed_in.user)?,
         requested: &request.claims.id_token,
     };
-    let mapped = standard_claims::map(host, subject, Sink::IdToken).await;
+    let mapped = standard_claims::map(services, subject, Sink::IdToken).await;
     let event = SignInEvent::ClaimsMapped {
         sink: Sink::IdToken,
         result: mapped.as_ref().map(|made| &*made.steps),
     };
     observer.observe(event).await?;
-    let sid = standard_claims::sid_of(host, application, &signed_in.session.sid)?;
+    let sid = standard_claims::sid_of(services, application, &signed_in.session.sid)?;
     Ok(mapped.map(|made| {
-        let claims = id_token::with_sign_in(host, made, &subject, authentication, &sid);
+        let claims = id_token::with_sign_in(services, made, &subject, authentication, &sid);
         match &request.nonce {
             Some(nonce) => id_token::with_nonce(claims, nonce),
             None => claims,
@@ -250,17 +250,17 @@ async fn id_token_claims(
 }
 
 fn code(
-    host: &Host,
+    services: &Services,
     request: &AuthorizationRequest,
     application: &Application,
     account: &Account,
     signed_in: &SignedIn,
     claims: Map<String, Value>,
 ) -> (CodeGrant, Token) {
-    let now = host.now();
-    let id = CodeId::new(now, &*host.entropy);
-    let token = Token::new(prefix::CODE, id.as_bytes(), &*host.entropy);
-    let lifetime = host.settings.lifetimes.authorization_code.get();
+    let now = services.now();
+    let id = CodeId::new(now, &*services.entropy);
+    let token = Token::new(prefix::CODE, id.as_bytes(), &*services.entropy);
+    let lifetime = services.settings.lifetimes.authorization_code.get();
     let code = CodeGrant {
         id,
         digest: token.digest(),
@@ -301,7 +301,7 @@ pub enum DenialReason {
 
 /// Answers the request of a login with `access_denied`. `None` if it was answered before.
 pub async fn deny(
-    host: &Host,
+    services: &Services,
     login: LoginId,
     request: &AuthorizationRequest,
     reason: DenialReason,
@@ -313,7 +313,7 @@ pub async fn deny(
         DenialReason::GivenUp => "the sign-in was not completed",
     };
     fail(
-        host,
+        services,
         login,
         request,
         AuthorizeErrorCode::AccessDenied,
@@ -324,14 +324,14 @@ pub async fn deny(
 
 /// Ends the login with an error for the application. `None` if it was answered before.
 async fn fail(
-    host: &Host,
+    services: &Services,
     login: LoginId,
     request: &AuthorizationRequest,
     code: AuthorizeErrorCode,
     description: &str,
 ) -> Result<Option<AuthorizationAnswer>, InternalError> {
-    let ended = login::end_without_sign_in(host, login).await?;
+    let ended = login::end_without_sign_in(services, login).await?;
     Ok(ended
         .is_done()
-        .then(|| Destination::of(request).error(&host.issuer, code, description)))
+        .then(|| Destination::of(request).error(&services.issuer, code, description)))
 }

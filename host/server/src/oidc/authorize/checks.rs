@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::error::AuthorizeErrorCode;
 use super::super::parameters::Parameters;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::approvals::channels;
 use crate::domain::keys::signing_keys;
 use assent_model::application::{Application, GrantType};
@@ -252,13 +252,13 @@ impl Request<'_> {
 
     /// OpenID Connect Core section 5.5. What the application may not have is left out, as a scope would be. An `acr`
     /// that it can't do without and that is never ours is refused at once (section 5.5.1.1).
-    pub(super) fn claims(&self, host: &Host) -> Result<ClaimsRequest, Failure> {
+    pub(super) fn claims(&self, services: &Services) -> Result<ClaimsRequest, Failure> {
         let Some(text) = self.parameters.get("claims") else {
             return Ok(ClaimsRequest::default());
         };
         let asked = ClaimsRequest::parse(text)
             .or_else(|error| failure(AuthorizeErrorCode::InvalidRequest, error.to_string()))?;
-        let delegated = channels::are_delegated(host, Some(&self.application.id));
+        let delegated = channels::are_delegated(services, Some(&self.application.id));
         let ours = if delegated {
             &[Acr::Device, Acr::Delegated][..]
         } else {
@@ -282,7 +282,10 @@ impl Request<'_> {
 
     /// OpenID Connect Core section 3.1.2.1: an ID token that we gave this application; its `sub`. It may have
     /// expired.
-    pub(super) async fn id_token_hint(&self, host: &Host) -> Result<Option<String>, Failure> {
+    pub(super) async fn id_token_hint(
+        &self,
+        services: &Services,
+    ) -> Result<Option<String>, Failure> {
         let Some(jwt) = self.parameters.get("id_token_hint") else {
             return Ok(None);
         };
@@ -292,11 +295,11 @@ impl Request<'_> {
                 format!("id_token_hint is not an ID token from here: {why}"),
             )
         };
-        let claims = match signing_keys::verify_own(host, jwt).await {
+        let claims = match signing_keys::verify_own(services, jwt).await {
             Ok(claims) => claims,
             Err(error) => return refused(&error),
         };
-        if claims.get("iss") != Some(&json!(host.issuer)) {
+        if claims.get("iss") != Some(&json!(services.issuer)) {
             return refused(&"its iss is another");
         }
         let client = json!(self.application.id);

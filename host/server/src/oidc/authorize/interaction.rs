@@ -3,7 +3,7 @@
 use crate::domain::approvals::channels;
 use crate::domain::claims::standard_claims;
 use crate::domain::sessions::session::SignedIn;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::application::Application;
 use assent_model::login::AuthorizationRequest;
 use assent_model::name::LoginName;
@@ -14,61 +14,69 @@ use serde_json::json;
 /// Whether the person may go on with this session, if they want to: no fresh login is asked for, the last one is young
 /// and strong enough, and they are who is meant.
 pub async fn may_go_on(
-    host: &Host,
+    services: &Services,
     request: &AuthorizationRequest,
     signed_in: &SignedIn,
 ) -> Result<bool, InternalError> {
     if request.fresh_login
-        || !is_young_enough(host, request, signed_in)
-        || !is_strong_enough(host, request, signed_in)
+        || !is_young_enough(services, request, signed_in)
+        || !is_strong_enough(services, request, signed_in)
     {
         return Ok(false);
     }
-    match host.store.application(&request.application).await? {
-        Some(application) => is_requested_subject(host, &application, request, &signed_in.user),
+    match services.store.application(&request.application).await? {
+        Some(application) => is_requested_subject(services, &application, request, &signed_in.user),
         None => Ok(false),
     }
 }
 
 /// `max_age` (OpenID Connect Core section 3.1.2.1).
-fn is_young_enough(host: &Host, request: &AuthorizationRequest, signed_in: &SignedIn) -> bool {
-    let age = host.now().seconds() - signed_in.session.authentication.at.seconds();
+fn is_young_enough(
+    services: &Services,
+    request: &AuthorizationRequest,
+    signed_in: &SignedIn,
+) -> bool {
+    let age = services.now().seconds() - signed_in.session.authentication.at.seconds();
     request.max_age.is_none_or(|most| age <= i64::from(most))
 }
 
 /// Whether what the session began with counts at the application, and is what it says that it can't do without.
-fn is_strong_enough(host: &Host, request: &AuthorizationRequest, signed_in: &SignedIn) -> bool {
+fn is_strong_enough(
+    services: &Services,
+    request: &AuthorizationRequest,
+    signed_in: &SignedIn,
+) -> bool {
     let authentication = &signed_in.session.authentication;
     request.admits(authentication.acr())
-        && channels::is_enough(host, Some(&request.application), authentication)
+        && channels::is_enough(services, Some(&request.application), authentication)
 }
 
 /// The login name to start with, where `id_token_hint` names the user of this browser's session. The page shows no
 /// other user's name: an application that holds nothing but an ID token could read it there.
 pub async fn hinted_name(
-    host: &Host,
+    services: &Services,
     request: &AuthorizationRequest,
     signed_in: &SignedIn,
 ) -> Result<Option<LoginName>, InternalError> {
     let Some(hinted) = &request.hinted_subject else {
         return Ok(None);
     };
-    let Some(application) = host.store.application(&request.application).await? else {
+    let Some(application) = services.store.application(&request.application).await? else {
         return Ok(None);
     };
-    let subject = standard_claims::subject_of(host, &application, &signed_in.user)?;
+    let subject = standard_claims::subject_of(services, &application, &signed_in.user)?;
     Ok((subject == *hinted).then(|| signed_in.user.name.clone()))
 }
 
 /// Whether the person is the one that `id_token_hint` and the `sub` of the `claims` parameter name (OpenID Connect Core
 /// sections 3.1.2.1 and 5.5.1).
 pub(super) fn is_requested_subject(
-    host: &Host,
+    services: &Services,
     application: &Application,
     request: &AuthorizationRequest,
     user: &User,
 ) -> Result<bool, InternalError> {
-    let subject = standard_claims::subject_of(host, application, user)?;
+    let subject = standard_claims::subject_of(services, application, user)?;
     let hinted = request
         .hinted_subject
         .as_ref()

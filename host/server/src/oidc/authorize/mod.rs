@@ -19,7 +19,7 @@ use response::Destination;
 
 use super::error::AuthorizeErrorCode;
 use super::parameters::{Parameters, ParametersError};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::application::Application;
 use assent_model::id::Did;
 use assent_model::login::AuthorizationRequest;
@@ -60,7 +60,7 @@ pub enum Rejected {
     Page(Unanswerable),
     /// The application is told.
     Answer(AuthorizationAnswer),
-    /// The host broke.
+    /// An internal error.
     Internal(InternalError),
 }
 
@@ -81,9 +81,9 @@ pub struct Accepted {
 
 impl Accepted {
     /// The answer where no page may be shown and nobody is signed in, or not well enough.
-    pub fn login_required(&self, host: &Host) -> AuthorizationAnswer {
+    pub fn login_required(&self, services: &Services) -> AuthorizationAnswer {
         Destination::of(&self.request).error(
-            &host.issuer,
+            &services.issuer,
             AuthorizeErrorCode::LoginRequired,
             "the person has to sign in, and prompt=none forbids to ask",
         )
@@ -94,11 +94,11 @@ impl Accepted {
 /// the application. The order is the order of the checks.
 /// The policy decides where the answer may go.
 pub async fn check(
-    host: &Host,
+    services: &Services,
     parameters: &Parameters,
     policy: RedirectPolicy<'_>,
 ) -> Result<Accepted, Rejected> {
-    let application = find_application(host, parameters).await?;
+    let application = find_application(services, parameters).await?;
     let page = |why| Rejected::Page(why);
     let asked = parameters.get("redirect_uri");
     let asked = asked.ok_or_else(|| page(Unanswerable::NoRedirectUri(application.id.clone())))?;
@@ -120,16 +120,16 @@ pub async fn check(
         redirect_uri: redirect.uri,
         purpose: redirect.purpose,
     };
-    accept(host, parameters, &application, &destination)
+    accept(services, parameters, &application, &destination)
         .await
         .map_err(|checks::Failure { code, description }| {
-            Rejected::Answer(destination.error(&host.issuer, code, description))
+            Rejected::Answer(destination.error(&services.issuer, code, description))
         })
 }
 
 /// Makes the checks whose failure the application receives.
 async fn accept(
-    host: &Host,
+    services: &Services,
     parameters: &Parameters,
     application: &Application,
     destination: &Destination,
@@ -147,8 +147,8 @@ async fn accept(
     let code_challenge = request.code_challenge()?;
     let prompt = request.prompt()?;
     let max_age = request.max_age()?;
-    let claims = request.claims(host)?;
-    let hinted_subject = request.id_token_hint(host).await?;
+    let claims = request.claims(services)?;
+    let hinted_subject = request.id_token_hint(services).await?;
     // A hint that can't be a name is of no use.
     let login_hint = parameters
         .get("login_hint")
@@ -180,7 +180,7 @@ async fn accept(
 }
 
 async fn find_application(
-    host: &Host,
+    services: &Services,
     parameters: &Parameters,
 ) -> Result<Arc<Application>, Rejected> {
     let asked = parameters
@@ -188,7 +188,7 @@ async fn find_application(
         .ok_or(Rejected::Page(Unanswerable::NoClient))?;
     let unknown = || Rejected::Page(Unanswerable::Client(QuotedText::new(asked)));
     let id: Did = asked.parse().map_err(|_| unknown())?;
-    let found = host
+    let found = services
         .store
         .application(&id)
         .await

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::reason::Reason;
 use crate::domain::keys::client_keys;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::keys::client::{JwtError, secret_purpose, verify_with_secret};
 use crate::oidc::error::TokenError;
 use assent_model::application::Application;
@@ -36,7 +36,7 @@ pub fn claimed_client(text: &str) -> Option<Did> {
 
 /// Verifies an assertion, and uses it up.
 pub(super) async fn verify(
-    host: &Host,
+    services: &Services,
     application: &Application,
     text: &str,
 ) -> Result<Result<(), Reason>, TokenError> {
@@ -45,14 +45,14 @@ pub(super) async fn verify(
         &application.sealed_secret,
     ) {
         (ClientAuthentication::ClientSecretJwt, Some(sealed)) => {
-            let secret = host
+            let secret = services
                 .master_key
                 .open(&secret_purpose(&application.id), sealed)
                 .map_err(InternalError::from)?;
             verify_with_secret(text, &secret)
         }
         (ClientAuthentication::PrivateKeyJwt(keys), _) => {
-            client_keys::verify(host, keys, text).await
+            client_keys::verify(services, keys, text).await
         }
         _ => Err(JwtError::Signature),
     };
@@ -73,13 +73,13 @@ pub(super) async fn verify(
             ));
         }
     };
-    let (id, until) = match check(host, application, &claims) {
+    let (id, until) = match check(services, application, &claims) {
         Ok(checked) => checked,
         Err(reason) => return Ok(Err(reason)),
     };
     // The client's name is in it, and has no blank: one client can't use up another's.
     let known_as = Digest::of(format!("{} {id}", application.id).as_bytes());
-    let check = host
+    let check = services
         .store
         .claim_assertion(known_as, until)
         .await
@@ -94,7 +94,7 @@ pub(super) async fn verify(
 
 /// The claims' `jti`, and until when it must be remembered.
 fn check<'a>(
-    host: &Host,
+    services: &Services,
     application: &Application,
     claims: &'a Map<String, Value>,
 ) -> Result<(&'a str, Timestamp), Reason> {
@@ -105,7 +105,7 @@ fn check<'a>(
             .and_then(Value::as_f64)
             .map(|seconds| seconds as i64)
     };
-    let now = host.now().seconds();
+    let now = services.now().seconds();
     let client = Some(application.id.as_str());
     if text("iss") != client || text("sub") != client {
         return Err("the client assertion's iss and sub must be the Client ID");
@@ -114,9 +114,9 @@ fn check<'a>(
     // only, since the metadata of a hostile server may name our token endpoint as its own
     // (draft-ietf-oauth-rfc7523bis).
     let audience = text("aud").ok_or("the client assertion's aud must be one string")?;
-    let token_endpoint = format!("{}/token", host.issuer);
+    let token_endpoint = format!("{}/token", services.issuer);
     let lenient = application.settings.accepts_token_endpoint_audience();
-    if audience != host.issuer && !(lenient && audience == token_endpoint) {
+    if audience != services.issuer && !(lenient && audience == token_endpoint) {
         return Err("the client assertion's aud must be the issuer");
     }
     let expires = moment("exp").ok_or("the client assertion has no exp")?;

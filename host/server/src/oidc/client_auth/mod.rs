@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::error::TokenError;
 use super::parameters::Parameters;
 use crate::domain::operations::rate_limits::Network;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::keys::client::certificate_is_in_time;
 use crate::oidc::client_auth::reason::Reason;
 use assent_model::application::Application;
@@ -94,12 +94,12 @@ impl Credentials<'_> {
 /// Authenticates the calling application. A rate limit of failures for each application and network prevents brute
 /// force of secrets. Successful calls are not counted. Nor are those of a public application, which has no secret: any
 /// client in its users' networks could use its limit up.
-pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenError> {
+pub async fn authenticate(services: &Services, call: Call<'_>) -> Result<Client, TokenError> {
     let by_header = call.authorization.is_some();
     let presented = presented(call)?;
-    let limit = &host.rate_limits.client_auth_failures;
+    let limit = &services.rate_limits.client_auth_failures;
     let caller = (presented.id().clone(), call.from);
-    let found = host
+    let found = services
         .store
         .application(presented.id())
         .await
@@ -111,12 +111,12 @@ pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenEr
     // valid one passes.
     if method.is_none_or(ClientAuthMethod::uses_secret) {
         limit
-            .check(&caller, host.now())
+            .check(&caller, services.now())
             .map_err(TokenError::TooManyFailures)?;
     }
     let reason = match found {
         None => basic::UNKNOWN,
-        Some(application) => match verify(host, &application, &presented, call).await? {
+        Some(application) => match verify(services, &application, &presented, call).await? {
             Ok(certificate) => {
                 return Ok(Client {
                     application,
@@ -130,7 +130,7 @@ pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenEr
     tracing::info!(application = %presented.id(), registered, reason, "client authentication failed");
     if method != Some(ClientAuthMethod::None) {
         limit
-            .count_call(&caller, host.now())
+            .count_call(&caller, services.now())
             .map_err(TokenError::TooManyFailures)?;
     }
     Err(TokenError::InvalidClient { by_header, reason })
@@ -138,7 +138,7 @@ pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenEr
 
 /// Checks the presented credentials against the method of the application. Returns the certificate to bind tokens to.
 async fn verify(
-    host: &Host,
+    services: &Services,
     application: &Application,
     presented: &Credentials<'_>,
     call: Call<'_>,
@@ -159,7 +159,7 @@ async fn verify(
         (
             Credentials::Assertion { text, .. },
             ClientAuthMethod::ClientSecretJwt | ClientAuthMethod::PrivateKeyJwt,
-        ) => assertion::verify(host, application, text)
+        ) => assertion::verify(services, application, text)
             .await?
             .map(|()| None),
         (Credentials::Nothing { .. }, ClientAuthMethod::TlsClientCertificate) => {
@@ -167,7 +167,7 @@ async fn verify(
                 (ClientAuthentication::TlsClientCertificate(registered), Some(der))
                     if registered.is(der) =>
                 {
-                    match certificate_is_in_time(der, host.now().seconds()) {
+                    match certificate_is_in_time(der, services.now().seconds()) {
                         true => Ok(Some(Digest::of(der))),
                         false => Err("the client certificate is not valid at this time"),
                     }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
 use crate::oidc::grant::checks::{person, required};
@@ -19,7 +19,7 @@ use assent_model::token::{CodeGrant, IssuedPair, TokenScopes, prefix};
 use assent_store::Redemption;
 
 pub(super) async fn exchange(
-    host: &Host,
+    services: &Services,
     client: &Client,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
@@ -29,7 +29,7 @@ pub(super) async fn exchange(
         verifier: parameters.get("code_verifier"),
         purpose: SignInPurpose::Application,
     };
-    redeem(host, client, presented).await
+    redeem(services, client, presented).await
 }
 
 /// What is shown to exchange a code.
@@ -47,12 +47,12 @@ pub struct CodeExchange<'a> {
 
 /// Exchanges a code.
 pub async fn redeem(
-    host: &Host,
+    services: &Services,
     client: &Client,
     presented: CodeExchange<'_>,
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
-    let grant = find(host, application, presented.code).await?;
+    let grant = find(services, application, presented.code).await?;
     if grant.context.purpose != presented.purpose {
         tracing::warn!(application = %application.id, code = %grant.id, "authorization code rejected: granted \
              for another purpose");
@@ -65,11 +65,11 @@ pub async fn redeem(
     }
     check_verifier(&grant, presented.verifier)?;
     // Nobody who was suspended since they approved gets a token.
-    person(host, client, grant.subject).await?;
-    let lifetimes = host.settings.lifetimes;
+    person(services, client, grant.subject).await?;
+    let lifetimes = services.settings.lifetimes;
     let lifetime = lifetimes.access_token.get();
     let (access_token, access) = new_access(
-        host,
+        services,
         client,
         Some(grant.id),
         TokenScopes::Oidc(grant.scopes.clone()),
@@ -81,10 +81,10 @@ pub async fn redeem(
             .grant_types
             .contains(&GrantType::RefreshToken);
     let refresh = offline
-        .then(|| new_refresh(host, client, grant.id, grant.created_at))
+        .then(|| new_refresh(services, client, grant.id, grant.created_at))
         .flatten();
     let (refresh_token, refresh) = refresh.unzip();
-    let now = host.now();
+    let now = services.now();
     let last_refresh = if offline {
         grant.created_at + lifetimes.consent.get()
     } else {
@@ -93,7 +93,7 @@ pub async fn redeem(
     let retain_until = last_refresh + lifetime + STILL_NOTICED;
     // The code is claimed before anything is made of it.
     let tokens = IssuedPair { access, refresh };
-    match host
+    match services
         .store
         .redeem_code(grant.id, tokens, retain_until, now)
         .await
@@ -106,7 +106,8 @@ pub async fn redeem(
             return Err(INVALID_CODE);
         }
     }
-    let id_token = id_token::issue(host, application, grant.claims, access_token.expose()).await?;
+    let id_token =
+        id_token::issue(services, application, grant.claims, access_token.expose()).await?;
     Ok(TokenResponse {
         access_token: access_token.expose().to_owned(),
         token_type: "Bearer",
@@ -123,9 +124,13 @@ const STILL_NOTICED: Duration = Duration::from_secs(24 * 60 * 60);
 const INVALID_CODE: TokenError =
     TokenError::InvalidGrant("the code is invalid, expired or already used");
 
-async fn find(host: &Host, application: &Application, code: &str) -> Result<CodeGrant, TokenError> {
+async fn find(
+    services: &Services,
+    application: &Application,
+    code: &str,
+) -> Result<CodeGrant, TokenError> {
     let token = Token::parse(prefix::CODE, code).ok_or(INVALID_CODE)?;
-    let found = host
+    let found = services
         .store
         .code(CodeId::from_bytes(token.id()))
         .await

@@ -1,6 +1,6 @@
 //! Checks that the grants have in common.
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::sign_in::access;
 use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
@@ -16,11 +16,11 @@ pub(super) fn required<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a
 
 /// The person of a grant and their account, if they may still use the application.
 pub(super) async fn person(
-    host: &Host,
+    services: &Services,
     client: &Client,
     subject: GrantSubject,
 ) -> Result<UserAccount, TokenError> {
-    let found = access::person(host, subject, &client.application.id).await?;
+    let found = access::person(services, subject, &client.application.id).await?;
     found.ok_or(TokenError::InvalidGrant(
         "the person may no longer use the application",
     ))

@@ -1,6 +1,6 @@
 //! `client_credentials` (RFC 6749 section 4.4): the application acts as itself.
 
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
 use crate::oidc::grant::new_tokens::{TokenResponse, new_access};
@@ -12,7 +12,7 @@ use assent_model::token::TokenScopes;
 use assent_store::VersionedWrite;
 
 pub(super) async fn exchange(
-    host: &Host,
+    services: &Services,
     client: &Client,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
@@ -27,10 +27,10 @@ pub(super) async fn exchange(
         return Err(TokenError::UnauthorizedClient);
     }
     let granted = scopes(&client.application.settings, parameters.get("scope"))?;
-    let lifetime = host.settings.lifetimes.client_credentials_token.get();
+    let lifetime = services.settings.lifetimes.client_credentials_token.get();
     loop {
-        let (token, access) = new_access(host, &client, None, granted.clone(), lifetime);
-        let written = host
+        let (token, access) = new_access(services, &client, None, granted.clone(), lifetime);
+        let written = services
             .store
             .insert_client_token(access, client.application.version)
             .await
@@ -47,7 +47,7 @@ pub(super) async fn exchange(
         }
         // The application was changed while it was looked at. What it showed may not be enough any more.
         let before = client.application.clone();
-        let now = host
+        let now = services
             .store
             .application(&before.id)
             .await

@@ -9,7 +9,7 @@ mod refresh_token;
 use super::client_auth::Client;
 use super::error::TokenError;
 use super::parameters::Parameters;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::oidc::grant::checks::required;
 use assent_model::application::GrantType;
 
@@ -18,7 +18,7 @@ pub use new_tokens::TokenResponse;
 
 /// Serves a token request of an authenticated client.
 pub async fn exchange(
-    host: &Host,
+    services: &Services,
     client: &Client,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
@@ -37,11 +37,11 @@ pub async fn exchange(
     }
     match grant_type {
         GrantType::AuthorizationCode => {
-            authorization_code::exchange(host, client, parameters).await
+            authorization_code::exchange(services, client, parameters).await
         }
-        GrantType::RefreshToken => refresh_token::exchange(host, client, parameters).await,
+        GrantType::RefreshToken => refresh_token::exchange(services, client, parameters).await,
         GrantType::ClientCredentials => {
-            client_credentials::exchange(host, client, parameters).await
+            client_credentials::exchange(services, client, parameters).await
         }
     }
 }

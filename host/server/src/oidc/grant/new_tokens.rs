@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::oidc::client_auth::Client;
 use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, TokenId};
@@ -27,15 +27,15 @@ pub struct TokenResponse {
 
 /// A new access token, good for `lifetime` seconds, and what is kept of it.
 pub(super) fn new_access(
-    host: &Host,
+    services: &Services,
     client: &Client,
     family: Option<CodeId>,
     scopes: TokenScopes,
     lifetime: Duration,
 ) -> (Token, AccessGrant) {
-    let now = host.now();
-    let id = TokenId::new(now, &*host.entropy);
-    let token = Token::new(prefix::ACCESS, id.as_bytes(), &*host.entropy);
+    let now = services.now();
+    let id = TokenId::new(now, &*services.entropy);
+    let token = Token::new(prefix::ACCESS, id.as_bytes(), &*services.entropy);
     let grant = AccessGrant {
         id,
         digest: token.digest(),
@@ -53,20 +53,20 @@ pub(super) fn new_access(
 /// A new refresh token of a family that was granted at `granted`, and what is kept of it. It is good no longer than the
 /// consent; `None` once that is over.
 pub(super) fn new_refresh(
-    host: &Host,
+    services: &Services,
     client: &Client,
     family: CodeId,
     granted: Timestamp,
 ) -> Option<(Token, RefreshGrant)> {
-    let now = host.now();
-    let lifetimes = host.settings.lifetimes;
+    let now = services.now();
+    let lifetimes = services.settings.lifetimes;
     let last = granted + lifetimes.consent.get();
     let expires_at = last.min(now + lifetimes.refresh_token.get());
     if expires_at <= now {
         return None;
     }
-    let id = TokenId::new(now, &*host.entropy);
-    let token = Token::new(prefix::REFRESH, id.as_bytes(), &*host.entropy);
+    let id = TokenId::new(now, &*services.entropy);
+    let token = Token::new(prefix::REFRESH, id.as_bytes(), &*services.entropy);
     let application = client.application.id.clone();
     Some((
         token.clone(),

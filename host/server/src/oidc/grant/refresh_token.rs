@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use crate::domain::approvals::channels;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::Subject;
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{InternalError, Services, audit};
 use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
 use crate::oidc::grant::checks::{person, required};
@@ -38,31 +38,31 @@ const INVALID: TokenError =
     TokenError::InvalidGrant("the refresh token is invalid, expired or already used");
 
 pub(super) async fn exchange(
-    host: &Host,
+    services: &Services,
     client: &Client,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
-    let found = find(host, client, required(parameters, "refresh_token")?).await?;
+    let found = find(services, client, required(parameters, "refresh_token")?).await?;
     let family = &found.family;
     let scopes = scopes(
         &family.scopes,
         &application.settings.scopes,
         parameters.get("scope"),
     )?;
-    let person = person(host, client, family.subject).await?;
+    let person = person(services, client, family.subject).await?;
     let authentication = &family.context.authentication;
     // The operator may have taken a vendor's trust away since.
-    if !channels::is_enough(host, Some(&application.id), authentication) {
+    if !channels::is_enough(services, Some(&application.id), authentication) {
         return Err(TokenError::InvalidGrant("the person has to sign in again"));
     }
     // Before the token is used: a plugin that fails costs no user their sign-in.
-    let claims = mapped_claims(host, application, &found, &person, &scopes).await?;
-    let lifetimes = host.settings.lifetimes;
-    let now = host.now();
-    let retry = RefreshRetry::new(host, now);
+    let claims = mapped_claims(services, application, &found, &person, &scopes).await?;
+    let lifetimes = services.settings.lifetimes;
+    let now = services.now();
+    let retry = RefreshRetry::new(services, now);
     let (access_token, mut access) = new_access(
-        host,
+        services,
         client,
         Some(family.id),
         TokenScopes::Oidc(scopes.clone()),
@@ -70,16 +70,16 @@ pub(super) async fn exchange(
     );
     access.track_use_until = retry.track_use_until();
     let (refresh_token, refresh) =
-        new_refresh(host, client, family.id, family.created_at).ok_or(INVALID)?;
+        new_refresh(services, client, family.id, family.created_at).ok_or(INVALID)?;
     let pair = IssuedPair {
         access,
         refresh: Some(refresh),
     };
     let by = AuditContext::new(Actor::Application(application.id.clone()), Origin::NOWHERE);
-    let reuse = audit::entry(host, Event::RefreshTokenReused, &by)
+    let reuse = audit::entry(services, Event::RefreshTokenReused, &by)
         .about(person.user.id)
         .of(application.id.clone());
-    let rotation = retry.rotate(host, found.grant.id, pair, reuse).await?;
+    let rotation = retry.rotate(services, found.grant.id, pair, reuse).await?;
     if rotation != Rotation::Rotated {
         tracing::warn!(application = %application.id, family = %family.id, "refresh token reused, token family \
             revoked");
@@ -87,7 +87,7 @@ pub(super) async fn exchange(
     }
     let id_token = match claims {
         Some(claims) => {
-            Some(id_token::issue(host, application, claims, access_token.expose()).await?)
+            Some(id_token::issue(services, application, claims, access_token.expose()).await?)
         }
         None => None,
     };
@@ -104,7 +104,7 @@ pub(super) async fn exchange(
 /// The claims of a new ID token; `None` where the scopes have no `openid`. The mappers run whenever the family has it,
 /// since a mapper that denies the user ends the refresh.
 async fn mapped_claims(
-    host: &Host,
+    services: &Services,
     application: &Application,
     found: &RefreshTokenState,
     person: &UserAccount,
@@ -122,10 +122,10 @@ async fn mapped_claims(
         account: &person.account,
         scopes,
         authentication: Some(authentication),
-        sub: &standard_claims::subject_of(host, application, &person.user)?,
+        sub: &standard_claims::subject_of(services, application, &person.user)?,
         requested: &allowed.id_token,
     };
-    let mapped = standard_claims::map(host, subject, Sink::IdToken).await.map_err(|failure| {
+    let mapped = standard_claims::map(services, subject, Sink::IdToken).await.map_err(|failure| {
         tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "token refresh failed in a \
              plugin");
         match failure.kind {
@@ -138,10 +138,10 @@ async fn mapped_claims(
             }
         }
     })?;
-    let sid = standard_claims::sid_of(host, application, &family.context.sid)?;
+    let sid = standard_claims::sid_of(services, application, &family.context.sid)?;
     Ok(scopes
         .has(Scope::OpenId)
-        .then(|| id_token::with_sign_in(host, mapped, &subject, authentication, &sid)))
+        .then(|| id_token::with_sign_in(services, mapped, &subject, authentication, &sid)))
 }
 
 /// The one retry that a used refresh token has, for a client that lost the response.
@@ -173,8 +173,8 @@ struct RefreshRetry {
 }
 
 impl RefreshRetry {
-    fn new(host: &Host, now: Timestamp) -> Self {
-        let window = host.settings.lifetimes.refresh_token_grace.get();
+    fn new(services: &Services, now: Timestamp) -> Self {
+        let window = services.settings.lifetimes.refresh_token_grace.get();
         Self { now, window }
     }
 
@@ -192,13 +192,13 @@ impl RefreshRetry {
     /// other use.
     async fn rotate(
         &self,
-        host: &Host,
+        services: &Services,
         id: TokenId,
         pair: IssuedPair,
         reuse: Entry,
     ) -> Result<Rotation, InternalError> {
         let (admitted_since, now) = (self.admitted_since(), self.now);
-        let (store, clock) = (host.store.clone(), Arc::clone(&host.clock));
+        let (store, clock) = (services.store.clone(), Arc::clone(&services.clock));
         let (mut answer, rotated) = oneshot::channel();
         // A task of its own: the request of a client that disconnects is dropped, wherever it waits, and can withdraw
         // nothing.
@@ -221,11 +221,15 @@ impl RefreshRetry {
     }
 }
 
-async fn find(host: &Host, client: &Client, text: &str) -> Result<RefreshTokenState, TokenError> {
+async fn find(
+    services: &Services,
+    client: &Client,
+    text: &str,
+) -> Result<RefreshTokenState, TokenError> {
     let token = Token::parse(prefix::REFRESH, text).ok_or(INVALID)?;
-    let found = host
+    let found = services
         .store
-        .refresh_token(TokenId::from_bytes(token.id()), host.now())
+        .refresh_token(TokenId::from_bytes(token.id()), services.now())
         .await
         .map_err(InternalError::from)?;
     let found = found

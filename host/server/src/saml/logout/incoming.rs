@@ -3,7 +3,7 @@
 use super::principal::named_sessions;
 use super::propagation::{Begun, answer_with, begin};
 use crate::domain::sessions::session;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::saml::peer::{HeaderError, check_header, find, once, single_logout_url, trusted_keys};
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::id::LogoutId;
@@ -30,7 +30,7 @@ pub enum Unanswerable {
     /// The message is no message of single logout as it must be.
     #[error(transparent)]
     Message(#[from] MessageError),
-    /// The message is not from this service provider, not for this host, or not of now.
+    /// The message is not from this service provider, not for this server, or not of now.
     #[error(transparent)]
     Header(#[from] HeaderError),
     /// It says itself that it is too late for it.
@@ -59,7 +59,7 @@ pub enum Unanswerable {
 pub enum Rejected {
     /// A page says so.
     Page(Unanswerable),
-    /// The host broke.
+    /// An internal error.
     Internal(InternalError),
 }
 
@@ -93,11 +93,11 @@ fn trusted<'m>(
 
 /// Serves a LogoutRequest: the sessions that it names end, here first, then at their other service providers.
 pub async fn requested(
-    host: &Host,
+    services: &Services,
     application: &str,
     incoming: &Incoming,
 ) -> Result<Begun, Rejected> {
-    let provider = find(host, application)
+    let provider = find(services, application)
         .await?
         .ok_or(Unanswerable::Application)?;
     let trusted = trusted(&provider, incoming)?;
@@ -108,17 +108,17 @@ pub async fn requested(
         Err(malformed) => return Err(malformed.into()),
     };
     check_header(
-        host,
+        services,
         &provider,
         &header,
-        &single_logout_url(host, &provider.id),
+        &single_logout_url(services, &provider.id),
         trusted.is_signed(),
     )?;
     if let Ok(request) = &request {
-        check_request(host, &provider, request, trusted.is_signed())?;
+        check_request(services, &provider, request, trusted.is_signed())?;
     }
-    let once = once(host, &provider, &header.id);
-    let check = host.store.claim_message(once).await;
+    let once = once(services, &provider, &header.id);
+    let check = services.store.claim_message(once).await;
     if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
         return Err(Unanswerable::Replay.into());
     }
@@ -140,13 +140,13 @@ pub async fn requested(
                 header: Box::new(header),
                 what,
             };
-            return refuse(host, answer, what.status(), unsupported.into()).await;
+            return refuse(services, answer, what.status(), unsupported.into()).await;
         }
     };
-    let Some(sessions) = named_sessions(host, &provider, &request, trusted.is_signed()).await?
+    let Some(sessions) = named_sessions(services, &provider, &request, trusted.is_signed()).await?
     else {
         let status = Status::new(REQUESTER, Some(UNKNOWN_PRINCIPAL));
-        return refuse(host, answer, status, Unanswerable::Principal).await;
+        return refuse(services, answer, status, Unanswerable::Principal).await;
     };
     let by = AuditContext::new(Actor::Application(provider.id.clone()), Origin::NOWHERE);
     let mut ended = SessionEnd::default();
@@ -154,7 +154,7 @@ pub async fn requested(
         let SessionEnd {
             participants,
             browsers,
-        } = session::end_named(host, sid, &by).await?;
+        } = session::end_named(services, sid, &by).await?;
         ended.participants.extend(participants);
         ended.browsers.extend(browsers);
     }
@@ -163,12 +163,12 @@ pub async fn requested(
         .participants
         .retain(|other| other.application != provider.id);
     let continuation = answer.map_or(LogoutContinuation::Page, LogoutContinuation::Respond);
-    Ok(begin(host, ended, continuation).await?)
+    Ok(begin(services, ended, continuation).await?)
 }
 
 /// Checks the members of a request besides its header.
 fn check_request(
-    host: &Host,
+    services: &Services,
     provider: &ServiceProvider,
     request: &LogoutRequest,
     is_signed: bool,
@@ -176,7 +176,7 @@ fn check_request(
     let skew = std::time::Duration::from_secs(provider.settings.clock_skew.into());
     if request
         .not_on_or_after
-        .is_some_and(|until| until + skew <= host.now())
+        .is_some_and(|until| until + skew <= services.now())
     {
         return Err(Unanswerable::Late);
     }
@@ -189,7 +189,7 @@ fn check_request(
 
 /// Answers a request that ends nothing. A page shows the reason where the service provider takes no answers.
 async fn refuse(
-    host: &Host,
+    services: &Services,
     answer: Option<LogoutAnswer>,
     status: Status,
     why: Unanswerable,
@@ -198,25 +198,27 @@ async fn refuse(
         return Err(why.into());
     };
     tracing::info!(application = %answer.application, reason = %why, "LogoutRequest rejected");
-    Ok(Begun::Finished(answer_with(host, answer, status).await?))
+    Ok(Begun::Finished(
+        answer_with(services, answer, status).await?,
+    ))
 }
 
 /// Takes a LogoutResponse: what came of a turn. The logout, which goes on.
 pub async fn answered(
-    host: &Host,
+    services: &Services,
     application: &str,
     incoming: &Incoming,
 ) -> Result<LogoutId, Rejected> {
-    let provider = find(host, application)
+    let provider = find(services, application)
         .await?
         .ok_or(Unanswerable::Application)?;
     let trusted = trusted(&provider, incoming)?;
     let response = LogoutResponse::read(trusted.root())?;
     check_header(
-        host,
+        services,
         &provider,
         &response.header,
-        &single_logout_url(host, &provider.id),
+        &single_logout_url(services, &provider.id),
         trusted.is_signed(),
     )?;
     let request = response.in_response_to.ok_or(Unanswerable::Unasked)?;
@@ -227,7 +229,7 @@ pub async fn answered(
     } else {
         LogoutOutcome::Failed
     };
-    let settled = host
+    let settled = services
         .store
         .settle_saml_logout(request, provider.id.clone(), outcome)
         .await

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::saml::peer::{entity_id, message_id, session_index, signer};
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{Binding, LogoutAnswer, LogoutTurn, ServiceProvider, SingleLogout};
@@ -30,25 +30,25 @@ pub enum Outgoing {
 
 /// The LogoutRequest of a turn (SAML core section 3.7.1).
 pub(super) async fn request(
-    host: &Host,
+    services: &Services,
     provider: &ServiceProvider,
     service: &SingleLogout,
     turn: &LogoutTurn,
 ) -> Result<Outgoing, InternalError> {
     let destination = service.url.checked();
     let message = LogoutRequest {
-        header: header(host, provider, turn.request.clone(), &destination),
-        not_on_or_after: Some(host.now() + LIFETIME),
+        header: header(services, provider, turn.request.clone(), &destination),
+        not_on_or_after: Some(services.now() + LIFETIME),
         name_id: NameId {
             value: turn.name_id.value.clone(),
             format: Some(turn.name_id.format.uri().to_owned()),
             name_qualifier: None,
             sp_name_qualifier: None,
         },
-        session_indexes: vec![session_index(host, &provider.id, &turn.sid)?],
+        session_indexes: vec![session_index(services, &provider.id, &turn.sid)?],
         reason: None,
     };
-    let signer = signer(host, provider).await?;
+    let signer = signer(services, provider).await?;
     match service.binding {
         Binding::Redirect => {
             let xml = message.write(None).map_err(unsendable)?;
@@ -76,17 +76,22 @@ pub(super) async fn request(
 
 /// The answer to the service provider that asked (SAML core section 3.7.2).
 pub async fn respond(
-    host: &Host,
+    services: &Services,
     provider: &ServiceProvider,
     answer: LogoutAnswer,
     status: Status,
 ) -> Result<Outgoing, InternalError> {
     let message = LogoutResponse {
-        header: header(host, provider, message_id(host), &answer.destination),
+        header: header(
+            services,
+            provider,
+            message_id(services),
+            &answer.destination,
+        ),
         in_response_to: Some(answer.in_response_to),
         status,
     };
-    let signer = signer(host, provider).await?;
+    let signer = signer(services, provider).await?;
     let relay_state = answer.relay_state;
     match answer.binding {
         Binding::Redirect => {
@@ -115,15 +120,15 @@ pub async fn respond(
 }
 
 fn header(
-    host: &Host,
+    services: &Services,
     provider: &ServiceProvider,
     id: String,
     destination: &CheckedRedirect,
 ) -> Header {
     Header {
         id,
-        issuer: Some(entity_id(host, provider).to_owned()),
-        issue_instant: host.now(),
+        issuer: Some(entity_id(services, provider).to_owned()),
+        issue_instant: services.now(),
         destination: Some(destination.as_str().to_owned()),
     }
 }

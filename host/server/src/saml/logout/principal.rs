@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::saml::peer::entity_id;
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
@@ -24,13 +24,13 @@ use assent_saml_core::message::{LogoutRequest, NameId};
 /// So the answer to an unsigned request depends only on that session, and not on the directory. Otherwise a user could
 /// guess names.
 pub(super) async fn named_sessions(
-    host: &Host,
+    services: &Services,
     provider: &ServiceProvider,
     request: &LogoutRequest,
     is_signed: bool,
 ) -> Result<Option<BTreeSet<String>>, InternalError> {
     let name = &request.name_id;
-    if is_qualified_by_others(host, provider, name) {
+    if is_qualified_by_others(services, provider, name) {
         return Ok(None);
     }
     let indexes: BTreeSet<&String> = request.session_indexes.iter().collect();
@@ -39,15 +39,15 @@ pub(super) async fn named_sessions(
         if !is_signed {
             return Ok(None);
         }
-        let called = called_by(host, provider, name).await?;
-        let known = !called.is_empty() || has_signed_out(host, provider, name).await?;
+        let called = called_by(services, provider, name).await?;
+        let known = !called.is_empty() || has_signed_out(services, provider, name).await?;
         return Ok(known.then_some(called));
     }
     let indexes: Vec<Digest> = indexes
         .into_iter()
         .map(|index| Digest::of(index.as_bytes()))
         .collect();
-    let parts = host
+    let parts = services
         .store
         .sessions_of_indexes(&provider.id, &indexes)
         .await?;
@@ -57,8 +57,8 @@ pub(super) async fn named_sessions(
         if !is_signed {
             return Ok(None);
         }
-        let known = !called_by(host, provider, name).await?.is_empty()
-            || has_signed_out(host, provider, name).await?;
+        let known = !called_by(services, provider, name).await?.is_empty()
+            || has_signed_out(services, provider, name).await?;
         return Ok(known.then(BTreeSet::new));
     }
     let mut sessions: BTreeMap<String, Vec<Participation>> = BTreeMap::new();
@@ -67,7 +67,7 @@ pub(super) async fn named_sessions(
     }
     for told in sessions.values() {
         let fits = is_told_name(name, told)
-            || (is_signed && names_no_other_user(host, provider, name, told).await?);
+            || (is_signed && names_no_other_user(services, provider, name, told).await?);
         if !fits {
             return Ok(None);
         }
@@ -77,11 +77,11 @@ pub(super) async fn named_sessions(
 
 /// The `sid` of each session in which this service provider calls somebody by exactly this name.
 async fn called_by(
-    host: &Host,
+    services: &Services,
     provider: &ServiceProvider,
     name: &NameId,
 ) -> Result<BTreeSet<String>, InternalError> {
-    let called = host
+    let called = services
         .store
         .sessions_of_name(&provider.id, &name.value)
         .await?;
@@ -94,11 +94,11 @@ async fn called_by(
 
 /// Whether the name comes from another identity provider, or is meant for another service provider. Our names have no
 /// qualifiers, which means these two (SAML core section 8.3.7).
-fn is_qualified_by_others(host: &Host, provider: &ServiceProvider, name: &NameId) -> bool {
+fn is_qualified_by_others(services: &Services, provider: &ServiceProvider, name: &NameId) -> bool {
     let is_other = |qualifier: &Option<String>, own: &str| {
         qualifier.as_deref().is_some_and(|other| other != own)
     };
-    is_other(&name.name_qualifier, entity_id(host, provider))
+    is_other(&name.name_qualifier, entity_id(services, provider))
         || is_other(&name.sp_name_qualifier, &provider.settings.entity_id)
 }
 
@@ -121,7 +121,7 @@ fn is_told_name(name: &NameId, told: &[Participation]) -> bool {
 /// Whether a name that the service provider did not receive for the session belongs to no other user of the
 /// application. The directory answers that, so only a signed request may ask it.
 async fn names_no_other_user(
-    host: &Host,
+    services: &Services,
     provider: &ServiceProvider,
     name: &NameId,
     told: &[Participation],
@@ -137,11 +137,11 @@ async fn names_no_other_user(
     if is_opaque(name.value.trim()) {
         return Ok(false);
     }
-    let called = host
+    let called = services
         .store
         .sessions_of_name(&provider.id, name.value.trim())
         .await?;
-    let owners = owners(host, provider, name).await?;
+    let owners = owners(services, provider, name).await?;
     Ok(called
         .iter()
         .map(|part| part.user_id)
@@ -151,13 +151,13 @@ async fn names_no_other_user(
 
 /// Whether a name is that of users of the application, none of whom has a session there any more.
 async fn has_signed_out(
-    host: &Host,
+    services: &Services,
     provider: &ServiceProvider,
     name: &NameId,
 ) -> Result<bool, InternalError> {
-    let owners = owners(host, provider, name).await?;
+    let owners = owners(services, provider, name).await?;
     for owner in &owners {
-        if host
+        if services
             .store
             .participates_in_saml(&provider.id, *owner)
             .await?
@@ -170,12 +170,12 @@ async fn has_signed_out(
 
 /// The users of the application whose e-mail address or account name this is.
 async fn owners(
-    host: &Host,
+    services: &Services,
     provider: &ServiceProvider,
     name: &NameId,
 ) -> Result<BTreeSet<UserId>, InternalError> {
     let text = name.value.trim();
-    let accounts = host
+    let accounts = services
         .store
         .accounts_by_names(&provider.id, &[text.to_owned(), text.to_lowercase()])
         .await?;
@@ -184,9 +184,9 @@ async fn owners(
         .map(|account| account.user_id)
         .collect();
     if let Ok(address) = text.parse::<LoginName>()
-        && let Some(user) = host.store.user_by_login(&address).await?
+        && let Some(user) = services.store.user_by_login(&address).await?
         && user.email.as_ref() == Some(&address)
-        && host
+        && services
             .store
             .account_of(user.id, &provider.id)
             .await?

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::outgoing::{self, Outgoing, respond};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::saml::peer::message_id;
 use assent_model::id::LogoutId;
 use assent_model::saml::{
@@ -45,7 +45,7 @@ pub enum Finished {
 
 /// Begins to tell the service providers that took part in a session which has ended.
 pub async fn begin(
-    host: &Host,
+    services: &Services,
     ended: SessionEnd,
     continuation: LogoutContinuation,
 ) -> Result<Begun, InternalError> {
@@ -57,10 +57,10 @@ pub async fn begin(
         ..
     } in ended.participants
     {
-        let provider = host.store.service_provider(&application).await?;
+        let provider = services.store.service_provider(&application).await?;
         let takes_part = provider.is_some_and(|provider| provider.settings.single_logout.is_some());
         turns.push(LogoutTurn {
-            request: message_id(host),
+            request: message_id(services),
             application,
             sid,
             name_id,
@@ -72,18 +72,21 @@ pub async fn begin(
     let names = matches!(continuation, LogoutContinuation::Page) && !turns.is_empty();
     if turns.iter().all(|turn| turn.outcome.is_some()) && !names {
         return Ok(Begun::Finished(
-            finished(host, continuation, &turns, &[]).await?,
+            finished(services, continuation, &turns, &[]).await?,
         ));
     }
-    let now = host.now();
-    let id = LogoutId::new(now, &*host.entropy);
+    let now = services.now();
+    let id = LogoutId::new(now, &*services.entropy);
     let logout = Logout {
         id,
         browsers: ended.browsers,
         continuation,
         expires_at: now + LIFETIME,
     };
-    host.store.insert_saml_logout(logout, turns, now).await?;
+    services
+        .store
+        .insert_saml_logout(logout, turns, now)
+        .await?;
     Ok(Begun::Telling(id))
 }
 
@@ -113,9 +116,13 @@ pub enum View {
 /// Only the browser that held a session notifies the other service providers of its end, and sees their names. If
 /// another comes first, as where a service provider asks by itself, no notice is sent; if it comes later, it is shown
 /// nothing. The page at the end names only applications of sessions that the browser held.
-pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View, InternalError> {
-    let now = host.now();
-    let Some((logout, mut turns)) = host.store.saml_logout(id, now).await? else {
+pub async fn view(
+    services: &Services,
+    id: LogoutId,
+    cookies: &[Digest],
+) -> Result<View, InternalError> {
+    let now = services.now();
+    let Some((logout, mut turns)) = services.store.saml_logout(id, now).await? else {
         return Ok(View::Unknown);
     };
     let held = held(&logout, cookies);
@@ -130,11 +137,12 @@ pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View,
         }
         let is_late = turn
             .requested_at
-            .is_some_and(|asked| asked + host.settings.saml.logout_timeout.get() <= now);
-        let provider = host.store.service_provider(&turn.application).await?;
+            .is_some_and(|asked| asked + services.settings.saml.logout_timeout.get() <= now);
+        let provider = services.store.service_provider(&turn.application).await?;
         match provider.filter(|_| held.contains(&turn.sid.as_str()) && !is_late) {
             Some(provider) => {
-                host.store
+                services
+                    .store
                     .start_saml_logout_turn(turn.request.clone(), now)
                     .await?;
                 let name = provider.name.clone();
@@ -148,21 +156,21 @@ pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View,
             None => {
                 let (request, application) = (turn.request.clone(), turn.application.clone());
                 tracing::warn!(%application, "service provider not notified of a logout in time");
-                let settled = host
+                let settled = services
                     .store
                     .settle_saml_logout(request, application, LogoutOutcome::Failed)
                     .await?;
                 if settled.is_none() {
                     // Its answer came at this moment, and says itself whether it was told.
-                    return Box::pin(view(host, id, cookies)).await;
+                    return Box::pin(view(services, id, cookies)).await;
                 }
                 turn.outcome = Some(LogoutOutcome::Failed);
             }
         }
     }
     // It is made before the end is claimed, so that nothing can go wrong between the two.
-    let finished = finished(host, logout.continuation.clone(), &turns, &held).await?;
-    Ok(match host.store.finish_saml_logout(id, now).await? {
+    let finished = finished(services, logout.continuation.clone(), &turns, &held).await?;
+    Ok(match services.store.finish_saml_logout(id, now).await? {
         Transition::Done => View::Finished(finished),
         Transition::NotOpen => View::Unknown,
     })
@@ -181,12 +189,12 @@ fn held<'l>(logout: &'l Logout, cookies: &[Digest]) -> Vec<&'l str> {
 /// The request to the service provider whose turn it is. `None` if it is not its turn, or not this browser's to tell
 /// it.
 pub async fn ask(
-    host: &Host,
+    services: &Services,
     id: LogoutId,
     request: &str,
     cookies: &[Digest],
 ) -> Result<Option<Outgoing>, InternalError> {
-    let Some((logout, turns)) = host.store.saml_logout(id, host.now()).await? else {
+    let Some((logout, turns)) = services.store.saml_logout(id, services.now()).await? else {
         return Ok(None);
     };
     let Some(turn) = turns.iter().find(|turn| turn.outcome.is_none()) else {
@@ -195,11 +203,11 @@ pub async fn ask(
     if turn.request != request || !held(&logout, cookies).contains(&turn.sid.as_str()) {
         return Ok(None);
     }
-    let provider = host.store.service_provider(&turn.application).await?;
+    let provider = services.store.service_provider(&turn.application).await?;
     let Some((provider, service)) = provider.as_ref().and_then(with_logout) else {
         return Ok(None);
     };
-    outgoing::request(host, provider, service, turn)
+    outgoing::request(services, provider, service, turn)
         .await
         .map(Some)
 }
@@ -212,7 +220,7 @@ fn with_logout(
 
 /// The end, for a browser that held these sessions.
 async fn finished(
-    host: &Host,
+    services: &Services,
     continuation: LogoutContinuation,
     turns: &[LogoutTurn],
     held: &[&str],
@@ -228,7 +236,7 @@ async fn finished(
                     others = true;
                     continue;
                 }
-                let provider = host.store.service_provider(&turn.application).await?;
+                let provider = services.store.service_provider(&turn.application).await?;
                 untold.extend(provider.map(|provider| provider.name.clone()));
             }
             Ok(Finished::Page { untold, others })
@@ -243,13 +251,13 @@ async fn finished(
             } else {
                 Status::partial_logout()
             };
-            answer_with(host, answer, status).await
+            answer_with(services, answer, status).await
         }
     }
 }
 
 pub(super) async fn answer_with(
-    host: &Host,
+    services: &Services,
     answer: LogoutAnswer,
     status: Status,
 ) -> Result<Finished, InternalError> {
@@ -258,14 +266,14 @@ pub(super) async fn answer_with(
         let service = provider.settings.single_logout.as_ref();
         service.is_some_and(|service| service.responses().checked() == answer.destination)
     };
-    match host
+    match services
         .store
         .service_provider(&answer.application)
         .await?
         .filter(is_registered)
     {
         Some(provider) => Ok(Finished::Message(
-            respond(host, &provider, answer, status).await?,
+            respond(services, &provider, answer, status).await?,
         )),
         None => Ok(Finished::Page {
             untold: Vec::new(),

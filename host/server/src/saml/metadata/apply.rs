@@ -9,7 +9,7 @@ use crate::domain::admin::{
     ServiceProviderChange, ServiceProviderUpdate,
 };
 use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::audit::AuditContext;
 use assent_model::id::Did;
 use assent_model::saml::ServiceProvider;
@@ -107,9 +107,9 @@ impl AdminCommand for ApplyMetadata {
             metadata_url: metadata_url.clone(),
             metadata_certificate: metadata_certificate.clone(),
         };
-        let host = &context.host;
+        let services = &context.services;
         let (comparison, after) =
-            compared(host, &self.application, &given, digest.as_deref()).await?;
+            compared(services, &self.application, &given, digest.as_deref()).await?;
         let applies = *apply && !comparison.changes.is_empty();
         let action = applies.then(|| ProtectedAction::ApplyMetadata {
             application: self.application.clone(),
@@ -149,7 +149,7 @@ impl AdminCommand for ApplyMetadata {
         if !applies {
             return Ok(Execution::Done(comparison));
         }
-        let replaced = admin::replace_service_provider(&context.host, update, by).await?;
+        let replaced = admin::replace_service_provider(&context.services, update, by).await?;
         // What was changed in between is compared with, too.
         Ok(replaced.map_or(Execution::Overtaken, |provider| {
             Execution::Done(MetadataComparison {
@@ -163,15 +163,15 @@ impl AdminCommand for ApplyMetadata {
 /// Compares a service provider with its metadata; rejects other changes than those that were shown, if these are named.
 /// Returns what the service provider would be beside it.
 async fn compared(
-    host: &Host,
+    services: &Services,
     id: &Did,
     given: &MetadataSource,
     shown: Option<&str>,
 ) -> admin::Result<(MetadataComparison, ServiceProvider)> {
-    let provider = admin::service_provider(host, id).await?;
+    let provider = admin::service_provider(services, id).await?;
     let settings = &provider.settings;
-    let described = describe(host, given, Some(&settings.entity_id), Some(settings)).await?;
-    let after = admin::changed_service_provider(host, provider.clone(), described.change)?;
+    let described = describe(services, given, Some(&settings.entity_id), Some(settings)).await?;
+    let after = admin::changed_service_provider(services, provider.clone(), described.change)?;
     let changes = differences(&provider, &after)?;
     let digest = Digest::of(&serde_json::to_vec(&changes).map_err(unwritable)?).to_base64url();
     if shown.is_some_and(|shown| shown != digest) {

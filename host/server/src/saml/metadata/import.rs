@@ -6,7 +6,7 @@ use url::Url;
 
 use super::encoding;
 use super::service_provider::{Description, MetadataRequirements, read};
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::AdminError;
 use assent_model::saml::SamlSettings;
 use assent_saml_core::xml::{Limits, TrustedKey};
@@ -44,7 +44,7 @@ impl MetadataSource {
 /// [`AdminError::Invalid`] of the member that does not do: what can't be fetched, and what no service provider could be
 /// set up from.
 pub async fn describe(
-    host: &Host,
+    services: &Services,
     given: &MetadataSource,
     entity_id: Option<&str>,
     registered: Option<&SamlSettings>,
@@ -67,7 +67,7 @@ pub async fn describe(
         }
         (Some(text), _) => (encoding::of_text(text), None),
         (None, Some(url)) => (
-            encoding::of_bytes(fetch(host, url).await?),
+            encoding::of_bytes(fetch(services, url).await?),
             Some(url.to_owned()),
         ),
         (None, None) => {
@@ -78,7 +78,7 @@ pub async fn describe(
         }
     };
     let wanted = MetadataRequirements {
-        now: host.now(),
+        now: services.now(),
         entity_id,
         key: key.as_ref(),
         registered,
@@ -89,7 +89,7 @@ pub async fn describe(
     Ok(description)
 }
 
-async fn fetch(host: &Host, url: &str) -> Result<Vec<u8>, AdminError> {
+async fn fetch(services: &Services, url: &str) -> Result<Vec<u8>, AdminError> {
     const FIELD: &str = "metadata_url";
     let unfit = || {
         invalid(
@@ -98,7 +98,10 @@ async fn fetch(host: &Host, url: &str) -> Result<Vec<u8>, AdminError> {
         )
     };
     let url = Url::parse(url).map_err(|_| unfit())?;
-    let fetched = host.egress.get(&url, ACCEPT, Limits::METADATA.bytes).await;
+    let fetched = services
+        .egress
+        .get(&url, ACCEPT, Limits::METADATA.bytes)
+        .await;
     let answer = fetched
         .map_err(|failure| invalid(FIELD, format!("the metadata can't be fetched: {failure}")))?;
     match answer.status {

@@ -1,4 +1,4 @@
-//! What this host tells a service provider of itself.
+//! What this server tells a service provider of itself.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use super::names::{
     X509_CERTIFICATE, X509_DATA,
 };
 use crate::domain::keys::saml_keys;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::saml::peer::{entity_id, message_id, single_logout_url, single_sign_on_url};
 use assent_model::saml::{Binding, SamlKey, ServiceProvider};
 use assent_saml_core::message::instant_text;
@@ -38,14 +38,19 @@ struct OwnMetadata {
     single_logout: String,
 }
 
-/// This host's metadata for a service provider: an `EntityDescriptor` with an `IDPSSODescriptor` (SAML metadata
+/// This server's metadata for a service provider: an `EntityDescriptor` with an `IDPSSODescriptor` (SAML metadata
 /// sections 2.3.2 and 2.4.3), signed by the key that signs responses. It is valid for `saml.metadata_validity`.
 ///
 /// # Errors
 /// [`InternalError`] if the database or a key fails.
-pub async fn document(host: &Host, provider: &ServiceProvider) -> Result<String, InternalError> {
-    let keys = saml_keys::keys(host, &provider.id).await?;
-    let open = host.saml_keys.open(&keys.signing, &host.master_key)?;
+pub async fn document(
+    services: &Services,
+    provider: &ServiceProvider,
+) -> Result<String, InternalError> {
+    let keys = saml_keys::keys(services, &provider.id).await?;
+    let open = services
+        .saml_keys
+        .open(&keys.signing, &services.master_key)?;
     let signer = Signer::new(open.key.clone(), &open.certificate)
         .map_err(|error| InternalError::Saml(error.to_string()))?;
     let others = keys
@@ -55,9 +60,9 @@ pub async fn document(host: &Host, provider: &ServiceProvider) -> Result<String,
         .collect::<Result<Vec<_>, _>>();
     let others = others.map_err(|error| InternalError::Saml(error.to_string()))?;
     let own = OwnMetadata {
-        id: message_id(host),
-        entity_id: entity_id(host, provider).to_owned(),
-        valid_until: instant_text(host.now() + host.settings.saml.metadata_validity.get()),
+        id: message_id(services),
+        entity_id: entity_id(services, provider).to_owned(),
+        valid_until: instant_text(services.now() + services.settings.saml.metadata_validity.get()),
         wants_signed_requests: provider.settings.require_signed_requests,
         certificates: std::iter::once(signer.certificate().to_owned())
             .chain(others)
@@ -68,8 +73,8 @@ pub async fn document(host: &Host, provider: &ServiceProvider) -> Result<String,
             .formats()
             .map(|format| format.uri())
             .collect(),
-        single_sign_on: single_sign_on_url(host, &provider.id),
-        single_logout: single_logout_url(host, &provider.id),
+        single_sign_on: single_sign_on_url(services, &provider.id),
+        single_logout: single_logout_url(services, &provider.id),
     };
     let writing = tokio::task::spawn_blocking(move || own.write(&signer)).await;
     writing

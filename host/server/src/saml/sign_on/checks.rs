@@ -10,7 +10,7 @@ use authn_context::{is_for_unspecified, is_met, is_met_by_any};
 
 use super::failure::Failure;
 use super::respond::{SignOnAnswer, failed};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::saml::peer::{HeaderError, check_header, find, once, single_sign_on_url, trusted_keys};
 use assent_model::id::SignOnId;
 use assent_model::name::QuotedText;
@@ -45,7 +45,7 @@ pub enum Unanswerable {
     /// The message is no AuthnRequest as it must be.
     #[error(transparent)]
     Message(#[from] MessageError),
-    /// The message is not from this service provider, not for this host, or not of now.
+    /// The message is not from this service provider, not for this server, or not of now.
     #[error(transparent)]
     Header(#[from] HeaderError),
     /// It came before.
@@ -73,7 +73,7 @@ pub enum Rejected {
     Page(Unanswerable),
     /// The service provider is told.
     Answer(Box<SignOnAnswer>),
-    /// The host broke.
+    /// An internal error.
     Internal(InternalError),
 }
 
@@ -97,14 +97,14 @@ pub struct Accepted {
 }
 
 /// Checks a request that a browser brought.
-/// A request that the host itself made, which only the policy admits, needs no signature.
+/// A request that the server itself made, which only the policy admits, needs no signature.
 pub async fn check(
-    host: &Host,
+    services: &Services,
     application: &str,
     incoming: &Incoming,
     policy: RedirectPolicy<'_>,
 ) -> Result<Accepted, Rejected> {
-    let provider = find(host, application)
+    let provider = find(services, application)
         .await?
         .ok_or(Unanswerable::Application)?;
     if incoming.kind() == MessageKind::Response {
@@ -128,15 +128,15 @@ pub async fn check(
     let own = message.as_ref().ok().and_then(|message| {
         policy.own_request(&provider.id, &message.header.id, message.acs_url.as_deref())
     });
-    // The policy exempts only the host's own request from the signature, and no other request of that browser.
+    // The policy exempts only the server's own request from the signature, and no other request of that browser.
     if is_signed && own.is_none() && !trusted.is_signed() {
         return Err(TrustError::Unsigned.into());
     }
     check_header(
-        host,
+        services,
         &provider,
         &header,
-        &single_sign_on_url(host, &provider.id),
+        &single_sign_on_url(services, &provider.id),
         trusted.is_signed(),
     )?;
     let login_hint = own.as_ref().map(|own| own.login_hint.clone());
@@ -155,23 +155,26 @@ pub async fn check(
         unspecified_context: false,
         purpose: redirect.purpose,
     };
-    let once = once(host, &provider, &header.id);
+    let once = once(services, &provider, &header.id);
     if let Err(why) = message.and_then(|message| ask(&provider, message, &mut request)) {
-        let check = host.store.claim_message(once).await;
+        let check = services.store.claim_message(once).await;
         if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
             return Err(Unanswerable::Replay.into());
         }
         return Err(Rejected::Answer(Box::new(
-            failed(host, &request, &provider, why).await?,
+            failed(services, &request, &provider, why).await?,
         )));
     }
-    let now = host.now();
+    let now = services.now();
     let kept = PendingSignOn {
-        id: SignOnId::new(now, &*host.entropy),
+        id: SignOnId::new(now, &*services.entropy),
         request,
         expires_at: now + KEPT_FOR,
     };
-    let check = host.store.store_sign_on_request(kept.clone(), once).await;
+    let check = services
+        .store
+        .store_sign_on_request(kept.clone(), once)
+        .await;
     if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
         return Err(Unanswerable::Replay.into());
     }
@@ -180,11 +183,11 @@ pub async fn check(
 
 /// A sign-on that begins here (SAML profiles section 4.1.5), with the RelayState that a link asks for.
 pub async fn unsolicited(
-    host: &Host,
+    services: &Services,
     application: &str,
     relay_state: Option<&str>,
 ) -> Result<(SignOnRequest, Arc<ServiceProvider>), Rejected> {
-    let provider = find(host, application)
+    let provider = find(services, application)
         .await?
         .ok_or(Unanswerable::Application)?;
     let settings = &provider.settings;
@@ -210,7 +213,7 @@ pub async fn unsolicited(
     Ok((request, provider))
 }
 
-/// Where the response goes: only to a registered address, or for the host's own request to its own address.
+/// Where the response goes: only to a registered address, or for the server's own request to its own address.
 fn consumer(
     provider: &ServiceProvider,
     message: Option<&AuthnRequest>,

@@ -1,14 +1,14 @@
 //! Whether a person is who a request for sign-on means.
 
 use crate::domain::claims::name_id::name_id_for;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::saml::{NameIdFormat, RequestedSubject, ServiceProvider, SignOnRequest};
 use assent_model::user::User;
 
 /// Whether the person is the one that the request's `Subject` names (SAML core section 3.4.1).
 pub(super) fn is_requested_subject(
-    host: &Host,
+    services: &Services,
     provider: &ServiceProvider,
     request: &SignOnRequest,
     user: &User,
@@ -35,7 +35,7 @@ pub(super) fn is_requested_subject(
         if format == NameIdFormat::Transient {
             continue;
         }
-        if name_id_for(host, provider, user, account, "", format)?
+        if name_id_for(services, provider, user, account, "", format)?
             .is_some_and(|name| name.value == *value)
         {
             return Ok(true);

@@ -15,7 +15,7 @@ use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{SignInAnswer, SignInContext, SignInEvent};
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{AuthenticatedUser, Outcome};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::saml::peer::{entity_id, message_id, session_index, signer};
 use assent_model::account::Account;
 use assent_model::id::LoginId;
@@ -70,21 +70,25 @@ async fn answered(
     context: SignInContext<'_>,
     question: Question<'_>,
 ) -> Result<Answer, InternalError> {
-    let SignInContext { host, observer } = context;
+    let SignInContext { services, observer } = context;
     let Question {
         login,
         request,
         person,
         ..
     } = question;
-    let Some(provider) = host.store.service_provider(&request.application).await? else {
+    let Some(provider) = services
+        .store
+        .service_provider(&request.application)
+        .await?
+    else {
         return Ok(Answer::Refused(SignInDenied::ApplicationGone));
     };
     if !takes(&provider, request) {
         return Ok(Answer::Refused(SignInDenied::AddressGone));
     }
     let SignedIn { session, user } = &person.signed_in;
-    let account = match access(host, user, &provider.id).await? {
+    let account = match access(services, user, &provider.id).await? {
         Access::Granted(account) => account,
         Access::NoAccount => {
             return Ok(Answer::Refused(SignInDenied::NoAccount(
@@ -98,14 +102,14 @@ async fn answered(
         }
     };
     observer.observe(SignInEvent::AccountFound).await?;
-    if !is_requested_subject(host, &provider, request, user, &account)? {
-        return fail(host, login, request, &provider, Failure::OtherSubject).await;
+    if !is_requested_subject(services, &provider, request, user, &account)? {
+        return fail(services, login, request, &provider, Failure::OtherSubject).await;
     }
     if !meets(request, &session.authentication) {
-        return fail(host, login, request, &provider, Failure::NoAuthnContext).await;
+        return fail(services, login, request, &provider, Failure::NoAuthnContext).await;
     }
     let format = request.name_id_format;
-    let name_id = name_id::name_id_for(host, &provider, user, &account, &session.sid, format)?;
+    let name_id = name_id::name_id_for(services, &provider, user, &account, &session.sid, format)?;
     observer
         .observe(SignInEvent::NameIdChosen(name_id.as_ref()))
         .await?;
@@ -114,10 +118,11 @@ async fn answered(
             %login, application = %provider.id, user = %user.id,
             "SAML sign-on failed: the user has no e-mail address for the NameID"
         );
-        return fail(host, login, request, &provider, Failure::Internal).await;
+        return fail(services, login, request, &provider, Failure::Internal).await;
     };
     let mapped =
-        standard_claims::attributes(host, &provider, user, &account, &session.authentication).await;
+        standard_claims::attributes(services, &provider, user, &account, &session.authentication)
+            .await;
     let event = SignInEvent::ClaimsMapped {
         sink: Sink::SamlAssertion,
         result: mapped.as_ref().map(|(_, steps)| &**steps),
@@ -131,7 +136,7 @@ async fn answered(
                 attributes,
                 steps,
             };
-            grant(host, question, &provider, content).await
+            grant(services, question, &provider, content).await
         }
         Err(failure) => {
             tracing::error!(
@@ -141,7 +146,7 @@ async fn answered(
             match failure.kind {
                 MapFailureKind::Deny(reason) => Ok(Answer::Refused(SignInDenied::Plugin(reason))),
                 MapFailureKind::Fault(_) => {
-                    fail(host, login, request, &provider, Failure::Internal).await
+                    fail(services, login, request, &provider, Failure::Internal).await
                 }
             }
         }
@@ -158,7 +163,7 @@ struct AssertionContent {
 
 /// Signs the assertion, and claims the login's one answer.
 async fn grant(
-    host: &Host,
+    services: &Services,
     question: Question<'_>,
     provider: &Arc<ServiceProvider>,
     content: AssertionContent,
@@ -170,9 +175,9 @@ async fn grant(
         old,
     } = question;
     let SignedIn { session, user } = &person.signed_in;
-    let (id, assertion_id) = (message_id(host), message_id(host));
-    let session_index = session_index(host, &provider.id, &session.sid)?;
-    let envelope = envelope(host, &id, entity_id(host, provider), request);
+    let (id, assertion_id) = (message_id(services), message_id(services));
+    let session_index = session_index(services, &provider.id, &session.sid)?;
+    let envelope = envelope(services, &id, entity_id(services, provider), request);
     let assertion = Assertion {
         id: &assertion_id,
         audience: &provider.settings.entity_id,
@@ -180,16 +185,17 @@ async fn grant(
         authentication: &session.authentication,
         session_index: &session_index,
         unspecified_context: request.unspecified_context,
-        lifetime: host.settings.saml.assertion_validity.get(),
+        lifetime: services.settings.saml.assertion_validity.get(),
         attributes: &content.attributes,
     };
     // It is signed before the login counts as answered, so that nothing can go wrong between the two.
-    let response = match response::success(envelope, &assertion, &signer(host, provider).await?) {
+    let response = match response::success(envelope, &assertion, &signer(services, provider).await?)
+    {
         Ok(response) => response,
         Err(error) => {
             tracing::error!(%login, application = %provider.id, %error, "SAML sign-on failed: the assertion cannot be \
                  written");
-            return fail(host, login, request, provider, Failure::Internal).await;
+            return fail(services, login, request, provider, Failure::Internal).await;
         }
     };
     // Only a service provider that receives the assertion itself takes part in the session.
@@ -207,7 +213,7 @@ async fn grant(
         given: Some((given, &content.account)),
         consent: None,
     };
-    if !login::answer(host, login, outcome).await?.is_done() {
+    if !login::answer(services, login, outcome).await?.is_done() {
         return Ok(Answer::AnsweredBefore);
     }
     let purpose = Purpose {
@@ -216,11 +222,13 @@ async fn grant(
         application: &provider.id,
         sink: Sink::SamlAssertion,
     };
-    traces::record(host, purpose, &content.steps);
-    Ok(Answer::Granted(answer(host, provider, request, response)?))
+    traces::record(services, purpose, &content.steps);
+    Ok(Answer::Granted(answer(
+        services, provider, request, response,
+    )?))
 }
 
-/// Whether the response still goes to a registered address, or to this host's own.
+/// Whether the response still goes to a registered address, or to this server's own.
 fn takes(provider: &Arc<ServiceProvider>, request: &SignOnRequest) -> bool {
     !request.purpose.is_application()
         || provider.settings.acs_by_url(request.acs.as_str()).is_some()
@@ -229,53 +237,56 @@ fn takes(provider: &Arc<ServiceProvider>, request: &SignOnRequest) -> bool {
 /// Ends a login with a failure for the service provider. `None` if it was answered before, or there is nobody to be
 /// told any more.
 pub async fn deny(
-    host: &Host,
+    services: &Services,
     login: LoginId,
     request: &SignOnRequest,
     why: Failure,
 ) -> Result<Option<SignOnAnswer>, InternalError> {
-    let provider = host.store.service_provider(&request.application).await?;
+    let provider = services
+        .store
+        .service_provider(&request.application)
+        .await?;
     let Some(provider) = provider.filter(|provider| takes(provider, request)) else {
         // Nobody receives an answer, whether this ended the login or another request did.
-        let _ = login::end_without_sign_in(host, login).await?;
+        let _ = login::end_without_sign_in(services, login).await?;
         return Ok(None);
     };
-    let failed = failed(host, request, &provider, why).await?;
-    let ended = login::end_without_sign_in(host, login).await?;
+    let failed = failed(services, request, &provider, why).await?;
+    let ended = login::end_without_sign_in(services, login).await?;
     Ok(ended.is_done().then_some(failed))
 }
 
 /// A failure as the service provider is told it, where no login has begun.
 pub async fn failed(
-    host: &Host,
+    services: &Services,
     request: &SignOnRequest,
     provider: &ServiceProvider,
     why: Failure,
 ) -> Result<SignOnAnswer, InternalError> {
     tracing::info!(application = %provider.id, reason = %why, "AuthnRequest rejected");
-    let id = message_id(host);
-    let envelope = envelope(host, &id, entity_id(host, provider), request);
-    let response = response::failure(envelope, &why.status(), &signer(host, provider).await?)
+    let id = message_id(services);
+    let envelope = envelope(services, &id, entity_id(services, provider), request);
+    let response = response::failure(envelope, &why.status(), &signer(services, provider).await?)
         .map_err(|error| InternalError::Saml(error.to_string()))?;
-    answer(host, provider, request, response)
+    answer(services, provider, request, response)
 }
 
 async fn fail(
-    host: &Host,
+    services: &Services,
     login: LoginId,
     request: &SignOnRequest,
     provider: &ServiceProvider,
     why: Failure,
 ) -> Result<Answer, InternalError> {
-    let failed = failed(host, request, provider, why).await?;
-    Ok(match login::end_without_sign_in(host, login).await? {
+    let failed = failed(services, request, provider, why).await?;
+    Ok(match login::end_without_sign_in(services, login).await? {
         Transition::Done => Answer::Failed(failed),
         Transition::NotOpen => Answer::AnsweredBefore,
     })
 }
 
 fn envelope<'a>(
-    host: &Host,
+    services: &Services,
     id: &'a str,
     issuer: &'a str,
     request: &'a SignOnRequest,
@@ -285,19 +296,19 @@ fn envelope<'a>(
         issuer,
         destination: request.acs.as_str(),
         in_response_to: request.in_response_to.as_deref(),
-        now: host.now(),
+        now: services.now(),
     }
 }
 
 fn answer(
-    host: &Host,
+    services: &Services,
     provider: &ServiceProvider,
     request: &SignOnRequest,
     response: String,
 ) -> Result<SignOnAnswer, InternalError> {
     let requested = request.relay_state.as_deref();
     let relay_state = crate::domain::sign_in::test_sign_in::relay_state(
-        host,
+        services,
         request.purpose,
         requested,
         &response,

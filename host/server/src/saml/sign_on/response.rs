@@ -28,7 +28,7 @@ const BASIC: &str = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic";
 pub struct Envelope<'a> {
     /// Its `ID`.
     pub id: &'a str,
-    /// What this host calls itself.
+    /// What this server calls itself.
     pub issuer: &'a str,
     /// The ACS URL.
     pub destination: &'a str,

@@ -3,7 +3,7 @@
 use crate::domain::approvals::channels;
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::access::{Access, access};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::saml::sign_on::requested_subject;
 use assent_model::saml::SignOnRequest;
 use assent_model::session::{Acr, Authentication};
@@ -12,25 +12,29 @@ use assent_model::session::{Acr, Authentication};
 /// are who is meant. Whether they
 /// may use the service provider is seen later, and told them.
 pub async fn may_go_on(
-    host: &Host,
+    services: &Services,
     request: &SignOnRequest,
     signed_in: &SignedIn,
 ) -> Result<bool, InternalError> {
     let authentication = &signed_in.session.authentication;
     let strong = meets(request, authentication)
-        && channels::is_enough(host, Some(&request.application), authentication);
+        && channels::is_enough(services, Some(&request.application), authentication);
     if request.fresh_login || !strong {
         return Ok(false);
     }
     if request.subject.is_none() {
         return Ok(true);
     }
-    let Some(provider) = host.store.service_provider(&request.application).await? else {
+    let Some(provider) = services
+        .store
+        .service_provider(&request.application)
+        .await?
+    else {
         return Ok(false);
     };
-    match access(host, &signed_in.user, &provider.id).await? {
+    match access(services, &signed_in.user, &provider.id).await? {
         Access::Granted(account) => requested_subject::is_requested_subject(
-            host,
+            services,
             &provider,
             request,
             &signed_in.user,

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::authentication::{AuthenticationChange, authentication};
 use super::values::{application_name, server_address};
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::{Result, invalid};
 use assent_model::administration::{AdminScope, AdminScopes};
 use assent_model::application::{
@@ -98,7 +98,7 @@ fn present<'de, D: Deserializer<'de>>(
 }
 
 pub(super) fn apply(
-    host: &Host,
+    services: &Services,
     application: &mut Application,
     change: ClientChange,
 ) -> Result<()> {
@@ -133,7 +133,10 @@ pub(super) fn apply(
         public_key,
         certificate,
     };
-    let (allow_insecure, egress) = (host.settings.allow_insecure_redirect_uris, &host.egress);
+    let (allow_insecure, egress) = (
+        services.settings.allow_insecure_redirect_uris,
+        &services.egress,
+    );
     if let Some(name) = name {
         application.name = application_name(&name)?;
     }

@@ -12,7 +12,7 @@ use crate::domain::admin::command::{
 };
 use crate::domain::admin::{Result, fresh_did, invalid};
 use crate::domain::protected_actions::{ClientState, ProtectedAction};
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{InternalError, Services, audit};
 use crate::keys::client;
 use assent_model::administration::Permission;
 use assent_model::application::{
@@ -41,7 +41,7 @@ impl AdminCommand for CreateClient {
         let kind = change
             .application_type
             .ok_or_else(|| invalid("application_type", "expected web, spa or native"))?;
-        let application = made(&context.host, kind, change.clone())?;
+        let application = made(&context.services, kind, change.clone())?;
         // Nobody uses a new application yet, so what it receives and where is harmless. What it may do here is not.
         let ProtectedClientMembers {
             admin_scopes,
@@ -76,10 +76,12 @@ impl AdminCommand for CreateClient {
         by: &AuditContext,
     ) -> Result<Execution<Application>> {
         let application = approved.into_plan();
-        let host = &context.host;
-        let entry = audit::entry(host, Event::ApplicationCreated, by).of(application.id.clone());
+        let services = &context.services;
+        let entry =
+            audit::entry(services, Event::ApplicationCreated, by).of(application.id.clone());
         let entry = Settings::of_client(&application).made(entry);
-        host.store
+        services
+            .store
             .insert_application(application.clone(), vec![entry])
             .await?;
         tracing::info!(application = %application.id, "application created");
@@ -100,8 +102,8 @@ fn authorize(caller: &Caller, change: &ClientChange) -> std::result::Result<Auth
 }
 
 /// A new application, not yet kept.
-fn made(host: &Host, kind: ApplicationType, change: ClientChange) -> Result<Application> {
-    let now = host.now();
+fn made(services: &Services, kind: ApplicationType, change: ClientChange) -> Result<Application> {
+    let now = services.now();
     let mut application = Application {
         id: fresh_did()?,
         name: String::new(),
@@ -115,7 +117,7 @@ fn made(host: &Host, kind: ApplicationType, change: ClientChange) -> Result<Appl
     if change.name.is_none() {
         return Err(invalid("name", "expected a name"));
     }
-    apply(host, &mut application, change)?;
+    apply(services, &mut application, change)?;
     Ok(application)
 }
 
@@ -143,8 +145,8 @@ impl AdminCommand for UpdateClient {
     type Outcome = (Application, Option<Secret>);
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<ClientUpdate>> {
-        let (host, caller, change) = (&context.host, &context.caller, &self.change);
-        let before = application(host, &self.application).await?;
+        let (services, caller, change) = (&context.services, &context.caller, &self.change);
+        let before = application(services, &self.application).await?;
         let authorization = caller
             .authorize_application(&before)?
             .and(authorize(caller, change)?);
@@ -156,7 +158,7 @@ impl AdminCommand for UpdateClient {
         }
         context.expected.check(before.version)?;
         let mut after = before.clone();
-        apply(host, &mut after, change.clone())?;
+        apply(services, &mut after, change.clone())?;
         // Of a service account every change is protected.
         let is_service = |client: &Application| client.settings.is_service_account();
         let are_shown = is_service(&before) || is_service(&after);
@@ -184,13 +186,13 @@ impl AdminCommand for UpdateClient {
         by: &AuditContext,
     ) -> Result<Execution<(Application, Option<Secret>)>> {
         let ClientUpdate { before, mut after } = approved.into_plan();
-        let host = &context.host;
-        let entry = |event| audit::entry(host, event, by).of(before.id.clone());
-        after.updated_at = host.now();
+        let services = &context.services;
+        let entry = |event| audit::entry(services, event, by).of(before.id.clone());
+        after.updated_at = services.now();
         let method = after.settings.auth_method();
         let is_new = method != before.settings.auth_method();
         let fresh = (is_new && method == ClientAuthMethod::ClientSecretJwt)
-            .then(|| give_secret(host, &mut after))
+            .then(|| give_secret(services, &mut after))
             .transpose()?;
         if method != ClientAuthMethod::ClientSecretJwt {
             after.sealed_secret = None;
@@ -206,7 +208,7 @@ impl AdminCommand for UpdateClient {
             .into_iter()
             .collect();
         entries.extend(fresh.is_some().then(|| entry(Event::ClientSecretRotated)));
-        let written = host
+        let written = services
             .store
             .update_application(after.clone(), entries)
             .await?;
@@ -230,7 +232,7 @@ impl AdminCommand for RotateClientSecret {
     type Outcome = Secret;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<Application>> {
-        let client = match registered(&context.host, &self.0).await? {
+        let client = match registered(&context.services, &self.0).await? {
             RegisteredApplication::Client(client) => Arc::unwrap_or_clone(client),
             RegisteredApplication::ServiceProvider(_) => {
                 return Err(invalid(
@@ -264,12 +266,12 @@ impl AdminCommand for RotateClientSecret {
         by: &AuditContext,
     ) -> Result<Execution<Secret>> {
         let mut application = approved.into_plan();
-        let host = &context.host;
+        let services = &context.services;
         let id = application.id.clone();
-        let secret = give_secret(host, &mut application)?;
-        application.updated_at = host.now();
-        let entry = audit::entry(host, Event::ClientSecretRotated, by).of(id.clone());
-        let written = host
+        let secret = give_secret(services, &mut application)?;
+        application.updated_at = services.now();
+        let entry = audit::entry(services, Event::ClientSecretRotated, by).of(id.clone());
+        let written = services
             .store
             .update_application(application, vec![entry])
             .await?;
@@ -281,15 +283,16 @@ impl AdminCommand for RotateClientSecret {
     }
 }
 
-fn give_secret(host: &Host, application: &mut Application) -> Result<Secret> {
-    let secret = Secret::random(&*host.entropy);
+fn give_secret(services: &Services, application: &mut Application) -> Result<Secret> {
+    let secret = Secret::random(&*services.entropy);
     application.secret = Some(secret.digest());
     application.sealed_secret = match application.settings.auth_method() {
         ClientAuthMethod::ClientSecretJwt => {
             let purpose = client::secret_purpose(&application.id);
-            let sealed = host
-                .master_key
-                .seal(&purpose, secret.expose().as_bytes(), &*host.entropy);
+            let sealed =
+                services
+                    .master_key
+                    .seal(&purpose, secret.expose().as_bytes(), &*services.entropy);
             Some(sealed.map_err(InternalError::from)?)
         }
         _ => None,
@@ -308,7 +311,7 @@ impl AdminCommand for DeleteApplication {
     type Outcome = ();
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<RegisteredApplication>> {
-        let known = registered(&context.host, &self.0).await?;
+        let known = registered(&context.services, &self.0).await?;
         let authorization = context.caller.authorize_registered(&known)?;
         context.expected.check(known.version())?;
         let action = ProtectedAction::DeleteApplication(known.id().clone());
@@ -321,7 +324,7 @@ impl AdminCommand for DeleteApplication {
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let known = approved.into_plan();
-        let (host, id) = (&context.host, known.id().clone());
+        let (services, id) = (&context.services, known.id().clone());
         let settings = match &known {
             RegisteredApplication::Client(client) => Settings::of_client(client),
             RegisteredApplication::ServiceProvider(provider) => {
@@ -329,8 +332,8 @@ impl AdminCommand for DeleteApplication {
             }
         };
         let entry = settings
-            .deletion_entry(audit::entry(host, Event::ApplicationDeleted, by).of(id.clone()));
-        let written = host
+            .deletion_entry(audit::entry(services, Event::ApplicationDeleted, by).of(id.clone()));
+        let written = services
             .store
             .delete_application(id.clone(), known.version(), vec![entry])
             .await?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result};
 use assent_model::application::{Application, Protocol, RegisteredApplication};
 use assent_model::id::Did;
@@ -11,8 +11,9 @@ use assent_model::id::Did;
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such OpenID Connect application. Otherwise if the database fails.
-pub async fn application(host: &Host, id: &Did) -> Result<Application> {
-    host.store
+pub async fn application(services: &Services, id: &Did) -> Result<Application> {
+    services
+        .store
         .application(id)
         .await?
         .map(Arc::unwrap_or_clone)
@@ -23,8 +24,9 @@ pub async fn application(host: &Host, id: &Did) -> Result<Application> {
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
-pub async fn registered(host: &Host, id: &Did) -> Result<RegisteredApplication> {
-    host.store
+pub async fn registered(services: &Services, id: &Did) -> Result<RegisteredApplication> {
+    services
+        .store
         .registered(id)
         .await?
         .ok_or(AdminError::NotFound("application"))
@@ -35,11 +37,11 @@ pub async fn registered(host: &Host, id: &Did) -> Result<RegisteredApplication> 
 /// # Errors
 /// If the database fails.
 pub async fn applications(
-    host: &Host,
+    services: &Services,
     after: Option<&Did>,
     limit: u32,
 ) -> Result<Vec<RegisteredApplication>> {
-    Ok(host.store.applications(after, limit).await?)
+    Ok(services.store.applications(after, limit).await?)
 }
 
 /// Which applications are looked for.
@@ -58,7 +60,7 @@ pub struct ApplicationQuery {
 /// # Errors
 /// If the database fails.
 pub async fn find_applications(
-    host: &Host,
+    services: &Services,
     query: &ApplicationQuery,
     limit: u32,
 ) -> Result<Vec<RegisteredApplication>> {
@@ -68,7 +70,7 @@ pub async fn find_applications(
             protocol.is_none_or(|protocol| found.protocol() == protocol)
                 && after.as_ref().is_none_or(|after| id > *after)
         };
-        return Ok(host
+        return Ok(services
             .store
             .registered(&id)
             .await?
@@ -76,7 +78,7 @@ pub async fn find_applications(
             .into_iter()
             .collect());
     }
-    Ok(host
+    Ok(services
         .store
         .applications_named(q.trim(), *protocol, after.as_ref(), limit)
         .await?)

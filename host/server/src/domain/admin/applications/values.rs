@@ -16,7 +16,7 @@ pub(in crate::domain::admin) fn application_name(text: &str) -> Result<String> {
     })
 }
 
-/// An address of the application's server, which this host calls: none that it would refuse to call anyway.
+/// An address of the application's server, which this server calls: none that it would refuse to call anyway.
 pub(in crate::domain::admin) fn server_address(
     field: &'static str,
     text: &str,

@@ -33,7 +33,7 @@ impl AdminCommand for TryCandidate {
     type Outcome = Comparison;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<Self>> {
-        let (host, caller) = (&context.host, &context.caller);
+        let (services, caller) = (&context.services, &context.caller);
         let authorization = caller
             .authorize(Permission::PluginsWrite, "you may not try plugins")?
             .and(caller.authorize(
@@ -47,7 +47,7 @@ impl AdminCommand for TryCandidate {
             ));
         }
         let plugin = &self.candidate.plugin;
-        let action = match component.filter(|digest| !host.plugins.has_component(digest)) {
+        let action = match component.filter(|digest| !services.plugins.has_component(digest)) {
             Some(digest) if !is_approved(context, plugin, &digest).await? => {
                 Some(ProtectedAction::TryComponent {
                     plugin: plugin.clone(),
@@ -65,7 +65,7 @@ impl AdminCommand for TryCandidate {
         by: &AuditContext,
     ) -> Result<Execution<Comparison>> {
         let plan = approved.into_plan();
-        let host = Arc::clone(&context.host);
+        let services = Arc::clone(&context.services);
         if let (Some(_), Some(console), Some(component)) = (
             by.approval.as_ref(),
             context.console(),
@@ -74,20 +74,22 @@ impl AdminCommand for TryCandidate {
             // It may be tried until the console's session ends. An approval for one plugin is none for another, because
             // the component runs with the grants of the plugin.
             let (session, component) = (console.signed_in.session.id, Digest::of(component));
-            host.store
-                .approve_component(session, &plan.candidate.plugin, &component, host.now())
+            services
+                .store
+                .approve_component(session, &plan.candidate.plugin, &component, services.now())
                 .await?;
         }
-        let alone = host
+        let alone = services
             .rate_limits
             .candidate
             .hold(())
             .ok_or(AdminError::TooMany(
                 "another candidate is tried at this moment",
             ))?;
-        host.rate_limits
+        services
+            .rate_limits
             .candidates
-            .count_call(&(), host.now())
+            .count_call(&(), services.now())
             .map_err(|_| {
                 AdminError::TooMany(
                     "too many candidates were tried in the last minute; try again in a while",
@@ -101,7 +103,7 @@ impl AdminCommand for TryCandidate {
                 request,
                 candidate,
             } = plan;
-            let compared = compare(&host, &application, &request, candidate, &by).await;
+            let compared = compare(&services, &application, &request, candidate, &by).await;
             drop(alone);
             compared
         });
@@ -118,7 +120,7 @@ async fn is_approved(context: &AdminContext, plugin: &str, component: &Digest) -
         return Ok(false);
     };
     let session = console.signed_in.session.id;
-    let store = &context.host.store;
+    let store = &context.services.store;
     Ok(store
         .is_component_approved(session, plugin, component)
         .await?)

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::preview::{Preview, PreviewContent, PreviewRequest, PreviewSubject};
 use crate::domain::admin::{Result, invalid};
-use crate::domain::{Host, audit};
+use crate::domain::{Services, audit};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::id::Did;
 use assent_model::secret::Digest;
@@ -48,15 +48,15 @@ const LONGEST_NAME: usize = 64;
 /// [`AdminError::Invalid`](crate::domain::admin::AdminError::Invalid) at `candidate` for one that can't be used, at
 /// `candidate/config` for one that needs settings of its own.
 pub(super) async fn compare(
-    host: &Host,
+    services: &Services,
     application: &Did,
     request: &PreviewRequest,
     candidate: Candidate,
     by: &AuditContext,
 ) -> Result<Comparison> {
-    let previewed = PreviewSubject::find(host, application, request).await?;
-    record_preview(host, application, &previewed, &candidate, by).await?;
-    let (set, journal) = host
+    let previewed = PreviewSubject::find(services, application, request).await?;
+    record_preview(services, application, &previewed, &candidate, by).await?;
+    let (set, journal) = services
         .plugins
         .with_candidate(candidate)
         .await
@@ -67,8 +67,8 @@ pub(super) async fn compare(
             };
             invalid(field, error.to_string())
         })?;
-    let current = previewed.by(host, &host.plugins.set()).await?;
-    let candidate = previewed.by(host, &set).await?;
+    let current = previewed.by(services, &services.plugins.set()).await?;
+    let candidate = previewed.by(services, &set).await?;
     let differences = current
         .iter()
         .zip(&candidate)
@@ -83,7 +83,7 @@ pub(super) async fn compare(
 
 /// Tells the audit log of a candidate before it runs: it sees what is known of a person.
 async fn record_preview(
-    host: &Host,
+    services: &Services,
     application: &Did,
     previewed: &PreviewSubject,
     Candidate {
@@ -94,7 +94,7 @@ async fn record_preview(
     let digest = match component {
         Some(bytes) => Some(Digest::of(bytes).to_text()),
         None => {
-            let known = host
+            let known = services
                 .plugins
                 .set()
                 .identities()
@@ -103,7 +103,7 @@ async fn record_preview(
             known.map(|identity| identity.sha256)
         }
     };
-    let entry = audit::entry(host, Event::ClaimsCompared, by)
+    let entry = audit::entry(services, Event::ClaimsCompared, by)
         .about(previewed.user.id)
         .of(application.clone());
     let entry = entry
@@ -113,7 +113,7 @@ async fn record_preview(
             plugin.chars().take(LONGEST_NAME).collect::<String>(),
         )
         .with("sha256", digest);
-    host.store.append_audit(vec![entry]).await?;
+    services.store.append_audit(vec![entry]).await?;
     Ok(())
 }
 

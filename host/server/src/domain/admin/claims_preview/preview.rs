@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result, account, invalid, registered};
 use crate::domain::claims::standard_claims::{ApplicationClaims, Subject};
 use crate::domain::claims::token_claims::IssuerClaims;
@@ -61,7 +61,7 @@ pub struct Preview {
 /// What an application would be told.
 #[derive(Clone, Debug)]
 pub enum PreviewContent {
-    /// Claims, as the host and the plugins make them; without those of the token itself, such as `exp`.
+    /// Claims, as the server and the plugins make them; without those of the token itself, such as `exp`.
     Claims(Map<String, Value>),
     /// Attributes.
     Attributes(Vec<SamlAttribute>),
@@ -101,7 +101,7 @@ pub struct MapperStop {
 pub struct Origin {
     /// The claim, or the attribute's name.
     pub name: String,
-    /// The plugin that had the last word; `None` for the host.
+    /// The plugin that had the last word; `None` for the server.
     pub plugin: Option<String>,
     /// What was done.
     pub change: ValueChange,
@@ -128,13 +128,13 @@ pub enum ValueChange {
 /// [`AdminError::NotFound`] or [`AdminError::Invalid`] if the request does not fit the application.
 /// Otherwise if the database or a plugin fails.
 pub async fn preview(
-    host: &Host,
+    services: &Services,
     application: &Did,
     request: &PreviewRequest,
 ) -> Result<Vec<Preview>> {
-    PreviewSubject::find(host, application, request)
+    PreviewSubject::find(services, application, request)
         .await?
-        .by(host, &host.plugins.set())
+        .by(services, &services.plugins.set())
         .await
 }
 
@@ -154,22 +154,22 @@ enum PreviewTarget {
 
 impl PreviewSubject {
     pub(super) async fn find(
-        host: &Host,
+        services: &Services,
         application: &Did,
         request: &PreviewRequest,
     ) -> Result<Self> {
-        let account = account(host, request.account).await?;
+        let account = account(services, request.account).await?;
         if account.application_id != *application {
             return Err(AdminError::NotFound("account"));
         }
-        let user = super::super::user(host, account.user_id).await?;
+        let user = super::super::user(services, account.user_id).await?;
         let authentication = Authentication {
-            at: host.now(),
+            at: services.now(),
             amr: vec![Amr::Swk, Amr::User],
             channel: None,
         };
         let wants_saml = |sink: &Sink| *sink == Sink::SamlAssertion;
-        let at = match registered(host, application).await? {
+        let at = match registered(services, application).await? {
             RegisteredApplication::Client(client) => {
                 if request.sinks.iter().any(wants_saml) {
                     return Err(invalid(
@@ -211,7 +211,11 @@ impl PreviewSubject {
         })
     }
 
-    pub(super) async fn by(&self, host: &Host, plugins: &PluginSet) -> Result<Vec<Preview>> {
+    pub(super) async fn by(
+        &self,
+        services: &Services,
+        plugins: &PluginSet,
+    ) -> Result<Vec<Preview>> {
         let Self {
             user,
             account,
@@ -221,7 +225,7 @@ impl PreviewSubject {
         let kept_out = obstacle(user, Some(account));
         match at {
             PreviewTarget::Client(client, scopes, sinks) => {
-                let sub = standard_claims::subject_of(host, client, user)?;
+                let sub = standard_claims::subject_of(services, client, user)?;
                 let mut previews = Vec::new();
                 for sink in sinks {
                     let subject = Subject {
@@ -233,12 +237,12 @@ impl PreviewSubject {
                         sub: &sub,
                         requested: &BTreeMap::new(),
                     };
-                    let made = standard_claims::map_by(host, plugins, subject, *sink).await;
+                    let made = standard_claims::map_by(services, plugins, subject, *sink).await;
                     let made = made.map(|ApplicationClaims { claims, steps }| {
                         (PreviewContent::Claims(claims), steps)
                     });
                     let token = (*sink == Sink::IdToken).then(|| PreviewedToken {
-                        known: IssuerClaims::new(host, client),
+                        known: IssuerClaims::new(services, client),
                         slim: client.settings.slim_id_token,
                     });
                     previews.push(Preview {
@@ -251,7 +255,7 @@ impl PreviewSubject {
             }
             PreviewTarget::ServiceProvider(provider) => {
                 let made = standard_claims::attributes_by(
-                    host,
+                    services,
                     plugins,
                     provider,
                     (user, account),
@@ -260,7 +264,7 @@ impl PreviewSubject {
                 .await;
                 let made =
                     made.map(|(attributes, steps)| (PreviewContent::Attributes(attributes), steps));
-                let name_id = self.name_id(host, provider)?;
+                let name_id = self.name_id(services, provider)?;
                 let nameless = name_id.is_none().then_some(AccessDenied::NoName);
                 let finished = finish(Sink::SamlAssertion, Scopes::default(), made);
                 Ok(vec![Preview {
@@ -273,7 +277,11 @@ impl PreviewSubject {
     }
 
     /// What an assertion would call the person; `None` where there is nothing to call them by.
-    fn name_id(&self, host: &Host, provider: &ServiceProvider) -> Result<Option<PreviewedName>> {
+    fn name_id(
+        &self,
+        services: &Services,
+        provider: &ServiceProvider,
+    ) -> Result<Option<PreviewedName>> {
         let format = provider.settings.name_id.default;
         // It follows from the session, of which there is none.
         if format == NameIdFormat::Transient {
@@ -282,7 +290,7 @@ impl PreviewSubject {
                 value: None,
             }));
         }
-        let made = name_id::name_id_for(host, provider, &self.user, &self.account, "", format)?;
+        let made = name_id::name_id_for(services, provider, &self.user, &self.account, "", format)?;
         Ok(made.map(|name| PreviewedName {
             format: name.format,
             value: Some(name.value),
@@ -332,7 +340,7 @@ fn finish(
     }
 }
 
-/// Where each value comes from: first the host's, then what the plugins did, the last word on each.
+/// Where each value comes from: first the server's, then what the plugins did, the last word on each.
 fn origins(told: &PreviewContent, steps: &[MapperRun]) -> Vec<Origin> {
     let mut origins: Vec<Origin> = Vec::new();
     let mut put = |origin: Origin| {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::queries::service_provider;
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::keys::saml_keys;
@@ -18,9 +18,12 @@ use assent_model::saml::{SamlKey, SamlKeyStage};
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.
-pub async fn saml_certificates(host: &Host, id: &Did) -> Result<Vec<(SamlKey, SamlKeyStage)>> {
-    service_provider(host, id).await?;
-    Ok(saml_keys::keys_with_stage(host, id).await?)
+pub async fn saml_certificates(
+    services: &Services,
+    id: &Did,
+) -> Result<Vec<(SamlKey, SamlKeyStage)>> {
+    service_provider(services, id).await?;
+    Ok(saml_keys::keys_with_stage(services, id).await?)
 }
 
 assent_model::admin_command! {
@@ -34,7 +37,7 @@ impl AdminCommand for IssueCertificate {
     type Outcome = SamlKey;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<Did>> {
-        let provider = service_provider(&context.host, &self.0).await?;
+        let provider = service_provider(&context.services, &self.0).await?;
         let authorization = context.caller.authorize_application_writes()?;
         let action = ProtectedAction::IssueCertificate(provider.id.clone());
         Ok(Planned::protected(authorization, provider.id, action))
@@ -46,7 +49,7 @@ impl AdminCommand for IssueCertificate {
         by: &AuditContext,
     ) -> Result<Execution<SamlKey>> {
         let id = approved.into_plan();
-        let key = saml_keys::renew(&context.host, &id, by).await?;
+        let key = saml_keys::renew(&context.services, &id, by).await?;
         Ok(Execution::Done(key))
     }
 }
@@ -71,7 +74,7 @@ impl CertificateOf {
         expected: &'static str,
     ) -> Result<(Authorization, String)> {
         let authorization = context.caller.authorize_application_writes()?;
-        let all = saml_certificates(&context.host, &self.application).await?;
+        let all = saml_certificates(&context.services, &self.application).await?;
         let (key, stage) = all
             .iter()
             .find(|(known, _)| known.id == self.certificate)
@@ -129,7 +132,8 @@ impl AdminCommand for ActivateCertificate {
             application,
             certificate,
         } = plan;
-        let changed = saml_keys::take_over(&context.host, &application, certificate, by).await?;
+        let changed =
+            saml_keys::take_over(&context.services, &application, certificate, by).await?;
         done(changed, EXPECTED_PUBLISHED).map(Execution::Done)
     }
 }
@@ -174,7 +178,7 @@ impl AdminCommand for WithdrawCertificate {
             application,
             certificate,
         } = plan;
-        let changed = saml_keys::withdraw(&context.host, &application, certificate, by).await?;
+        let changed = saml_keys::withdraw(&context.services, &application, certificate, by).await?;
         done(changed, EXPECTED_IDLE).map(Execution::Done)
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::applications::{application_name, server_address};
 use crate::domain::admin::custom_attributes::CustomAttributeChange;
 use crate::domain::admin::{Result, custom_attributes, invalid};
@@ -173,16 +173,16 @@ where
 /// # Errors
 /// [`AdminError::Invalid`](crate::domain::admin::AdminError::Invalid) if the service provider could not be like that.
 pub fn changed_service_provider(
-    host: &Host,
+    services: &Services,
     mut provider: ServiceProvider,
     change: ServiceProviderChange,
 ) -> Result<ServiceProvider> {
-    apply(host, &mut provider, change)?;
+    apply(services, &mut provider, change)?;
     Ok(provider)
 }
 
 pub(super) fn apply(
-    host: &Host,
+    services: &Services,
     provider: &mut ServiceProvider,
     change: ServiceProviderChange,
 ) -> Result<()> {
@@ -204,12 +204,12 @@ pub(super) fn apply(
         idp_entity_id,
         metadata_url,
     } = change;
-    let allow_insecure = host.settings.allow_insecure_redirect_uris;
+    let allow_insecure = services.settings.allow_insecure_redirect_uris;
     if let Some(name) = name {
         provider.name = application_name(&name)?;
     }
-    let attributes =
-        attribute_changes.map(|attributes| custom_attributes::checked(host, provider, attributes));
+    let attributes = attribute_changes
+        .map(|attributes| custom_attributes::checked(services, provider, attributes));
     let settings = &mut provider.settings;
     settings.entity_id = match entity_id_text {
         Some(text) => entity_id("entity_id", text)?,
@@ -273,7 +273,7 @@ pub(super) fn apply(
             .transpose()?;
     }
     if let Some(url) = metadata_url {
-        let checked = url.map(|text| server_address("metadata_url", &text, &host.egress));
+        let checked = url.map(|text| server_address("metadata_url", &text, &services.egress));
         settings.metadata_url = checked.transpose()?;
     }
     Ok(())

@@ -15,7 +15,7 @@ use crate::domain::admin::command::{
 use crate::domain::admin::{Result, fresh_did, invalid};
 use crate::domain::keys::saml_keys;
 use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
-use crate::domain::{Host, audit};
+use crate::domain::{Services, audit};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::Did;
 use assent_model::saml::{NameIdFormat, SamlSettings, ServiceProvider};
@@ -32,9 +32,9 @@ impl AdminCommand for CreateServiceProvider {
     type Outcome = ServiceProvider;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<ServiceProvider>> {
-        let (host, Self(change)) = (&context.host, self);
+        let (services, Self(change)) = (&context.services, self);
         let authorization = context.caller.authorize_application_writes()?;
-        let now = host.now();
+        let now = services.now();
         let entity_id = change.entity_id.clone();
         let entity_id = entity_id.ok_or_else(|| {
             invalid(
@@ -56,7 +56,7 @@ impl AdminCommand for CreateServiceProvider {
         if change.name.is_none() {
             return Err(invalid("name", "expected a name"));
         }
-        apply(host, &mut provider, change.clone())?;
+        apply(services, &mut provider, change.clone())?;
         // Nobody uses a new service provider yet, so what it receives and where is harmless.
         let ProtectedServiceProviderMembers {
             name: _,
@@ -85,11 +85,12 @@ impl AdminCommand for CreateServiceProvider {
         by: &AuditContext,
     ) -> Result<Execution<ServiceProvider>> {
         let provider = approved.into_plan();
-        let host = &context.host;
-        let key = saml_keys::first(host, &provider.id).await?;
-        let entry = audit::entry(host, Event::ApplicationCreated, by).of(provider.id.clone());
+        let services = &context.services;
+        let key = saml_keys::first(services, &provider.id).await?;
+        let entry = audit::entry(services, Event::ApplicationCreated, by).of(provider.id.clone());
         let entry = Settings::of_service_provider(&provider).made(entry);
-        host.store
+        services
+            .store
             .insert_service_provider(provider.clone(), key, vec![entry])
             .await?;
         tracing::info!(application = %provider.id, "service provider created");
@@ -122,11 +123,11 @@ impl AdminCommand for UpdateServiceProvider {
     type Outcome = ServiceProvider;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<ServiceProviderUpdate>> {
-        let host = &context.host;
+        let services = &context.services;
         let authorization = context.caller.authorize_application_writes()?;
-        let before = service_provider(host, &self.application).await?;
+        let before = service_provider(services, &self.application).await?;
         context.expected.check(before.version)?;
-        let after = changed_service_provider(host, before.clone(), self.change.clone())?;
+        let after = changed_service_provider(services, before.clone(), self.change.clone())?;
         let members = self.change.members();
         let is_protected = members.iter().any(|member| member.is_protected);
         let action = is_protected.then(|| ProtectedAction::UpdateServiceProvider {
@@ -145,9 +146,9 @@ impl AdminCommand for UpdateServiceProvider {
         by: &AuditContext,
     ) -> Result<Execution<ServiceProvider>> {
         let ServiceProviderUpdate { before, after } = approved.into_plan();
-        let host = &context.host;
-        let entry = audit::entry(host, Event::ApplicationUpdated, by);
-        let replaced = replace(host, &before, after, entry).await?;
+        let services = &context.services;
+        let entry = audit::entry(services, Event::ApplicationUpdated, by);
+        let replaced = replace(services, &before, after, entry).await?;
         Ok(replaced.map_or(Execution::Overtaken, Execution::Done))
     }
 }
@@ -158,25 +159,25 @@ impl AdminCommand for UpdateServiceProvider {
 /// # Errors
 /// If the database fails.
 pub async fn replace_service_provider(
-    host: &Host,
+    services: &Services,
     approved: ApprovedPlan<ServiceProviderUpdate>,
     by: &AuditContext,
 ) -> Result<Option<ServiceProvider>> {
     let ServiceProviderUpdate { before, after } = approved.into_plan();
-    let entry = audit::entry(host, Event::MetadataApplied, by);
-    replace(host, &before, after, entry).await
+    let entry = audit::entry(services, Event::MetadataApplied, by);
+    replace(services, &before, after, entry).await
 }
 
 async fn replace(
-    host: &Host,
+    services: &Services,
     before: &ServiceProvider,
     mut provider: ServiceProvider,
     entry: Entry,
 ) -> Result<Option<ServiceProvider>> {
-    provider.updated_at = host.now();
+    provider.updated_at = services.now();
     let settings = Settings::of_service_provider;
     let entry = settings(before).change(settings(&provider), entry.of(provider.id.clone()));
-    let written = host
+    let written = services
         .store
         .update_service_provider(provider.clone(), entry.into_iter().collect())
         .await?;

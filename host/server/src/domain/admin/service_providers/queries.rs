@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result};
 use assent_model::id::Did;
 use assent_model::saml::ServiceProvider;
@@ -11,8 +11,8 @@ use assent_model::saml::ServiceProvider;
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.
-pub async fn service_provider(host: &Host, id: &Did) -> Result<ServiceProvider> {
-    let found = host.store.service_provider(id).await?;
+pub async fn service_provider(services: &Services, id: &Did) -> Result<ServiceProvider> {
+    let found = services.store.service_provider(id).await?;
     found
         .map(Arc::unwrap_or_clone)
         .ok_or(AdminError::NotFound("SAML application"))

@@ -214,13 +214,16 @@ pub(in crate::domain::admin) fn email_address(text: &str) -> Result<LoginName> {
     let expected = || invalid("email", "expected an address such as ada@example.org");
     // As HTML's e-mail fields see it, but for letters of other alphabets.
     let is_of_host = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-');
-    let is_good = text.trim().split_once('@').is_some_and(|(local, host)| {
-        !local.is_empty()
-            && !host.is_empty()
-            && host.chars().all(is_of_host)
-            && host.split('.').all(|label| !label.is_empty())
-            && !local.contains(['"', ',', ';', '\\'])
-    });
+    let is_good = text
+        .trim()
+        .split_once('@')
+        .is_some_and(|(local, services)| {
+            !local.is_empty()
+                && !services.is_empty()
+                && services.chars().all(is_of_host)
+                && services.split('.').all(|label| !label.is_empty())
+                && !local.contains(['"', ',', ';', '\\'])
+        });
     if is_good {
         text.parse().map_err(|_| expected())
     } else {

@@ -10,7 +10,7 @@ use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Ex
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{Authenticators, ProtectedAction, ProtectedUserChange};
-use crate::domain::{Host, audit};
+use crate::domain::{Services, audit};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
@@ -35,9 +35,9 @@ impl AdminCommand for CreateUser {
     async fn plan(&self, context: &AdminContext) -> Result<Planned<User>> {
         let Self(change) = self;
         let authorization = change.authorize(&context.caller, false)?;
-        let user = made(&context.host, change.clone())?;
+        let user = made(&context.services, change.clone())?;
         // Who takes it between this and the write is refused there.
-        must_be_free(&context.host, &user).await?;
+        must_be_free(&context.services, &user).await?;
         // A new user has no other name, address or state that somebody could lose.
         let ProtectedUserMembers {
             name: _,
@@ -61,9 +61,9 @@ impl AdminCommand for CreateUser {
         by: &AuditContext,
     ) -> Result<Execution<User>> {
         let user = approved.into_plan();
-        let host = &context.host;
-        let entries = vec![creation(host, &user, by)];
-        host.store.insert_user(user.clone(), entries).await?;
+        let services = &context.services;
+        let entries = vec![creation(services, &user, by)];
+        services.store.insert_user(user.clone(), entries).await?;
         tracing::info!(user = %user.id, "user created");
         Ok(Execution::Done(user))
     }
@@ -71,20 +71,20 @@ impl AdminCommand for CreateUser {
 
 /// Rejects what would take the last owner away, before an approval is requested. The write checks it again under a
 /// lock.
-async fn must_not_be_last_owner(host: &Host, user: &User) -> Result<()> {
+async fn must_not_be_last_owner(services: &Services, user: &User) -> Result<()> {
     let is_owner = user.console_role == Some(ConsoleRole::Owner);
-    match is_owner && host.store.is_last_owner(user.id).await? {
+    match is_owner && services.store.is_last_owner(user.id).await? {
         true => Err(LAST_OWNER),
         false => Ok(()),
     }
 }
 
 /// Refuses what somebody else signs in with, and says which of the two it is.
-async fn must_be_free(host: &Host, user: &User) -> Result<()> {
+async fn must_be_free(services: &Services, user: &User) -> Result<()> {
     for (field, name) in std::iter::once(("name", &user.name))
         .chain(user.email.as_ref().map(|email| ("email", email)))
     {
-        if host
+        if services
             .store
             .user_by_login(name)
             .await?
@@ -100,12 +100,12 @@ async fn must_be_free(host: &Host, user: &User) -> Result<()> {
 }
 
 /// A new user, not yet kept.
-pub(super) fn made(host: &Host, change: UserChange) -> Result<User> {
+pub(super) fn made(services: &Services, change: UserChange) -> Result<User> {
     let name = change
         .name
         .clone()
         .ok_or_else(|| invalid("name", "expected a name"))?;
-    let mut user = new_user(host, login_name("name", &name)?)?;
+    let mut user = new_user(services, login_name("name", &name)?)?;
     apply_to_user(&mut user, change)?;
     if user.state == LifecycleState::Terminated {
         return Err(invalid(
@@ -131,7 +131,7 @@ impl UpdateUser {
     /// The changes that need an approval: those that differ from what is there.
     async fn action(
         &self,
-        host: &Host,
+        services: &Services,
         before: &User,
         after: &User,
     ) -> Result<Option<ProtectedAction>> {
@@ -156,8 +156,12 @@ impl UpdateUser {
             Some(Some(role)) => changes.push(ProtectedUserChange::GrantRole {
                 role: *role,
                 authenticators: Authenticators {
-                    devices: host.store.devices_of(before.id).await?.len() as u64,
-                    external: host.store.external_authenticators(before.id).await?.len() as u64,
+                    devices: services.store.devices_of(before.id).await?.len() as u64,
+                    external: services
+                        .store
+                        .external_authenticators(before.id)
+                        .await?
+                        .len() as u64,
                 },
             }),
             Some(None) => changes.push(ProtectedUserChange::RemoveRole),
@@ -184,8 +188,8 @@ impl AdminCommand for UpdateUser {
     type Outcome = User;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<UserUpdate>> {
-        let host = &context.host;
-        let before = user(host, self.user).await?;
+        let services = &context.services;
+        let before = user(services, self.user).await?;
         let caller = &context.caller;
         let authorization = caller
             .authorize_user_access(&before)?
@@ -193,12 +197,12 @@ impl AdminCommand for UpdateUser {
         context.expected.check(before.version)?;
         let mut after = before.clone();
         apply_to_user(&mut after, self.change.clone())?;
-        must_be_free(host, &after).await?;
+        must_be_free(services, &after).await?;
         let stays_owner = after.console_role == Some(ConsoleRole::Owner) && after.state.is_open();
         if !stays_owner {
-            must_not_be_last_owner(host, &before).await?;
+            must_not_be_last_owner(services, &before).await?;
         }
-        let action = self.action(host, &before, &after).await?;
+        let action = self.action(services, &before, &after).await?;
         Ok(Planned::new(
             authorization,
             UserUpdate { before, after },
@@ -212,10 +216,10 @@ impl AdminCommand for UpdateUser {
         by: &AuditContext,
     ) -> Result<Execution<User>> {
         let UserUpdate { before, mut after } = approved.into_plan();
-        let host = &context.host;
-        after.updated_at = host.now();
-        let entries = differences(host, &before, &after, by);
-        match host
+        let services = &context.services;
+        after.updated_at = services.now();
+        let entries = differences(services, &before, &after, by);
+        match services
             .store
             .update_user(after.clone(), before.state, entries)
             .await?
@@ -225,7 +229,7 @@ impl AdminCommand for UpdateUser {
             UserUpdateOutcome::Stale => return Ok(Execution::Overtaken),
         }
         tracing::info!(user = %after.id, state = ?after.state, "user updated");
-        host.wakeups.send(Wakeup::LoggedOut);
+        services.wakeups.send(Wakeup::LoggedOut);
         after.version += 1;
         Ok(Execution::Done(after))
     }
@@ -242,10 +246,10 @@ impl AdminCommand for DeleteUser {
     type Outcome = ();
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<User>> {
-        let known = user(&context.host, self.0).await?;
+        let known = user(&context.services, self.0).await?;
         let authorization = context.caller.authorize_user_access(&known)?;
         context.expected.check(known.version)?;
-        must_not_be_last_owner(&context.host, &known).await?;
+        must_not_be_last_owner(&context.services, &known).await?;
         let action = ProtectedAction::DeleteUser(known.id);
         Ok(Planned::protected(authorization, known, action))
     }
@@ -256,18 +260,18 @@ impl AdminCommand for DeleteUser {
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let known = approved.into_plan();
-        let host = &context.host;
-        let entry = audit::entry(host, Event::UserDeleted, by).about(known.id);
-        match host
+        let services = &context.services;
+        let entry = audit::entry(services, Event::UserDeleted, by).about(known.id);
+        match services
             .store
-            .delete_user(known.id, known.version, vec![entry], host.now())
+            .delete_user(known.id, known.version, vec![entry], services.now())
             .await?
         {
             UserUpdateOutcome::Done => {}
             UserUpdateOutcome::LastOwner => return Err(LAST_OWNER),
             UserUpdateOutcome::Stale => return Ok(Execution::Overtaken),
         }
-        host.wakeups.send(Wakeup::LoggedOut);
+        services.wakeups.send(Wakeup::LoggedOut);
         tracing::info!(user = %known.id, "user deleted");
         Ok(Execution::Done(()))
     }
@@ -286,7 +290,7 @@ impl AdminCommand for EraseUser {
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<(User, LoginName)>> {
         let id = self.0;
-        let known = user(&context.host, id).await?;
+        let known = user(&context.services, id).await?;
         let authorization = context.caller.authorize_user_access(&known)?;
         context.expected.check(known.version)?;
         if known.state != LifecycleState::Terminated {
@@ -305,18 +309,18 @@ impl AdminCommand for EraseUser {
         by: &AuditContext,
     ) -> Result<Execution<User>> {
         let (known, name) = approved.into_plan();
-        let host = &context.host;
+        let services = &context.services;
         let id = known.id;
-        let entry = audit::entry(host, Event::UserErased, by).about(id);
-        let written = host
+        let entry = audit::entry(services, Event::UserErased, by).about(id);
+        let written = services
             .store
-            .erase_user((id, known.version), name, vec![entry], host.now())
+            .erase_user((id, known.version), name, vec![entry], services.now())
             .await?;
         if written == VersionedWrite::Stale {
             return Ok(Execution::Overtaken);
         }
-        host.wakeups.send(Wakeup::LoggedOut);
+        services.wakeups.send(Wakeup::LoggedOut);
         tracing::info!(user = %id, "user erased");
-        Ok(Execution::Done(user(host, id).await?))
+        Ok(Execution::Done(user(services, id).await?))
     }
 }

@@ -8,7 +8,7 @@ use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::devices::{account_notifications, device};
 use crate::domain::protected_actions::ProtectedAction;
-use crate::domain::{Host, audit};
+use crate::domain::{Services, audit};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
@@ -36,7 +36,7 @@ impl AdminCommand for EnrolDevice {
     type Outcome = EnrolmentLink;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<User>> {
-        let user = user(&context.host, self.0).await?;
+        let user = user(&context.services, self.0).await?;
         let authorization = context.caller.authorize_user_access(&user)?;
         if !user.state.is_open() {
             return Err(invalid(
@@ -55,23 +55,23 @@ impl AdminCommand for EnrolDevice {
         by: &AuditContext,
     ) -> Result<Execution<EnrolmentLink>> {
         let user = approved.into_plan();
-        let host = &context.host;
-        let (enrolment, token) = device::prepare_enrolment(host, user.id);
+        let services = &context.services;
+        let (enrolment, token) = device::prepare_enrolment(services, user.id);
         let expires_at = enrolment.expires_at;
-        let entry = audit::entry(host, Event::EnrolmentLinkCreated, by)
+        let entry = audit::entry(services, Event::EnrolmentLinkCreated, by)
             .about(user.id)
             .with("enrolment", enrolment.id.to_string());
-        let inserted = host
+        let inserted = services
             .store
-            .insert_enrolment(enrolment, &user, vec![entry], host.now())
+            .insert_enrolment(enrolment, &user, vec![entry], services.now())
             .await;
         let Execution::Done(()) = Execution::of(inserted)? else {
             return Ok(Execution::Overtaken);
         };
         tracing::info!(user = %user.id, "enrolment link created");
-        account_notifications::notify(host, user.id, None);
+        account_notifications::notify(services, user.id, None);
         Ok(Execution::Done(EnrolmentLink {
-            link: device::enrolment_link(host, &token),
+            link: device::enrolment_link(services, &token),
             expires_at,
         }))
     }
@@ -81,8 +81,8 @@ impl AdminCommand for EnrolDevice {
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
-pub async fn devices(host: &Host, id: UserId) -> Result<Vec<OwnDevice>> {
-    Ok(device::all_of(host, user(host, id).await?.id).await?)
+pub async fn devices(services: &Services, id: UserId) -> Result<Vec<OwnDevice>> {
+    Ok(device::all_of(services, user(services, id).await?.id).await?)
 }
 
 assent_model::admin_command! {
@@ -96,10 +96,10 @@ impl AdminCommand for RevokeDevice {
     type Outcome = ();
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<(Device, User)>> {
-        let host = &context.host;
-        let found = host.store.device(self.0).await?;
+        let services = &context.services;
+        let found = services.store.device(self.0).await?;
         let found = found.ok_or(AdminError::NotFound("device"))?;
-        let owner = user(host, found.user_id).await?;
+        let owner = user(services, found.user_id).await?;
         let authorization = context.caller.authorize_user_access(&owner)?;
         let has_role = owner.console_role.is_some();
         let action = has_role.then_some(ProtectedAction::RevokeDevice(found.id));
@@ -113,7 +113,7 @@ impl AdminCommand for RevokeDevice {
     ) -> Result<Execution<()>> {
         let (device, owner) = approved.into_plan();
         let revoked =
-            device::revoke_of(&context.host, &device, &owner, CodesOfDevice::End, by).await;
+            device::revoke_of(&context.services, &device, &owner, CodesOfDevice::End, by).await;
         match Execution::of(revoked)? {
             Execution::Done(Some(_)) => Ok(Execution::Done(())),
             Execution::Done(None) => Err(AdminError::NotFound("device")),

@@ -2,13 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::{Host, audit};
+use crate::domain::{Services, audit};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::user::{ConsoleRole, User};
 
 /// What the audit log is told of a new user.
-pub(in crate::domain::admin) fn creation(host: &Host, user: &User, by: &AuditContext) -> Entry {
-    let entry = audit::entry(host, Event::UserCreated, by)
+pub(in crate::domain::admin) fn creation(
+    services: &Services,
+    user: &User,
+    by: &AuditContext,
+) -> Entry {
+    let entry = audit::entry(services, Event::UserCreated, by)
         .about(user.id)
         .with("state", user.state.as_str());
     let entry = match user.console_role {
@@ -20,12 +24,12 @@ pub(in crate::domain::admin) fn creation(host: &Host, user: &User, by: &AuditCon
 
 /// What the audit log is told of a change: what was there before and what is there now, of what is not as it was.
 pub(in crate::domain::admin) fn differences(
-    host: &Host,
+    services: &Services,
     before: &User,
     after: &User,
     by: &AuditContext,
 ) -> Vec<Entry> {
-    let entry = |event| audit::entry(host, event, by).about(after.id);
+    let entry = |event| audit::entry(services, event, by).about(after.id);
     let mut entries = Vec::new();
     let (was, is) = changed(shown(before), shown(after));
     let role = |user: &User| user.console_role.map(ConsoleRole::as_str);

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::{Result, fresh_did};
 use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;
@@ -13,17 +13,17 @@ use assent_model::user::{LifecycleState, Profile, User};
 ///
 /// # Errors
 /// If the cryptographic library fails.
-pub fn new_user(host: &Host, name: LoginName) -> Result<User> {
-    Ok(user_with(host, name, fresh_did()?))
+pub fn new_user(services: &Services, name: LoginName) -> Result<User> {
+    Ok(user_with(services, name, fresh_did()?))
 }
 
 /// The same, with this identifier.
-pub(in crate::domain::admin) fn user_with(host: &Host, name: LoginName, did: Did) -> User {
-    let now = host.now();
+pub(in crate::domain::admin) fn user_with(services: &Services, name: LoginName, did: Did) -> User {
+    let now = services.now();
     User {
-        id: UserId::new(now, &*host.entropy),
+        id: UserId::new(now, &*services.entropy),
         did,
-        subject: URL_SAFE_NO_PAD.encode(host.entropy.bytes::<24>()),
+        subject: URL_SAFE_NO_PAD.encode(services.entropy.bytes::<24>()),
         name,
         email: None,
         profile: Profile::default(),

@@ -1,6 +1,6 @@
 //! The stored users.
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result};
 use assent_model::id::UserId;
 use assent_model::user::User;
@@ -9,8 +9,9 @@ use assent_model::user::User;
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
-pub async fn user(host: &Host, id: UserId) -> Result<User> {
-    host.store
+pub async fn user(services: &Services, id: UserId) -> Result<User> {
+    services
+        .store
         .user(id)
         .await?
         .ok_or(AdminError::NotFound("user"))

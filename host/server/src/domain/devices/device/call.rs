@@ -1,6 +1,6 @@
 //! Signed calls of devices.
 
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
 use assent_model::id::DeviceId;
@@ -41,8 +41,8 @@ pub enum Caller {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn caller(host: &Host, call: Call<'_>) -> Result<Caller, InternalError> {
-    let found = host
+pub async fn caller(services: &Services, call: Call<'_>) -> Result<Caller, InternalError> {
+    let found = services
         .store
         .device(call.device)
         .await?
@@ -51,7 +51,7 @@ pub async fn caller(host: &Host, call: Call<'_>) -> Result<Caller, InternalError
         return Ok(Caller::Unknown);
     };
     let statement = CallStatement {
-        issuer: &host.issuer,
+        issuer: &services.issuer,
         device: call.device,
         time: call.time,
         method: call.method,
@@ -61,7 +61,7 @@ pub async fn caller(host: &Host, call: Call<'_>) -> Result<Caller, InternalError
     if !device.key.verifies(&statement.text(), call.signature) {
         return Ok(Caller::Unknown);
     }
-    let now = host.now();
+    let now = services.now();
     if (now.seconds().saturating_sub(call.time)).saturating_abs() > CLOCK_TOLERANCE {
         return Ok(Caller::WrongClock(now));
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::device::name::{LONGEST_NAME, own_name};
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, DeviceKey, Enrolment, LinkMaker};
@@ -21,11 +21,11 @@ use assent_store::{DeviceWrite, StoreError, Transition};
 const MOST_DEVICES: usize = 20;
 
 /// A fresh right to enrol an authenticator for a person, and the token of its link.
-pub fn prepare_enrolment(host: &Host, user: UserId) -> (Enrolment, Token) {
-    let now = host.now();
-    let id = EnrolmentId::new(now, &*host.entropy);
-    let token = Token::new(prefix::ENROLMENT, id.as_bytes(), &*host.entropy);
-    let expires_at = now + host.settings.lifetimes.enrolment.get();
+pub fn prepare_enrolment(services: &Services, user: UserId) -> (Enrolment, Token) {
+    let now = services.now();
+    let id = EnrolmentId::new(now, &*services.entropy);
+    let token = Token::new(prefix::ENROLMENT, id.as_bytes(), &*services.entropy);
+    let expires_at = now + services.settings.lifetimes.enrolment.get();
     (
         Enrolment {
             id,
@@ -39,11 +39,11 @@ pub fn prepare_enrolment(host: &Host, user: UserId) -> (Enrolment, Token) {
 }
 
 /// The link that enrols an authenticator. The token is in the fragment, which browsers do not send and nobody logs.
-pub fn enrolment_link(host: &Host, token: &Token) -> String {
-    format!("{}{}", host.settings.origin(), enrolment_path(token))
+pub fn enrolment_link(services: &Services, token: &Token) -> String {
+    format!("{}{}", services.settings.origin(), enrolment_path(token))
 }
 
-/// The same link, for a page of this host.
+/// The same link, for a page of this server.
 pub fn enrolment_path(token: &Token) -> String {
     format!("/authenticator#enrol={}", token.expose())
 }
@@ -56,26 +56,26 @@ const LINK_OF_DEVICE: Duration = Duration::from_secs(15 * 60);
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn link_another(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     device: &Device,
     by: &AuditContext,
 ) -> Result<Option<(String, Timestamp)>, InternalError> {
-    let (mut enrolment, token) = prepare_enrolment(host, device.user_id);
+    let (mut enrolment, token) = prepare_enrolment(services, device.user_id);
     enrolment.created_by = Some(LinkMaker::Device(device.id));
-    enrolment.expires_at = enrolment.expires_at.min(host.now() + LINK_OF_DEVICE);
+    enrolment.expires_at = enrolment.expires_at.min(services.now() + LINK_OF_DEVICE);
     let until = enrolment.expires_at;
-    let entry = audit::entry(host, Event::EnrolmentLinkCreated, by).about(device.user_id);
+    let entry = audit::entry(services, Event::EnrolmentLinkCreated, by).about(device.user_id);
     let entry = entry.with("enrolment", enrolment.id.to_string());
-    let written = host
+    let written = services
         .store
-        .insert_enrolment_by_device(enrolment, device.id, entry, host.now())
+        .insert_enrolment_by_device(enrolment, device.id, entry, services.now())
         .await?;
     if written == DeviceWrite::Inactive {
         return Ok(None);
     }
     tracing::info!(user = %device.user_id, device = %device.id, "enrolment link created by a device");
-    account_notifications::notify(host, device.user_id, Some(device.id));
-    Ok(Some((enrolment_link(host, &token), until)))
+    account_notifications::notify(services, device.user_id, Some(device.id));
+    Ok(Some((enrolment_link(services, &token), until)))
 }
 
 /// The right that a link's token gives, with the person it is for.
@@ -83,20 +83,20 @@ pub async fn link_another(
 /// # Errors
 /// If the database fails.
 pub async fn find_enrolment(
-    host: &Host,
+    services: &Services,
     token: &str,
 ) -> Result<Option<(Enrolment, User)>, InternalError> {
     let Some(token) = Token::parse(prefix::ENROLMENT, token) else {
         return Ok(None);
     };
-    let found = host
+    let found = services
         .store
-        .open_enrolment(EnrolmentId::from_bytes(token.id()), host.now())
+        .open_enrolment(EnrolmentId::from_bytes(token.id()), services.now())
         .await?;
     let Some(enrolment) = found.filter(|enrolment| enrolment.digest == token.digest()) else {
         return Ok(None);
     };
-    let user = host
+    let user = services
         .store
         .user(enrolment.user_id)
         .await?
@@ -146,11 +146,11 @@ pub enum EnrolOutcome {
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn enrol(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     request: &EnrolmentRequest,
     from: Origin,
 ) -> Result<EnrolOutcome, InternalError> {
-    let Some((enrolment, user)) = find_enrolment(host, &request.token).await? else {
+    let Some((enrolment, user)) = find_enrolment(services, &request.token).await? else {
         return Ok(EnrolOutcome::NoSuchLink);
     };
     let Some(name) = display_text(&request.device_name, LONGEST_NAME) else {
@@ -158,7 +158,7 @@ pub async fn enrol(
     };
     let thumbprint = request.key.thumbprint();
     let statement = EnrolmentStatement {
-        issuer: &host.issuer,
+        issuer: &services.issuer,
         token: &request.token,
         device_name: &request.device_name,
         key_thumbprint: &thumbprint,
@@ -166,13 +166,13 @@ pub async fn enrol(
     if !request.key.verifies(&statement.text(), &request.signature) {
         return Ok(EnrolOutcome::BadProof);
     }
-    let others = host.store.devices_of(user.id).await?;
+    let others = services.store.devices_of(user.id).await?;
     if others.len() >= MOST_DEVICES {
         return Ok(EnrolOutcome::TooMany);
     }
-    let now = host.now();
+    let now = services.now();
     let device = Device {
-        id: DeviceId::new(now, &*host.entropy),
+        id: DeviceId::new(now, &*services.entropy),
         user_id: user.id,
         name: own_name(name, &others),
         key: request.key.clone(),
@@ -181,7 +181,7 @@ pub async fn enrol(
         revoked_at: None,
     };
     let by = AuditContext::new(Actor::Device(device.id), from);
-    let entry = |event| audit::entry(host, event, &by).about(user.id);
+    let entry = |event| audit::entry(services, event, &by).about(user.id);
     let enrolled = entry(Event::DeviceEnrolled)
         .with("device", device.id.to_string())
         .with("enrolment", enrolment.id.to_string())
@@ -191,7 +191,7 @@ pub async fn enrol(
         LifecycleState::Invited,
         LifecycleState::Active,
     );
-    match host
+    match services
         .store
         .enrol_device(
             enrolment.id,
@@ -203,7 +203,7 @@ pub async fn enrol(
     {
         Ok(Transition::Done) => {
             tracing::info!(user = %user.id, device = %device.id, "device enrolled");
-            account_notifications::notify(host, user.id, Some(device.id));
+            account_notifications::notify(services, user.id, Some(device.id));
             let recovered = enrolment.created_by == Some(LinkMaker::Code);
             Ok(EnrolOutcome::Done {
                 device: Box::new(device),

@@ -1,7 +1,7 @@
 //! How far a login has come, as its browser finds it.
 
 use crate::domain::approvals::channels;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::id::{LoginId, SessionId};
 use assent_model::login::{Login, LoginStage};
@@ -79,9 +79,13 @@ impl Approved {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, InternalError> {
-    let now = host.now();
-    let Some(login) = host
+pub async fn view(
+    services: &Services,
+    id: LoginId,
+    browser: Digest,
+) -> Result<View, InternalError> {
+    let now = services.now();
+    let Some(login) = services
         .store
         .login(id, now)
         .await?
@@ -93,7 +97,7 @@ pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, Int
         LoginStage::Identify => return Ok(View::Identify(login)),
         LoginStage::SignedIn(session) => return Ok(View::SignedIn(login, session)),
         LoginStage::Answered => return Ok(View::Answered(login)),
-        LoginStage::Asked(approval) => host.store.approval(approval).await?,
+        LoginStage::Asked(approval) => services.store.approval(approval).await?,
     };
     let Some(approval) = approval else {
         return Ok(View::Ended(login, Ended::Expired));
@@ -107,7 +111,7 @@ pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, Int
         ApprovalStage::Approved { by, at } => {
             let authentication = by.authentication(at);
             // The operator may have taken the trust away from a vendor in between.
-            if channels::is_enough_for(host, &login.request, &authentication) {
+            if channels::is_enough_for(services, &login.request, &authentication) {
                 let is_test_sign_in = !login.request.purpose().is_application();
                 View::Approved(
                     login,

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{Ended, View};
 use crate::domain::sign_in::test_sign_in::record::RecordedStep;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::clock::Timestamp;
 use assent_model::name::LoginName;
@@ -13,16 +13,16 @@ use assent_model::test_sign_in::{StepNote, TestSignIn, TestSignInStep};
 
 /// The steps that the login's own rows tell of.
 pub(super) async fn of_login(
-    host: &Host,
+    services: &Services,
     test_sign_in: &TestSignIn,
 ) -> Result<Vec<RecordedStep>, InternalError> {
     let Some(login) = test_sign_in.login else {
         return Ok(Vec::new());
     };
-    let approval = match login::view(host, login, test_sign_in.browser).await? {
+    let approval = match login::view(services, login, test_sign_in.browser).await? {
         View::Waiting(_, approval) => Some(approval),
         view => match view.login().map(|login| login.id) {
-            Some(id) => host.store.approval_of_login(id).await?,
+            Some(id) => services.store.approval_of_login(id).await?,
             None => None,
         },
     };
@@ -30,7 +30,7 @@ pub(super) async fn of_login(
         return Ok(Vec::new());
     };
     // What is of somebody else is none of theirs who began the test sign-in, nor whether there is somebody.
-    if !is_own(host, test_sign_in, &approval).await? {
+    if !is_own(services, test_sign_in, &approval).await? {
         let note = StepNote::bad(
             "the typed name is not yours; only the administrator who started the test sign-in can complete it",
         );
@@ -40,12 +40,12 @@ pub(super) async fn of_login(
             note,
         )]);
     }
-    Ok(of_approval(&approval, host.now()))
+    Ok(of_approval(&approval, services.now()))
 }
 
 /// Whether who began the test sign-in is meant by the name that was given.
 async fn is_own(
-    host: &Host,
+    services: &Services,
     test_sign_in: &TestSignIn,
     approval: &Approval,
 ) -> Result<bool, InternalError> {
@@ -55,7 +55,7 @@ async fn is_own(
     let Ok(name) = approval.shown.account.parse::<LoginName>() else {
         return Ok(false);
     };
-    Ok(host
+    Ok(services
         .store
         .user_by_login(&name)
         .await?

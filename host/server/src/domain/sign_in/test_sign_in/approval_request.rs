@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::domain::sign_in::access;
 use crate::domain::sign_in::access::AccessDenied;
 use crate::domain::sign_in::test_sign_in::record::record_step;
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{InternalError, Services, audit};
 use assent_model::approval::Approval;
 use assent_model::id::{TestSignInId, UserId};
 use assent_model::test_sign_in::{StepNote, TestSignIn, TestSignInStep};
@@ -28,12 +28,12 @@ pub struct Attempt {
 /// # Errors
 /// If the database fails.
 pub async fn record_approval_request(
-    host: &Host,
+    services: &Services,
     id: TestSignInId,
     approval: &Approval,
     attempt: Attempt,
 ) -> Result<(), InternalError> {
-    let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
+    let Some(test_sign_in) = services.store.test_sign_in(id).await? else {
         return Ok(());
     };
     let told = match attempt.asked {
@@ -49,21 +49,21 @@ pub async fn record_approval_request(
             }))
         }
         RequestOutcome::NotPrompted => {
-            unasked(host, &test_sign_in, approval, attempt.is_open).await?
+            unasked(services, &test_sign_in, approval, attempt.is_open).await?
         }
     };
-    record_step(host, id, TestSignInStep::ApprovalRequest, told).await
+    record_step(services, id, TestSignInStep::ApprovalRequest, told).await
 }
 
 /// Why no request went to the phone of whoever began the test sign-in.
 async fn unasked(
-    host: &Host,
+    services: &Services,
     test_sign_in: &TestSignIn,
     approval: &Approval,
     is_open: bool,
 ) -> Result<StepNote, InternalError> {
     let begin = "your devices received no request";
-    if let Some(until) = host
+    if let Some(until) = services
         .store
         .cooldown_until(test_sign_in.user, approval.requested_at)
         .await?
@@ -76,7 +76,7 @@ async fn unasked(
         return Ok(StepNote::bad(detail).with(json!({ "cooldown_until": until })));
     }
     let why = match (is_open, approval.user_id) {
-        (false, _) => obstacle(host, test_sign_in)
+        (false, _) => obstacle(services, test_sign_in)
             .await?
             .map_or("you may not sign in here", AccessDenied::words),
         (true, None) => "there were too many requests in a short time; try again in a few minutes",
@@ -88,11 +88,11 @@ async fn unasked(
 }
 
 async fn obstacle(
-    host: &Host,
+    services: &Services,
     test_sign_in: &TestSignIn,
 ) -> Result<Option<AccessDenied>, InternalError> {
-    match host.store.user(test_sign_in.user).await? {
-        Some(user) => access::kept_out(host, &user, &test_sign_in.application).await,
+    match services.store.user(test_sign_in.user).await? {
+        Some(user) => access::kept_out(services, &user, &test_sign_in.application).await,
         None => Ok(None),
     }
 }

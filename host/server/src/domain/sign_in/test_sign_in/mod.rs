@@ -21,7 +21,7 @@ use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::access;
 use crate::domain::sign_in::access::AccessDenied;
-use crate::domain::{Host, InternalError, admin, audit};
+use crate::domain::{InternalError, Services, admin, audit};
 use assent_model::application::{GrantType, RegisteredApplication};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::id::{Did, TestSignInId};
@@ -39,10 +39,10 @@ pub use life::LIFE;
 pub use observer::observer;
 pub use record::{RecordedStep, end, fail, record_step, refused};
 
-/// Where the answers go: a path of this host.
+/// Where the answers go: a path of this server.
 const PATH: &str = "/admin/test-sign-ins/";
 
-/// What the host derives for a test sign-in, so that it needs to keep nothing secret.
+/// What the server derives for a test sign-in, so that it needs to keep nothing secret.
 #[derive(Clone, Copy, Debug)]
 pub enum DerivedValue {
     /// The `state`, or the relay state.
@@ -59,14 +59,18 @@ pub enum DerivedValue {
 ///
 /// # Errors
 /// If the cryptographic library fails.
-pub fn derived(host: &Host, id: TestSignInId, what: DerivedValue) -> Result<String, InternalError> {
+pub fn derived(
+    services: &Services,
+    id: TestSignInId,
+    what: DerivedValue,
+) -> Result<String, InternalError> {
     let name = match what {
         DerivedValue::State => "state",
         DerivedValue::Nonce => "nonce",
         DerivedValue::Verifier => "verifier",
         DerivedValue::Message => "message",
     };
-    let code = host
+    let code = services
         .master_key
         .authenticate("test-sign-in", format!("{name}\n{id}").as_bytes())?;
     Ok(match what {
@@ -76,46 +80,50 @@ pub fn derived(host: &Host, id: TestSignInId, what: DerivedValue) -> Result<Stri
     })
 }
 
-/// What comes back with an answer of a test sign-in, and shows that this host made it for that test sign-in, letter by
+/// What comes back with an answer of a test sign-in, and shows that this server made it for that test sign-in, letter by
 /// letter.
 ///
 /// # Errors
 /// If the cryptographic library fails.
-pub fn response_seal(host: &Host, id: TestSignInId, answer: &str) -> Result<String, InternalError> {
+pub fn response_seal(
+    services: &Services,
+    id: TestSignInId,
+    answer: &str,
+) -> Result<String, InternalError> {
     let message = format!("answer\n{id}\n{}", Digest::of(answer.as_bytes()).to_text());
-    let code = host
+    let code = services
         .master_key
         .authenticate("test-sign-in", message.as_bytes())?;
     Ok(URL_SAFE_NO_PAD.encode(code))
 }
 
-/// The RelayState of a response. For a test sign-in it authenticates the response as one of this host.
+/// The RelayState of a response. For a test sign-in it authenticates the response as one of this server.
 ///
 /// # Errors
 /// If the cryptographic library fails.
 pub fn relay_state(
-    host: &Host,
+    services: &Services,
     purpose: SignInPurpose,
     requested: Option<&str>,
     response: &str,
 ) -> Result<Option<String>, InternalError> {
     match purpose {
         SignInPurpose::Application => Ok(requested.map(str::to_owned)),
-        SignInPurpose::TestSignIn(id) => response_seal(host, id, response).map(Some),
+        SignInPurpose::TestSignIn(id) => response_seal(services, id, response).map(Some),
     }
 }
 
 /// Where the answer of a test sign-in goes.
-pub fn address(host: &Host, id: TestSignInId) -> String {
+pub fn address(services: &Services, id: TestSignInId) -> String {
     format!(
         "{}{PATH}{id}",
-        host.settings.base_url.as_str().trim_end_matches('/')
+        services.settings.base_url.as_str().trim_end_matches('/')
     )
 }
 
 /// The test sign-in whose address it is.
-pub fn at(host: &Host, address: &str) -> Option<TestSignInId> {
-    let base = host.settings.base_url.as_str().trim_end_matches('/');
+pub fn at(services: &Services, address: &str) -> Option<TestSignInId> {
+    let base = services.settings.base_url.as_str().trim_end_matches('/');
     address.strip_prefix(base)?.strip_prefix(PATH)?.parse().ok()
 }
 
@@ -129,11 +137,11 @@ pub async fn prepare(
     context: &AdminContext,
     application: &Did,
 ) -> Result<(TestSignIn, RegisteredApplication), AdminError> {
-    let host = &context.host;
+    let services = &context.services;
     let console = context.console().ok_or(AdminError::Conflict(
         "a test sign-in needs a browser: start it in the console",
     ))?;
-    let application = admin::registered(host, application).await?;
+    let application = admin::registered(services, application).await?;
     let (id, has_codes) = match &application {
         RegisteredApplication::Client(client) => (
             &client.id,
@@ -150,7 +158,7 @@ pub async fn prepare(
         ));
     }
     let user = &console.signed_in.user;
-    match access::kept_out(host, user, id).await? {
+    match access::kept_out(services, user, id).await? {
         None => {}
         Some(AccessDenied::NoAccount) => {
             return Err(AdminError::Conflict(
@@ -159,9 +167,9 @@ pub async fn prepare(
         }
         Some(obstacle) => return Err(AdminError::Conflict(obstacle.words())),
     }
-    let now = host.now();
+    let now = services.now();
     let test_sign_in = TestSignIn {
-        id: TestSignInId::new(now, &*host.entropy),
+        id: TestSignInId::new(now, &*services.entropy),
         application: id.clone(),
         user: user.id,
         session: console.signed_in.session.id,
@@ -179,28 +187,33 @@ pub async fn prepare(
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn begin(
-    host: &Host,
+    services: &Services,
     test_sign_in: &TestSignIn,
     request: StepNote,
     by: &AuditContext,
 ) -> Result<(), InternalError> {
-    for before in host.store.open_test_sign_ins(test_sign_in.session).await? {
+    for before in services
+        .store
+        .open_test_sign_ins(test_sign_in.session)
+        .await?
+    {
         fail(
-            host,
+            services,
             &before,
             "replaced",
             "another test sign-in was started in this console session",
         )
         .await?;
     }
-    let entry = audit::entry(host, Event::TestSignInStarted, by)
+    let entry = audit::entry(services, Event::TestSignInStarted, by)
         .about(test_sign_in.user)
         .of(test_sign_in.application.clone());
     let entry = entry.with("test_sign_in", test_sign_in.id.to_string());
-    host.store
+    services
+        .store
         .insert_test_sign_in(
             test_sign_in.clone(),
-            kept(host, TestSignInStep::Request, &request)?,
+            kept(services, TestSignInStep::Request, &request)?,
             entry,
         )
         .await?;
@@ -212,7 +225,7 @@ pub async fn begin(
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn open(
-    host: &Host,
+    services: &Services,
     id: TestSignInId,
     browser: Digest,
     signed_in: &SignedIn,
@@ -222,14 +235,15 @@ pub async fn open(
         session: signed_in.session.id,
         user: signed_in.user.id,
     };
-    let test_sign_in = host.store.test_sign_in(id).await?;
+    let test_sign_in = services.store.test_sign_in(id).await?;
     let request = RequestMarks {
-        address: address(host, id),
-        request_id: derived(host, id, DerivedValue::Message)?,
+        address: address(services, id),
+        request_id: derived(services, id, DerivedValue::Message)?,
         login_hint: signed_in.user.name.clone(),
     };
-    Ok(test_sign_in
-        .and_then(|test_sign_in| OpenTestSignIn::of(test_sign_in, visitor, request, host.now())))
+    Ok(test_sign_in.and_then(|test_sign_in| {
+        OpenTestSignIn::of(test_sign_in, visitor, request, services.now())
+    }))
 }
 
 /// Notes that a login began for a test sign-in, which only this login may answer from then on. For other logins
@@ -238,17 +252,17 @@ pub async fn open(
 ///
 /// # Errors
 /// If the database fails.
-pub async fn record_login(host: &Host, login: &Login) -> Result<Transition, InternalError> {
+pub async fn record_login(services: &Services, login: &Login) -> Result<Transition, InternalError> {
     let Some(id) = login.request.purpose().test_sign_in() else {
         return Ok(Transition::Done);
     };
-    let recorded = host
+    let recorded = services
         .store
-        .set_test_sign_in_login(id, login.id, login.browser, host.now())
+        .set_test_sign_in_login(id, login.id, login.browser, services.now())
         .await?;
     if recorded == Transition::Done {
         record_step(
-            host,
+            services,
             id,
             TestSignInStep::Validation,
             StepNote::good("the request is accepted, as for any application"),
@@ -262,9 +276,9 @@ pub async fn record_login(host: &Host, login: &Login) -> Result<Transition, Inte
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn cause(host: &Host, id: TestSignInId) -> Result<Option<String>, InternalError> {
-    let (kept, _) = host.store.test_sign_in_steps(id).await?;
-    let failed = opened(host, kept)?
+pub async fn cause(services: &Services, id: TestSignInId) -> Result<Option<String>, InternalError> {
+    let (kept, _) = services.store.test_sign_in_steps(id).await?;
+    let failed = opened(services, kept)?
         .into_iter()
         .rfind(|(_, _, note)| !note.succeeded);
     Ok(failed.map(|(_, _, note)| note.detail))
@@ -301,7 +315,7 @@ pub enum TestSignInState {
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn show(
-    host: &Host,
+    services: &Services,
     console: &Console,
     id: TestSignInId,
 ) -> Result<Option<TestSignInReport>, InternalError> {
@@ -311,7 +325,7 @@ pub async fn show(
         session: signed_in.session.id,
         user: signed_in.user.id,
     };
-    let Some(test_sign_in) = host
+    let Some(test_sign_in) = services
         .store
         .test_sign_in(id)
         .await?
@@ -320,7 +334,7 @@ pub async fn show(
         return Ok(None);
     };
     let state = match test_sign_in.stage {
-        _ if host.now() >= test_sign_in.expires_at => TestSignInState::Expired,
+        _ if services.now() >= test_sign_in.expires_at => TestSignInState::Expired,
         TestSignInStage::Finished(TestSignInOutcome::Completed) => TestSignInState::Completed,
         TestSignInStage::Finished(TestSignInOutcome::Failed) => TestSignInState::Failed,
         TestSignInStage::Open | TestSignInStage::Claimed => TestSignInState::Pending,
@@ -333,15 +347,17 @@ pub async fn show(
             result: None,
         }));
     }
-    let (kept, result) = host.store.test_sign_in_steps(id).await?;
-    let mut steps = opened(host, kept)?;
+    let (kept, result) = services.store.test_sign_in_steps(id).await?;
+    let mut steps = opened(services, kept)?;
     // What the login's own rows tell is newer than what was noted.
-    for step in of_login(host, &test_sign_in).await? {
+    for step in of_login(services, &test_sign_in).await? {
         steps.retain(|(known, ..)| *known != step.0);
         steps.push(step);
     }
     steps.sort_by_key(|(name, ..)| *name);
-    let result = result.map(|sealed| unsealed(host, &sealed)).transpose()?;
+    let result = result
+        .map(|sealed| unsealed(services, &sealed))
+        .transpose()?;
     Ok(Some(TestSignInReport {
         test_sign_in,
         state,
@@ -355,13 +371,13 @@ pub async fn show(
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn changed(
-    host: &Arc<Host>,
+    services: &Arc<Services>,
     console: &Console,
     id: TestSignInId,
 ) -> Result<(), InternalError> {
-    let mut listener = host.wakeups.listen();
+    let mut listener = services.wakeups.listen();
     let look = async || -> Result<_, InternalError> {
-        let shown = show(host, console, id).await?;
+        let shown = show(services, console, id).await?;
         let named = |shown: &TestSignInReport| {
             shown
                 .steps

@@ -8,7 +8,7 @@ use crate::domain::sign_in::context::{
     Admission, Agreement, NoObserver, Observation, SignInEvent, SignInObserver,
 };
 use crate::domain::sign_in::test_sign_in::record::{fail, record_step, refused};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::id::{LoginId, TestSignInId, UserId};
 use assent_model::purpose::SignInPurpose;
 use assent_model::saml::NameId;
@@ -16,15 +16,15 @@ use assent_model::test_sign_in::{StepNote, TestSignInStage, TestSignInStep};
 use assent_plugin_host::{MapFailure, MapperRun, Sink};
 
 /// The observer of a sign-in for this purpose.
-pub fn observer(host: &Host, purpose: SignInPurpose) -> Box<dyn SignInObserver + '_> {
+pub fn observer(services: &Services, purpose: SignInPurpose) -> Box<dyn SignInObserver + '_> {
     match purpose {
         SignInPurpose::Application => Box::new(NoObserver),
-        SignInPurpose::TestSignIn(id) => Box::new(TestSignInObserver { host, id }),
+        SignInPurpose::TestSignIn(id) => Box::new(TestSignInObserver { services, id }),
     }
 }
 
 struct TestSignInObserver<'h> {
-    host: &'h Host,
+    services: &'h Services,
     id: TestSignInId,
 }
 
@@ -40,13 +40,13 @@ impl SignInObserver for TestSignInObserver<'_> {
 
 impl TestSignInObserver<'_> {
     async fn admission(&self, login: LoginId, user: UserId) -> Result<Admission, InternalError> {
-        let Self { host, id } = *self;
-        let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
+        let Self { services, id } = *self;
+        let Some(test_sign_in) = services.store.test_sign_in(id).await? else {
             return Ok(Admission::Expired);
         };
         if test_sign_in.stage != TestSignInStage::Open
             || test_sign_in.login != Some(login)
-            || host.now() >= test_sign_in.expires_at
+            || services.now() >= test_sign_in.expires_at
         {
             return Ok(Admission::Expired);
         }
@@ -55,13 +55,19 @@ impl TestSignInObserver<'_> {
         }
         let detail = "another user than the one who started the test sign-in approved; the result shows nothing \
             about them";
-        record_step(host, id, TestSignInStep::Approval, StepNote::bad(detail)).await?;
-        fail(host, &test_sign_in, "different_user", detail).await?;
+        record_step(
+            services,
+            id,
+            TestSignInStep::Approval,
+            StepNote::bad(detail),
+        )
+        .await?;
+        fail(services, &test_sign_in, "different_user", detail).await?;
         Ok(Admission::OtherUser)
     }
 
     async fn record(&self, event: SignInEvent<'_>) -> Result<(), InternalError> {
-        let Self { host, id } = *self;
+        let Self { services, id } = *self;
         let (step, detail) = match event {
             SignInEvent::AccountFound => (
                 TestSignInStep::Account,
@@ -72,15 +78,15 @@ impl TestSignInObserver<'_> {
                 (TestSignInStep::Claims, of_claims(sink, result))
             }
             SignInEvent::Granted { session, agreement } => {
-                host.store.set_test_sign_in_session(id, session).await?;
+                services.store.set_test_sign_in_session(id, session).await?;
                 match agreement {
                     Some(agreement) => (TestSignInStep::Consent, of_agreement(agreement)),
                     None => return Ok(()),
                 }
             }
-            SignInEvent::Refused(reason) => return refused(host, id, reason).await,
+            SignInEvent::Refused(reason) => return refused(services, id, reason).await,
         };
-        record_step(host, id, step, detail).await
+        record_step(services, id, step, detail).await
     }
 }
 

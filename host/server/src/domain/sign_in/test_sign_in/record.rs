@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sign_in::access;
 use crate::domain::sign_in::access::AccessDenied;
-use crate::domain::{Host, InternalError, audit};
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, TestSignInId};
@@ -22,38 +22,44 @@ const CLOSED: &str =
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn record_step(
-    host: &Host,
+    services: &Services,
     id: TestSignInId,
     name: TestSignInStep,
     note: StepNote,
 ) -> Result<(), InternalError> {
-    host.store
-        .record_test_sign_in_step(id, kept(host, name, &note)?)
+    services
+        .store
+        .record_test_sign_in_step(id, kept(services, name, &note)?)
         .await?;
-    host.wakeups.send(Wakeup::TestSignIn(id));
+    services.wakeups.send(Wakeup::TestSignIn(id));
     Ok(())
 }
 
 pub(super) fn kept(
-    host: &Host,
+    services: &Services,
     name: TestSignInStep,
     note: &StepNote,
 ) -> Result<StepRecord, InternalError> {
     Ok(StepRecord {
         name,
-        at: host.now(),
-        sealed: sealed(host, &json!(note))?,
+        at: services.now(),
+        sealed: sealed(services, &json!(note))?,
     })
 }
 
-pub(super) fn sealed(host: &Host, value: &Value) -> Result<String, InternalError> {
-    Ok(host
-        .master_key
-        .seal("test-sign-in", value.to_string().as_bytes(), &*host.entropy)?)
+pub(super) fn sealed(services: &Services, value: &Value) -> Result<String, InternalError> {
+    Ok(services.master_key.seal(
+        "test-sign-in",
+        value.to_string().as_bytes(),
+        &*services.entropy,
+    )?)
 }
 
-pub(super) fn unsealed(host: &Host, sealed: &str) -> Result<Value, InternalError> {
-    Ok(serde_json::from_slice(&host.master_key.open("test-sign-in", sealed)?).unwrap_or_default())
+pub(super) fn unsealed(services: &Services, sealed: &str) -> Result<Value, InternalError> {
+    Ok(
+        serde_json::from_slice(&services.master_key.open("test-sign-in", sealed)?)
+            .unwrap_or_default(),
+    )
 }
 
 /// Notes why a person was turned away who had approved, which ends the test sign-in.
@@ -61,7 +67,7 @@ pub(super) fn unsealed(host: &Host, sealed: &str) -> Result<Value, InternalError
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn refused(
-    host: &Host,
+    services: &Services,
     id: TestSignInId,
     why: &SignInDenied,
 ) -> Result<(), InternalError> {
@@ -80,7 +86,7 @@ pub async fn refused(
         ),
         SignInDenied::AccountClosed(_) | SignInDenied::PersonClosed => (
             TestSignInStep::Account,
-            kept_out(host, id)
+            kept_out(services, id)
                 .await?
                 .map_or(CLOSED, AccessDenied::words)
                 .to_owned(),
@@ -91,27 +97,27 @@ pub async fn refused(
         ),
         SignInDenied::OthersTestSignIn => return Ok(()),
     };
-    let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
+    let Some(test_sign_in) = services.store.test_sign_in(id).await? else {
         return Ok(());
     };
     if step == TestSignInStep::Account {
-        record_step(host, id, step, StepNote::bad(detail.clone())).await?;
+        record_step(services, id, step, StepNote::bad(detail.clone())).await?;
     }
-    fail(host, &test_sign_in, "rejected", &detail).await
+    fail(services, &test_sign_in, "rejected", &detail).await
 }
 
 /// What keeps whoever began a test sign-in out of its application by now.
 pub(super) async fn kept_out(
-    host: &Host,
+    services: &Services,
     id: TestSignInId,
 ) -> Result<Option<AccessDenied>, InternalError> {
-    let Some(test_sign_in) = host.store.test_sign_in(id).await? else {
+    let Some(test_sign_in) = services.store.test_sign_in(id).await? else {
         return Ok(None);
     };
-    let Some(user) = host.store.user(test_sign_in.user).await? else {
+    let Some(user) = services.store.user(test_sign_in.user).await? else {
         return Ok(None);
     };
-    access::kept_out(host, &user, &test_sign_in.application).await
+    access::kept_out(services, &user, &test_sign_in.application).await
 }
 
 /// Ends a test sign-in with an error.
@@ -119,13 +125,20 @@ pub(super) async fn kept_out(
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn fail(
-    host: &Host,
+    services: &Services,
     test_sign_in: &TestSignIn,
     error: &str,
     description: &str,
 ) -> Result<(), InternalError> {
     let result = json!({ "error": error, "error_description": description });
-    end(host, test_sign_in, TestSignInOutcome::Failed, result, None).await
+    end(
+        services,
+        test_sign_in,
+        TestSignInOutcome::Failed,
+        result,
+        None,
+    )
+    .await
 }
 
 /// A step, when it was, and what is known of it.
@@ -133,12 +146,12 @@ pub type RecordedStep = (TestSignInStep, Timestamp, StepNote);
 
 /// What was noted, in the order of the steps.
 pub(super) fn opened(
-    host: &Host,
+    services: &Services,
     kept: Vec<StepRecord>,
 ) -> Result<Vec<RecordedStep>, InternalError> {
     let mut steps = Vec::new();
     for StepRecord { name, at, sealed } in kept {
-        let note: Option<StepNote> = serde_json::from_value(unsealed(host, &sealed)?).ok();
+        let note: Option<StepNote> = serde_json::from_value(unsealed(services, &sealed)?).ok();
         steps.extend(note.map(|note| (name, at, note)));
     }
     Ok(steps)
@@ -149,7 +162,7 @@ pub(super) fn opened(
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn end(
-    host: &Host,
+    services: &Services,
     test_sign_in: &TestSignIn,
     outcome: TestSignInOutcome,
     result: Value,
@@ -159,7 +172,7 @@ pub async fn end(
         actor: Actor::User(test_sign_in.user),
         ..AuditContext::SERVER
     };
-    let entry = audit::entry(host, Event::TestSignInEnded, &by)
+    let entry = audit::entry(services, Event::TestSignInEnded, &by)
         .about(test_sign_in.user)
         .of(test_sign_in.application.clone());
     let entry = entry
@@ -167,15 +180,15 @@ pub async fn end(
         .with("outcome", outcome.as_str());
     let end = TestSignInResult {
         outcome,
-        result: sealed(host, &result)?,
+        result: sealed(services, &result)?,
         family,
         entry,
     };
     // If it ended before, it has its result.
-    let _ = host
+    let _ = services
         .store
-        .finish_test_sign_in(test_sign_in.id, end, host.now())
+        .finish_test_sign_in(test_sign_in.id, end, services.now())
         .await?;
-    host.wakeups.send(Wakeup::TestSignIn(test_sign_in.id));
+    services.wakeups.send(Wakeup::TestSignIn(test_sign_in.id));
     Ok(())
 }

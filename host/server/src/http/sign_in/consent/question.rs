@@ -3,7 +3,7 @@
 use axum::response::Response;
 
 use crate::domain::sign_in::login::AuthenticatedUser;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::pages::ConsentPage;
@@ -16,7 +16,7 @@ use assent_model::user::User;
 
 /// The page that asks the person whether the application may have what it asks for.
 pub(crate) fn ask(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     login: &Login,
     request: &AuthorizationRequest,
@@ -26,16 +26,16 @@ pub(crate) fn ask(
     let id = login.id.to_string();
     let user = &person.signed_in.user;
     let asking = ConsentPage {
-        layout: layout(host, browser.language()),
+        layout: layout(services, browser.language()),
         application,
         name: user.display_name().to_owned(),
         scopes: in_words(&request.consent_scopes()),
         offline: request.scopes.has(Scope::OfflineAccess),
         action: format!("/login/{id}/consent"),
         again: format!("/login/{id}/again"),
-        csrf: csrf::token(host, browser, &id)?,
-        person: csrf::token(host, browser, &shown_to(login.id, user))?,
-        days: host.settings.lifetimes.consent.whole_seconds() / (24 * 60 * 60),
+        csrf: csrf::token(services, browser, &id)?,
+        person: csrf::token(services, browser, &shown_to(login.id, user))?,
+        days: services.settings.lifetimes.consent.whole_seconds() / (24 * 60 * 60),
     };
     Ok(page(
         &asking,

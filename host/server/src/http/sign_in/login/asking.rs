@@ -1,6 +1,6 @@
 //! The application that asks, as a login's pages show it.
 
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use assent_model::login::{Login, LoginRequest};
 
 /// What a login's pages say of the application that asks.
@@ -10,12 +10,12 @@ pub(crate) struct RequestingApplication {
 }
 
 pub(crate) async fn asking(
-    host: &Host,
+    services: &Services,
     login: &Login,
 ) -> Result<RequestingApplication, InternalError> {
     Ok(match &login.request {
         LoginRequest::Oidc(request) => RequestingApplication {
-            name: host
+            name: services
                 .store
                 .application(&request.application)
                 .await?
@@ -25,7 +25,7 @@ pub(crate) async fn asking(
         },
         // Where its form goes is for the page to say that holds the response.
         LoginRequest::Saml(request) => RequestingApplication {
-            name: host
+            name: services
                 .store
                 .service_provider(&request.application)
                 .await?
@@ -34,7 +34,7 @@ pub(crate) async fn asking(
             form_target: None,
         },
         LoginRequest::Local { .. } => RequestingApplication {
-            name: host.settings.operator.clone(),
+            name: services.settings.operator.clone(),
             form_target: None,
         },
     })

@@ -6,7 +6,7 @@ use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::AuthenticatedUser;
 use crate::domain::sign_in::test_sign_in;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::reply::see_other;
 use assent_model::id::LoginId;
@@ -24,23 +24,26 @@ pub(crate) struct BegunLogin {
 /// Begins a login that continues the browser's session, if there is one that is enough for the request. `Err` is the
 /// page to show instead.
 pub(crate) async fn begin(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     request: LoginRequest,
     session: Option<SignedIn>,
 ) -> Result<Result<BegunLogin, Response>, InternalError> {
     let login = login::begin(
-        host,
+        services,
         request,
         browser.digest(),
-        browser.context(host),
+        browser.context(services),
         session.as_ref().map(|signed_in| signed_in.session.id),
         Some(browser.network()),
     )
     .await?;
-    if !test_sign_in::record_login(host, &login).await?.is_done() {
+    if !test_sign_in::record_login(services, &login)
+        .await?
+        .is_done()
+    {
         return Ok(Err(crate::http::sign_in::test_sign_in::unknown(
-            host,
+            services,
             browser.language(),
         )));
     }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{Ended, View};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::{Browser, STAY};
 use crate::http::pages::{Ended as EndedKind, EndedPage, ReturnNotice};
 use crate::http::reply::{internal_error, layout, page, see_other};
@@ -32,11 +32,15 @@ const RETURN_AFTER: u32 = 10;
 
 /// `POST /login/{id}/leave`: back to the application, with an error.
 pub(crate) async fn leave(posted: Posted) -> Response {
-    posted.reply(returned(&posted.host, posted.browser.language(), &posted.view).await)
+    posted.reply(returned(&posted.services, posted.browser.language(), &posted.view).await)
 }
 
 /// Answers the application with an error.
-async fn returned(host: &Host, language: Language, view: &View) -> Result<Response, InternalError> {
+async fn returned(
+    services: &Services,
+    language: Language,
+    view: &View,
+) -> Result<Response, InternalError> {
     let (login, reason) = match view {
         View::Ended(login, Ended::Denied) => (login, DenialReason::Denied),
         View::Ended(login, Ended::Expired | Ended::NumberMismatch) => {
@@ -47,16 +51,16 @@ async fn returned(host: &Host, language: Language, view: &View) -> Result<Respon
         | View::Approved(login, _)
         | View::SignedIn(login, _) => (login, DenialReason::GivenUp),
         View::Waiting(login, _) => {
-            login::cancel(host, login).await?;
+            login::cancel(services, login).await?;
             (login, DenialReason::GivenUp)
         }
-        View::Answered(_) => return Ok(answered_before(host, language)),
-        View::Unknown => return Ok(unknown(host, language)),
+        View::Answered(_) => return Ok(answered_before(services, language)),
+        View::Unknown => return Ok(unknown(services, language)),
     };
     let reply = match &login.request {
         LoginRequest::Oidc(request) => {
-            match authorize::deny(host, login.id, request, reason).await? {
-                Some(answer) => Some(deliver(host, language, &answer).await),
+            match authorize::deny(services, login.id, request, reason).await? {
+                Some(answer) => Some(deliver(services, language, &answer).await),
                 None => None,
             }
         }
@@ -66,15 +70,15 @@ async fn returned(host: &Host, language: Language, view: &View) -> Result<Respon
                 DenialReason::Expired => Failure::Expired,
                 DenialReason::NoConsent | DenialReason::GivenUp => Failure::GivenUp,
             };
-            let answer = sign_on::deny(host, login.id, request, why).await?;
-            answer.map(|answer| saml::sign_on::deliver(host, language, &answer))
+            let answer = sign_on::deny(services, login.id, request, why).await?;
+            answer.map(|answer| saml::sign_on::deliver(services, language, &answer))
         }
-        LoginRequest::Local { .. } => login::end_without_sign_in(host, login.id)
+        LoginRequest::Local { .. } => login::end_without_sign_in(services, login.id)
             .await?
             .is_done()
             .then(|| see_other("/")),
     };
-    Ok(reply.unwrap_or_else(|| answered_before(host, language)))
+    Ok(reply.unwrap_or_else(|| answered_before(services, language)))
 }
 
 #[derive(Debug, Deserialize)]
@@ -90,17 +94,17 @@ pub(crate) struct Return {
 /// A GET, since a page can do no more by itself without a script. Another site can't ask for it: the token is of this
 /// browser and attempt. A page in another tab can't either, once the user tries again.
 pub(crate) async fn return_by_itself(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
     query: Result<Query<Return>, QueryRejection>,
     browser: Browser,
 ) -> Response {
-    let (browser, found) = find(&host, &id, browser).await;
+    let (browser, found) = find(&services, &id, browser).await;
     let reply = async {
         let view = found?;
         let token = query.map(|Query(query)| query.token).unwrap_or_default();
         if matches!(view, View::Answered(_)) {
-            return Ok(answered_before(&host, browser.language()));
+            return Ok(answered_before(&services, browser.language()));
         }
         let failed = match &view {
             View::Ended(login, Ended::Denied | Ended::Expired | Ended::NumberMismatch) => {
@@ -114,19 +118,19 @@ pub(crate) async fn return_by_itself(
             | View::Unknown => None,
         };
         if let Some(login) = failed
-            && csrf::is_token(&host, &browser, &return_of(login), &token)?
+            && csrf::is_token(&services, &browser, &return_of(login), &token)?
         {
-            return returned(&host, browser.language(), &view).await;
+            return returned(&services, browser.language(), &view).await;
         }
         // The page for how far it has come, whatever that is.
         Ok(match view.login() {
             Some(login) => see_other(&format!("/login/{}", login.id)),
-            None => unknown(&host, browser.language()),
+            None => unknown(&services, browser.language()),
         })
     };
     reply
         .await
-        .unwrap_or_else(|error| internal_error(&host, browser.language(), &error))
+        .unwrap_or_else(|error| internal_error(&services, browser.language(), &error))
 }
 
 /// What the token of [`return_by_itself`] is for.
@@ -141,7 +145,7 @@ fn return_of(login: &Login) -> String {
 /// How the page of a failed sign-in returns to the application. A sign-in to our own pages has no application, and
 /// somebody else's test sign-in was answered already. The other ends ask the user for a choice.
 fn returning(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     login: &Login,
     ended: &EndedKind,
@@ -156,7 +160,7 @@ fn returning(
         return Ok(None);
     }
     let page = format!("/login/{}", login.id);
-    let token = csrf::token(host, browser, &return_of(login))?;
+    let token = csrf::token(services, browser, &return_of(login))?;
     Ok(Some(ReturnNotice {
         address: format!("{page}/return?token={token}"),
         seconds: RETURN_AFTER,
@@ -165,21 +169,21 @@ fn returning(
 }
 
 pub(super) async fn ended_page(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     login: &Login,
     ended: EndedKind,
 ) -> Result<Response, InternalError> {
     let id = login.id.to_string();
-    let asking = asking(host, login).await?;
+    let asking = asking(services, login).await?;
     let ended = EndedPage {
-        layout: layout(host, browser.language()),
+        layout: layout(services, browser.language()),
         application: asking.name,
-        returns: returning(host, browser, login, &ended)?,
+        returns: returning(services, browser, login, &ended)?,
         ended,
         again: Some(format!("/login/{id}/again")),
         leave: Some(format!("/login/{id}/leave")),
-        csrf: csrf::token(host, browser, &id)?,
+        csrf: csrf::token(services, browser, &id)?,
     };
     Ok(page(&ended, asking.form_target.as_deref()))
 }

@@ -6,7 +6,7 @@ use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::context::{Agreement, SignInContext};
 use crate::domain::sign_in::login::{AuthenticatedUser, Outcome};
 use crate::domain::sign_in::{login, test_sign_in};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::reply::{see_other, with_session};
 use crate::http::saml;
@@ -25,34 +25,34 @@ use assent_store::Transition;
 
 /// The browser's session, which ends where a sign-in begins another one. A test sign-in's leaves it alone.
 pub(crate) async fn session_before(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     login: &Login,
 ) -> Result<Option<SignedIn>, InternalError> {
     if !login.request.purpose().is_application() {
         Ok(None)
     } else {
-        browser.signed_in(host).await
+        browser.signed_in(services).await
     }
 }
 
 /// Whoever has the session that a login goes on with, if it is still this browser's, and still enough.
 pub(crate) async fn resumed(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     login: &Login,
     session: SessionId,
 ) -> Result<Option<AuthenticatedUser>, InternalError> {
     let found = browser
-        .signed_in(host)
+        .signed_in(services)
         .await?
         .filter(|signed_in| signed_in.session.id == session);
     let Some(signed_in) = found else {
         return Ok(None);
     };
     let enough = match &login.request {
-        LoginRequest::Oidc(request) => authorize::may_go_on(host, request, &signed_in).await?,
-        LoginRequest::Saml(request) => sign_on::may_go_on(host, request, &signed_in).await?,
+        LoginRequest::Oidc(request) => authorize::may_go_on(services, request, &signed_in).await?,
+        LoginRequest::Saml(request) => sign_on::may_go_on(services, request, &signed_in).await?,
         LoginRequest::Local { .. } => false,
     };
     Ok(enough.then_some(AuthenticatedUser {
@@ -64,7 +64,7 @@ pub(crate) async fn resumed(
 
 /// Answers the login for this person, or asks them for their consent.
 pub(crate) async fn finish(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     login: &Login,
     person: &AuthenticatedUser,
@@ -74,7 +74,7 @@ pub(crate) async fn finish(
     let request = match &login.request {
         LoginRequest::Oidc(request) => request,
         LoginRequest::Saml(request) => {
-            return finish_saml(host, browser, login, request, person, old).await;
+            return finish_saml(services, browser, login, request, person, old).await;
         }
         LoginRequest::Local { page } => {
             let outcome = Outcome {
@@ -83,12 +83,15 @@ pub(crate) async fn finish(
                 given: None,
                 consent: None,
             };
-            let answered = login::answer(host, login.id, outcome).await?;
+            let answered = login::answer(services, login.id, outcome).await?;
             return match answered {
-                Transition::Done => {
-                    with_session(see_other(&page.path()), host, browser, session_of(person))
-                }
-                Transition::NotOpen => Ok(answered_before(host, browser.language())),
+                Transition::Done => with_session(
+                    see_other(&page.path()),
+                    services,
+                    browser,
+                    session_of(person),
+                ),
+                Transition::NotOpen => Ok(answered_before(services, browser.language())),
             };
         }
     };
@@ -101,24 +104,24 @@ pub(crate) async fn finish(
         old,
         agreement,
     };
-    let observer = test_sign_in::observer(host, request.purpose);
+    let observer = test_sign_in::observer(services, request.purpose);
     let context = SignInContext {
-        host,
+        services,
         observer: &*observer,
     };
     match authorize::respond(context, question).await? {
         Answer::Granted(answer) => with_session(
-            deliver(host, browser.language(), &answer).await,
-            host,
+            deliver(services, browser.language(), &answer).await,
+            services,
             browser,
             session,
         ),
-        Answer::Failed(answer) => Ok(deliver(host, browser.language(), &answer).await),
+        Answer::Failed(answer) => Ok(deliver(services, browser.language(), &answer).await),
         Answer::AskConsent(ConsentQuestion { application }) => {
-            question::ask(host, browser, login, request, person, application)
+            question::ask(services, browser, login, request, person, application)
         }
-        Answer::Refused(reason) => ended_page(host, browser, login, refused(reason)).await,
-        Answer::AnsweredBefore => Ok(answered_before(host, browser.language())),
+        Answer::Refused(reason) => ended_page(services, browser, login, refused(reason)).await,
+        Answer::AnsweredBefore => Ok(answered_before(services, browser.language())),
     }
 }
 
@@ -132,7 +135,7 @@ fn session_of(person: &AuthenticatedUser) -> Option<(UserId, &Token)> {
 
 /// Answers the login of a service provider for this person.
 async fn finish_saml(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     login: &Login,
     request: &SignOnRequest,
@@ -146,22 +149,26 @@ async fn finish_saml(
         person,
         old,
     };
-    let observer = test_sign_in::observer(host, request.purpose);
+    let observer = test_sign_in::observer(services, request.purpose);
     let context = SignInContext {
-        host,
+        services,
         observer: &*observer,
     };
     match sign_on::respond(context, question).await? {
         sign_on::Answer::Granted(answer) => with_session(
-            saml::sign_on::deliver(host, browser.language(), &answer),
-            host,
+            saml::sign_on::deliver(services, browser.language(), &answer),
+            services,
             browser,
             session,
         ),
-        sign_on::Answer::Failed(answer) => {
-            Ok(saml::sign_on::deliver(host, browser.language(), &answer))
+        sign_on::Answer::Failed(answer) => Ok(saml::sign_on::deliver(
+            services,
+            browser.language(),
+            &answer,
+        )),
+        sign_on::Answer::Refused(reason) => {
+            ended_page(services, browser, login, refused(reason)).await
         }
-        sign_on::Answer::Refused(reason) => ended_page(host, browser, login, refused(reason)).await,
-        sign_on::Answer::AnsweredBefore => Ok(answered_before(host, browser.language())),
+        sign_on::Answer::AnsweredBefore => Ok(answered_before(services, browser.language())),
     }
 }

@@ -12,7 +12,7 @@ use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::sign_in::login::View;
 use crate::domain::sign_in::{login, qr_sign_in};
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::cookies::Cookie;
 use crate::http::csrf;
@@ -30,7 +30,7 @@ use assent_store::RequestOutcome;
 /// `POST /login/{id}`: the person says who they are.
 pub(crate) async fn identify(posted: Posted) -> Response {
     let Posted {
-        host,
+        services,
         browser,
         form,
         view,
@@ -42,12 +42,13 @@ pub(crate) async fn identify(posted: Posted) -> Response {
             return Ok(posted.shown());
         };
         let Ok(valid) = form.name.parse::<LoginName>() else {
-            let mut reply = identify_page(host, browser, login, Some(form.name.clone())).await?;
+            let mut reply =
+                identify_page(services, browser, login, Some(form.name.clone())).await?;
             *reply.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
             return Ok(reply);
         };
         // Counted before anything is looked for, so that it says nothing of who has an account.
-        let (limits, now) = (&host.rate_limits, host.now());
+        let (limits, now) = (&services.rate_limits, services.now());
         let from = limits
             .sign_ins_per_ip
             .count_call(&browser.origin().address.into(), now);
@@ -60,7 +61,7 @@ pub(crate) async fn identify(posted: Posted) -> Response {
         let too_many = |(exhausted, refused)| {
             let next = try_again(&posted.address());
             Ok(too_many_pages(
-                host,
+                services,
                 browser.language(),
                 exhausted,
                 refused,
@@ -68,36 +69,39 @@ pub(crate) async fn identify(posted: Posted) -> Response {
             ))
         };
         if let Err(refused) = from {
-            approval::refuse(host, login, &valid).await?;
+            approval::refuse(services, login, &valid).await?;
             return too_many(refused);
         }
         let by_name = || Message::of("error-too-many-name");
         // What others do with the name does not count in a browser in which its user signed in before. Nor does it in
         // one whose trust a report revoked: the refusal would show the report.
-        let standing = browser.known_users(host).standing(host, &valid).await?;
+        let standing = browser
+            .known_users(services)
+            .standing(services, &valid)
+            .await?;
         if standing == BrowserStatus::Unknown
             && let Err(exhausted) = limits
                 .sign_ins_per_user_name
                 .count_call(&(&valid).into(), now)
         {
-            approval::refuse(host, login, &valid).await?;
+            approval::refuse(services, login, &valid).await?;
             return too_many((exhausted, by_name()));
         }
         let asked = approval::ask(
-            host,
+            services,
             login,
             (&valid, standing),
-            browser.context(host),
+            browser.context(services),
             browser.origin(),
         )
         .await?;
         if asked == RequestOutcome::TooMany {
-            let wait = host.settings.lifetimes.approval.get();
+            let wait = services.settings.lifetimes.approval.get();
             return too_many((RateLimitError::within(wait), by_name()));
         }
         Ok(remembering(
             posted.shown(),
-            host,
+            services,
             browser,
             (!form.remember.is_empty()).then_some(&valid),
         ))
@@ -108,13 +112,13 @@ pub(crate) async fn identify(posted: Posted) -> Response {
 /// Has the browser remember the name that was typed, or forget the one that it has.
 fn remembering(
     mut response: Response,
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     name: Option<&LoginName>,
 ) -> Response {
     let cookie = match name {
-        Some(name) => Some(Cookie::Name.set(host, &URL_SAFE_NO_PAD.encode(name.as_str()))),
-        None => browser.name().map(|_| Cookie::Name.remove(host)),
+        Some(name) => Some(Cookie::Name.set(services, &URL_SAFE_NO_PAD.encode(name.as_str()))),
+        None => browser.name().map(|_| Cookie::Name.remove(services)),
     };
     if let Some(Ok(cookie)) = cookie.map(|cookie| HeaderValue::from_str(&cookie)) {
         response.headers_mut().append(SET_COOKIE, cookie);
@@ -125,7 +129,7 @@ fn remembering(
 /// `POST /login/{id}/continue`: the person goes on as whom they are signed in as.
 pub(crate) async fn go_on(posted: Posted) -> Response {
     let Posted {
-        host,
+        services,
         browser,
         form,
         view,
@@ -133,10 +137,10 @@ pub(crate) async fn go_on(posted: Posted) -> Response {
     } = &posted;
     let reply = async {
         if let View::Identify(login) = view
-            && let Some(signed_in) = choice(host, browser, login).await?
-            && csrf::is_token(host, browser, &chosen(login, &signed_in), &form.person)?
+            && let Some(signed_in) = choice(services, browser, login).await?
+            && csrf::is_token(services, browser, &chosen(login, &signed_in), &form.person)?
         {
-            login::continue_with_session(host, login, &signed_in).await?;
+            login::continue_with_session(services, login, &signed_in).await?;
         }
         Ok(posted.shown())
     };
@@ -145,7 +149,7 @@ pub(crate) async fn go_on(posted: Posted) -> Response {
 
 /// Whom the person may go on as, where the application leaves them the choice.
 async fn choice(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     login: &Login,
 ) -> Result<Option<SignedIn>, InternalError> {
@@ -155,10 +159,10 @@ async fn choice(
     if !request.select_account {
         return Ok(None);
     }
-    let Some(signed_in) = browser.signed_in(host).await? else {
+    let Some(signed_in) = browser.signed_in(services).await? else {
         return Ok(None);
     };
-    Ok(authorize::may_go_on(host, request, &signed_in)
+    Ok(authorize::may_go_on(services, request, &signed_in)
         .await?
         .then_some(signed_in))
 }
@@ -171,7 +175,7 @@ fn chosen(login: &Login, signed_in: &SignedIn) -> String {
 /// The name that the application gave, or that of the browser's own session where the application's ID token names its
 /// user.
 async fn hinted_name(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     login: &Login,
 ) -> Result<Option<LoginName>, InternalError> {
@@ -180,8 +184,8 @@ async fn hinted_name(
             Ok(request.login_hint.clone())
         }
         LoginRequest::Oidc(request) if request.hinted_subject.is_some() => {
-            match browser.signed_in(host).await? {
-                Some(signed_in) => authorize::hinted_name(host, request, &signed_in).await,
+            match browser.signed_in(services).await? {
+                Some(signed_in) => authorize::hinted_name(services, request, &signed_in).await,
                 None => Ok(None),
             }
         }
@@ -191,42 +195,47 @@ async fn hinted_name(
 }
 
 pub(super) async fn identify_page(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     login: &Login,
     rejected: Option<String>,
 ) -> Result<Response, InternalError> {
     let id = login.id.to_string();
-    let asking = asking(host, login).await?;
-    let hint = hinted_name(host, browser, login).await?.map(String::from);
+    let asking = asking(services, login).await?;
+    let hint = hinted_name(services, browser, login)
+        .await?
+        .map(String::from);
     let unfit = rejected.is_some();
     let known = browser.name().map(|name| name.as_str().to_owned());
     let remembered = known.is_some();
     let name = rejected.or(hint).or(known).unwrap_or_default();
-    let choice = match choice(host, browser, login).await? {
+    let choice = match choice(services, browser, login).await? {
         Some(signed_in) => Some(Choice {
             name: signed_in.user.display_name().to_owned(),
             action: format!("/login/{id}/continue"),
-            person: csrf::token(host, browser, &chosen(login, &signed_in))?,
+            person: csrf::token(services, browser, &chosen(login, &signed_in))?,
         }),
         None => None,
     };
     let login_page = LoginPage {
-        layout: layout(host, browser.language()),
+        layout: layout(services, browser.language()),
         application: asking.name,
         action: format!("/login/{id}"),
         leave: format!("/login/{id}/leave"),
-        csrf: csrf::token(host, browser, &id)?,
+        csrf: csrf::token(services, browser, &id)?,
         name,
         unfit,
         remembered,
         choice,
-        scan: Scan::new(&host.settings.origin(), qr_sign_in::path(host, login)?),
+        scan: Scan::new(
+            &services.settings.origin(),
+            qr_sign_in::path(services, login)?,
+        ),
         events: format!("/login/{id}/events"),
     };
     Ok(with_browser(
         page(&login_page, asking.form_target.as_deref()),
-        host,
+        services,
         browser,
     ))
 }

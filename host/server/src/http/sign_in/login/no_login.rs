@@ -3,27 +3,27 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use crate::domain::Host;
+use crate::domain::Services;
 use crate::http::reply::ErrorReply;
 use crate::http::texts::Message;
 use assent_model::language::Language;
 
-pub(super) fn unknown(host: &Host, language: Language) -> Response {
+pub(super) fn unknown(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::NOT_FOUND,
         title: Message::of("error-login-unknown"),
         what_happened: Message::of("error-login-unknown-happened"),
         what_to_do: Message::of("error-login-unknown-advice"),
     }
-    .render(host, language, &"no such login in this browser")
+    .render(services, language, &"no such login in this browser")
 }
 
-pub(crate) fn answered_before(host: &Host, language: Language) -> Response {
+pub(crate) fn answered_before(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::CONFLICT,
         title: Message::of("error-login-answered"),
         what_happened: Message::of("error-login-answered-happened"),
         what_to_do: Message::of("error-login-answered-advice"),
     }
-    .render(host, language, &"the login was answered before")
+    .render(services, language, &"the login was answered before")
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::View;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::reply::{forged, internal_error, see_other};
@@ -37,13 +37,13 @@ pub(crate) struct LoginForm {
 
 /// The login as this browser finds it, and the browser, whose pages then speak the language that the login is in.
 pub(super) async fn find(
-    host: &Host,
+    services: &Services,
     id: &str,
     browser: Browser,
 ) -> (Browser, Result<View, InternalError>) {
     let id: Result<LoginId, IdError> = id.parse();
     let found = match id {
-        Ok(id) => login::view(host, id, browser.digest()).await,
+        Ok(id) => login::view(services, id, browser.digest()).await,
         Err(IdError) => Ok(View::Unknown),
     };
     let login = found.as_ref().ok().and_then(View::login);
@@ -53,41 +53,46 @@ pub(super) async fn find(
 
 /// A form that one of these pages posted, with our token in it: the login as this browser finds it.
 pub(crate) struct Posted {
-    pub(crate) host: Arc<Host>,
+    pub(crate) services: Arc<Services>,
     pub(crate) browser: Browser,
     pub(crate) form: LoginForm,
     pub(crate) view: View,
     id: String,
 }
 
-impl FromRequest<Arc<Host>> for Posted {
+impl FromRequest<Arc<Services>> for Posted {
     type Rejection = Response;
 
-    async fn from_request(mut request: Request, host: &Arc<Host>) -> Result<Self, Response> {
+    async fn from_request(
+        mut request: Request,
+        services: &Arc<Services>,
+    ) -> Result<Self, Response> {
         let Path(id) = request
             .extract_parts::<Path<String>>()
             .await
             .map_err(IntoResponse::into_response)?;
-        let Ok(browser) = request.extract_parts_with_state::<Browser, _>(host).await;
-        let Form(form) = Form::<LoginForm>::from_request(request, host)
+        let Ok(browser) = request
+            .extract_parts_with_state::<Browser, _>(services)
+            .await;
+        let Form(form) = Form::<LoginForm>::from_request(request, services)
             .await
             .map_err(IntoResponse::into_response)?;
-        match csrf::is_token(host, &browser, &id, &form.csrf) {
+        match csrf::is_token(services, &browser, &id, &form.csrf) {
             Ok(true) => {}
-            Ok(false) => return Err(forged(host, browser.language())),
-            Err(error) => return Err(internal_error(host, browser.language(), &error)),
+            Ok(false) => return Err(forged(services, browser.language())),
+            Err(error) => return Err(internal_error(services, browser.language(), &error)),
         }
-        let (browser, found) = find(host, &id, browser).await;
+        let (browser, found) = find(services, &id, browser).await;
         match found {
-            Ok(View::Unknown) => Err(unknown(host, browser.language())),
+            Ok(View::Unknown) => Err(unknown(services, browser.language())),
             Ok(view) => Ok(Self {
-                host: Arc::clone(host),
+                services: Arc::clone(services),
                 browser,
                 form,
                 view,
                 id,
             }),
-            Err(error) => Err(internal_error(host, browser.language(), &error)),
+            Err(error) => Err(internal_error(services, browser.language(), &error)),
         }
     }
 }
@@ -104,6 +109,7 @@ impl Posted {
     }
 
     pub(crate) fn reply(&self, reply: Result<Response, InternalError>) -> Response {
-        reply.unwrap_or_else(|error| internal_error(&self.host, self.browser.language(), &error))
+        reply
+            .unwrap_or_else(|error| internal_error(&self.services, self.browser.language(), &error))
     }
 }

@@ -12,7 +12,7 @@ use futures_util::{StreamExt, stream};
 use crate::domain::approvals::{approval, channels};
 use crate::domain::sign_in::login::View;
 use crate::domain::sign_in::qr_sign_in;
-use crate::domain::{Host, InternalError};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::pages::{Scan, WaitingPage};
@@ -23,17 +23,17 @@ use assent_model::login::Login;
 
 /// `GET /login/{id}/events`: one event, `changed`, as soon as the page has something new to show.
 pub(crate) async fn events(
-    State(host): State<Arc<Host>>,
+    State(services): State<Arc<Services>>,
     Path(id): Path<String>,
     browser: Browser,
 ) -> Response {
-    let (browser, found) = find(&host, &id, browser).await;
+    let (browser, found) = find(&services, &id, browser).await;
     let view = match found {
         Ok(View::Unknown) => return StatusCode::NOT_FOUND.into_response(),
         Ok(view) => view,
-        Err(error) => return internal_error(&host, browser.language(), &error),
+        Err(error) => return internal_error(&services, browser.language(), &error),
     };
-    let Some(holding) = host
+    let Some(holding) = services
         .rate_limits
         .told_pages
         .hold(browser.origin().address.into())
@@ -44,16 +44,16 @@ pub(crate) async fn events(
         let _holding = holding;
         let news = async {
             match view {
-                View::Waiting(_, approval) => {
-                    approval::decided(&host, approval.id).await.map(|()| true)
-                }
-                View::Identify(login) => qr_sign_in::is_scanned(&host, login.id).await,
+                View::Waiting(_, approval) => approval::decided(&services, approval.id)
+                    .await
+                    .map(|()| true),
+                View::Identify(login) => qr_sign_in::is_scanned(&services, login.id).await,
                 _ => Ok(true),
             }
         };
         let news = tokio::select! {
             news = news => news,
-            () = host.draining.interrupts() => Ok(false),
+            () = services.draining.interrupts() => Ok(false),
         };
         if let Err(error) = &news {
             tracing::error!(%error, "waiting page not notified");
@@ -75,17 +75,20 @@ pub(crate) async fn events(
 }
 
 pub(super) fn waiting_page(
-    host: &Host,
+    services: &Services,
     browser: &Browser,
     login: &Login,
     approval: &Approval,
 ) -> Result<Response, InternalError> {
     let id = login.id.to_string();
     // Rounded up, so that the page does not say zero while there is time.
-    let seconds_left = approval.remaining(host.now()).as_millis().div_ceil(1000);
-    let delegation = channels::delegation(host, &login.request);
+    let seconds_left = approval
+        .remaining(services.now())
+        .as_millis()
+        .div_ceil(1000);
+    let delegation = channels::delegation(services, &login.request);
     let waiting = WaitingPage {
-        layout: layout(host, browser.language()),
+        layout: layout(services, browser.language()),
         application: approval.shown.application_name.clone(),
         name: approval
             .scanned_by
@@ -96,18 +99,21 @@ pub(super) fn waiting_page(
         delegated: delegation.possible,
         binding: delegation
             .with_letters
-            .then(|| channels::binding(host, approval.id))
+            .then(|| channels::binding(services, approval.id))
             .transpose()?,
         seconds_left: u32::try_from(seconds_left).unwrap_or(u32::MAX),
-        seconds_total: host.settings.lifetimes.approval.whole_seconds(),
+        seconds_total: services.settings.lifetimes.approval.whole_seconds(),
         events: format!("/login/{id}/events"),
         // Whoever typed a name may scan instead, whether the request was sent or not.
         scan: match approval.scanned_by {
-            None => Scan::new(&host.settings.origin(), qr_sign_in::path(host, login)?),
+            None => Scan::new(
+                &services.settings.origin(),
+                qr_sign_in::path(services, login)?,
+            ),
             Some(_) => None,
         },
         cancel: format!("/login/{id}/cancel"),
-        csrf: csrf::token(host, browser, &id)?,
+        csrf: csrf::token(services, browser, &id)?,
     };
     Ok(page(&waiting, None))
 }

@@ -28,7 +28,7 @@ use assent_plugin_host::egress::Egress;
 use assent_store::Store;
 
 /// What every use case works with.
-pub struct Host {
+pub struct Services {
     /// The settings in force.
     pub settings: Settings,
     /// The issuer's URL.
@@ -39,7 +39,7 @@ pub struct Host {
     pub master_key: MasterKey,
     /// Signs ID tokens, and knows them again.
     pub key_ring: KeyRing,
-    /// Identifies this host to push services.
+    /// Identifies this server to push services.
     pub push_key: Arc<PushKey>,
     /// The way out, to the addresses that applications registered.
     pub egress: Egress,
@@ -84,15 +84,15 @@ pub struct Host {
     pub entropy: SharedEntropy,
 }
 
-impl std::fmt::Debug for Host {
+impl std::fmt::Debug for Services {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Host")
+        f.debug_struct("Services")
             .field("issuer", &self.issuer)
             .finish_non_exhaustive()
     }
 }
 
-impl Host {
+impl Services {
     /// The present moment.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
