@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use assent::app::{self, Environment, Ports, RunningServer};
 use assent::config;
-use assent::domain::{Host, admin};
+use assent::domain::{Services, admin};
 use assent::keys::MasterKey;
 use assent_model::audit::AuditContext;
 use assent_model::clock::{Clock, ManualClock, SystemClock};
@@ -78,7 +78,7 @@ pub async fn in_time<F: Future>(event: F) -> F::Output {
 /// A running instance, with everything that a test needs of it.
 pub struct TestHost {
     running: Option<RunningServer>,
-    pub host: Arc<Host>,
+    pub host: Arc<Services>,
     pub clock: Arc<ManualClock>,
     database: DatabaseUrl,
     folder: tempfile::TempDir,
@@ -182,7 +182,7 @@ impl TestHost {
     }
 
     /// A second instance on the same database, with the same master key and clock.
-    pub async fn second(&self, options: HostOptions<'_>) -> (Arc<Host>, RunningServer, String) {
+    pub async fn second(&self, options: HostOptions<'_>) -> (Arc<Services>, RunningServer, String) {
         launch(&options, &self.database, self.folder.path(), &self.clock).await
     }
 
@@ -522,7 +522,7 @@ async fn launch(
     database: &DatabaseUrl,
     folder: &Path,
     clock: &Arc<ManualClock>,
-) -> (Arc<Host>, RunningServer, String) {
+) -> (Arc<Services>, RunningServer, String) {
     let plugins = if options.plugins.is_empty() {
         shipped()
     } else {

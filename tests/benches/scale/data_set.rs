@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assent::domain::{Host, admin, audit};
+use assent::domain::{Services, admin, audit};
 use assent_model::account::Account;
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::entropy::SystemEntropy;
@@ -233,7 +233,7 @@ fn moment(host: &TestHost) -> String {
     format!("{year:04}-{month:02}-{date:02}")
 }
 
-fn user(host: &Arc<Host>, draw: &mut Draw, number: u32) -> User {
+fn user(host: &Arc<Services>, draw: &mut Draw, number: u32) -> User {
     let (given, family) = names::name(draw);
     let login = format!("{}.{}{number}", given, family).to_lowercase();
     let mut user = admin::new_user(host, login.parse().expect("a name")).expect("a user");
@@ -264,7 +264,7 @@ fn user(host: &Arc<Host>, draw: &mut Draw, number: u32) -> User {
     user
 }
 
-fn account(host: &Arc<Host>, user: &User, application: &Did, number: u32) -> Account {
+fn account(host: &Arc<Services>, user: &User, application: &Did, number: u32) -> Account {
     let mut account = admin::new_account(host, user, application.clone());
     account.state = if number.is_multiple_of(40) {
         LifecycleState::Suspended
@@ -275,7 +275,7 @@ fn account(host: &Arc<Host>, user: &User, application: &Did, number: u32) -> Acc
     account
 }
 
-fn user_made(host: &Arc<Host>, user: &User, by: &AuditContext) -> Entry {
+fn user_made(host: &Arc<Services>, user: &User, by: &AuditContext) -> Entry {
     let shown = json!({"login_name": user.name, "email": user.email, "name": user.profile.name});
     audit::entry(host, Event::UserCreated, by)
         .about(user.id)
@@ -283,7 +283,7 @@ fn user_made(host: &Arc<Host>, user: &User, by: &AuditContext) -> Entry {
         .personal("after", shown)
 }
 
-fn account_made(host: &Arc<Host>, account: &Account, by: &AuditContext) -> Entry {
+fn account_made(host: &Arc<Services>, account: &Account, by: &AuditContext) -> Entry {
     audit::entry(host, Event::AccountCreated, by)
         .about(account.user_id)
         .of(account.application_id.clone())
@@ -298,7 +298,7 @@ fn account_made(host: &Arc<Host>, account: &Account, by: &AuditContext) -> Entry
 /// What a sign-in leaves: mostly that it was done, at times that it was not. One in ten thousand is the user's word
 /// that it was not theirs.
 fn sign_in(
-    host: &Arc<Host>,
+    host: &Arc<Services>,
     draw: &mut Draw,
     create_users: &[User],
     applications: &[Did; 2],

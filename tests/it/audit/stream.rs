@@ -132,7 +132,7 @@ async fn a_stream_file_has_each_entry_and_may_be_rotated(database: Database) {
             .is_success()
     );
     let last = running
-        .host
+        .services
         .store
         .audit_stream("any")
         .await

@@ -16,7 +16,7 @@ use assent_store::sql;
 use std::time::Duration;
 
 use assent::config;
-use assent::domain::Host;
+use assent::domain::Services;
 use assent::domain::operations::plugin_specs::plugin_specs;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -133,7 +133,7 @@ async fn call_back(base: &str, path: &str, body: impl Into<reqwest::Body>) -> St
 }
 
 /// Reloads an instance with the plugins of other settings.
-async fn reload(host: &Host, entries: &str) {
+async fn reload(host: &Services, entries: &str) {
     #[derive(Deserialize)]
     struct Settings {
         plugins: config::Plugins,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use assent::app;
 use assent::config;
-use assent::domain::Host;
+use assent::domain::Services;
 use assent::domain::keys::signing_keys;
 use assent::domain::keys::signing_keys::{RotationOutcome, Takeover};
 use assent::keys::TokenType;
@@ -43,12 +43,12 @@ impl Installation {
         }
     }
 
-    async fn host(&self) -> Arc<Host> {
+    async fn host(&self) -> Arc<Services> {
         self.host_with("").await
     }
 
     /// An instance with these settings in `[keys]`.
-    async fn host_with(&self, settings: &str) -> Arc<Host> {
+    async fn host_with(&self, settings: &str) -> Arc<Services> {
         let text = format!(
             "base_url = \"http://localhost:8080\"\n[database]\nurl = \"{}\"\n[keys]\nmaster_key_file = \
              \"{}\"\n{settings}\n",
@@ -64,14 +64,14 @@ impl Installation {
     }
 
     /// Lets that time pass, and then lets the instance look after its keys.
-    async fn pass(&self, host: &Host, time: Duration) {
+    async fn pass(&self, host: &Services, time: Duration) {
         self.clock.advance(time);
         signing_keys::maintain(host).await.expect("looked after");
     }
 }
 
 /// The `kid` of the key that signs with RS256.
-fn signing(host: &Host) -> String {
+fn signing(host: &Services) -> String {
     host.key_ring
         .signer(SigningAlgorithm::Rs256, host.now())
         .key_id()
@@ -79,7 +79,7 @@ fn signing(host: &Host) -> String {
 }
 
 /// An ID token with these claims, by the key that signs.
-async fn token(host: &Host, algorithm: SigningAlgorithm, claims: Value) -> String {
+async fn token(host: &Services, algorithm: SigningAlgorithm, claims: Value) -> String {
     let Value::Object(claims) = claims else {
         panic!("claims are an object")
     };
@@ -90,7 +90,7 @@ async fn token(host: &Host, algorithm: SigningAlgorithm, claims: Value) -> Strin
 }
 
 /// The `kid`s of the RS256 keys in the key set, in their order.
-async fn published(host: &Host) -> Vec<String> {
+async fn published(host: &Services) -> Vec<String> {
     let set = signing_keys::key_set(host).await;
     let of_algorithm = set["keys"]
         .items()
@@ -102,7 +102,7 @@ async fn published(host: &Host) -> Vec<String> {
 }
 
 /// The stages of the RS256 keys, the oldest key first.
-fn stages(host: &Host) -> Vec<KeyStage> {
+fn stages(host: &Services) -> Vec<KeyStage> {
     let known = host.key_ring.known(host.now()).into_iter();
     let mut known: Vec<_> = known
         .filter(|key| key.algorithm == SigningAlgorithm::Rs256)
