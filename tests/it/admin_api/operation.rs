@@ -30,6 +30,7 @@ async fn signing_keys_are_rotated_and_revoked() {
         .success();
     assert_eq!(of(&rotated, "signing"), of(&before, "signing"));
     let next = of(&rotated, "published");
+    host.clock.advance(PUBLICATION_MARGIN);
     let rotated = caller
         .call(
             Method::POST,

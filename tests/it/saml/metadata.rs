@@ -258,3 +258,42 @@ async fn metadata_lists_both_certificates_during_a_renewal(database: Database) {
         "nobody needs the old one any more"
     );
 }
+
+/// A document is signed once, until something in it changes or half of its validity has passed.
+#[both_databases]
+async fn unchanged_metadata_is_not_signed_again(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let read = async || {
+        Metadata::of(&host.base, &service_provider.id)
+            .await
+            .page
+            .body
+    };
+    let first = read().await;
+    host.advance(182 * DAY);
+    assert_eq!(read().await, first);
+    host.advance(DAY);
+    let renewed = Metadata::of(&host.base, &service_provider.id).await;
+    let until = renewed.root().attribute("validUntil").map(instant);
+    assert_eq!(
+        until,
+        Some(Ok(host.host.now() + Duration::from_secs(365 * DAY)))
+    );
+    assert_eq!(read().await, renewed.page.body);
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/applications/{}", service_provider.id),
+        json!({"saml": {"require_signed_requests": true}}),
+    )
+    .await;
+    let changed = Metadata::of(&host.base, &service_provider.id).await;
+    assert_eq!(
+        changed.role().attribute("WantAuthnRequestsSigned"),
+        Some("true")
+    );
+    assert_ne!(
+        changed.root().attribute("ID"),
+        renewed.root().attribute("ID")
+    );
+}
