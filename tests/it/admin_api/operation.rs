@@ -1,5 +1,6 @@
 //! Keys, plugins, settings and the overview.
 
+use assent::domain::keys::signing_keys::PUBLICATION_MARGIN;
 use assent_store::sql;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};

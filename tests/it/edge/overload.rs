@@ -162,7 +162,7 @@ async fn queued_writes_are_rejected_after_two_seconds_and_not_executed() {
             sent += 1;
             writes.spawn(async move {
                 let body =
-                    json!({"name": name, "email": format!("{name}@example.org"), "profile": {}});
+                    json!({"name": name, "email": format!("{name}@example.org"), "profile": {"name": "Grace Hopper"}});
                 let response = http_client()
                     .post(format!("{}/admin/api/v1/users", host.base))
                     .bearer_auth(&host.token)
@@ -199,7 +199,7 @@ async fn queued_writes_are_rejected_after_two_seconds_and_not_executed() {
     }
     for (name, status) in outcomes {
         let users = host
-            .admin_ok(Method::GET, &format!("/users?q={name}@"), Value::Null)
+            .admin_ok(Method::GET, &format!("/users?q={name}"), Value::Null)
             .await;
         let names: Vec<&str> = users["items"]
             .items()

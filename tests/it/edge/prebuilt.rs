@@ -52,6 +52,10 @@ async fn assert_same_responses(host: &TestHost) {
                 "origin: https://evil.example\r\n".to_owned(),
                 "accept: text/html\r\nif-none-match: *\r\ncookie: a=b\r\n".to_owned(),
             ] {
+                // Each page of an error has a reference of its own.
+                if headers.starts_with("accept") && !matches!(method, "GET" | "HEAD") {
+                    continue;
+                }
                 let built = response(host, method, &format!("{path}?x"), &headers).await;
                 for _ in 0..2 {
                     assert_eq!(
