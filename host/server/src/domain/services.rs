@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tracing_appender::non_blocking::ErrorCounter;
 
 use super::audit::streams::Streams;
+use super::claims::result_cache::ClaimResults;
 use super::claims::trace_queue::Traces;
 use super::devices::relying_party::RelyingParty;
 use super::keys::fetched_keys::FetchedKeys;
@@ -21,7 +22,7 @@ use super::operations::wakeups::Wakeups;
 use crate::config::Settings;
 use crate::geoip::GeoIp;
 use crate::keys::saml::OpenKeys;
-use crate::keys::{KeyRing, MasterKey, PushKey};
+use crate::keys::{KeyRing, MasterKey, PushKey, TokenSealer};
 use assent_model::clock::{SharedClock, Timestamp};
 use assent_model::entropy::SharedEntropy;
 use assent_model::secret::Digest;
@@ -39,6 +40,8 @@ pub struct Services {
     pub store: Store,
     /// Seals keys and authenticates cookies.
     pub master_key: MasterKey,
+    /// Seals and opens access and refresh tokens.
+    pub token_sealer: TokenSealer,
     /// Signs ID tokens, and knows them again.
     pub key_ring: KeyRing,
     /// Identifies this server to push services.
@@ -58,6 +61,8 @@ pub struct Services {
     pub passkeys: Option<RelyingParty>,
     /// The plugins.
     pub plugins: Plugins,
+    /// Results of the claim mappers for repeated requests.
+    pub claim_results: ClaimResults,
     /// The digest of what whoever reads the metrics shows.
     pub metrics_secret: Option<Digest>,
     /// The operator's logo, where they have one.

@@ -3,7 +3,7 @@
 use crate::sql::{self, Connection};
 
 use crate::consents::ConsentGrant;
-use crate::{Result, Store, Transition, accounts, audit, codes, consents, devices, sessions};
+use crate::{Result, Store, Transition, accounts, audit, consents, devices, sessions, tokens};
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, SessionId};
@@ -80,6 +80,31 @@ impl IssuedGrant {
 }
 
 impl Store {
+    /// Answers a request with the session that the browser has, where the request needs no login of its own: what
+    /// [`Completion::Resume`] does, without the row. It is not open if the session has ended.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn answer_with_session(
+        &self,
+        grant: IssuedGrant,
+        record: SignInRecord,
+        now: Timestamp,
+    ) -> Result<Transition> {
+        self.write(move |db| {
+            let (grant, record) = (grant.clone(), record.clone());
+            Box::pin(async move {
+                if !sessions::lock_open_session(db, grant.session(), now).await? {
+                    return Ok(Transition::NotOpen);
+                }
+                insert_grant(db, &grant).await?;
+                insert_record(db, &record, now).await?;
+                Ok(Transition::Done)
+            })
+        })
+        .await
+    }
+
     /// Ends a login, once. It is not open if it was answered before, expired, or does not permit this completion: a new
     /// session needs
     /// an approval of this login with the state `approved`; the use of a session needs a session that is still open.
@@ -190,7 +215,7 @@ async fn begin_session(
 async fn insert_grant(db: &mut Connection, grant: &IssuedGrant) -> Result<()> {
     match grant {
         IssuedGrant::Code(code) => {
-            codes::insert(db, code).await?;
+            tokens::insert(db, code).await?;
             // The application never receives the code of a test sign-in.
             if code.context.purpose.is_application() {
                 sessions::join_application(db, code).await?;

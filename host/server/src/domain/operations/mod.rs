@@ -4,7 +4,6 @@
 
 pub mod admission;
 pub mod bootstrap;
-pub mod bounded_cache;
 pub mod branding;
 pub mod draining;
 pub mod idempotency;
