@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::bounded_cache::BoundedCache;
+use assent_model::bounded_cache::BoundedCache;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 use assent_model::secret::Digest;
