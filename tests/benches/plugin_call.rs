@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use assent_model::clock::{Clock, SystemClock};
 use assent_model::id::Did;
 use assent_plugin_host::{
-    ClaimInput, Limits, Loader, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink,
+    CallLimits, ClaimInput, Loader, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink,
 };
 use serde_json::json;
 
@@ -136,7 +136,7 @@ fn spec(file: PathBuf, claim: &str) -> PluginSpec {
             writes: vec![claim.to_owned()],
             on_failure: OnFailure::Fail,
         },
-        limits: Limits::default(),
+        limits: CallLimits::default(),
     }
 }
 /// A user with 42 roles.

@@ -185,7 +185,7 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
         let request = LoginRequest::Local {
             page: LocalPage::Home,
         };
-        let browser = Digest::of(name.as_str().as_bytes());
+        let browser = Digest::sha256(name.as_str().as_bytes());
         let context = BrowserContext {
             place: "Somewhere".to_owned(),
             browser: "Firefox on Linux".to_owned(),

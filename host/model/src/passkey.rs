@@ -48,7 +48,7 @@ pub enum Purpose<'a> {
 impl Purpose<'_> {
     /// The digest that a ceremony is found by again. No signed text can pass for one of the two words, or for a call.
     pub fn digest(self) -> Digest {
-        Digest::of(match self {
+        Digest::sha256(match self {
             Self::Add => b"add",
             Self::Remove => b"remove",
             Self::Call(text) | Self::Approve(text) => text.as_bytes(),

@@ -35,7 +35,7 @@ impl BuiltPlugin {
             description,
             config,
         } = self;
-        let granted = PluginGrant::of(&role);
+        let granted = PluginGrant::for_role(&role);
         let name = identity.plugin.clone();
         match (role, linked) {
             (
@@ -124,7 +124,7 @@ fn asked_for(described: &Description, granted: &HttpGrant) -> Result<(), String>
 pub(super) fn check_name(loaded: &LoadedPlugins, name: &str) -> Result<(), LoadError> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
-        return Err(LoadError::of(
+        return Err(LoadError::in_plugin(
             name,
             "the name may have lower-case letters, digits and `-`, at most 64",
         ));
@@ -132,7 +132,7 @@ pub(super) fn check_name(loaded: &LoadedPlugins, name: &str) -> Result<(), LoadE
     let mut mappers = loaded.mappers.iter().map(|mapper| mapper.name());
     let mut channels = loaded.channels.iter().map(ApprovalChannel::name);
     if mappers.any(|taken| taken == name) || channels.any(|taken| taken == name) {
-        return Err(LoadError::of(name, "two plugins have this name"));
+        return Err(LoadError::in_plugin(name, "two plugins have this name"));
     }
     Ok(())
 }
@@ -147,7 +147,7 @@ pub(super) fn check_owners(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError
                     "`writes` grants the claim `{claim}`, which plugin `{}` writes too",
                     mapper.name()
                 );
-                return Err(LoadError::of(other.name(), what));
+                return Err(LoadError::in_plugin(other.name(), what));
             }
         }
         rest = others;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::call::{Call, Runner, fresh};
+use super::call::{CallState, Runner, fresh};
 use super::claims::{ClaimInput, Edit, MapError};
 use super::contract::{CallFuture, DescribedComponent, LinkedComponent, MapperComponent, Version};
 use super::*;
@@ -35,8 +35,8 @@ mod next {
     };
 
     fn link(component: &Component) -> wasmtime::Result<LinkedComponent> {
-        let mut linker = Linker::<Call>::new(component.engine());
-        crate::bindings::approval::assent::host::log::add_to_linker::<_, HasSelf<Call>>(
+        let mut linker = Linker::<CallState>::new(component.engine());
+        crate::bindings::approval::assent::host::log::add_to_linker::<_, HasSelf<CallState>>(
             &mut linker,
             |call| call,
         )?;
@@ -45,7 +45,7 @@ mod next {
         ))))
     }
 
-    struct V2(bindings::ClaimMapperPre<Call>);
+    struct V2(bindings::ClaimMapperPre<CallState>);
 
     impl DescribedComponent for V2 {
         fn describe<'a>(&'a self, runner: &'a Runner) -> CallFuture<'a, String> {
@@ -124,7 +124,7 @@ fn mapper(name: &str, writes: &str) -> PluginSpec {
             writes: vec![writes.to_owned()],
             on_failure: OnFailure::Fail,
         },
-        limits: Limits::default(),
+        limits: CallLimits::default(),
     }
 }
 
@@ -219,7 +219,7 @@ fn released_contracts_are_frozen() {
     for (file, digest) in RELEASED {
         let text = std::fs::read(folder.join(file)).expect("the contract");
         assert_eq!(
-            assent_model::secret::Digest::of(&text).to_text(),
+            assent_model::secret::Digest::sha256(&text).to_text(),
             digest,
             "{file} was released and may not change"
         );

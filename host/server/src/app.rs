@@ -134,7 +134,9 @@ pub async fn compose(
     let egress = Egress::new(settings.egress.allow_private_addresses);
     Ok(Arc::new(Services {
         issuer: settings.issuer(),
-        rate_limits: crate::domain::operations::rate_limits::Limits::new(settings.rate_limits),
+        rate_limits: crate::domain::operations::rate_limits::RateLimiters::new(
+            settings.rate_limits,
+        ),
         settings,
         egress,
         geoip,

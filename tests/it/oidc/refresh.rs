@@ -407,7 +407,7 @@ async fn a_second_retry_revokes_the_family_although_the_first_disconnects(databa
     let now = host.host.now();
     let access = AccessGrant {
         id: TokenId::new(now, &SystemEntropy),
-        digest: Digest::of(b"a token"),
+        digest: Digest::sha256(b"a token"),
         application: ada.application.id.parsed(),
         family: None,
         scopes: TokenScopes::Oidc(Scopes::default()),

@@ -1,7 +1,7 @@
 //! Errors for files that are no plugins, and for invalid settings.
 
 use assent_plugin_host::{
-    Compiler, HttpGrant, Limits, OnFailure, PluginSpec, Role, World, inspect,
+    CallLimits, Compiler, HttpGrant, OnFailure, PluginSpec, Role, World, inspect,
 };
 use serde_json::json;
 
@@ -157,9 +157,9 @@ async fn settings_rejected_by_the_plugin_are_named() {
     }])
     .await;
     assert!(message.contains("not a table"), "{message}");
-    let limits = Limits {
+    let limits = CallLimits {
         concurrency: 0,
-        ..Limits::default()
+        ..CallLimits::default()
     };
     let message = load_error(vec![PluginSpec {
         limits,
@@ -225,9 +225,9 @@ async fn two_plugins_cannot_own_one_claim_or_name() {
 
 #[tokio::test]
 async fn a_plugin_with_a_failing_description_is_named() {
-    let limits = Limits {
+    let limits = CallLimits {
         fuel: 10,
-        ..Limits::default()
+        ..CallLimits::default()
     };
     let message = load_error(vec![PluginSpec {
         limits,

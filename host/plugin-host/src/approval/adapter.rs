@@ -5,7 +5,7 @@
 use wasmtime::component::{Component, HasSelf, Linker};
 
 use crate::bindings::approval::assent::host::{clock, http, log};
-use crate::call::Call;
+use crate::call::CallState;
 
 /// What the components of both contracts get: log, clock, and HTTP through their grant.
 pub(super) const IMPORTS: &[&str] = &[
@@ -15,11 +15,11 @@ pub(super) const IMPORTS: &[&str] = &[
 ];
 
 /// A linker with these imports.
-pub(super) fn linker(component: &Component) -> wasmtime::Result<Linker<Call>> {
-    let mut linker = Linker::<Call>::new(component.engine());
-    log::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
-    http::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
-    clock::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
+pub(super) fn linker(component: &Component) -> wasmtime::Result<Linker<CallState>> {
+    let mut linker = Linker::<CallState>::new(component.engine());
+    log::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?;
+    http::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?;
+    clock::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?;
     Ok(linker)
 }
 
@@ -29,7 +29,7 @@ pub(super) fn linker(component: &Component) -> wasmtime::Result<Linker<Call>> {
 /// contracts.
 macro_rules! channel_component {
     ($pre:ident, $interface:ident) => {
-        struct V1($pre<Call>);
+        struct V1($pre<CallState>);
 
         impl DescribedComponent for V1 {
             fn describe<'a>(&'a self, runner: &'a Runner) -> CallFuture<'a, String> {

@@ -9,7 +9,7 @@ use super::types::{
 use super::wire::{milliseconds, rejected, retry_after, whole_seconds};
 use crate::bindings::delegated::DelegatedApprovalChannelPre;
 use crate::bindings::delegated::exports::assent::approval::delegated_channel as wit;
-use crate::call::{Call, CallOrigin, Runner, fresh, fresh_for};
+use crate::call::{CallOrigin, CallState, Runner, fresh, fresh_for};
 use crate::contract::{CallFuture, ChannelComponent, DescribedComponent, LinkedComponent, Version};
 use crate::usage::CallResult;
 use crate::world::World;

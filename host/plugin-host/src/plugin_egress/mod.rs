@@ -19,7 +19,7 @@ use self::credentials::Keychain;
 use self::host::{HOST_HEADERS, HostPattern};
 use super::bindings::approval::assent::host::http::{Error, Method, Request, Response};
 use super::spec::{Credentials, HttpGrant};
-use crate::egress::{self, Failure};
+use crate::egress::{self, EgressError};
 use assent_model::clock::SharedClock;
 
 /// How many redirects are followed, where they are.
@@ -268,11 +268,11 @@ async fn answer(mut response: reqwest::Response) -> Result<Response, Error> {
 
 /// What an error of the HTTP client means for the plugin.
 fn failure(error: reqwest::Error) -> Error {
-    match Failure::from(error) {
-        Failure::Refused(why) => Error::Refused(why),
-        Failure::TimedOut => Error::TimedOut,
-        Failure::TooLarge => Error::TooLarge,
-        Failure::Unreachable(why) | Failure::Setup(why) => Error::Unreachable(why),
+    match EgressError::from(error) {
+        EgressError::Refused(why) => Error::Refused(why),
+        EgressError::TimedOut => Error::TimedOut,
+        EgressError::TooLarge => Error::TooLarge,
+        EgressError::Unreachable(why) | EgressError::Setup(why) => Error::Unreachable(why),
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Detached {
 impl Detached {
     /// The signature of a query, if there is one. It covers the message, the relay state if there is one, and the
     /// algorithm, in this order, in whichever order they came (SAML bindings section 3.4.4.1).
-    pub(super) fn of(
+    pub(super) fn from_query(
         parameters: &Parameters<'_>,
         kind: MessageKind,
     ) -> Result<Option<Self>, BindingError> {

@@ -11,7 +11,7 @@ use super::parameters::{Parameters, document};
 use super::relay_state::RELAY_STATE;
 use super::{BindingError, MessageKind, SendError};
 use crate::binding::detached::{ALGORITHM, Detached, SIGNATURE};
-use crate::xml::{Limits, Signer};
+use crate::xml::{Signer, XmlLimits};
 
 const ENCODING: &str = "SAMLEncoding";
 /// The one encoding (SAML bindings section 3.4.4.1).
@@ -38,8 +38,8 @@ impl Incoming {
         }
         let (kind, compressed) = parameters.message()?;
         let relay_state = parameters.relay_state()?;
-        let detached = Detached::of(&parameters, kind)?;
-        let message = inflate(&compressed, Limits::MESSAGE.bytes)?;
+        let detached = Detached::from_query(&parameters, kind)?;
+        let message = inflate(&compressed, XmlLimits::MESSAGE.bytes)?;
         Ok(Self {
             kind,
             relay_state,

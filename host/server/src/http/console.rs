@@ -41,7 +41,7 @@ pub(super) async fn front(
                     .count_call(&from, services.now())
                 {
                     let (refused, again) = (
-                        Message::of("error-too-many-network"),
+                        Message::new("error-too-many-network"),
                         rate_limits::try_again("/admin"),
                     );
                     return Ok(rate_limits::too_many_pages(
@@ -144,9 +144,9 @@ fn render(
 fn not_allowed(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::FORBIDDEN,
-        title: Message::of("error-not-administrator"),
-        what_happened: Message::of("error-not-administrator-happened"),
-        what_to_do: Message::of("error-not-administrator-advice"),
+        title: Message::new("error-not-administrator"),
+        what_happened: Message::new("error-not-administrator-happened"),
+        what_to_do: Message::new("error-not-administrator-advice"),
     }
     .render(services, language, &"the user has no console role")
 }

@@ -227,19 +227,19 @@ pub(crate) fn place(
         IpAddr::V6(v6) => v6.is_unique_local() || v6.is_unicast_link_local(),
     };
     match (address.is_loopback(), private) {
-        (true, _) if host_is_local => Message::of("place-here"),
+        (true, _) if host_is_local => Message::new("place-here"),
         (true, _) => UNKNOWN,
-        (false, true) => Message::of("place-local").text("address", address.to_string()),
-        (false, false) => match places.of(address, language.tag()) {
-            Some(place) => Message::of("place-known")
+        (false, true) => Message::new("place-local").text("address", address.to_string()),
+        (false, false) => match places.place_of(address, language.tag()) {
+            Some(place) => Message::new("place-known")
                 .text("place", place)
                 .text("address", address.to_string()),
-            None => Message::of("place-internet").text("address", address.to_string()),
+            None => Message::new("place-internet").text("address", address.to_string()),
         },
     }
 }
 
-const UNKNOWN: Message = Message::of("place-unknown");
+const UNKNOWN: Message = Message::new("place-unknown");
 
 #[cfg(test)]
 mod tests {

@@ -90,7 +90,7 @@ pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output 
                     tracing::debug!(%peer, "connection closed: limit of the network exceeded");
                     continue;
                 }
-                let connection = Connection {
+                let connection = HttpConnection {
                     peer,
                     router: router.clone(),
                     patience: if is_exempt {
@@ -120,7 +120,7 @@ pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output 
     let _ = tokio::time::timeout(GOODBYE, graceful.shutdown()).await;
 }
 
-struct Connection {
+struct HttpConnection {
     peer: SocketAddr,
     router: Router,
     patience: Duration,
@@ -129,7 +129,7 @@ struct Connection {
     watcher: Watcher,
 }
 
-impl Connection {
+impl HttpConnection {
     async fn serve(self, stream: TcpStream, tls: Option<Arc<Identity>>) {
         // An answer is written whole, so holding it back to fill a packet only delays it.
         let _ = stream.set_nodelay(true);

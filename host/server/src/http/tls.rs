@@ -229,10 +229,10 @@ impl CertificatePair {
     /// What tells this pair from another.
     fn digest(&self) -> Digest {
         let both = [
-            *Digest::of(&self.certificates).as_bytes(),
-            *Digest::of(&self.key).as_bytes(),
+            *Digest::sha256(&self.certificates).as_bytes(),
+            *Digest::sha256(&self.key).as_bytes(),
         ];
-        Digest::of(both.as_flattened())
+        Digest::sha256(both.as_flattened())
     }
 
     /// TLS 1.2 and 1.3 as Mozilla's intermediate configuration has them, HTTP/1.1 alone.

@@ -109,7 +109,7 @@ pub fn certificate(pem: &str) -> Result<RegisteredCertificate, SignatureKeyError
     );
     Ok(RegisteredCertificate {
         pem: String::from_utf8(text).map_err(|_| SignatureKeyError::NotPem)?,
-        sha256: Digest::of(&der).to_text(),
+        sha256: Digest::sha256(&der).to_text(),
     })
 }
 
@@ -172,7 +172,7 @@ pub fn thumbprint(key: &Map<String, Value>) -> String {
         "{{{}}}",
         members.iter().map(member).collect::<Vec<_>>().join(",")
     );
-    URL_SAFE_NO_PAD.encode(Digest::of(text.as_bytes()).as_bytes())
+    URL_SAFE_NO_PAD.encode(Digest::sha256(text.as_bytes()).as_bytes())
 }
 
 fn fit(key: &Map<String, Value>) -> Result<Map<String, Value>, SignatureKeyError> {

@@ -44,7 +44,7 @@ struct IdTokenHint {
 
 /// Why a request is not served. A page says so; no session ends, and nobody is sent anywhere.
 #[derive(Debug, thiserror::Error)]
-pub enum Rejected {
+pub enum EndSessionError {
     /// It can't be read.
     #[error("the request can't be read: {0}")]
     Parameters(#[from] ParametersError),
@@ -73,7 +73,10 @@ pub enum Rejected {
 
 /// Checks a request (section 2 of the specification). An ID token is a hint even when it has expired. `logout_hint` is
 /// taken and not used; `ui_locales` is for whoever makes the page.
-pub async fn check(services: &Services, parameters: &Parameters) -> Result<EndSession, Rejected> {
+pub async fn check(
+    services: &Services,
+    parameters: &Parameters,
+) -> Result<EndSession, EndSessionError> {
     parameters.refuse_repeated()?;
     let client_id = parameters.get("client_id");
     let asked = parameters.get("post_logout_redirect_uri");
@@ -88,7 +91,7 @@ pub async fn check(services: &Services, parameters: &Parameters) -> Result<EndSe
         (None, ..) => return Ok(EndSession::default()),
     };
     if client_id.is_some_and(|id| id != application.id.as_str()) {
-        return Err(Rejected::OtherClient);
+        return Err(EndSessionError::OtherClient);
     }
     let redirect = redirect(&application, asked)?;
     let state = parameters.get("state").map(str::to_owned);
@@ -100,23 +103,23 @@ pub async fn check(services: &Services, parameters: &Parameters) -> Result<EndSe
     })
 }
 
-async fn client(services: &Services, id: &str) -> Result<Arc<Application>, Rejected> {
-    let id: Did = id.parse().map_err(|_| Rejected::UnknownClient)?;
+async fn client(services: &Services, id: &str) -> Result<Arc<Application>, EndSessionError> {
+    let id: Did = id.parse().map_err(|_| EndSessionError::UnknownClient)?;
     services
         .store
         .application(&id)
         .await
         .map_err(InternalError::from)?
-        .ok_or(Rejected::UnknownClient)
+        .ok_or(EndSessionError::UnknownClient)
 }
 
 /// Where the browser goes afterwards: only to an address of this application.
 fn redirect(
     application: &Application,
     asked: Option<&str>,
-) -> Result<Option<CheckedRedirect>, Rejected> {
+) -> Result<Option<CheckedRedirect>, EndSessionError> {
     let registered = &application.settings.post_logout_redirect_uris;
-    let find = |asked| CheckedRedirect::find(registered, asked).ok_or(Rejected::RedirectUri);
+    let find = |asked| CheckedRedirect::find(registered, asked).ok_or(EndSessionError::RedirectUri);
     asked.map(find).transpose()
 }
 
@@ -132,21 +135,22 @@ struct SealedRequest {
 }
 
 /// Reads what [`EndSession::sealed`] made, a short while ago. The application is looked at again.
-pub async fn unseal(services: &Services, text: &str) -> Result<EndSession, Rejected> {
+pub async fn unseal(services: &Services, text: &str) -> Result<EndSession, EndSessionError> {
     let opened = services
         .master_key
         .open(PURPOSE, text)
-        .map_err(|_| Rejected::Sealed)?;
-    let sealed: SealedRequest = serde_json::from_slice(&opened).map_err(|_| Rejected::Sealed)?;
+        .map_err(|_| EndSessionError::Sealed)?;
+    let sealed: SealedRequest =
+        serde_json::from_slice(&opened).map_err(|_| EndSessionError::Sealed)?;
     if sealed.until < services.now() {
-        return Err(Rejected::Sealed);
+        return Err(EndSessionError::Sealed);
     }
     let application = services
         .store
         .application(&sealed.application)
         .await
         .map_err(InternalError::from)?;
-    let application = application.ok_or(Rejected::InvalidHint("application"))?;
+    let application = application.ok_or(EndSessionError::InvalidHint("application"))?;
     let redirect = redirect(&application, sealed.redirect.as_deref())?;
     Ok(EndSession {
         application: Some(application),
@@ -159,11 +163,11 @@ pub async fn unseal(services: &Services, text: &str) -> Result<EndSession, Rejec
 async fn hint(
     services: &Services,
     token: &str,
-) -> Result<(Arc<Application>, IdTokenHint), Rejected> {
+) -> Result<(Arc<Application>, IdTokenHint), EndSessionError> {
     let claims = signing_keys::verify_own(services, token).await?;
     let claim = |name: &str| claims.get(name).and_then(|value| value.as_str());
     if claim("iss") != Some(services.issuer.as_str()) {
-        return Err(Rejected::InvalidHint("issuer"));
+        return Err(EndSessionError::InvalidHint("issuer"));
     }
     let audience: Option<Did> = claim("aud").and_then(|text| text.parse().ok());
     let found = match audience {
@@ -174,9 +178,9 @@ async fn hint(
             .map_err(InternalError::from)?,
         None => None,
     };
-    let application = found.ok_or(Rejected::InvalidHint("application"))?;
+    let application = found.ok_or(EndSessionError::InvalidHint("application"))?;
     let subject = claim("sub")
-        .ok_or(Rejected::InvalidHint("person"))?
+        .ok_or(EndSessionError::InvalidHint("person"))?
         .to_owned();
     Ok((
         application,

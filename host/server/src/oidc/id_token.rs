@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
-use crate::domain::claims::standard_claims::{ApplicationClaims, Subject, of_authentication};
+use crate::domain::claims::standard_claims::{ApplicationClaims, ClaimSubject, of_authentication};
 use crate::domain::claims::token_claims::{AtSignIn, IssuerClaims};
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::Purpose;
@@ -20,7 +20,7 @@ use assent_plugin_host::Sink;
 pub fn with_sign_in(
     services: &Services,
     made: ApplicationClaims,
-    subject: &Subject<'_>,
+    subject: &ClaimSubject<'_>,
     how: &Authentication,
     sid: &str,
 ) -> Map<String, Value> {

@@ -10,7 +10,7 @@ use super::client_auth::Client;
 use super::error::TokenError;
 use super::parameters::Parameters;
 use crate::domain::claims::standard_claims;
-use crate::domain::claims::standard_claims::{Subject, subject_of};
+use crate::domain::claims::standard_claims::{ClaimSubject, subject_of};
 use crate::domain::sign_in::access::person;
 use crate::domain::{InternalError, Services};
 use assent_model::application::Application;
@@ -166,7 +166,7 @@ async fn more(
     {
         return Ok(Some(Map::new()));
     }
-    let subject = Subject {
+    let subject = ClaimSubject {
         application,
         user: &person.user,
         account: &person.account,

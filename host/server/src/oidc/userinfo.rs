@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::bearer::{BearerError, BearerToken, accept};
 use crate::domain::claims::standard_claims;
-use crate::domain::claims::standard_claims::{ApplicationClaims, Subject};
+use crate::domain::claims::standard_claims::{ApplicationClaims, ClaimSubject};
 use crate::domain::sign_in::access::person;
 use crate::domain::{InternalError, Services};
 use assent_model::scope::Scope;
@@ -45,7 +45,7 @@ pub async fn traced_claims(
     // The application may be allowed less today than when it was granted.
     let allowed = &application.settings.scopes;
     let requested = &family.context.claims.allowed(allowed).userinfo;
-    let subject = Subject {
+    let subject = ClaimSubject {
         application: &application,
         user: &user,
         account: &account,

@@ -21,9 +21,9 @@ pub(crate) trait Row: FromRow + Send + 'static {
 }
 
 /// Reads rows of one kind by their ids.
-pub(crate) struct Loader<T>(Source<T>);
+pub(crate) struct Loader<T>(LoaderKind<T>);
 
-enum Source<T> {
+enum LoaderKind<T> {
     /// PostgreSQL: what is asked for at the same moment shares a round trip.
     Batches(Batcher<String, Option<T>>),
     /// SQLite: the read costs less than the way to another task.
@@ -35,8 +35,8 @@ type Lookup<T> = dyn Fn(String) -> BoxFuture<'static, Result<Option<T>>> + Send 
 impl<T> Clone for Loader<T> {
     fn clone(&self) -> Self {
         Self(match &self.0 {
-            Source::Batches(batches) => Source::Batches(batches.clone()),
-            Source::Inline(lookup) => Source::Inline(Arc::clone(lookup)),
+            LoaderKind::Batches(batches) => LoaderKind::Batches(batches.clone()),
+            LoaderKind::Inline(lookup) => LoaderKind::Inline(Arc::clone(lookup)),
         })
     }
 }
@@ -54,8 +54,8 @@ impl<T: Send + 'static> Loader<T> {
     /// If the database fails, or the row cannot be read.
     pub(crate) async fn call(&self, id: String) -> Result<Option<T>> {
         match &self.0 {
-            Source::Batches(batches) => batches.call(id).await,
-            Source::Inline(lookup) => lookup(id).await,
+            LoaderKind::Batches(batches) => batches.call(id).await,
+            LoaderKind::Inline(lookup) => lookup(id).await,
         }
     }
 }
@@ -71,11 +71,11 @@ pub(crate) fn start_loader<R: Row>(
 ) -> Loader<R::Value> {
     let (readers, statement) = (readers.clone(), Arc::new(BulkSql::new(statement, 0)));
     Loader(match kind {
-        DatabaseKind::Postgres => Source::Batches(Batcher::start(BATCHES, move |ids| {
+        DatabaseKind::Postgres => LoaderKind::Batches(Batcher::start(BATCHES, move |ids| {
             let (readers, statement) = (readers.clone(), Arc::clone(&statement));
             Box::pin(async move { read::<R>(&readers, &statement, &ids).await })
         })),
-        DatabaseKind::Sqlite => Source::Inline(Arc::new(move |id| {
+        DatabaseKind::Sqlite => LoaderKind::Inline(Arc::new(move |id| {
             let (readers, statement) = (readers.clone(), Arc::clone(&statement));
             Box::pin(async move {
                 let query = sql::query_as::<R>(statement.sql_for(1)).bind(id);

@@ -12,7 +12,7 @@ mod value;
 
 pub use connection::{Connection, DatabaseKind, Options};
 pub use error::{Code, Error, Result};
-pub use query::{Executor, Query, QueryAs, Text, query, query_as};
+pub use query::{Executor, Query, QueryAs, StatementText, query, query_as};
 pub(crate) use row::row;
 pub use row::{Field, FromRow, Places, Row, Rows};
 pub use value::{Argument, FromValue, Value};

@@ -17,7 +17,7 @@ use crate::cli::api::document::Operation;
 use crate::cli::api::listing::{Listing, Page};
 use crate::cli::api::show::Form;
 use assent_admin_client::connection::Api;
-use assent_admin_client::failure::Failure;
+use assent_admin_client::error::CommandError;
 use assent_admin_client::terminal;
 
 /// The most items of a page.
@@ -159,7 +159,7 @@ pub(super) struct PrivateFile {
 impl PrivateFile {
     pub(super) fn beside(path: &Path) -> anyhow::Result<Self> {
         let failure =
-            |why: &dyn Display| Failure::usage(format!("--out {}: {why}", path.display()));
+            |why: &dyn Display| CommandError::usage(format!("--out {}: {why}", path.display()));
         let there = std::fs::symlink_metadata(path)
             .ok()
             .map(|there| there.file_type());

@@ -123,7 +123,7 @@ pub(super) struct Column {
 }
 
 impl Column {
-    fn of(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         let (place, head) = text.split_once('=').unwrap_or((text, text));
         let head = head.replace(['_', '.'], " ").to_uppercase();
         Self {
@@ -141,14 +141,14 @@ pub(super) fn begin(
 ) -> (Vec<Column>, Table) {
     let known = COLUMNS.iter().find(|(name, _)| Some(*name) == schema);
     let mut columns: Vec<Column> = match (known, members) {
-        (Some((_, columns)), _) => columns.iter().map(|column| Column::of(column)).collect(),
+        (Some((_, columns)), _) => columns.iter().map(|column| Column::parse(column)).collect(),
         (None, Some(members)) if !members.is_empty() => {
             let single =
                 |member: &&Member| !matches!(member.shape, Shape::Object(_) | Shape::List(_));
             members
                 .iter()
                 .filter(single)
-                .map(|member| Column::of(&member.name))
+                .map(|member| Column::parse(&member.name))
                 .collect()
         }
         _ => {
@@ -173,7 +173,7 @@ pub(super) fn begin(
     let rows: Vec<Vec<String>> = std::iter::once(heads(&columns))
         .chain(items.iter().map(|item| cells(&columns, item)))
         .collect();
-    let table = Table::of(&rows, terminal::width());
+    let table = Table::for_rows(&rows, terminal::width());
     (columns, table)
 }
 

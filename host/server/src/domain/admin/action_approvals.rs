@@ -101,11 +101,11 @@ pub async fn ask(
             outline: summary.outline(action),
             proposal: Some(ActionProposal {
                 action: serde_json::to_string(action)?,
-                summary_digest: Digest::of(summary.text.as_bytes()),
+                summary_digest: Digest::sha256(summary.text.as_bytes()),
                 names: action
                     .login_names()
                     .into_iter()
-                    .map(|name| Digest::of(name.as_str().as_bytes()))
+                    .map(|name| Digest::sha256(name.as_str().as_bytes()))
                     .collect(),
             }),
             requested_at: now,

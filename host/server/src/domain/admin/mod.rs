@@ -42,7 +42,7 @@ pub use assent_model::command::{Field, Member};
 pub use caller::service_account;
 pub(super) use changes::Settings;
 pub use claims_preview::{
-    Comparison, Difference, MapperStop, Origin, Preview, PreviewContent, PreviewRequest,
+    ClaimOrigin, Comparison, Difference, MapperStop, Preview, PreviewContent, PreviewRequest,
     PreviewedName, PreviewedToken, TryCandidate, ValueChange, preview,
 };
 pub use command::{

@@ -66,7 +66,7 @@ pub async fn ask(
         is_open,
     } = whose(services, name, standing, login.request.application()).await?;
     let question = ApprovalDraft {
-        subject: Subject::SignIn(login),
+        subject: RequestSubject::SignIn(login),
         name,
         known,
         user_id,
@@ -102,7 +102,7 @@ pub async fn refuse(
         .map(|user| user.id);
     let refused_at = services.now();
     let refused = RefusedRequest {
-        name_digest: Digest::of(name.as_str().as_bytes()),
+        name_digest: Digest::sha256(name.as_str().as_bytes()),
         known,
         browser: login.browser,
         refused_at,
@@ -121,7 +121,7 @@ pub(crate) async fn ask_by_scan(
     from: Origin,
 ) -> Result<RequestOutcome, InternalError> {
     let question = ApprovalDraft {
-        subject: Subject::SignIn(login),
+        subject: RequestSubject::SignIn(login),
         name: &user.name,
         known: Some(user.id),
         user_id: Some(user.id),
@@ -154,7 +154,7 @@ pub(crate) async fn ask_about_action(
     from: Origin,
 ) -> Result<RequestOutcome, InternalError> {
     let question = ApprovalDraft {
-        subject: Subject::ProtectedAction(action),
+        subject: RequestSubject::ProtectedAction(action),
         name: &user.name,
         known: Some(user.id),
         user_id: Some(user.id),
@@ -168,12 +168,12 @@ pub(crate) async fn ask_about_action(
 
 /// What a request is about.
 #[derive(Clone, Copy)]
-enum Subject<'a> {
+enum RequestSubject<'a> {
     SignIn(&'a Login),
     ProtectedAction(&'a RequestedAction),
 }
 
-impl<'a> Subject<'a> {
+impl<'a> RequestSubject<'a> {
     fn of_approval(self) -> ApprovalSubject {
         match self {
             Self::SignIn(login) => ApprovalSubject::SignIn(login.id),
@@ -214,7 +214,7 @@ impl<'a> Subject<'a> {
 /// A request for an approval.
 struct ApprovalDraft<'a> {
     /// What it is about.
-    subject: Subject<'a>,
+    subject: RequestSubject<'a>,
     /// The name that the device shows.
     name: &'a LoginName,
     /// The user with this name.
@@ -321,7 +321,7 @@ async fn approval(
         id: ApprovalId::new(now, &*services.entropy),
         subject: question.subject.of_approval(),
         user_id: question.user_id,
-        name_digest: Digest::of(question.name.as_str().as_bytes()),
+        name_digest: Digest::sha256(question.name.as_str().as_bytes()),
         scanned_by: question.scanned_by,
         number,
         shown: PromptDetails {
@@ -503,7 +503,7 @@ fn signature<'de, D: Deserializer<'de>>(text: D) -> Result<Vec<u8>, D::Error> {
 
 /// What came of a device's answer.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum DecisionResult {
     /// The browser is let in.
     Approved,
     /// It is not.
@@ -543,7 +543,7 @@ pub async fn answer(
     id: ApprovalId,
     proof: &DeviceProof,
     from: Origin,
-) -> Result<Outcome, InternalError> {
+) -> Result<DecisionResult, InternalError> {
     let now = services.now();
     let found = services
         .store
@@ -551,7 +551,7 @@ pub async fn answer(
         .await?
         .filter(|approval| approval.user_id == Some(device.user_id));
     let Some(approval) = found else {
-        return Ok(Outcome::Unknown);
+        return Ok(DecisionResult::Unknown);
     };
     match approval.stage_at(now) {
         ApprovalStage::Requested => {}
@@ -562,8 +562,8 @@ pub async fn answer(
         | ApprovalStage::Denied
         | ApprovalStage::Failed(_)
             if proof.decision == Decision::Report && now < approval.expires_at => {}
-        ApprovalStage::Expired => return Ok(Outcome::Expired),
-        _ => return Ok(Outcome::AlreadyDecided),
+        ApprovalStage::Expired => return Ok(DecisionResult::Expired),
+        _ => return Ok(DecisionResult::AlreadyDecided),
     }
     let prompt = match proof.decision {
         // The text of a report has no summary.
@@ -573,14 +573,14 @@ pub async fn answer(
         },
         Decision::Approve | Decision::Deny => match prompt_of(services, approval).await? {
             Some(prompt) => prompt,
-            None => return Ok(Outcome::AlreadyDecided),
+            None => return Ok(DecisionResult::AlreadyDecided),
         },
     };
     let statement = statement(services, device, &prompt, proof);
     let approval = prompt.approval;
     if !device.key.verifies(&statement, &proof.signature) {
         tracing::warn!(approval = %id, device = %device.id, "approval proof rejected: invalid signature");
-        return Ok(Outcome::BadProof);
+        return Ok(DecisionResult::BadProof);
     }
     let by = AuditContext::new(Actor::Device(device.id), from);
     let verdict = match verdict(services, device, &approval, proof, &statement, &by).await? {
@@ -610,19 +610,19 @@ pub async fn answer(
         end_console(services, action, &by).await?;
     }
     let outcome = match (counted, proof.decision) {
-        (AnswerOutcome::Counted, Decision::Approve) => Outcome::Approved,
-        (AnswerOutcome::Counted, Decision::Deny) => Outcome::Denied,
-        (AnswerOutcome::Counted, Decision::Report) => Outcome::Reported,
+        (AnswerOutcome::Counted, Decision::Approve) => DecisionResult::Approved,
+        (AnswerOutcome::Counted, Decision::Deny) => DecisionResult::Denied,
+        (AnswerOutcome::Counted, Decision::Report) => DecisionResult::Reported,
         (AnswerOutcome::NumberMismatch { attempts_left }, _) => {
             tracing::info!(approval = %id, device = %device.id, attempts_left, "number mismatch");
             let other = other_with_number(services, device, id, &proof.number).await?;
-            return Ok(Outcome::NumberMismatch {
+            return Ok(DecisionResult::NumberMismatch {
                 attempts_left,
                 other: other.map(Box::new),
             });
         }
-        (AnswerOutcome::NoPasskey, _) => Outcome::PasskeyRefused,
-        (AnswerOutcome::Late, _) => Outcome::AlreadyDecided,
+        (AnswerOutcome::NoPasskey, _) => DecisionResult::PasskeyRefused,
+        (AnswerOutcome::Late, _) => DecisionResult::AlreadyDecided,
     };
     tracing::info!(approval = %id, device = %device.id, ?outcome, "approval answered");
     Ok(outcome)
@@ -656,7 +656,7 @@ async fn verdict(
     proof: &DeviceProof,
     statement: &str,
     by: &AuditContext,
-) -> Result<Result<DeviceAnswer, Outcome>, InternalError> {
+) -> Result<Result<DeviceAnswer, DecisionResult>, InternalError> {
     let device_id = device.id;
     match proof.decision {
         Decision::Report => return Ok(Ok(DeviceAnswer::Report { device: device_id })),
@@ -666,7 +666,7 @@ async fn verdict(
     if MatchingNumber::parse(&proof.number) != Some(approval.number) {
         return Ok(Ok(DeviceAnswer::NumberMismatch {
             device: device_id,
-            number: Digest::of(proof.number.as_bytes()),
+            number: Digest::sha256(proof.number.as_bytes()),
         }));
     }
     let purpose = Purpose::Approve(statement);
@@ -684,9 +684,9 @@ async fn verdict(
         passkey::AssertionCheck::NoPasskey => (vec![Amr::Swk, Amr::User], None),
         passkey::AssertionCheck::Shown(shown) => (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown)),
         passkey::AssertionCheck::Required(options) => {
-            return Ok(Err(Outcome::PasskeyRequired(options)));
+            return Ok(Err(DecisionResult::PasskeyRequired(options)));
         }
-        passkey::AssertionCheck::Refused => return Ok(Err(Outcome::PasskeyRefused)),
+        passkey::AssertionCheck::Refused => return Ok(Err(DecisionResult::PasskeyRefused)),
     };
     Ok(Ok(DeviceAnswer::Approve {
         device: device_id,

@@ -101,7 +101,7 @@ pub struct Explained {
     /// The memory at the end of the call, in bytes.
     pub memory: u64,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: PluginOutcome,
     /// The reason, if it changed nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -113,8 +113,7 @@ pub struct Explained {
 /// The outcome of a plugin call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-#[schema(as = PluginOutcome)]
-pub enum Outcome {
+pub enum PluginOutcome {
     /// It made its changes, or had none to make.
     Changed,
     /// It failed, and what it would have changed was omitted.
@@ -183,14 +182,20 @@ pub fn explain(steps: &[MapperRun]) -> Vec<Explained> {
 fn explain_step(step: &MapperRun) -> Explained {
     let MapperRun { plugin, usage, end } = step;
     let (outcome, reason, changes) = match end {
-        MapperRunEnd::Changed(changes) => (Outcome::Changed, None, changes.as_slice()),
-        MapperRunEnd::LeftOut(fault) => (Outcome::Skipped, Some(fault.to_string()), [].as_slice()),
+        MapperRunEnd::Changed(changes) => (PluginOutcome::Changed, None, changes.as_slice()),
+        MapperRunEnd::LeftOut(fault) => (
+            PluginOutcome::Skipped,
+            Some(fault.to_string()),
+            [].as_slice(),
+        ),
         MapperRunEnd::Stopped(MapFailureKind::Deny(reason)) => {
-            (Outcome::Denied, Some(reason.clone()), [].as_slice())
+            (PluginOutcome::Denied, Some(reason.clone()), [].as_slice())
         }
-        MapperRunEnd::Stopped(MapFailureKind::Fault(fault)) => {
-            (Outcome::Failed, Some(fault.to_string()), [].as_slice())
-        }
+        MapperRunEnd::Stopped(MapFailureKind::Fault(fault)) => (
+            PluginOutcome::Failed,
+            Some(fault.to_string()),
+            [].as_slice(),
+        ),
     };
     Explained {
         plugin: plugin.plugin.clone(),

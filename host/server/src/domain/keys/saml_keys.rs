@@ -100,7 +100,7 @@ async fn make(
 /// What the audit log is told of a key: which one, and nothing of what it is.
 fn audit_entry(services: &Services, event: Event, key: &SamlKey, by: &AuditContext) -> Entry {
     audit::entry(services, event, by)
-        .of(key.application.clone())
+        .in_application(key.application.clone())
         .with("certificate", key.id.to_string())
 }
 

@@ -70,8 +70,8 @@ pub async fn bootstrap(
             Event::ApplicationCreated,
             &AuditContext::SERVER,
         ));
-        entries.push(made.of(application.id.clone()));
-        let entry = entry(Event::AccountCreated).of(application.id.clone());
+        entries.push(made.in_application(application.id.clone()));
+        let entry = entry(Event::AccountCreated).in_application(application.id.clone());
         entries.push(
             entry
                 .with("account", account.id.to_string())

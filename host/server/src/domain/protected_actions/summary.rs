@@ -1,8 +1,8 @@
 //! The summary of a protected action, in English: the text that the administrator's device shows and signs.
 
 use super::action::{
-    Authenticators, ImportedTable, ProtectedAccountChange, ProtectedAction, ProtectedUserChange,
-    Subject,
+    ActionSubject, Authenticators, ImportedTable, ProtectedAccountChange, ProtectedAction,
+    ProtectedUserChange,
 };
 use super::application_summary;
 use super::escape::{quoted, shortened};
@@ -59,11 +59,11 @@ type Result<T> = std::result::Result<T, SummaryError>;
 pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summary> {
     let mut names = Names::default();
     let (user, application) = match action.subject() {
-        Subject::Server => (None, None),
-        Subject::User(user) => (Some(user), None),
-        Subject::Application(application) => (None, Some(application.clone())),
-        Subject::UserIn(user, application) => (Some(user), Some(application.clone())),
-        Subject::Device(device) => {
+        ActionSubject::Server => (None, None),
+        ActionSubject::User(user) => (Some(user), None),
+        ActionSubject::Application(application) => (None, Some(application.clone())),
+        ActionSubject::UserIn(user, application) => (Some(user), Some(application.clone())),
+        ActionSubject::Device(device) => {
             let found = store.device(device).await?;
             let device = found.ok_or(SummaryError::Gone("device"))?;
             // Its holder can change the name, and would end the request to revoke it. The id and the date stay as they
@@ -75,7 +75,7 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
             );
             (Some(device.user_id), None)
         }
-        Subject::Account(account) => {
+        ActionSubject::Account(account) => {
             let found = store.account(account).await?;
             let account = found.ok_or(SummaryError::Gone("account"))?;
             names.account = quoted(&account.name);

@@ -15,7 +15,7 @@ use assent_model::secret::{Digest, Token};
 use assent_model::user::LifecycleState;
 use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInRecord, Transition};
 
-pub use view::{Approved, Ended, View, view};
+pub use view::{Approved, LoginEnd, LoginView, view};
 
 /// Begins a login in the browser whose cookie has this digest. `session` is the one that it goes on with, where that is
 /// enough for the request; `from` is the browser's network, unless a signed-in user begins the login.
@@ -42,7 +42,7 @@ pub async fn begin(
     };
     let bounds = from
         .filter(|_| session.is_none())
-        .map(|from| services.rate_limits.open_sign_ins.of(&from));
+        .map(|from| services.rate_limits.open_sign_ins.for_network(&from));
     services
         .store
         .insert_login_within(login.clone(), bounds)
@@ -99,7 +99,7 @@ pub async fn person(
 
 /// What a login's answer brings about for the person.
 #[derive(Debug)]
-pub struct Outcome<'a> {
+pub struct LoginCompletion<'a> {
     /// Who it is.
     pub person: &'a AuthenticatedUser,
     /// The browser's session until now, which ends if a new one begins.
@@ -118,10 +118,10 @@ pub struct Outcome<'a> {
 pub async fn answer(
     services: &Services,
     login: LoginId,
-    outcome: Outcome<'_>,
+    outcome: LoginCompletion<'_>,
 ) -> Result<Transition, InternalError> {
     let (entries, activated) = audit_entries(services, &outcome);
-    let Outcome {
+    let LoginCompletion {
         person,
         old,
         given,
@@ -168,8 +168,11 @@ pub async fn answer(
 
 /// What the audit log is told of an outcome; and what it is told where the account was invited, and is active from now
 /// on.
-fn audit_entries(services: &Services, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
-    let Outcome {
+fn audit_entries(
+    services: &Services,
+    outcome: &LoginCompletion<'_>,
+) -> (Vec<Entry>, Option<Entry>) {
+    let LoginCompletion {
         person,
         old,
         given,
@@ -181,7 +184,7 @@ fn audit_entries(services: &Services, outcome: &Outcome<'_>) -> (Vec<Entry>, Opt
     let about = |event| {
         let entry = audit::entry(services, event, &by).about(user.id);
         account.map_or(entry.clone(), |account| {
-            entry.of(account.application_id.clone())
+            entry.in_application(account.application_id.clone())
         })
     };
     let began = person.cookie.is_some();

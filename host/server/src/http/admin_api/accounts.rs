@@ -101,7 +101,7 @@ async fn names<'a>(
     let applications = accounts
         .into_iter()
         .map(|account| account.application_id.clone());
-    Ok(Names::of(services, people.collect(), applications.collect()).await?)
+    Ok(Names::read(services, people.collect(), applications.collect()).await?)
 }
 
 fn shown(account: Account, names: &Names) -> AccountView {
@@ -206,7 +206,7 @@ async fn list(
     )
     .await?;
     let names = names(&services, rows.iter().map(|(_, account)| account)).await?;
-    Ok(Json(List::of(
+    Ok(Json(List::from_rows(
         rows,
         limit.get(),
         |(cursor, _)| cursor.clone(),
@@ -268,7 +268,7 @@ async fn of_user(
     )
     .await?;
     let names = names(&services, &rows).await?;
-    Ok(Json(List::of(
+    Ok(Json(List::from_rows(
         rows,
         page.limit.get(),
         |row| row.id.to_string(),

@@ -179,12 +179,12 @@ fn keys(authentication: ClientAuthentication) -> Keys {
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 #[schema(as = Application)]
-pub(super) enum View {
+pub(super) enum RegisteredApplicationView {
     Client(Box<ApplicationView>),
     ServiceProvider(Box<ServiceProviderView>),
 }
 
-impl From<RegisteredApplication> for View {
+impl From<RegisteredApplication> for RegisteredApplicationView {
     fn from(application: RegisteredApplication) -> Self {
         match application {
             RegisteredApplication::Client(client) => {

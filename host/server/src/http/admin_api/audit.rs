@@ -115,7 +115,7 @@ pub(super) async fn views(
         let own = actor.into_iter().chain(&kept.entry.application).cloned();
         own.chain(target)
     });
-    let names = Names::of(services, people.collect(), applications.collect()).await?;
+    let names = Names::read(services, people.collect(), applications.collect()).await?;
     let shown = found
         .into_iter()
         .map(|entry| view(entry, &names, sees_targets));

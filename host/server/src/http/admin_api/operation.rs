@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 
 use super::input::{List, Query};
 use super::routes::Area;
-use crate::config::{self, Setting, Source};
+use crate::config::{self, ConfigSource, Setting};
 use crate::domain::Services;
 use crate::domain::admin::{self, Range, SignIns};
 use crate::domain::operations::latency::{Endpoint, EndpointLatency};
@@ -256,9 +256,9 @@ fn setting(
     }: Setting,
 ) -> SettingView {
     let (source, variable) = match source {
-        Source::Default => (SettingSource::Default, None),
-        Source::File => (SettingSource::File, None),
-        Source::Environment(variable) => (SettingSource::Environment, Some(variable)),
+        ConfigSource::Default => (SettingSource::Default, None),
+        ConfigSource::File => (SettingSource::File, None),
+        ConfigSource::Environment(variable) => (SettingSource::Environment, Some(variable)),
     };
     SettingView {
         key,

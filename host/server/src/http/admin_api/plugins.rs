@@ -75,7 +75,7 @@ struct PreviousView {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct Wait {
+struct ReloadWaitQuery {
     /// The time to wait for the result, in seconds; 50 at most.
     #[serde(default = "longest_wait")]
     #[param(value_type = u64, minimum = 0, maximum = 50, default = 50, required = false)]
@@ -145,7 +145,7 @@ async fn list(State(services): State<Arc<Services>>) -> Json<PluginsView> {
 #[utoipa::path(
     post,
     path = "/plugins/reload",
-    params(Wait),
+    params(ReloadWaitQuery),
     responses(
         (status = 200, description = "The plugins are loaded.", body = PluginsView),
         (
@@ -159,7 +159,7 @@ async fn list(State(services): State<Arc<Services>>) -> Json<PluginsView> {
 async fn reload(
     State(services): State<Arc<Services>>,
     context: Context,
-    Query(Wait { wait }): Query<Wait>,
+    Query(ReloadWaitQuery { wait }): Query<ReloadWaitQuery>,
 ) -> Result<(StatusCode, Json<PluginsView>), Problem> {
     if wait > LONGEST_WAIT {
         return Err(Problem::new(

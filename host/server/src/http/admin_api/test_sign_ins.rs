@@ -216,7 +216,7 @@ struct AttributeView {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct Wait {
+struct ProgressWaitQuery {
     /// The time to wait, in seconds; 25 at most. The response comes as soon as there is another step or a result, and
     /// at once
     /// if two
@@ -230,14 +230,14 @@ struct Wait {
 #[utoipa::path(
     get,
     path = "/test-sign-ins/{id}",
-    params(Wait),
+    params(ProgressWaitQuery),
     responses((status = 200, description = "The test sign-in.", body = TestSignInView))
 )]
 async fn read(
     State(services): State<Arc<Services>>,
     session: Option<Extension<ConsoleSession>>,
     Path(id): Path<String>,
-    Query(Wait { wait }): Query<Wait>,
+    Query(ProgressWaitQuery { wait }): Query<ProgressWaitQuery>,
 ) -> Result<Json<TestSignInView>, Problem> {
     let id: TestSignInId = id_of(&id, "test sign-in")?;
     let Some(Extension(ConsoleSession { console, .. })) = session else {

@@ -9,7 +9,7 @@ use utoipa_axum::routes;
 use super::context::Context;
 use super::input::Query;
 use super::routes::Area;
-use super::table::Table;
+use super::table::CsvBody;
 use crate::domain::admin::{ACCOUNT_COLUMNS, ImportReport, ImportTable, RowError, USER_COLUMNS};
 use crate::http::admin_api::export;
 use crate::http::admin_api::import_limit::ImportPermit;
@@ -132,7 +132,7 @@ async fn to_the_end(
     };
     tokio::spawn(importing).await.map_err(|error| {
         tracing::error!(%error, "import aborted");
-        Problem::of(
+        Problem::with_kind(
             ProblemKind::Internal,
             "the server could not do this; import the same again",
         )
@@ -144,7 +144,7 @@ async fn imported(
     context: Context,
     alone: ImportPermit,
     application: Option<Did>,
-    table: Table,
+    table: CsvBody,
     dry_run: bool,
 ) -> Result<Json<ImportView>, Problem> {
     let columns: &[&'static str] = match application {
@@ -179,7 +179,7 @@ async fn import_users(
     context: Context,
     Extension(alone): Extension<ImportPermit>,
     Query(ImportQuery { dry_run }): Query<ImportQuery>,
-    table: Table,
+    table: CsvBody,
 ) -> Result<Json<ImportView>, Problem> {
     imported(context, alone, None, table, dry_run).await
 }
@@ -201,7 +201,7 @@ async fn import_accounts(
     Extension(alone): Extension<ImportPermit>,
     Path(application): Path<String>,
     Query(ImportQuery { dry_run }): Query<ImportQuery>,
-    table: Table,
+    table: CsvBody,
 ) -> Result<Json<ImportView>, Problem> {
     let id: Did = id_of(&application, "application")?;
     imported(context, alone, Some(id), table, dry_run).await

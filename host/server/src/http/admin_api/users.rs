@@ -202,7 +202,7 @@ async fn list(
         limit.and_one(),
     )
     .await?;
-    Ok(Json(List::of(
+    Ok(Json(List::from_rows(
         rows,
         limit.get(),
         |(cursor, _)| cursor.clone(),

@@ -10,8 +10,8 @@ use utoipa::openapi::schema::ComponentsBuilder;
 use utoipa::openapi::{InfoBuilder, OpenApiBuilder};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::http::devices::device_api_error::ErrorView;
 use crate::http::devices::error_code::ErrorCode;
-use crate::http::devices::failure::ErrorView;
 use crate::http::devices::routes::{Operation, operations};
 
 const ABOUT: &str = "\

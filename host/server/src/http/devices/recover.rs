@@ -59,7 +59,7 @@ pub(crate) async fn redeem(
             .recovery_failures
             .check(&from, services.now())
         {
-            let refused = Message::of("error-too-many-here");
+            let refused = Message::new("error-too-many-here");
             return Ok(too_many_pages(
                 &services,
                 browser.language(),

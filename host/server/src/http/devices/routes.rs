@@ -14,8 +14,8 @@ use utoipa_axum::routes;
 
 use crate::domain::Services;
 use crate::domain::operations::rate_limits::Network;
+use crate::http::devices::device_api_error::{DeviceApiError, UnauthenticatedCaller};
 use crate::http::devices::error_code::ErrorCode;
-use crate::http::devices::failure::{Failure, Unauthenticated};
 use crate::http::devices::{device, enrolments, history, own_devices, passkeys, requests};
 use crate::http::fetch_metadata::is_cross_site;
 use crate::http::operations::rate_limits;
@@ -154,12 +154,17 @@ async fn limit_failures(
     next: Next,
 ) -> Response {
     if is_cross_site(request.headers()) {
-        return Failure::from(ErrorCode::CrossSiteRequest).into_response();
+        return DeviceApiError::from(ErrorCode::CrossSiteRequest).into_response();
     }
-    let failed = |response: &Response| response.extensions().get::<Unauthenticated>().is_some();
+    let failed = |response: &Response| {
+        response
+            .extensions()
+            .get::<UnauthenticatedCaller>()
+            .is_some()
+    };
     let limit = (&*services, &services.rate_limits.authenticator_failures);
     rate_limits::failures(limit, from, request, next, failed, || {
-        Failure::from(ErrorCode::TooManyRequests).into_response()
+        DeviceApiError::from(ErrorCode::TooManyRequests).into_response()
     })
     .await
 }

@@ -21,7 +21,7 @@ use crate::http::oidc::client_certificate::ClientCertificate;
 use crate::http::operations::rate_limits;
 use crate::http::outage::unavailable;
 use crate::http::reply::fault_in_words;
-use crate::oidc::client_auth::{self, Call, Client, Endpoint};
+use crate::oidc::client_auth::{self, Client, ClientAuthRequest, Endpoint};
 use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
 use crate::oidc::{grant, introspection, revocation};
@@ -80,7 +80,7 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
             parameters
                 .refuse_repeated()
                 .map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
-            let call = Call {
+            let call = ClientAuthRequest {
                 endpoint,
                 from,
                 authorization: authorization(&headers),

@@ -34,7 +34,7 @@ pub(crate) async fn show(State(services): State<Arc<Services>>, headers: HeaderM
     let shown = header
         .and_then(|value| value.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    if shown.is_none_or(|(_, secret)| Digest::of(secret.trim().as_bytes()) != expected) {
+    if shown.is_none_or(|(_, secret)| Digest::sha256(secret.trim().as_bytes()) != expected) {
         let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
         return (
             StatusCode::UNAUTHORIZED,

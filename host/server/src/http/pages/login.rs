@@ -171,7 +171,7 @@ pub struct ConfirmPage {
 
 /// Why a sign-in ended without success.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ended {
+pub enum EndedPageKind {
     /// It was denied on the phone.
     Denied,
     /// No approval came in time; also what an unknown name ends in.
@@ -195,7 +195,7 @@ pub struct EndedPage {
     /// The name of the application that asks.
     pub application: String,
     /// Why it ended.
-    pub ended: Ended,
+    pub ended: EndedPageKind,
     /// Where the form that tries again is sent (`csrf`), if that may help.
     pub again: Option<String>,
     /// Where the form that goes back to the application is sent (`csrf`), if it waits for an answer.
@@ -221,45 +221,45 @@ impl EndedPage {
     /// For tests and assistive scripts: how it ended, in a word.
     fn outcome(&self) -> &'static str {
         match self.ended {
-            Ended::Denied => "denied",
-            Ended::Expired => "expired",
-            Ended::Cancelled => "cancelled",
-            Ended::Replaced => "replaced",
-            Ended::Conflict => "conflict",
-            Ended::Refused(_) => "refused",
+            EndedPageKind::Denied => "denied",
+            EndedPageKind::Expired => "expired",
+            EndedPageKind::Cancelled => "cancelled",
+            EndedPageKind::Replaced => "replaced",
+            EndedPageKind::Conflict => "conflict",
+            EndedPageKind::Refused(_) => "refused",
         }
     }
 
     fn heading(&self) -> Message {
         match self.ended {
-            Ended::Denied => Message::of("ended-denied"),
-            Ended::Expired => Message::of("ended-expired"),
-            Ended::Cancelled => Message::of("ended-cancelled"),
-            Ended::Replaced => Message::of("ended-replaced"),
-            Ended::Conflict => Message::of("ended-conflict"),
-            Ended::Refused(_) => Message::of("ended-rejected"),
+            EndedPageKind::Denied => Message::new("ended-denied"),
+            EndedPageKind::Expired => Message::new("ended-expired"),
+            EndedPageKind::Cancelled => Message::new("ended-cancelled"),
+            EndedPageKind::Replaced => Message::new("ended-replaced"),
+            EndedPageKind::Conflict => Message::new("ended-conflict"),
+            EndedPageKind::Refused(_) => Message::new("ended-rejected"),
         }
     }
 
     fn happened(&self) -> Message {
         match &self.ended {
-            Ended::Denied => Message::of("ended-denied-happened"),
-            Ended::Expired => Message::of("ended-expired-happened"),
-            Ended::Cancelled => Message::of("ended-cancelled-happened"),
-            Ended::Replaced => Message::of("ended-replaced-happened"),
-            Ended::Conflict => Message::of("ended-conflict-happened"),
-            Ended::Refused(reason) => reason.clone(),
+            EndedPageKind::Denied => Message::new("ended-denied-happened"),
+            EndedPageKind::Expired => Message::new("ended-expired-happened"),
+            EndedPageKind::Cancelled => Message::new("ended-cancelled-happened"),
+            EndedPageKind::Replaced => Message::new("ended-replaced-happened"),
+            EndedPageKind::Conflict => Message::new("ended-conflict-happened"),
+            EndedPageKind::Refused(reason) => reason.clone(),
         }
     }
 
     fn advice(&self) -> Message {
         match self.ended {
-            Ended::Denied => Message::of("ended-denied-advice"),
-            Ended::Expired => Message::of("ended-expired-advice"),
-            Ended::Cancelled => Message::of("ended-cancelled-advice"),
-            Ended::Replaced => Message::of("ended-replaced-advice"),
-            Ended::Conflict => Message::of("ended-conflict-advice"),
-            Ended::Refused(_) => Message::of("ended-rejected-advice"),
+            EndedPageKind::Denied => Message::new("ended-denied-advice"),
+            EndedPageKind::Expired => Message::new("ended-expired-advice"),
+            EndedPageKind::Cancelled => Message::new("ended-cancelled-advice"),
+            EndedPageKind::Replaced => Message::new("ended-replaced-advice"),
+            EndedPageKind::Conflict => Message::new("ended-conflict-advice"),
+            EndedPageKind::Refused(_) => Message::new("ended-rejected-advice"),
         }
     }
 }

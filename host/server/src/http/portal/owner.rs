@@ -106,9 +106,9 @@ impl Owner {
     pub(super) fn nothing_here(&self, back: Tab) -> Response {
         ErrorReply {
             status: StatusCode::NOT_FOUND,
-            title: Message::of("error-not-found"),
-            what_happened: Message::of("portal-not-found"),
-            what_to_do: Message::of("portal-not-found-advice"),
+            title: Message::new("error-not-found"),
+            what_happened: Message::new("portal-not-found"),
+            what_to_do: Message::new("portal-not-found-advice"),
         }
         .render_with(
             &self.services,

@@ -69,12 +69,12 @@ impl Tab {
     /// What it is called.
     pub const fn label(self) -> Message {
         match self {
-            Self::Applications => Message::of("portal-applications"),
-            Self::Devices => Message::of("portal-devices"),
-            Self::Sessions => Message::of("portal-sessions"),
-            Self::Consents => Message::of("portal-consents"),
-            Self::Activity => Message::of("portal-activity"),
-            Self::Profile => Message::of("portal-profile"),
+            Self::Applications => Message::new("portal-applications"),
+            Self::Devices => Message::new("portal-devices"),
+            Self::Sessions => Message::new("portal-sessions"),
+            Self::Consents => Message::new("portal-consents"),
+            Self::Activity => Message::new("portal-activity"),
+            Self::Profile => Message::new("portal-profile"),
         }
     }
 }

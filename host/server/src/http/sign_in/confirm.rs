@@ -9,7 +9,7 @@ use axum::response::Response;
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{Approved, AuthenticatedUser, View};
+use crate::domain::sign_in::login::{Approved, AuthenticatedUser, LoginView};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
@@ -77,7 +77,7 @@ pub(crate) async fn confirm(posted: Posted) -> Response {
         ..
     } = &posted;
     let reply = async {
-        let View::Approved(login, approved) = view else {
+        let LoginView::Approved(login, approved) = view else {
             return Ok(posted.shown());
         };
         let old = session_before(services, browser, login).await?;

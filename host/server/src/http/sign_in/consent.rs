@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::context::Agreement;
-use crate::domain::sign_in::login::View;
+use crate::domain::sign_in::login::LoginView;
 use crate::domain::sign_in::{consent, login};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
@@ -45,17 +45,17 @@ pub(crate) async fn decide(posted: Posted) -> Response {
     let reply = async {
         let mut old = None;
         let (login, person) = match view {
-            View::Approved(login, approved) => {
+            LoginView::Approved(login, approved) => {
                 old = session_before(services, browser, login).await?;
                 (
                     login,
                     login::person(services, approved, old.as_ref(), browser.origin()).await?,
                 )
             }
-            View::SignedIn(login, session) => {
+            LoginView::SignedIn(login, session) => {
                 (login, resumed(services, browser, login, *session).await?)
             }
-            View::Answered(_) => return Ok(answered_before(services, browser.language())),
+            LoginView::Answered(_) => return Ok(answered_before(services, browser.language())),
             _ => return Ok(posted.shown()),
         };
         let (Some(person), LoginRequest::Oidc(request)) = (person, &login.request) else {

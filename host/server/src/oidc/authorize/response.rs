@@ -40,7 +40,7 @@ pub(super) struct Destination {
 }
 
 impl Destination {
-    pub(super) fn of(request: &AuthorizationRequest) -> Self {
+    pub(super) fn from_request(request: &AuthorizationRequest) -> Self {
         Self {
             application: request.application.clone(),
             redirect_uri: request.redirect_uri.clone(),

@@ -46,7 +46,7 @@ impl Endpoint {
 
 /// A request of an application, as far as it says who calls.
 #[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
+pub struct ClientAuthRequest<'a> {
     /// Which endpoint it is for.
     pub endpoint: Endpoint,
     /// Where it comes from.
@@ -94,7 +94,10 @@ impl Credentials<'_> {
 /// Authenticates the calling application. A rate limit of failures for each application and network prevents brute
 /// force of secrets. Successful calls are not counted. Nor are those of a public application, which has no secret: any
 /// client in its users' networks could use its limit up.
-pub async fn authenticate(services: &Services, call: Call<'_>) -> Result<Client, TokenError> {
+pub async fn authenticate(
+    services: &Services,
+    call: ClientAuthRequest<'_>,
+) -> Result<Client, TokenError> {
     let by_header = call.authorization.is_some();
     let presented = presented(call)?;
     let limit = &services.rate_limits.client_auth_failures;
@@ -141,7 +144,7 @@ async fn verify(
     services: &Services,
     application: &Application,
     presented: &Credentials<'_>,
-    call: Call<'_>,
+    call: ClientAuthRequest<'_>,
 ) -> Result<Result<Option<CertificateDigest>, Reason>, TokenError> {
     let settings = &application.settings;
     let secret_fits = |secret: &Secret| match application.secret == Some(secret.digest()) {
@@ -168,7 +171,7 @@ async fn verify(
                     if registered.is(der) =>
                 {
                     match certificate_is_in_time(der, services.now().seconds()) {
-                        true => Ok(Some(Digest::of(der))),
+                        true => Ok(Some(Digest::sha256(der))),
                         false => Err("the client certificate is not valid at this time"),
                     }
                 }
@@ -185,7 +188,7 @@ async fn verify(
     })
 }
 
-fn presented(call: Call<'_>) -> Result<Credentials<'_>, TokenError> {
+fn presented(call: ClientAuthRequest<'_>) -> Result<Credentials<'_>, TokenError> {
     let invalid = |what: &str| TokenError::InvalidRequest(what.to_owned());
     let refused = |reason| TokenError::InvalidClient {
         by_header: call.authorization.is_some(),

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::domain::approvals::channels;
 use crate::domain::claims::standard_claims;
-use crate::domain::claims::standard_claims::Subject;
+use crate::domain::claims::standard_claims::ClaimSubject;
 use crate::domain::{InternalError, Services, audit};
 use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
@@ -78,7 +78,7 @@ pub(super) async fn exchange(
     let by = AuditContext::new(Actor::Application(application.id.clone()), Origin::NOWHERE);
     let reuse = audit::entry(services, Event::RefreshTokenReused, &by)
         .about(person.user.id)
-        .of(application.id.clone());
+        .in_application(application.id.clone());
     let rotation = retry.rotate(services, found.grant.id, pair, reuse).await?;
     if rotation != Rotation::Rotated {
         tracing::warn!(application = %application.id, family = %family.id, "refresh token reused, token family \
@@ -116,7 +116,7 @@ async fn mapped_claims(
     }
     let authentication = &family.context.authentication;
     let allowed = family.context.claims.allowed(&application.settings.scopes);
-    let subject = Subject {
+    let subject = ClaimSubject {
         application,
         user: &person.user,
         account: &person.account,

@@ -17,7 +17,7 @@ use assent_model::name::display_text;
 use assent_model::saml::{NameIdFormat, SamlSettings};
 use assent_saml_core::message::FormError;
 use assent_saml_core::message::read::{boolean, uri_text};
-use assent_saml_core::xml::{Document, Element, Limits, TrustedKey};
+use assent_saml_core::xml::{Document, Element, TrustedKey, XmlLimits};
 
 /// How long the name of an application may be, in characters.
 const LONGEST_NAME: usize = 120;
@@ -52,7 +52,7 @@ pub struct Description {
 /// # Errors
 /// [`MetadataError`] where no service provider could be set up from it.
 pub fn read(bytes: &[u8], wanted: &MetadataRequirements<'_>) -> Result<Description, MetadataError> {
-    let document = Document::read(bytes, Limits::METADATA)?;
+    let document = Document::read(bytes, XmlLimits::METADATA)?;
     let Some(key) = wanted.key else {
         let mut description = described(document.unverified(), wanted)?;
         if document.has_signature() {

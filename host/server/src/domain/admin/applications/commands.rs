@@ -66,7 +66,7 @@ impl AdminCommand for CreateClient {
         } = change.protected();
         let action = admin_scopes
             .is_some()
-            .then(|| ProtectedAction::CreateApplication(ClientState::of(&application)));
+            .then(|| ProtectedAction::CreateApplication(ClientState::from_client(&application)));
         Ok(Planned::new(authorization, application, action))
     }
 
@@ -77,8 +77,8 @@ impl AdminCommand for CreateClient {
     ) -> Result<Execution<Application>> {
         let application = approved.into_plan();
         let services = &context.services;
-        let entry =
-            audit::entry(services, Event::ApplicationCreated, by).of(application.id.clone());
+        let entry = audit::entry(services, Event::ApplicationCreated, by)
+            .in_application(application.id.clone());
         let entry = Settings::of_client(&application).made(entry);
         services
             .store
@@ -168,8 +168,8 @@ impl AdminCommand for UpdateClient {
             .any(|member| member.is_protected || is_service(&before));
         let action = is_protected.then(|| ProtectedAction::UpdateClient {
             application: before.id.clone(),
-            before: ClientState::of(&before),
-            after: ClientState::of(&after),
+            before: ClientState::from_client(&before),
+            after: ClientState::from_client(&after),
             members: changed_members(members, are_shown),
             sets_admin_scopes: change.admin_scopes.is_some(),
         });
@@ -187,7 +187,7 @@ impl AdminCommand for UpdateClient {
     ) -> Result<Execution<(Application, Option<Secret>)>> {
         let ClientUpdate { before, mut after } = approved.into_plan();
         let services = &context.services;
-        let entry = |event| audit::entry(services, event, by).of(before.id.clone());
+        let entry = |event| audit::entry(services, event, by).in_application(before.id.clone());
         after.updated_at = services.now();
         let method = after.settings.auth_method();
         let is_new = method != before.settings.auth_method();
@@ -270,7 +270,8 @@ impl AdminCommand for RotateClientSecret {
         let id = application.id.clone();
         let secret = give_secret(services, &mut application)?;
         application.updated_at = services.now();
-        let entry = audit::entry(services, Event::ClientSecretRotated, by).of(id.clone());
+        let entry =
+            audit::entry(services, Event::ClientSecretRotated, by).in_application(id.clone());
         let written = services
             .store
             .update_application(application, vec![entry])
@@ -331,8 +332,9 @@ impl AdminCommand for DeleteApplication {
                 Settings::of_service_provider(provider)
             }
         };
-        let entry = settings
-            .deletion_entry(audit::entry(services, Event::ApplicationDeleted, by).of(id.clone()));
+        let entry = settings.deletion_entry(
+            audit::entry(services, Event::ApplicationDeleted, by).in_application(id.clone()),
+        );
         let written = services
             .store
             .delete_application(id.clone(), known.version(), vec![entry])

@@ -40,7 +40,7 @@ impl AdminCommand for TryCandidate {
                 Permission::ClaimsRead,
                 "this needs the permission claims:read too, which you do not have",
             )?);
-        let component = self.candidate.component.as_deref().map(Digest::of);
+        let component = self.candidate.component.as_deref().map(Digest::sha256);
         if component.is_some() && matches!(caller.principal, Principal::Application(_)) {
             return Err(AdminError::Forbidden(
                 "a service account can't upload a component; use the console or a token of `assent admin token`",
@@ -73,7 +73,7 @@ impl AdminCommand for TryCandidate {
         ) {
             // It may be tried until the console's session ends. An approval for one plugin is none for another, because
             // the component runs with the grants of the plugin.
-            let (session, component) = (console.signed_in.session.id, Digest::of(component));
+            let (session, component) = (console.signed_in.session.id, Digest::sha256(component));
             services
                 .store
                 .approve_component(session, &plan.candidate.plugin, &component, services.now())

@@ -92,7 +92,7 @@ async fn record_preview(
     by: &AuditContext,
 ) -> Result<()> {
     let digest = match component {
-        Some(bytes) => Some(Digest::of(bytes).to_text()),
+        Some(bytes) => Some(Digest::sha256(bytes).to_text()),
         None => {
             let known = services
                 .plugins
@@ -105,7 +105,7 @@ async fn record_preview(
     };
     let entry = audit::entry(services, Event::ClaimsCompared, by)
         .about(previewed.user.id)
-        .of(application.clone());
+        .in_application(application.clone());
     let entry = entry
         .with("account", previewed.account.id.to_string())
         .with(

@@ -11,7 +11,7 @@ const CLOCK_TOLERANCE: i64 = 60;
 
 /// A call of the authenticator's interface, as it came.
 #[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
+pub struct DeviceCall<'a> {
     /// The device that it says it is of.
     pub device: DeviceId,
     /// The device's idea of the time, in seconds since the epoch.
@@ -41,7 +41,7 @@ pub enum Caller {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn caller(services: &Services, call: Call<'_>) -> Result<Caller, InternalError> {
+pub async fn caller(services: &Services, call: DeviceCall<'_>) -> Result<Caller, InternalError> {
     let found = services
         .store
         .device(call.device)

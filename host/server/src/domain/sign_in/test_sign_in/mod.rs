@@ -90,7 +90,10 @@ pub fn response_seal(
     id: TestSignInId,
     answer: &str,
 ) -> Result<String, InternalError> {
-    let message = format!("answer\n{id}\n{}", Digest::of(answer.as_bytes()).to_text());
+    let message = format!(
+        "answer\n{id}\n{}",
+        Digest::sha256(answer.as_bytes()).to_text()
+    );
     let code = services
         .master_key
         .authenticate("test-sign-in", message.as_bytes())?;
@@ -207,7 +210,7 @@ pub async fn begin(
     }
     let entry = audit::entry(services, Event::TestSignInStarted, by)
         .about(test_sign_in.user)
-        .of(test_sign_in.application.clone());
+        .in_application(test_sign_in.application.clone());
     let entry = entry.with("test_sign_in", test_sign_in.id.to_string());
     services
         .store
@@ -242,7 +245,7 @@ pub async fn open(
         login_hint: signed_in.user.name.clone(),
     };
     Ok(test_sign_in.and_then(|test_sign_in| {
-        OpenTestSignIn::of(test_sign_in, visitor, request, services.now())
+        OpenTestSignIn::for_visitor(test_sign_in, visitor, request, services.now())
     }))
 }
 

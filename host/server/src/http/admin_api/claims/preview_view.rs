@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::domain::admin::{
-    MapperStop, Origin, Preview, PreviewContent, PreviewedName, PreviewedToken, ValueChange,
+    ClaimOrigin, MapperStop, Preview, PreviewContent, PreviewedName, PreviewedToken, ValueChange,
 };
 use crate::domain::claims::token_claims::{AtSignIn, IssuerClaims};
 use crate::domain::claims::traces;
-use crate::domain::claims::traces::{Explained, ExplainedAttribute, Outcome};
+use crate::domain::claims::traces::{Explained, ExplainedAttribute, PluginOutcome};
 use crate::domain::sign_in::access::AccessDenied;
 use assent_model::id::{AccountId, Did};
 use assent_model::scope::Scope;
@@ -93,7 +93,7 @@ struct StoppedView {
     /// still shows
     /// the values without it.
     plugin: Option<String>,
-    outcome: Outcome,
+    outcome: PluginOutcome,
     /// The reason; of the server, with the remedy.
     reason: String,
 }
@@ -159,9 +159,9 @@ fn sink_view(preview: Preview) -> SinkView {
             reason,
         }) => {
             let outcome = if denied {
-                Outcome::Denied
+                PluginOutcome::Denied
             } else {
-                Outcome::Failed
+                PluginOutcome::Failed
             };
             (
                 None,
@@ -175,7 +175,7 @@ fn sink_view(preview: Preview) -> SinkView {
         }
     };
     let stopped = obstacle.map(by_host).or(by_plugin);
-    let origin = |Origin {
+    let origin = |ClaimOrigin {
                       name,
                       plugin,
                       change,
@@ -224,9 +224,9 @@ fn token_view(
 
 fn by_host(obstacle: AccessDenied) -> StoppedView {
     let outcome = if obstacle.is_decision() {
-        Outcome::Denied
+        PluginOutcome::Denied
     } else {
-        Outcome::Failed
+        PluginOutcome::Failed
     };
     StoppedView {
         plugin: None,
