@@ -243,14 +243,14 @@ impl Page {
     pub async fn confirm(&self) -> Page {
         self.submit(
             &format!("{}/confirm", self.path()),
-            &[("person", &self.user_token())],
+            &[("user", &self.user_token())],
         )
         .await
     }
 
     /// The token that binds the page to its user.
     pub fn user_token(&self) -> String {
-        self.between("name=\"person\" value=\"", "\"")
+        self.between("name=\"user\" value=\"", "\"")
     }
 
     /// Presses a button of the consent page: `allow` or `deny`.
@@ -258,7 +258,7 @@ impl Page {
         let login = self.path().trim_end_matches("/confirm").to_owned();
         self.submit(
             &format!("{login}/consent"),
-            &[("person", &self.user_token()), ("decision", decision)],
+            &[("user", &self.user_token()), ("decision", decision)],
         )
         .await
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::approval::ApprovalChannel;
 use super::call::Runner;
-use super::claims::{ClaimMapper, Scope};
+use super::claims::{ClaimMapper, MapperScope};
 use super::contract::LinkedComponent;
 use super::description::{Description, PluginIdentity};
 use super::fault::LoadError;
@@ -52,7 +52,7 @@ impl BuiltPlugin {
                     return Err(what.to_owned());
                 }
                 let grants = Grants::new(description.writes, writes)?;
-                let scope = Scope {
+                let scope = MapperScope {
                     applications,
                     sinks: description.sinks,
                 };

@@ -63,7 +63,7 @@ impl Loader {
 
     /// Serves one more version of a contract.
     #[cfg(test)]
-    pub(super) fn with_version(mut self, version: super::contract::Version) -> Self {
+    pub(super) fn with_version(mut self, version: super::contract::ContractVersion) -> Self {
         self.contracts = self.contracts.with(version);
         self
     }

@@ -6,7 +6,9 @@ use serde_json::json;
 
 use super::call::{CallState, Runner, fresh};
 use super::claims::{ClaimInput, Edit, MapError};
-use super::contract::{CallFuture, DescribedComponent, LinkedComponent, MapperComponent, Version};
+use super::contract::{
+    CallFuture, ContractVersion, DescribedComponent, LinkedComponent, MapperComponent,
+};
 use super::*;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
@@ -27,7 +29,7 @@ mod next {
         });
     }
 
-    pub(super) const VERSION: Version = Version {
+    pub(super) const VERSION: ContractVersion = ContractVersion {
         world: World::ClaimMapper,
         version: "2.0.0",
         imports: &["assent:host/log@1.0.0"],

@@ -14,7 +14,8 @@ use super::approval::{
 };
 use super::call::{EgressMode, Runner};
 use super::claims::{
-    self, ClaimInput, ClaimMapper, MapFailureKind, MapperRun, MapperRunEnd, Scope, TracedChange,
+    self, ClaimInput, ClaimMapper, MapFailureKind, MapperRun, MapperRunEnd, MapperScope,
+    TracedChange,
 };
 use super::compiler::Compiler;
 use super::component_check::{self, Surface};
@@ -195,7 +196,7 @@ impl Workbench {
             identity: self.identity(),
             runner,
             component,
-            scope: Scope {
+            scope: MapperScope {
                 applications: None,
                 sinks,
             },

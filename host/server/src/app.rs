@@ -14,7 +14,7 @@ use tracing_appender::non_blocking::ErrorCounter;
 use crate::config::Settings;
 use crate::domain::Services;
 use crate::domain::operations::bootstrap::{BootstrapResult, bootstrap};
-use crate::domain::operations::branding::{Logo, LogoError};
+use crate::domain::operations::branding::{Logo, LogoFileError};
 use crate::domain::operations::plugin_specs::plugin_specs;
 use crate::geoip::GeoIp;
 use crate::keys::{KeyRing, MasterKey, PushKey};
@@ -165,7 +165,7 @@ pub async fn compose(
 }
 
 /// The operator's logo, if the settings name one.
-pub fn logo(settings: &Settings) -> Result<Option<Logo>, LogoError> {
+pub fn logo(settings: &Settings) -> Result<Option<Logo>, LogoFileError> {
     settings
         .branding
         .logo_file

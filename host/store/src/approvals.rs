@@ -309,10 +309,10 @@ impl Store {
                         if !passkeys::may_approve(db, device, passkey.as_deref()).await? {
                             return Ok(AnswerOutcome::NoPasskey);
                         }
-                        (device, Decision::Approved(to_json(&amr)?))
+                        (device, DeviceDecision::Approved(to_json(&amr)?))
                     }
-                    DeviceAnswer::Deny { device } => (device, Decision::Denied),
-                    DeviceAnswer::Report { device } => (device, Decision::Reported),
+                    DeviceAnswer::Deny { device } => (device, DeviceDecision::Denied),
+                    DeviceAnswer::Report { device } => (device, DeviceDecision::Reported),
                 };
                 record_answer(db, id, decision, noted, now).await
             })
@@ -385,7 +385,7 @@ impl Store {
 }
 
 /// What a device decided.
-enum Decision {
+enum DeviceDecision {
     /// By these methods, in JSON.
     Approved(String),
     Denied,
@@ -395,16 +395,16 @@ enum Decision {
 async fn record_answer(
     db: &mut Connection,
     id: ApprovalId,
-    (device, decided): (DeviceId, Decision),
+    (device, decided): (DeviceId, DeviceDecision),
     noted: AuditNote,
     now: Timestamp,
 ) -> Result<AnswerOutcome> {
     let (state, amr) = match &decided {
-        Decision::Approved(amr) => ("approved", Some(amr.clone())),
-        Decision::Denied => ("denied", None),
-        Decision::Reported => ("reported", None),
+        DeviceDecision::Approved(amr) => ("approved", Some(amr.clone())),
+        DeviceDecision::Denied => ("denied", None),
+        DeviceDecision::Reported => ("reported", None),
     };
-    let is_report = matches!(decided, Decision::Reported);
+    let is_report = matches!(decided, DeviceDecision::Reported);
     devices::lock_device(db, device).await?;
     lock_user_of(db, id, now).await?;
     // A report keeps the state of a request that ended before: its page shows that already.
@@ -442,7 +442,7 @@ async fn record_answer(
     record_decision(
         db,
         &user,
-        matches!(decided, Decision::Approved(_)),
+        matches!(decided, DeviceDecision::Approved(_)),
         noted,
         now,
     )

@@ -38,11 +38,19 @@ impl Store {
             user_accounts: start_loader::<accounts::UserAccountRow>(
                 &readers,
                 kind,
-                accounts::USER_KIND,
+                accounts::BY_ACCOUNT_ID,
             ),
             codes: start_loader::<codes::CodeRow>(&readers, kind, codes::BY_ID),
-            access_tokens: start_loader::<tokens::AccessRow>(&readers, kind, tokens::ACCESS),
-            refresh_tokens: start_loader::<tokens::RefreshRow>(&readers, kind, tokens::REFRESH),
+            access_tokens: start_loader::<tokens::AccessRow>(
+                &readers,
+                kind,
+                tokens::ACCESS_TOKEN_BY_ID,
+            ),
+            refresh_tokens: start_loader::<tokens::RefreshRow>(
+                &readers,
+                kind,
+                tokens::REFRESH_TOKEN_BY_ID,
+            ),
         };
         let token_issuance = TokenIssuance::start(&writer);
         Ok(Self {

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use crate::accounts::UserAccount;
 use crate::audit::chain::ChainContext;
 use crate::batch::issuance_queues::TokenIssuance;
-use crate::batch::loader::Loader;
+use crate::batch::loader::BatchLoader;
 use crate::connect;
 use crate::connections::Readers;
 use crate::error::Result;
@@ -35,11 +35,11 @@ pub struct Store {
 /// What applications' requests look up.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaders {
-    pub(crate) applications: Loader<RegisteredApplication>,
-    pub(crate) user_accounts: Loader<UserAccount>,
-    pub(crate) codes: Loader<CodeGrant>,
-    pub(crate) access_tokens: Loader<AccessLookup>,
-    pub(crate) refresh_tokens: Loader<RefreshLookup>,
+    pub(crate) applications: BatchLoader<RegisteredApplication>,
+    pub(crate) user_accounts: BatchLoader<UserAccount>,
+    pub(crate) codes: BatchLoader<CodeGrant>,
+    pub(crate) access_tokens: BatchLoader<AccessLookup>,
+    pub(crate) refresh_tokens: BatchLoader<RefreshLookup>,
 }
 
 impl Store {

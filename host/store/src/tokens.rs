@@ -14,7 +14,9 @@ use crate::batch::issuance_queues::Rotation;
 use crate::batch::token_inserts;
 use crate::rows::{cell, parse};
 
-pub(crate) use lookup::{ACCESS, AccessLookup, AccessRow, REFRESH, RefreshLookup, RefreshRow};
+pub(crate) use lookup::{
+    ACCESS_TOKEN_BY_ID, AccessLookup, AccessRow, REFRESH_TOKEN_BY_ID, RefreshLookup, RefreshRow,
+};
 pub use lookup::{ActiveAccessToken, RefreshTokenState, TokenFamily};
 
 impl Store {

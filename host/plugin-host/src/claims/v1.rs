@@ -8,12 +8,14 @@ use crate::bindings::approval::assent::host::log;
 use crate::bindings::claims::ClaimMapperPre;
 use crate::bindings::claims::exports::assent::claims::mapper as wit;
 use crate::call::{CallOrigin, CallState, Runner, fresh, fresh_for};
-use crate::contract::{CallFuture, DescribedComponent, LinkedComponent, MapperComponent, Version};
+use crate::contract::{
+    CallFuture, ContractVersion, DescribedComponent, LinkedComponent, MapperComponent,
+};
 use crate::sink::Sink;
 use crate::world::World;
 
 /// The version, with what its components get: the log.
-pub(crate) const VERSION: Version = Version {
+pub(crate) const VERSION: ContractVersion = ContractVersion {
     world: World::ClaimMapper,
     version: "1.0.0",
     imports: &["assent:host/log@1.0.0"],

@@ -29,7 +29,7 @@ const FORM_ANSWER: usize = 4 << 10;
 /// The host's own way out.
 #[derive(Debug)]
 pub struct Egress {
-    client: Client,
+    client: HttpClient,
     allow_private: bool,
 }
 
@@ -67,7 +67,7 @@ impl Egress {
     /// networks too.
     pub fn new(allow_private: bool) -> Self {
         Self {
-            client: Client::new(allow_private, TIMEOUT),
+            client: HttpClient::new(allow_private, TIMEOUT),
             allow_private,
         }
     }
@@ -167,13 +167,13 @@ impl Egress {
 /// It is made at its first use: it reads this machine's certificate authorities, which would be a third of the host's
 /// start.
 #[derive(Debug)]
-pub struct Client {
+pub struct HttpClient {
     allow_private: bool,
     timeout: Duration,
     made: OnceCell<reqwest::Client>,
 }
 
-impl Client {
+impl HttpClient {
     /// A client whose calls may take so long.
     pub fn new(allow_private: bool, timeout: Duration) -> Self {
         Self {

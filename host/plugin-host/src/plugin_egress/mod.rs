@@ -39,7 +39,7 @@ pub(super) struct PluginEgress {
     follow_redirects: bool,
     keychain: Keychain,
     timeout: Duration,
-    client: egress::Client,
+    client: egress::HttpClient,
 }
 
 impl PluginEgress {
@@ -61,7 +61,7 @@ impl PluginEgress {
             follow_redirects: grant.follow_redirects,
             keychain: Keychain::new(&grant.credentials, credentials, clock)?,
             timeout,
-            client: egress::Client::new(grant.allow_private, timeout),
+            client: egress::HttpClient::new(grant.allow_private, timeout),
         })
     }
 

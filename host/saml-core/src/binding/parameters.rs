@@ -11,9 +11,9 @@ use crate::xml::{Document, XmlLimits};
 /// The known parameters of a query or a form, each at most once. Unknown ones are ignored: other systems on the way add
 /// their own.
 #[derive(Debug)]
-pub(super) struct Parameters<'q>(Vec<(&'static str, &'q [u8])>);
+pub(super) struct MessageParameters<'q>(Vec<(&'static str, &'q [u8])>);
 
-impl<'q> Parameters<'q> {
+impl<'q> MessageParameters<'q> {
     /// Finds the message, the relay state, and those of the other names that are there.
     ///
     /// # Errors

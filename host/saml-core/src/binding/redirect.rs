@@ -7,7 +7,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::deflate::{deflate, inflate};
 use super::incoming::{Incoming, MessageCarrier};
-use super::parameters::{Parameters, document};
+use super::parameters::{MessageParameters, document};
 use super::relay_state::RELAY_STATE;
 use super::{BindingError, MessageKind, SendError};
 use crate::binding::detached::{ALGORITHM, Detached, SIGNATURE};
@@ -29,7 +29,7 @@ impl Incoming {
     /// # Errors
     /// [`BindingError`] unless there is one message that is XML, signed wholly or not at all.
     pub fn read_redirect(query: &[u8]) -> Result<Self, BindingError> {
-        let parameters = Parameters::find(query, &[ENCODING, ALGORITHM, SIGNATURE])?;
+        let parameters = MessageParameters::find(query, &[ENCODING, ALGORITHM, SIGNATURE])?;
         if parameters
             .decoded(ENCODING)?
             .is_some_and(|encoding| encoding != DEFLATE)

@@ -34,4 +34,4 @@ pub use names::{DSIG, EXC_C14N, Name, Namespace, XS, XSI};
 pub use sign::Signer;
 pub use tree::{Children, Document, Element};
 pub use verify::{SignatureError, SignedDocument};
-pub use writer::{Start, WriteError, Writer};
+pub use writer::{ElementStart, WriteError, Writer};

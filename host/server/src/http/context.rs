@@ -15,7 +15,7 @@ use super::texts::{Message, preferred};
 use super::user_agent;
 use crate::domain::operations::rate_limits::Network;
 use crate::domain::sessions::session;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::known_browsers::KnownUsers;
 use crate::domain::{InternalError, Services};
 use crate::geoip::GeoIp;
@@ -85,7 +85,7 @@ impl Browser {
     pub(crate) async fn signed_in(
         &self,
         services: &Services,
-    ) -> Result<Option<SignedIn>, InternalError> {
+    ) -> Result<Option<BrowserSession>, InternalError> {
         match &self.session {
             Some(cookie) => session::current(services, cookie.expose()).await,
             None => Ok(None),

@@ -75,8 +75,8 @@ pub struct RecoverPage {
     pub csrf: String,
     /// What the name field holds already.
     pub name: String,
-    /// Whether a name and code were refused.
-    pub refused: bool,
+    /// Whether a name and code were rejected.
+    pub rejected: bool,
 }
 
 /// The code was good: the way on to enrol an authenticator.
@@ -109,7 +109,7 @@ pub struct ErrorPage {
 
 /// The person whose browser this is.
 #[derive(Clone, Debug)]
-pub struct SignedIn {
+pub struct SignedInUser {
     /// The person's name.
     pub name: String,
     /// Where the form that signs out is sent: `csrf`.
@@ -174,7 +174,7 @@ pub struct ConsolePage {
     /// This server's own address.
     pub address: String,
     /// The administrator, if they are signed in.
-    pub user: Option<SignedIn>,
+    pub user: Option<SignedInUser>,
 }
 
 /// The authenticator's web app: the same page for everybody, kept by its service worker.

@@ -20,7 +20,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt;
 
-use super::tls::Identity;
+use super::tls::TlsIdentity;
 use crate::domain::operations::rate_limits::{ConcurrencyLimit, Network};
 use crate::http::forwarded::is_trusted;
 use crate::http::handshake::HandshakeCredentials;
@@ -38,7 +38,7 @@ pub struct Listener {
     /// Where connections come.
     pub socket: TcpListener,
     /// What it needs to speak TLS, if it does.
-    pub tls: Option<Arc<Identity>>,
+    pub tls: Option<Arc<TlsIdentity>>,
     /// How many connections there may be; a further one waits until another ends.
     pub most_connections: usize,
     /// How many connections one network may have, and how long a new one may take for its handshake and for the head of
@@ -130,7 +130,7 @@ struct HttpConnection {
 }
 
 impl HttpConnection {
-    async fn serve(self, stream: TcpStream, tls: Option<Arc<Identity>>) {
+    async fn serve(self, stream: TcpStream, tls: Option<Arc<TlsIdentity>>) {
         // An answer is written whole, so holding it back to fill a packet only delays it.
         let _ = stream.set_nodelay(true);
         let mut stream = TimeoutStream::new(stream);

@@ -58,11 +58,11 @@ impl FromRequestParts<Arc<Services>> for PageLanguage {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
     id: &'static str,
-    values: Vec<(&'static str, Value)>,
+    values: Vec<(&'static str, MessageValue)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Value {
+enum MessageValue {
     /// What a person wrote: isolated.
     Text(String),
     Number(i64),
@@ -81,17 +81,17 @@ impl Message {
 
     /// With a text that comes from people, or from applications.
     pub fn text(self, name: &'static str, text: impl Into<String>) -> Self {
-        self.with(name, Value::Text(text.into()))
+        self.with(name, MessageValue::Text(text.into()))
     }
 
     /// With a number, which may decide between singular and plural.
     pub fn number(self, name: &'static str, number: impl Into<i64>) -> Self {
-        self.with(name, Value::Number(number.into()))
+        self.with(name, MessageValue::Number(number.into()))
     }
 
     /// With another message.
     pub fn message(self, name: &'static str, message: Self) -> Self {
-        self.with(name, Value::Message(message))
+        self.with(name, MessageValue::Message(message))
     }
 
     /// A day, as it is in Greenwich.
@@ -106,7 +106,7 @@ impl Message {
             .number("year", date.year())
     }
 
-    fn with(mut self, name: &'static str, value: Value) -> Self {
+    fn with(mut self, name: &'static str, value: MessageValue) -> Self {
         self.values.push((name, value));
         self
     }
@@ -137,9 +137,11 @@ impl Message {
             values.set(
                 *name,
                 match value {
-                    Value::Text(text) => FluentValue::from(isolated(text)),
-                    Value::Number(number) => FluentValue::from(*number),
-                    Value::Message(message) => FluentValue::from(message.formatted(language)),
+                    MessageValue::Text(text) => FluentValue::from(isolated(text)),
+                    MessageValue::Number(number) => FluentValue::from(*number),
+                    MessageValue::Message(message) => {
+                        FluentValue::from(message.formatted(language))
+                    }
                 },
             );
         }

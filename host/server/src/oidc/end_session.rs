@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::parameters::{Parameters, ParametersError};
 use crate::domain::claims::standard_claims::{sid_of, subject_of};
 use crate::domain::keys::signing_keys;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
 use crate::keys::IdTokenError;
 use assent_model::application::Application;
@@ -28,7 +28,7 @@ const PURPOSE: &str = "end-session";
 
 /// A request that may be served.
 #[derive(Clone, Debug, Default)]
-pub struct EndSession {
+pub struct EndSessionRequest {
     application: Option<Arc<Application>>,
     hint: Option<IdTokenHint>,
     redirect: Option<CheckedRedirect>,
@@ -76,7 +76,7 @@ pub enum EndSessionError {
 pub async fn check(
     services: &Services,
     parameters: &Parameters,
-) -> Result<EndSession, EndSessionError> {
+) -> Result<EndSessionRequest, EndSessionError> {
     parameters.refuse_repeated()?;
     let client_id = parameters.get("client_id");
     let asked = parameters.get("post_logout_redirect_uri");
@@ -88,14 +88,14 @@ pub async fn check(
         // Section 2: with `client_id` the address can be looked for without a hint.
         (None, Some(id), Some(_)) => (client(services, id).await?, None),
         // The request shows nothing, and leads nowhere.
-        (None, ..) => return Ok(EndSession::default()),
+        (None, ..) => return Ok(EndSessionRequest::default()),
     };
     if client_id.is_some_and(|id| id != application.id.as_str()) {
         return Err(EndSessionError::OtherClient);
     }
     let redirect = redirect(&application, asked)?;
     let state = parameters.get("state").map(str::to_owned);
-    Ok(EndSession {
+    Ok(EndSessionRequest {
         application: Some(application),
         hint,
         redirect,
@@ -134,8 +134,8 @@ struct SealedRequest {
     until: Timestamp,
 }
 
-/// Reads what [`EndSession::sealed`] made, a short while ago. The application is looked at again.
-pub async fn unseal(services: &Services, text: &str) -> Result<EndSession, EndSessionError> {
+/// Reads what [`EndSessionRequest::sealed`] made, a short while ago. The application is looked at again.
+pub async fn unseal(services: &Services, text: &str) -> Result<EndSessionRequest, EndSessionError> {
     let opened = services
         .master_key
         .open(PURPOSE, text)
@@ -152,7 +152,7 @@ pub async fn unseal(services: &Services, text: &str) -> Result<EndSession, EndSe
         .map_err(InternalError::from)?;
     let application = application.ok_or(EndSessionError::InvalidHint("application"))?;
     let redirect = redirect(&application, sealed.redirect.as_deref())?;
-    Ok(EndSession {
+    Ok(EndSessionRequest {
         application: Some(application),
         hint: sealed.hint,
         redirect,
@@ -191,7 +191,7 @@ async fn hint(
     ))
 }
 
-impl EndSession {
+impl EndSessionRequest {
     /// The request as a text that this service alone can make and read, for half an hour. `None` if it shows nothing.
     pub fn sealed(&self, services: &Services) -> Result<Option<String>, InternalError> {
         let Some(application) = &self.application else {
@@ -216,7 +216,11 @@ impl EndSession {
     }
 
     /// Whether the application shows that it asks for this session's end, or for this person's: they need not be asked.
-    pub fn is_for(&self, services: &Services, signed_in: &SignedIn) -> Result<bool, InternalError> {
+    pub fn is_for(
+        &self,
+        services: &Services,
+        signed_in: &BrowserSession,
+    ) -> Result<bool, InternalError> {
         let (Some(application), Some(hint)) = (&self.application, &self.hint) else {
             return Ok(false);
         };

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::bearer::{BearerError, resolve};
-use super::client_auth::Client;
+use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
 use super::parameters::Parameters;
 use crate::domain::claims::standard_claims;
@@ -77,7 +77,7 @@ struct KnownToken {
 /// Serves an introspection request of an authenticated client.
 pub async fn introspect(
     services: &Services,
-    client: &Client,
+    client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<Introspection, TokenError> {
     let text = parameters

@@ -1,7 +1,7 @@
 //! Token revocation (RFC 7009).
 
 use super::bearer::{BearerError, resolve};
-use super::client_auth::Client;
+use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
 use super::parameters::Parameters;
 use crate::domain::{InternalError, Services};
@@ -14,7 +14,7 @@ use assent_model::token::prefix;
 /// kind.
 pub async fn revoke(
     services: &Services,
-    client: &Client,
+    client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<(), TokenError> {
     let text = parameters

@@ -21,7 +21,7 @@ pub(crate) trait Row: FromRow + Send + 'static {
 }
 
 /// Reads rows of one kind by their ids.
-pub(crate) struct Loader<T>(LoaderKind<T>);
+pub(crate) struct BatchLoader<T>(LoaderKind<T>);
 
 enum LoaderKind<T> {
     /// PostgreSQL: what is asked for at the same moment shares a round trip.
@@ -32,7 +32,7 @@ enum LoaderKind<T> {
 
 type Lookup<T> = dyn Fn(String) -> BoxFuture<'static, Result<Option<T>>> + Send + Sync;
 
-impl<T> Clone for Loader<T> {
+impl<T> Clone for BatchLoader<T> {
     fn clone(&self) -> Self {
         Self(match &self.0 {
             LoaderKind::Batches(batches) => LoaderKind::Batches(batches.clone()),
@@ -41,13 +41,13 @@ impl<T> Clone for Loader<T> {
     }
 }
 
-impl<T> std::fmt::Debug for Loader<T> {
+impl<T> std::fmt::Debug for BatchLoader<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Loader").finish_non_exhaustive()
     }
 }
 
-impl<T: Send + 'static> Loader<T> {
+impl<T: Send + 'static> BatchLoader<T> {
     /// The row with this id.
     ///
     /// # Errors
@@ -68,9 +68,9 @@ pub(crate) fn start_loader<R: Row>(
     readers: &Readers,
     kind: DatabaseKind,
     statement: &str,
-) -> Loader<R::Value> {
+) -> BatchLoader<R::Value> {
     let (readers, statement) = (readers.clone(), Arc::new(BulkSql::new(statement, 0)));
-    Loader(match kind {
+    BatchLoader(match kind {
         DatabaseKind::Postgres => LoaderKind::Batches(Batcher::start(BATCHES, move |ids| {
             let (readers, statement) = (readers.clone(), Arc::clone(&statement));
             Box::pin(async move { read::<R>(&readers, &statement, &ids).await })

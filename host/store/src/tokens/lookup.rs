@@ -47,7 +47,7 @@ pub struct RefreshTokenState {
 }
 
 /// `open` is 1 where neither the token nor its family is revoked, nor the session that the family is bound to over.
-pub(crate) const ACCESS: &str = "SELECT t.id, t.digest, t.application_id, t.family_id, t.scopes, t.certificate,
+pub(crate) const ACCESS_TOKEN_BY_ID: &str = "SELECT t.id, t.digest, t.application_id, t.family_id, t.scopes, t.certificate,
         t.issued_at, t.expires_at, t.track_use_until, t.used_at, c.scopes AS family_scopes, c.user_id, c.account_id,
         c.session_id, c.context, c.created_at,
         CASE WHEN t.revoked_at IS NULL
@@ -62,7 +62,7 @@ pub(crate) const ACCESS: &str = "SELECT t.id, t.digest, t.application_id, t.fami
     WHERE t.id IN ({$})";
 
 /// `open` is 1 where the family is not revoked; `unused` where the token is neither used nor revoked.
-pub(crate) const REFRESH: &str =
+pub(crate) const REFRESH_TOKEN_BY_ID: &str =
     "SELECT t.id, t.digest, t.application_id, t.family_id, t.issued_at, t.expires_at,
         CASE WHEN t.used_at IS NULL AND t.revoked_at IS NULL THEN 1 ELSE 0 END AS unused,
         CASE WHEN c.revoked_at IS NULL AND a.grants_not_before <= c.created_at THEN 1 ELSE 0 END AS open,

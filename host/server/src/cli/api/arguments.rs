@@ -9,8 +9,8 @@ use clap::{Arg, ArgAction, Args, Command, value_parser};
 use given::RESERVED;
 
 use super::connection::ConnectionArguments;
-use super::document::{Body, Member, Operation, Shape};
-use super::show::Form;
+use super::document::{Body, BodyMember, Operation, Shape};
+use super::show::OutputFormat;
 use assent_admin_client::lookup::ResourceKind;
 
 pub(crate) use given::{Paging, ParsedArguments, Payload, flag, read};
@@ -57,7 +57,7 @@ pub(super) fn command(name: &str, operation: &Operation) -> Command {
         );
     }
     if operation.answer.is_json() {
-        command = Form::augment_args(command);
+        command = OutputFormat::augment_args(command);
     } else {
         let kind = operation.answer.media_type.as_deref().unwrap_or_default();
         let help = format!("The file for the output ({kind}); by default standard output");
@@ -91,7 +91,7 @@ fn positional(place: usize, name: &str) -> Arg {
     argument.allow_hyphen_values(name == "kid")
 }
 
-fn with_members(mut command: Command, members: &[Member]) -> Command {
+fn with_members(mut command: Command, members: &[BodyMember]) -> Command {
     let has_texts = members
         .iter()
         .any(|member| matches!(member.shape, Shape::Text));
@@ -148,7 +148,7 @@ fn file_argument(help: String) -> Arg {
 }
 
 /// The flag of a member or parameter.
-fn argument(id: String, member: &Member, flag: &str) -> Arg {
+fn argument(id: String, member: &BodyMember, flag: &str) -> Arg {
     let mut argument = Arg::new(id).long(flag.to_owned());
     let name = member.name.replace('_', "-");
     if name != flag && !RESERVED.contains(&name.as_str()) {
@@ -225,7 +225,7 @@ fn is_paging(name: &str) -> bool {
 }
 
 /// Whether null takes the value away, as its description says.
-fn is_clearable(member: &Member) -> bool {
+fn is_clearable(member: &BodyMember) -> bool {
     member.description.contains("; null ")
 }
 

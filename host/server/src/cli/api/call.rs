@@ -15,7 +15,7 @@ use crate::cli::api::arguments;
 use crate::cli::api::arguments::{Paging, ParsedArguments, Payload};
 use crate::cli::api::document::Operation;
 use crate::cli::api::listing::{Listing, Page};
-use crate::cli::api::show::Form;
+use crate::cli::api::show::OutputFormat;
 use assent_admin_client::connection::Api;
 use assent_admin_client::error::CommandError;
 use assent_admin_client::terminal;
@@ -94,7 +94,7 @@ impl OperationCall<'_> {
     }
 
     /// Shows a list, page by page.
-    pub(super) async fn pages(&self, paging: &Paging, form: Form) -> anyhow::Result<()> {
+    pub(super) async fn pages(&self, paging: &Paging, form: OutputFormat) -> anyhow::Result<()> {
         let mut listing = Listing::new(&self.operation.answer, form);
         let mut left = if paging.all {
             u64::MAX

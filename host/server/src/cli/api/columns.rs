@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::cli::api::document::{Member, Shape};
+use crate::cli::api::document::{BodyMember, Shape};
 use assent_admin_client::terminal;
 use assent_admin_client::terminal::{Table, harmless};
 
@@ -136,7 +136,7 @@ impl Column {
 /// The columns for a list of this schema, and a table for its first items.
 pub(super) fn begin(
     schema: Option<&str>,
-    members: Option<&[Member]>,
+    members: Option<&[BodyMember]>,
     items: &[Value],
 ) -> (Vec<Column>, Table) {
     let known = COLUMNS.iter().find(|(name, _)| Some(*name) == schema);
@@ -144,7 +144,7 @@ pub(super) fn begin(
         (Some((_, columns)), _) => columns.iter().map(|column| Column::parse(column)).collect(),
         (None, Some(members)) if !members.is_empty() => {
             let single =
-                |member: &&Member| !matches!(member.shape, Shape::Object(_) | Shape::List(_));
+                |member: &&BodyMember| !matches!(member.shape, Shape::Object(_) | Shape::List(_));
             members
                 .iter()
                 .filter(single)

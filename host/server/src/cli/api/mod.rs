@@ -17,7 +17,7 @@ use connection::ConnectionArguments;
 use document::{Document, Operation};
 use listing::{Listing, Page};
 use serde::Deserialize;
-use show::Form;
+use show::OutputFormat;
 
 use assent_admin_client::error::{CommandError, ErrorKind};
 use assent_admin_client::terminal;
@@ -113,7 +113,7 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
         let answer = call.done(version).await?;
         return save(&call, answer).await;
     }
-    let form = Form::from_arg_matches(matches)?;
+    let form = OutputFormat::from_arg_matches(matches)?;
     if let Some(paging) = &call.given.paging {
         return call.pages(paging, form).await;
     }

@@ -27,7 +27,7 @@ use assent_model::device::Device;
 use assent_model::id::{ActionApprovalId, ApprovalId, DeviceId, Did, UserId};
 use assent_model::login::{BrowserContext, Login};
 use assent_model::name::LoginName;
-use assent_model::passkey::Purpose;
+use assent_model::passkey::PasskeyPurpose;
 use assent_model::secret::Digest;
 use assent_model::session::Amr;
 use assent_model::statement::{ApprovalStatement, Decision, application_identifier};
@@ -669,7 +669,7 @@ async fn verdict(
             number: Digest::sha256(proof.number.as_bytes()),
         }));
     }
-    let purpose = Purpose::Approve(statement);
+    let purpose = PasskeyPurpose::Approve(statement);
     let left = approval.remaining(services.now());
     let asked = passkey::ask(
         services,

@@ -24,7 +24,7 @@ const GATHER: Duration = Duration::from_millis(50);
 
 /// What the claims were made for.
 #[derive(Clone, Copy, Debug)]
-pub struct Purpose<'a> {
+pub struct TracePurpose<'a> {
     /// The token's `jti`, or the assertion's ID.
     pub token: &'a str,
     /// Whom they are about.
@@ -36,7 +36,7 @@ pub struct Purpose<'a> {
 }
 
 /// Keeps what the plugins did, if there are any and the settings say so.
-pub fn record(services: &Services, purpose: Purpose<'_>, steps: &[MapperRun]) {
+pub fn record(services: &Services, purpose: TracePurpose<'_>, steps: &[MapperRun]) {
     if steps.is_empty() || services.settings.plugins.trace_retention.is_zero() {
         return;
     }

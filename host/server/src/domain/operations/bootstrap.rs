@@ -2,7 +2,7 @@
 
 use crate::config::{Bootstrap, Demo};
 use crate::domain::admin;
-use crate::domain::admin::{AdminError, Settings};
+use crate::domain::admin::{AdminError, AuditedSettings};
 use crate::domain::devices::device;
 use crate::domain::{Services, audit};
 use assent_model::application::{Application, ApplicationType, InitiateLoginUri, OidcSettings};
@@ -65,7 +65,7 @@ pub async fn bootstrap(
         entry(Event::EnrolmentLinkCreated).with("enrolment", enrolment.id.to_string()),
     ];
     if let Some((application, account)) = &demo {
-        let made = Settings::of_client(application).made(audit::entry(
+        let made = AuditedSettings::of_client(application).made(audit::entry(
             services,
             Event::ApplicationCreated,
             &AuditContext::SERVER,

@@ -57,7 +57,7 @@ type Result<T> = std::result::Result<T, SummaryError>;
 /// # Errors
 /// [`SummaryError::Gone`] if what the action concerns does not exist.
 pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summary> {
-    let mut names = Names::default();
+    let mut names = SubjectNames::default();
     let (user, application) = match action.subject() {
         ActionSubject::Server => (None, None),
         ActionSubject::User(user) => (Some(user), None),
@@ -106,7 +106,7 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
 
 /// The current names of what an action concerns. Those that others chose freely are in quotes.
 #[derive(Default)]
-struct Names {
+struct SubjectNames {
     user: String,
     /// The date of the user's creation (UTC), which the user does not choose. It tells a known user from one with a
     /// similar name.
@@ -117,9 +117,9 @@ struct Names {
     application: String,
 }
 
-fn text(action: &ProtectedAction, names: &Names) -> String {
+fn text(action: &ProtectedAction, names: &SubjectNames) -> String {
     use ProtectedAction as A;
-    let Names {
+    let SubjectNames {
         user,
         since,
         device,
@@ -257,7 +257,7 @@ fn joined(sentences: impl Iterator<Item = String>) -> String {
 }
 
 fn external_authenticator(
-    Names { user, since, .. }: &Names,
+    SubjectNames { user, since, .. }: &SubjectNames,
     channel: &str,
     identifier: &str,
     replaced: Option<&str>,
@@ -272,8 +272,8 @@ fn external_authenticator(
     )
 }
 
-fn user_change(change: &ProtectedUserChange, names: &Names) -> String {
-    let Names {
+fn user_change(change: &ProtectedUserChange, names: &SubjectNames) -> String {
+    let SubjectNames {
         user, since, email, ..
     } = names;
     match change {
@@ -306,8 +306,8 @@ fn user_change(change: &ProtectedUserChange, names: &Names) -> String {
     }
 }
 
-fn account_change(change: &ProtectedAccountChange, names: &Names) -> String {
-    let Names {
+fn account_change(change: &ProtectedAccountChange, names: &SubjectNames) -> String {
+    let SubjectNames {
         user,
         account,
         application,

@@ -5,7 +5,7 @@ mod view;
 use crate::domain::approvals::approval;
 use crate::domain::operations::rate_limits::Network;
 use crate::domain::sessions::session;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::account::Account;
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
@@ -54,7 +54,7 @@ pub async fn begin(
 #[derive(Debug)]
 pub struct AuthenticatedUser {
     /// Who, and in which session.
-    pub signed_in: SignedIn,
+    pub signed_in: BrowserSession,
     /// The cookie of the session, where it is a new one.
     pub cookie: Option<Token>,
     /// From where they come.
@@ -69,7 +69,7 @@ pub struct AuthenticatedUser {
 pub async fn person(
     services: &Services,
     approved: &Approved,
-    old: Option<&SignedIn>,
+    old: Option<&BrowserSession>,
     origin: Origin,
 ) -> Result<Option<AuthenticatedUser>, InternalError> {
     let Some(id) = approved.approval.user_id else {
@@ -103,7 +103,7 @@ pub struct LoginCompletion<'a> {
     /// Who it is.
     pub person: &'a AuthenticatedUser,
     /// The browser's session until now, which ends if a new one begins.
-    pub old: Option<&'a SignedIn>,
+    pub old: Option<&'a BrowserSession>,
     /// What the application is given, and the person's account there.
     pub given: Option<(IssuedGrant, &'a Account)>,
     /// What the person agreed to.
@@ -178,7 +178,7 @@ fn audit_entries(
         given,
         consent,
     } = outcome;
-    let SignedIn { session, user } = &person.signed_in;
+    let BrowserSession { session, user } = &person.signed_in;
     let by = AuditContext::new(Actor::User(user.id), person.origin.clone());
     let account = given.as_ref().map(|(_, account)| *account);
     let about = |event| {
@@ -244,7 +244,7 @@ pub async fn end_without_sign_in(
 pub async fn continue_with_session(
     services: &Services,
     login: &Login,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
 ) -> Result<(), InternalError> {
     services
         .store

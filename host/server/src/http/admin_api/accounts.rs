@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
 use super::context::Context;
-use super::input::{Body, Limit, List, Page, Query, Search, after};
+use super::input::{Body, List, Page, PageLimit, Query, Search, after};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{
@@ -172,7 +172,7 @@ struct AccountsQuery {
     /// The maximum number of items on the page.
     #[serde(default)]
     #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: Limit,
+    limit: PageLimit,
 }
 
 /// List and search an application's accounts.

@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
 use super::context::Context;
-use super::input::{Limit, List, Query, Search, UnparsedJson, after, parse, parse_strictly};
+use super::input::{List, PageLimit, Query, Search, UnparsedJson, after, parse, parse_strictly};
 use super::routes::Area;
 use super::{saml_metadata, service_provider_view};
 use crate::domain::admin::{
@@ -249,7 +249,7 @@ struct ApplicationsQuery {
     /// The maximum number of items on the page.
     #[serde(default)]
     #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: Limit,
+    limit: PageLimit,
 }
 
 /// List and search applications.

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
-use super::input::{Limit, List, Query, after};
+use super::input::{List, PageLimit, Query, after};
 use super::routes::Area;
 use crate::domain::admin::{Caller, PreviewRequest};
 use crate::domain::claims::traces;
@@ -151,7 +151,7 @@ struct TracesQuery {
     /// The maximum number of items on the page.
     #[serde(default)]
     #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: Limit,
+    limit: PageLimit,
 }
 
 /// List the claim traces of a user, the latest first.

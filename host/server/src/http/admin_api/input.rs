@@ -176,15 +176,15 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
 /// How many rows a page of a list has at most.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "String")]
-pub(super) struct Limit(u32);
+pub(super) struct PageLimit(u32);
 
-impl Default for Limit {
+impl Default for PageLimit {
     fn default() -> Self {
         Self(50)
     }
 }
 
-impl TryFrom<String> for Limit {
+impl TryFrom<String> for PageLimit {
     type Error = &'static str;
     fn try_from(text: String) -> Result<Self, &'static str> {
         let limit = text.parse().ok().filter(|limit| (1..=200).contains(limit));
@@ -192,7 +192,7 @@ impl TryFrom<String> for Limit {
     }
 }
 
-impl Limit {
+impl PageLimit {
     /// How many rows.
     pub(super) const fn get(self) -> u32 {
         self.0
@@ -241,7 +241,7 @@ pub(super) struct Page {
     /// The maximum number of items on the page.
     #[serde(default)]
     #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    pub(super) limit: Limit,
+    pub(super) limit: PageLimit,
 }
 
 impl Page {

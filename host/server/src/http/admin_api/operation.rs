@@ -15,7 +15,7 @@ use super::routes::Area;
 use crate::config::{self, ConfigSource, Setting};
 use crate::domain::Services;
 use crate::domain::admin::{self, Range, SignIns};
-use crate::domain::operations::latency::{Endpoint, EndpointLatency};
+use crate::domain::operations::latency::{EndpointGroup, EndpointLatency};
 use crate::http::admin_api::values::moment;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
@@ -49,7 +49,7 @@ struct OverviewView {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ResponseTimes)]
 struct ResponsesView {
-    endpoint: Endpoint,
+    endpoint: EndpointGroup,
     /// The number of responses.
     count: u64,
     /// The number of responses with a status of 500 or more.
@@ -60,7 +60,7 @@ struct ResponsesView {
     p99_us: u64,
 }
 
-fn responses((endpoint, answered): (Endpoint, EndpointLatency)) -> ResponsesView {
+fn responses((endpoint, answered): (EndpointGroup, EndpointLatency)) -> ResponsesView {
     let EndpointLatency {
         count,
         failures,

@@ -140,14 +140,14 @@ fn form(
     services: &Services,
     browser: &Browser,
     name: &str,
-    refused: bool,
+    rejected: bool,
 ) -> Result<Response, InternalError> {
     let recover = RecoverPage {
         layout: layout(services, browser.language()),
         action: RECOVER.to_owned(),
         csrf: csrf::token(services, browser, RECOVER)?,
         name: name.chars().take(254).collect(),
-        refused,
+        rejected,
     };
     Ok(with_browser(page(&recover, None), services, browser))
 }

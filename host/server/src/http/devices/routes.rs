@@ -22,7 +22,7 @@ use crate::http::operations::rate_limits;
 use crate::http::sign_in::qr_sign_in;
 
 /// An operation with its errors.
-pub(super) struct Operation {
+pub(super) struct DeviceOperation {
     /// The handler with its description.
     pub(super) described: UtoipaMethodRouter<Arc<Services>, Infallible>,
     /// Whether an enrolled device signs the call.
@@ -35,8 +35,8 @@ pub(super) struct Operation {
 const fn signed(
     described: UtoipaMethodRouter<Arc<Services>, Infallible>,
     errors: &'static [ErrorCode],
-) -> Operation {
-    Operation {
+) -> DeviceOperation {
+    DeviceOperation {
         described,
         is_signed: true,
         errors,
@@ -47,8 +47,8 @@ const fn signed(
 const fn unsigned(
     described: UtoipaMethodRouter<Arc<Services>, Infallible>,
     errors: &'static [ErrorCode],
-) -> Operation {
-    Operation {
+) -> DeviceOperation {
+    DeviceOperation {
         described,
         is_signed: false,
         errors,
@@ -56,7 +56,7 @@ const fn unsigned(
 }
 
 /// All operations.
-pub(super) fn operations() -> Vec<Operation> {
+pub(super) fn operations() -> Vec<DeviceOperation> {
     use ErrorCode as E;
     vec![
         unsigned(routes!(enrolments::preview), &[E::LinkNotFound]),

@@ -8,7 +8,7 @@ use axum::http::header::AUTHORIZATION;
 
 use crate::domain::Services;
 use crate::domain::devices::device;
-use crate::domain::devices::device::{Caller, DeviceCall};
+use crate::domain::devices::device::{DeviceCall, DeviceCaller};
 use crate::http::context::origin_of;
 use crate::http::devices::device_api_error::DeviceApiError;
 use crate::http::devices::error_code::ErrorCode;
@@ -73,14 +73,14 @@ impl FromRequest<Arc<Services>> for SignedCall {
             body: &body,
         };
         match device::caller(services, call).await? {
-            Caller::Device(device) => Ok(Self {
+            DeviceCaller::Device(device) => Ok(Self {
                 services: Arc::clone(services),
                 device: *device,
                 origin,
                 body,
             }),
-            Caller::Unknown => Err(ErrorCode::DeviceNotEnrolled.into()),
-            Caller::WrongClock(now) => {
+            DeviceCaller::Unknown => Err(ErrorCode::DeviceNotEnrolled.into()),
+            DeviceCaller::WrongClock(now) => {
                 Err(DeviceApiError::from(ErrorCode::ClockDifference).at(now))
             }
         }

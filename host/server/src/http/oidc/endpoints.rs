@@ -26,7 +26,8 @@ use crate::http::sign_in::login::BegunLogin;
 use crate::http::texts::Message;
 use crate::http::texts::PageLanguage;
 use crate::oidc::authorize::{
-    self, Accepted, AuthenticatedAuthorization, AuthorizeError, AuthorizeOutcome, Unanswerable,
+    self, AcceptedAuthorization, AuthenticatedAuthorization, AuthorizeError, AuthorizeOutcome,
+    Unanswerable,
 };
 use crate::oidc::bearer::{BearerError, BearerToken, token_of};
 use crate::oidc::parameters::Parameters;
@@ -99,7 +100,7 @@ pub(crate) async fn auth_by_post(
 async fn begin(
     services: &Services,
     browser: &Browser,
-    accepted: Accepted,
+    accepted: AcceptedAuthorization,
 ) -> Result<Response, AuthorizeError> {
     let request = &accepted.request;
     let session = match browser.signed_in(services).await? {
@@ -148,7 +149,7 @@ async fn begin(
         }
         // The login's own page says so, and can be loaded again.
         AuthorizeOutcome::AskConsent(_)
-        | AuthorizeOutcome::Refused(_)
+        | AuthorizeOutcome::Denied(_)
         | AuthorizeOutcome::AnsweredBefore => page,
     })
 }

@@ -17,7 +17,7 @@ use prometheus_client::registry::Registry;
 
 use crate::domain::Services;
 use crate::domain::audit::StreamStatus;
-use crate::domain::operations::latency::{Endpoint, EndpointLatency};
+use crate::domain::operations::latency::{EndpointGroup, EndpointLatency};
 use assent_model::secret::Digest;
 use assent_plugin_host::{PluginMetrics, PluginStatus};
 
@@ -76,7 +76,7 @@ pub(crate) async fn show(State(services): State<Arc<Services>>, headers: HeaderM
 
 /// How long this instance takes to answer.
 #[derive(Debug)]
-struct AllLatencies(Vec<(Endpoint, EndpointLatency)>);
+struct AllLatencies(Vec<(EndpointGroup, EndpointLatency)>);
 
 impl Collector for AllLatencies {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {

@@ -78,10 +78,10 @@ impl Scan {
 pub struct Choice {
     /// The person's name.
     pub name: String,
-    /// Where the form is sent: `csrf` and `person`.
+    /// Where the form is sent: `csrf` and `user`.
     pub action: String,
     /// The token that shows who was offered.
-    pub person: String,
+    pub user_token: String,
 }
 
 /// May the application have what it asks for?
@@ -96,14 +96,14 @@ pub struct ConsentPage {
     pub name: String,
     /// What the application wants to do.
     pub scopes: Vec<Message>,
-    /// Where the form is sent: `csrf`, `person` and `decision`, which is `allow` or `deny`.
+    /// Where the form is sent: `csrf`, `user` and `decision`, which is `allow` or `deny`.
     pub action: String,
     /// Where the form is sent with which somebody else signs in: `csrf`.
     pub again: String,
     /// The token that both forms carry.
     pub csrf: String,
     /// The token that shows who was asked.
-    pub person: String,
+    pub user_token: String,
     /// Whether it wants to keep access while the person is away, for which it has to ask each time.
     pub offline: bool,
     /// For how long the answer is remembered.
@@ -159,14 +159,14 @@ pub struct ConfirmPage {
     pub name: String,
     /// The user's account name.
     pub account: String,
-    /// Where the form that continues is sent: `csrf`, `person`.
+    /// Where the form that continues is sent: `csrf`, `user`.
     pub action: String,
     /// Where the form that starts again is sent: `csrf`.
     pub again: String,
     /// The token that the forms carry.
     pub csrf: String,
     /// The token that binds the page to its user.
-    pub person: String,
+    pub user_token: String,
 }
 
 /// Why a sign-in ended without success.
@@ -183,7 +183,7 @@ pub enum EndedPageKind {
     /// Another sign-in with the same name started in another browser, and the user could not have distinguished them.
     Conflict,
     /// It may not go on, for this reason.
-    Refused(Message),
+    Rejected(Message),
 }
 
 /// A sign-in that ended without success, and what to do.
@@ -226,7 +226,7 @@ impl EndedPage {
             EndedPageKind::Cancelled => "cancelled",
             EndedPageKind::Replaced => "replaced",
             EndedPageKind::Conflict => "conflict",
-            EndedPageKind::Refused(_) => "refused",
+            EndedPageKind::Rejected(_) => "rejected",
         }
     }
 
@@ -237,7 +237,7 @@ impl EndedPage {
             EndedPageKind::Cancelled => Message::new("ended-cancelled"),
             EndedPageKind::Replaced => Message::new("ended-replaced"),
             EndedPageKind::Conflict => Message::new("ended-conflict"),
-            EndedPageKind::Refused(_) => Message::new("ended-rejected"),
+            EndedPageKind::Rejected(_) => Message::new("ended-rejected"),
         }
     }
 
@@ -248,7 +248,7 @@ impl EndedPage {
             EndedPageKind::Cancelled => Message::new("ended-cancelled-happened"),
             EndedPageKind::Replaced => Message::new("ended-replaced-happened"),
             EndedPageKind::Conflict => Message::new("ended-conflict-happened"),
-            EndedPageKind::Refused(reason) => reason.clone(),
+            EndedPageKind::Rejected(reason) => reason.clone(),
         }
     }
 
@@ -259,7 +259,7 @@ impl EndedPage {
             EndedPageKind::Cancelled => Message::new("ended-cancelled-advice"),
             EndedPageKind::Replaced => Message::new("ended-replaced-advice"),
             EndedPageKind::Conflict => Message::new("ended-conflict-advice"),
-            EndedPageKind::Refused(_) => Message::new("ended-rejected-advice"),
+            EndedPageKind::Rejected(_) => Message::new("ended-rejected-advice"),
         }
     }
 }

@@ -25,7 +25,7 @@ fn login() -> LoginPage {
         choice: Some(Choice {
             name: MARKUP.to_owned(),
             action: "/login/1/continue".to_owned(),
-            person: MARKUP.to_owned(),
+            user_token: MARKUP.to_owned(),
         }),
     }
 }
@@ -39,7 +39,7 @@ fn consent() -> ConsentPage {
         action: "/login/1/consent".to_owned(),
         again: "/login/1/again".to_owned(),
         csrf: "token".to_owned(),
-        person: MARKUP.to_owned(),
+        user_token: MARKUP.to_owned(),
         offline: false,
         days: 14,
     }
@@ -109,7 +109,7 @@ fn admin() -> ConsolePage {
         },
         issuer: text(),
         address: text(),
-        user: Some(SignedIn {
+        user: Some(SignedInUser {
             name: text(),
             sign_out: "/logout".to_owned(),
             csrf: text(),
@@ -159,7 +159,7 @@ fn confirm() -> ConfirmPage {
         action: "/login/1/confirm".to_owned(),
         again: "/login/1/again".to_owned(),
         csrf: MARKUP.to_owned(),
-        person: MARKUP.to_owned(),
+        user_token: MARKUP.to_owned(),
     }
 }
 
@@ -266,7 +266,7 @@ fn every_page_in(language: Language) -> Vec<String> {
         EndedPageKind::Cancelled,
         EndedPageKind::Replaced,
         EndedPageKind::Conflict,
-        EndedPageKind::Refused(words()),
+        EndedPageKind::Rejected(words()),
     ] {
         render!(EndedPage {
             layout: Layout {

@@ -187,14 +187,14 @@ async fn begin(
         SignOnOutcome::Granted(answer) | SignOnOutcome::Failed(answer) => {
             deliver(services, browser.language(), &answer)
         }
-        SignOnOutcome::Refused(_) if request.passive => {
+        SignOnOutcome::Denied(_) if request.passive => {
             match sign_on::deny(services, id, &request, SignOnDenied::GivenUp).await? {
                 Some(answer) => deliver(services, browser.language(), &answer),
                 None => page,
             }
         }
         // The login's own page says so, and can be loaded again.
-        SignOnOutcome::Refused(_) | SignOnOutcome::AnsweredBefore => page,
+        SignOnOutcome::Denied(_) | SignOnOutcome::AnsweredBefore => page,
     })
 }
 

@@ -57,7 +57,7 @@ pub(crate) async fn ask(
         action: format!("/login/{id}/confirm"),
         again: format!("/login/{id}/again"),
         csrf: csrf::token(services, browser, &id)?,
-        person: csrf::token(services, browser, &shown_to(login.id, user))?,
+        user_token: csrf::token(services, browser, &shown_to(login.id, user))?,
     };
     Ok(page(&confirming, asking.form_target.as_deref()))
 }
@@ -91,7 +91,7 @@ pub(crate) async fn confirm(posted: Posted) -> Response {
             services,
             browser,
             &shown_to(login.id, &signed_in.user),
-            &form.person,
+            &form.user,
         )? {
             return Ok(posted.shown());
         }

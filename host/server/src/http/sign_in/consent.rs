@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::login::LoginView;
 use crate::domain::sign_in::{consent, login};
@@ -65,7 +65,7 @@ pub(crate) async fn decide(posted: Posted) -> Response {
             services,
             browser,
             &shown_to(login.id, &person.signed_in.user),
-            &form.person,
+            &form.user,
         )? {
             return Ok(posted.shown());
         }
@@ -174,7 +174,7 @@ fn withdrawn_by(user: &User, application: &Did) -> String {
 pub(crate) async fn withdrawn(
     services: &Services,
     browser: &Browser,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
     told: &WithdrawalNotice,
 ) -> Result<Option<Withdrawn>, InternalError> {
     let user = &signed_in.user;
@@ -204,7 +204,7 @@ pub(crate) async fn withdrawn(
 pub(crate) async fn list(
     services: &Services,
     browser: &Browser,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
 ) -> Result<Consents, InternalError> {
     let rows = consent::consents_of(services, &signed_in.user)
         .await?

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use ended::{ended_page, refused};
+use ended::{ended_page, rejected};
 use identify::identify_page;
 use no_login::unknown;
 use posted::find;
@@ -69,7 +69,7 @@ async fn show_view(
                 LoginEnd::Conflict => EndedPageKind::Conflict,
                 LoginEnd::Replaced => EndedPageKind::Replaced,
                 LoginEnd::NumberMismatch => {
-                    EndedPageKind::Refused(Message::new("rejected-number-mismatch"))
+                    EndedPageKind::Rejected(Message::new("rejected-number-mismatch"))
                 }
             };
             ended_page(services, browser, &login, kind).await
@@ -123,7 +123,7 @@ async fn approved_reply(
                 services,
                 browser,
                 login,
-                refused(SignInDenied::PersonClosed),
+                rejected(SignInDenied::PersonClosed),
             )
             .await
         }

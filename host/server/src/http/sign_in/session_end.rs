@@ -11,7 +11,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::domain::sessions::session;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
@@ -23,7 +23,7 @@ use crate::http::saml::logout;
 use crate::http::sign_in::sign_out::{QUESTION, sign_out_here, without_session};
 use crate::http::texts::{Message, PageLanguage};
 use crate::oidc::end_session;
-use crate::oidc::end_session::{EndSession, EndSessionError};
+use crate::oidc::end_session::{EndSessionError, EndSessionRequest};
 use crate::oidc::parameters::Parameters;
 use assent_model::language::Language;
 use assent_model::saml::SessionEnd;
@@ -168,9 +168,9 @@ pub(crate) fn ended_with_device(
     Ok(format!("/session/ended?device={token}"))
 }
 
-async fn unsealed(services: &Services, text: &str) -> Result<EndSession, EndSessionError> {
+async fn unsealed(services: &Services, text: &str) -> Result<EndSessionRequest, EndSessionError> {
     if text.is_empty() {
-        Ok(EndSession::default())
+        Ok(EndSessionRequest::default())
     } else {
         end_session::unseal(services, text).await
     }
@@ -180,7 +180,7 @@ async fn unsealed(services: &Services, text: &str) -> Result<EndSession, EndSess
 async fn serve(
     services: &Services,
     browser: &Browser,
-    request: &EndSession,
+    request: &EndSessionRequest,
 ) -> Result<Response, InternalError> {
     match browser.signed_in(services).await? {
         Some(signed_in) if !request.is_for(services, &signed_in)? => {
@@ -195,8 +195,8 @@ async fn serve(
 async fn signed_out(
     services: &Services,
     browser: &Browser,
-    signed_in: Option<&SignedIn>,
-    request: &EndSession,
+    signed_in: Option<&BrowserSession>,
+    request: &EndSessionRequest,
 ) -> Result<Response, InternalError> {
     let ended = match (signed_in, request.sid()) {
         // The cookie of the session is taken away, so the browser is known by its own.
@@ -215,8 +215,8 @@ async fn signed_out(
 fn question_page(
     services: &Services,
     browser: &Browser,
-    signed_in: &SignedIn,
-    request: &EndSession,
+    signed_in: &BrowserSession,
+    request: &EndSessionRequest,
 ) -> Result<Response, InternalError> {
     let question = SignOutPage {
         layout: layout(services, browser.language()),

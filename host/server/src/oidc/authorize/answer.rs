@@ -8,7 +8,7 @@ use super::interaction::is_requested_subject;
 use super::response::{AuthorizationAnswer, Destination};
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::ClaimSubject;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::sign_in::consent;
 use crate::domain::sign_in::context;
@@ -35,7 +35,7 @@ pub struct AuthenticatedAuthorization<'a> {
     /// Who it is.
     pub person: &'a AuthenticatedUser,
     /// The browser's session until now.
-    pub old: Option<&'a SignedIn>,
+    pub old: Option<&'a BrowserSession>,
     /// Whether the person was asked for their consent.
     pub agreement: Agreement,
 }
@@ -79,7 +79,7 @@ async fn answered(
         ..
     } = authenticated;
     let Some(application) = services.store.application(&request.application).await? else {
-        return Ok(AuthorizeOutcome::Refused(SignInDenied::ApplicationGone));
+        return Ok(AuthorizeOutcome::Denied(SignInDenied::ApplicationGone));
     };
     let signed_in = &person.signed_in;
     if let Some((code, description)) = mismatch(services, &application, request, signed_in)? {
@@ -88,12 +88,12 @@ async fn answered(
     let account = match access(services, &signed_in.user, &application.id).await? {
         Access::Granted(account) => account,
         Access::NoAccount => {
-            return Ok(AuthorizeOutcome::Refused(SignInDenied::NoAccount(
+            return Ok(AuthorizeOutcome::Denied(SignInDenied::NoAccount(
                 application.name.clone(),
             )));
         }
         Access::Closed => {
-            return Ok(AuthorizeOutcome::Refused(SignInDenied::AccountClosed(
+            return Ok(AuthorizeOutcome::Denied(SignInDenied::AccountClosed(
                 application.name.clone(),
             )));
         }
@@ -112,7 +112,7 @@ async fn answered(
                  in a plugin");
             match failure.kind {
                 MapFailureKind::Deny(reason) => {
-                    Ok(AuthorizeOutcome::Refused(SignInDenied::Plugin(reason)))
+                    Ok(AuthorizeOutcome::Denied(SignInDenied::Plugin(reason)))
                 }
                 MapFailureKind::Fault(_) => {
                     let description = "the sign-in could not be completed; the operator of the identity provider finds \
@@ -130,7 +130,7 @@ fn mismatch(
     services: &Services,
     application: &Application,
     request: &AuthorizationRequest,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
 ) -> Result<Option<(AuthorizeErrorCode, &'static str)>, InternalError> {
     if !is_requested_subject(services, application, request, &signed_in.user)? {
         return Ok(Some((
@@ -213,7 +213,7 @@ pub async fn respond_silently(
             )
             .await
         }
-        AuthorizeOutcome::Refused(_) => deny(services, login, request, DenialReason::GivenUp).await,
+        AuthorizeOutcome::Denied(_) => deny(services, login, request, DenialReason::GivenUp).await,
     }
 }
 
@@ -223,7 +223,7 @@ async fn id_token_claims(
     request: &AuthorizationRequest,
     application: &Application,
     account: &Account,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
 ) -> Result<Result<Map<String, Value>, MapFailure>, InternalError> {
     let authentication = &signed_in.session.authentication;
     let subject = ClaimSubject {
@@ -256,7 +256,7 @@ fn code(
     request: &AuthorizationRequest,
     application: &Application,
     account: &Account,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
     claims: Map<String, Value>,
 ) -> (CodeGrant, Token) {
     let now = services.now();

@@ -29,7 +29,7 @@ fn fail<T>(code: AuthorizeErrorCode, description: impl Into<String>) -> Result<T
 
 /// What `prompt` asks for (OpenID Connect Core section 3.1.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Prompt {
+pub(super) struct PromptParameter {
     /// Show no page.
     pub(super) none: bool,
     /// Sign in afresh.
@@ -202,7 +202,7 @@ impl UncheckedRequest<'_> {
     }
 
     /// OpenID Connect Core section 3.1.2.1: `none` stands alone.
-    pub(super) fn prompt(&self) -> Result<Prompt, CheckError> {
+    pub(super) fn prompt(&self) -> Result<PromptParameter, CheckError> {
         let asked: Vec<&str> = self
             .parameters
             .get("prompt")
@@ -223,7 +223,7 @@ impl UncheckedRequest<'_> {
             );
         }
         let has = |value| asked.contains(&value);
-        let prompt = Prompt {
+        let prompt = PromptParameter {
             none: has("none"),
             login: has("login"),
             consent: has("consent"),

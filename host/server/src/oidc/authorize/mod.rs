@@ -11,7 +11,7 @@ pub use answer::{
     respond_silently,
 };
 pub use interaction::{hinted_name, may_go_on};
-pub use response::{AuthorizationAnswer, Delivery};
+pub use response::{AnswerDelivery, AuthorizationAnswer};
 
 use std::sync::Arc;
 
@@ -73,14 +73,14 @@ impl From<InternalError> for AuthorizeError {
 
 /// An accepted request.
 #[derive(Debug)]
-pub struct Accepted {
+pub struct AcceptedAuthorization {
     /// The request.
     pub request: AuthorizationRequest,
     /// `prompt=none`: no page may be shown.
     pub silent: bool,
 }
 
-impl Accepted {
+impl AcceptedAuthorization {
     /// The answer where no page may be shown and nobody is signed in, or not well enough.
     pub fn login_required(&self, services: &Services) -> AuthorizationAnswer {
         Destination::from_request(&self.request).error(
@@ -98,7 +98,7 @@ pub async fn check(
     services: &Services,
     parameters: &Parameters,
     policy: RedirectPolicy<'_>,
-) -> Result<Accepted, AuthorizeError> {
+) -> Result<AcceptedAuthorization, AuthorizeError> {
     let application = find_application(services, parameters).await?;
     let page = |why| AuthorizeError::Page(why);
     let asked = parameters.get("redirect_uri");
@@ -134,7 +134,7 @@ async fn accept(
     parameters: &Parameters,
     application: &Application,
     destination: &Destination,
-) -> Result<Accepted, checks::CheckError> {
+) -> Result<AcceptedAuthorization, checks::CheckError> {
     let request = checks::UncheckedRequest {
         parameters,
         application,
@@ -174,7 +174,7 @@ async fn accept(
         purpose: destination.purpose,
     };
     checks::may_be_kept(&request)?;
-    Ok(Accepted {
+    Ok(AcceptedAuthorization {
         request,
         silent: prompt.none,
     })

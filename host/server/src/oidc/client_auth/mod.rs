@@ -25,7 +25,7 @@ const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer
 
 /// Where an application calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Endpoint {
+pub enum ClientEndpoint {
     /// `/oidc/token`
     Token,
     /// `/oidc/token/introspection` (RFC 7662)
@@ -34,7 +34,7 @@ pub enum Endpoint {
     Revocation,
 }
 
-impl Endpoint {
+impl ClientEndpoint {
     /// Whether an application with this method may use HTTP Basic.
     fn accepts_basic(self, method: ClientAuthMethod) -> bool {
         match self {
@@ -48,7 +48,7 @@ impl Endpoint {
 #[derive(Clone, Copy, Debug)]
 pub struct ClientAuthRequest<'a> {
     /// Which endpoint it is for.
-    pub endpoint: Endpoint,
+    pub endpoint: ClientEndpoint,
     /// Where it comes from.
     pub from: Network,
     /// The `Authorization` header.
@@ -61,7 +61,7 @@ pub struct ClientAuthRequest<'a> {
 
 /// An application that has shown who it is; a public one has only said so.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub struct AuthenticatedClient {
     /// The application.
     pub application: Arc<Application>,
     /// The certificate by which it authenticated itself: its tokens are bound to it (RFC 8705 section 3).
@@ -97,7 +97,7 @@ impl Credentials<'_> {
 pub async fn authenticate(
     services: &Services,
     call: ClientAuthRequest<'_>,
-) -> Result<Client, TokenError> {
+) -> Result<AuthenticatedClient, TokenError> {
     let by_header = call.authorization.is_some();
     let presented = presented(call)?;
     let limit = &services.rate_limits.client_auth_failures;
@@ -121,7 +121,7 @@ pub async fn authenticate(
         None => basic::UNKNOWN,
         Some(application) => match verify(services, &application, &presented, call).await? {
             Ok(certificate) => {
-                return Ok(Client {
+                return Ok(AuthenticatedClient {
                     application,
                     certificate,
                 });

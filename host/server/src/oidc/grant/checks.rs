@@ -2,7 +2,7 @@
 
 use crate::domain::Services;
 use crate::domain::sign_in::access;
-use crate::oidc::client_auth::Client;
+use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
 use assent_model::token::GrantSubject;
@@ -17,7 +17,7 @@ pub(super) fn required<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a
 /// The person of a grant and their account, if they may still use the application.
 pub(super) async fn person(
     services: &Services,
-    client: &Client,
+    client: &AuthenticatedClient,
     subject: GrantSubject,
 ) -> Result<UserAccount, TokenError> {
     let found = access::person(services, subject, &client.application.id).await?;

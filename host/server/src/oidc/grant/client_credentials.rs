@@ -1,7 +1,7 @@
 //! `client_credentials` (RFC 6749 section 4.4): the application acts as itself.
 
 use crate::domain::{InternalError, Services};
-use crate::oidc::client_auth::Client;
+use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
 use crate::oidc::grant::new_tokens::{TokenResponse, new_access};
 use crate::oidc::parameters::Parameters;
@@ -13,7 +13,7 @@ use assent_store::VersionedWrite;
 
 pub(super) async fn exchange(
     services: &Services,
-    client: &Client,
+    client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
     let mut client = client.clone();

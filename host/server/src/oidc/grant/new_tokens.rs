@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::domain::Services;
-use crate::oidc::client_auth::Client;
+use crate::oidc::client_auth::AuthenticatedClient;
 use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, TokenId};
 use assent_model::secret::Token;
@@ -28,7 +28,7 @@ pub struct TokenResponse {
 /// A new access token, good for `lifetime` seconds, and what is kept of it.
 pub(super) fn new_access(
     services: &Services,
-    client: &Client,
+    client: &AuthenticatedClient,
     family: Option<CodeId>,
     scopes: TokenScopes,
     lifetime: Duration,
@@ -54,7 +54,7 @@ pub(super) fn new_access(
 /// consent; `None` once that is over.
 pub(super) fn new_refresh(
     services: &Services,
-    client: &Client,
+    client: &AuthenticatedClient,
     family: CodeId,
     granted: Timestamp,
 ) -> Option<(Token, RefreshGrant)> {

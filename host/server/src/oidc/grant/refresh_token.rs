@@ -14,7 +14,7 @@ use crate::domain::approvals::channels;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::ClaimSubject;
 use crate::domain::{InternalError, Services, audit};
-use crate::oidc::client_auth::Client;
+use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
 use crate::oidc::grant::checks::{person, required};
 use crate::oidc::grant::new_tokens::{TokenResponse, new_access, new_refresh};
@@ -39,7 +39,7 @@ const INVALID: TokenError =
 
 pub(super) async fn exchange(
     services: &Services,
-    client: &Client,
+    client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
@@ -223,7 +223,7 @@ impl RefreshRetry {
 
 async fn find(
     services: &Services,
-    client: &Client,
+    client: &AuthenticatedClient,
     text: &str,
 ) -> Result<RefreshTokenState, TokenError> {
     let token = Token::parse(prefix::REFRESH, text).ok_or(INVALID)?;

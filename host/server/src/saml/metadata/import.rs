@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::encoding;
-use super::service_provider::{Description, MetadataRequirements, read};
+use super::service_provider::{MetadataDescription, MetadataRequirements, read};
 use crate::domain::Services;
 use crate::domain::admin::AdminError;
 use assent_model::saml::SamlSettings;
@@ -48,7 +48,7 @@ pub async fn describe(
     given: &MetadataSource,
     entity_id: Option<&str>,
     registered: Option<&SamlSettings>,
-) -> Result<Description, AdminError> {
+) -> Result<MetadataDescription, AdminError> {
     let key = given
         .metadata_certificate
         .as_deref()

@@ -91,7 +91,7 @@ impl<T: Into<Unanswerable>> From<T> for SignOnError {
 
 /// An accepted request, which is kept until the browser comes with its cookies.
 #[derive(Clone, Copy, Debug)]
-pub struct Accepted {
+pub struct AcceptedSignOn {
     /// Where it waits.
     pub id: SignOnId,
 }
@@ -103,7 +103,7 @@ pub async fn check(
     application: &str,
     incoming: &Incoming,
     policy: RedirectPolicy<'_>,
-) -> Result<Accepted, SignOnError> {
+) -> Result<AcceptedSignOn, SignOnError> {
     let provider = find(services, application)
         .await?
         .ok_or(Unanswerable::Application)?;
@@ -178,7 +178,7 @@ pub async fn check(
     if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
         return Err(Unanswerable::Replay.into());
     }
-    Ok(Accepted { id: kept.id })
+    Ok(AcceptedSignOn { id: kept.id })
 }
 
 /// A sign-on that begins here (SAML profiles section 4.1.5), with the RelayState that a link asks for.

@@ -10,7 +10,7 @@ mod respond;
 mod response;
 mod session;
 
-pub use checks::{Accepted, SignOnError, Unanswerable, check, unsolicited};
+pub use checks::{AcceptedSignOn, SignOnError, Unanswerable, check, unsolicited};
 pub use denied::SignOnDenied;
 pub use respond::{AuthenticatedSignOn, SignOnAnswer, SignOnOutcome, deny, failed, respond};
 pub use response::{Assertion, Envelope, failure as failure_response, success};

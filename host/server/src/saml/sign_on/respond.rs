@@ -7,9 +7,9 @@ use super::requested_subject::is_requested_subject;
 use super::response::{self, Assertion, Envelope};
 use super::session::meets;
 use crate::domain::claims::traces;
-use crate::domain::claims::traces::Purpose;
+use crate::domain::claims::traces::TracePurpose;
 use crate::domain::claims::{name_id, standard_claims};
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{SignInAnswer, SignInContext, SignInEvent};
@@ -49,7 +49,7 @@ pub struct AuthenticatedSignOn<'a> {
     /// Who it is.
     pub person: &'a AuthenticatedUser,
     /// The browser's session until now.
-    pub old: Option<&'a SignedIn>,
+    pub old: Option<&'a BrowserSession>,
 }
 
 /// The outcome of a request for sign-on.
@@ -82,21 +82,21 @@ async fn answered(
         .service_provider(&request.application)
         .await?
     else {
-        return Ok(SignOnOutcome::Refused(SignInDenied::ApplicationGone));
+        return Ok(SignOnOutcome::Denied(SignInDenied::ApplicationGone));
     };
     if !takes(&provider, request) {
-        return Ok(SignOnOutcome::Refused(SignInDenied::AddressGone));
+        return Ok(SignOnOutcome::Denied(SignInDenied::AddressGone));
     }
-    let SignedIn { session, user } = &person.signed_in;
+    let BrowserSession { session, user } = &person.signed_in;
     let account = match access(services, user, &provider.id).await? {
         Access::Granted(account) => account,
         Access::NoAccount => {
-            return Ok(SignOnOutcome::Refused(SignInDenied::NoAccount(
+            return Ok(SignOnOutcome::Denied(SignInDenied::NoAccount(
                 provider.name.clone(),
             )));
         }
         Access::Closed => {
-            return Ok(SignOnOutcome::Refused(SignInDenied::AccountClosed(
+            return Ok(SignOnOutcome::Denied(SignInDenied::AccountClosed(
                 provider.name.clone(),
             )));
         }
@@ -159,7 +159,7 @@ async fn answered(
             );
             match failure.kind {
                 MapFailureKind::Deny(reason) => {
-                    Ok(SignOnOutcome::Refused(SignInDenied::Plugin(reason)))
+                    Ok(SignOnOutcome::Denied(SignInDenied::Plugin(reason)))
                 }
                 MapFailureKind::Fault(_) => {
                     fail(services, login, request, &provider, SignOnDenied::Internal).await
@@ -190,7 +190,7 @@ async fn grant(
         person,
         old,
     } = authenticated;
-    let SignedIn { session, user } = &person.signed_in;
+    let BrowserSession { session, user } = &person.signed_in;
     let (id, assertion_id) = (message_id(services), message_id(services));
     let session_index = session_index(services, &provider.id, &session.sid)?;
     let envelope = envelope(services, &id, entity_id(services, provider), request);
@@ -232,7 +232,7 @@ async fn grant(
     if !login::answer(services, login, outcome).await?.is_done() {
         return Ok(SignOnOutcome::AnsweredBefore);
     }
-    let purpose = Purpose {
+    let purpose = TracePurpose {
         token: &assertion_id,
         user: user.id,
         application: &provider.id,

@@ -9,7 +9,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, FromArgMatches, value_parser};
 use serde_json::{Map, Value};
 
-use crate::cli::api::document::{Body, Member, Operation, Shape};
+use crate::cli::api::document::{Body, BodyMember, Operation, Shape};
 use assent_admin_client::error::CommandError;
 use assent_admin_client::lookup::ResourceKind;
 
@@ -237,7 +237,7 @@ fn value(shape: &Shape, texts: &[&String]) -> Result<Value, String> {
 }
 
 /// A part of an object: JSON, or `member=value`.
-fn part_of_object(members: &[Member], text: &str) -> Result<Map<String, Value>, String> {
+fn part_of_object(members: &[BodyMember], text: &str) -> Result<Map<String, Value>, String> {
     if text.trim_start().starts_with('{') {
         return serde_json::from_str(text)
             .map_err(|error| format!("expected a JSON object: {error}"));
@@ -266,7 +266,7 @@ fn part_of_object(members: &[Member], text: &str) -> Result<Map<String, Value>, 
 }
 
 /// What the flag of a member is called: by its name, of a list by the singular where that is no other member.
-pub(crate) fn flag(member: &Member, all: &[Member]) -> String {
+pub(crate) fn flag(member: &BodyMember, all: &[BodyMember]) -> String {
     let mut name = member.name.as_str();
     if name == "q" {
         name = "search";

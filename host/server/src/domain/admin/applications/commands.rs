@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::change::{ClientChange, ProtectedClientMembers, apply};
 use super::queries::{application, registered};
-use crate::domain::admin::changes::Settings;
+use crate::domain::admin::changes::AuditedSettings;
 use crate::domain::admin::command::{
     AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
 };
@@ -79,7 +79,7 @@ impl AdminCommand for CreateClient {
         let services = &context.services;
         let entry = audit::entry(services, Event::ApplicationCreated, by)
             .in_application(application.id.clone());
-        let entry = Settings::of_client(&application).made(entry);
+        let entry = AuditedSettings::of_client(&application).made(entry);
         services
             .store
             .insert_application(application.clone(), vec![entry])
@@ -200,9 +200,9 @@ impl AdminCommand for UpdateClient {
         if !method.uses_secret() {
             after.secret = None;
         }
-        let mut entries: Vec<Entry> = Settings::of_client(&before)
+        let mut entries: Vec<Entry> = AuditedSettings::of_client(&before)
             .change(
-                Settings::of_client(&after),
+                AuditedSettings::of_client(&after),
                 entry(Event::ApplicationUpdated),
             )
             .into_iter()
@@ -327,9 +327,9 @@ impl AdminCommand for DeleteApplication {
         let known = approved.into_plan();
         let (services, id) = (&context.services, known.id().clone());
         let settings = match &known {
-            RegisteredApplication::Client(client) => Settings::of_client(client),
+            RegisteredApplication::Client(client) => AuditedSettings::of_client(client),
             RegisteredApplication::ServiceProvider(provider) => {
-                Settings::of_service_provider(provider)
+                AuditedSettings::of_service_provider(provider)
             }
         };
         let entry = settings.deletion_entry(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::comparison::{Comparison, compare};
+use super::comparison::{PreviewComparison, compare};
 use super::preview::PreviewRequest;
 use crate::domain::InternalError;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
@@ -30,7 +30,7 @@ assent_model::admin_command! {
 
 impl AdminCommand for TryCandidate {
     type Plan = Self;
-    type Outcome = Comparison;
+    type Outcome = PreviewComparison;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<Self>> {
         let (services, caller) = (&context.services, &context.caller);
@@ -63,7 +63,7 @@ impl AdminCommand for TryCandidate {
         context: &AdminContext,
         approved: ApprovedPlan<Self>,
         by: &AuditContext,
-    ) -> Result<Execution<Comparison>> {
+    ) -> Result<Execution<PreviewComparison>> {
         let plan = approved.into_plan();
         let services = Arc::clone(&context.services);
         if let (Some(_), Some(console), Some(component)) = (

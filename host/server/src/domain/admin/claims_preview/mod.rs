@@ -6,7 +6,7 @@ mod comparison;
 mod preview;
 
 pub use candidate::TryCandidate;
-pub use comparison::{Comparison, Difference};
+pub use comparison::{Difference, PreviewComparison};
 pub use preview::{
     ClaimOrigin, MapperStop, Preview, PreviewContent, PreviewRequest, PreviewedName,
     PreviewedToken, ValueChange, preview,

@@ -8,7 +8,7 @@ use super::change::{
     ProtectedServiceProviderMembers, ServiceProviderChange, apply, changed_service_provider,
 };
 use super::queries::service_provider;
-use crate::domain::admin::changes::Settings;
+use crate::domain::admin::changes::AuditedSettings;
 use crate::domain::admin::command::{
     AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
 };
@@ -89,7 +89,7 @@ impl AdminCommand for CreateServiceProvider {
         let key = saml_keys::first(services, &provider.id).await?;
         let entry = audit::entry(services, Event::ApplicationCreated, by)
             .in_application(provider.id.clone());
-        let entry = Settings::of_service_provider(&provider).made(entry);
+        let entry = AuditedSettings::of_service_provider(&provider).made(entry);
         services
             .store
             .insert_service_provider(provider.clone(), key, vec![entry])
@@ -176,7 +176,7 @@ async fn replace(
     entry: Entry,
 ) -> Result<Option<ServiceProvider>> {
     provider.updated_at = services.now();
-    let settings = Settings::of_service_provider;
+    let settings = AuditedSettings::of_service_provider;
     let entry = settings(before).change(
         settings(&provider),
         entry.in_application(provider.id.clone()),

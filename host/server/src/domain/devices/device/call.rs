@@ -28,7 +28,7 @@ pub struct DeviceCall<'a> {
 
 /// Whose call it is.
 #[derive(Debug)]
-pub enum Caller {
+pub enum DeviceCaller {
     /// This device's.
     Device(Box<Device>),
     /// Nobody's that we know: no such device, a revoked one, or a signature of another key.
@@ -41,14 +41,17 @@ pub enum Caller {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn caller(services: &Services, call: DeviceCall<'_>) -> Result<Caller, InternalError> {
+pub async fn caller(
+    services: &Services,
+    call: DeviceCall<'_>,
+) -> Result<DeviceCaller, InternalError> {
     let found = services
         .store
         .device(call.device)
         .await?
         .filter(|device| device.revoked_at.is_none());
     let Some(device) = found else {
-        return Ok(Caller::Unknown);
+        return Ok(DeviceCaller::Unknown);
     };
     let statement = CallStatement {
         issuer: &services.issuer,
@@ -59,11 +62,11 @@ pub async fn caller(services: &Services, call: DeviceCall<'_>) -> Result<Caller,
         body: call.body,
     };
     if !device.key.verifies(&statement.text(), call.signature) {
-        return Ok(Caller::Unknown);
+        return Ok(DeviceCaller::Unknown);
     }
     let now = services.now();
     if (now.seconds().saturating_sub(call.time)).saturating_abs() > CLOCK_TOLERANCE {
-        return Ok(Caller::WrongClock(now));
+        return Ok(DeviceCaller::WrongClock(now));
     }
-    Ok(Caller::Device(Box::new(device)))
+    Ok(DeviceCaller::Device(Box::new(device)))
 }

@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::domain::admin::action_approvals::Console;
 use crate::domain::admin::{AdminContext, AdminError};
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::access;
 use crate::domain::sign_in::access::AccessDenied;
 use crate::domain::{InternalError, Services, admin, audit};
@@ -231,7 +231,7 @@ pub async fn open(
     services: &Services,
     id: TestSignInId,
     browser: Digest,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
 ) -> Result<Option<OpenTestSignIn>, InternalError> {
     let visitor = Visitor {
         browser,

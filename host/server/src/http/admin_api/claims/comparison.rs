@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::domain::admin::{AdminError, Comparison, Difference, PreviewRequest, TryCandidate};
+use crate::domain::admin::{
+    AdminError, Difference, PreviewComparison, PreviewRequest, TryCandidate,
+};
 use crate::http::admin_api::claims::preview_view::{PreviewView, view};
 use crate::http::admin_api::context::Context;
 use crate::http::admin_api::input::Body;
@@ -161,7 +163,7 @@ pub(super) async fn compare(
         request,
         candidate,
     };
-    let Comparison {
+    let PreviewComparison {
         current,
         candidate,
         differences,

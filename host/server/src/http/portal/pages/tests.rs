@@ -15,8 +15,8 @@ fn said() -> Message {
     Message::new("claim-value").text("value", MARKUP)
 }
 
-fn form() -> Form {
-    Form {
+fn form() -> ButtonForm {
+    ButtonForm {
         action: "/sessions/1/end".to_owned(),
         csrf: text(),
     }
@@ -27,7 +27,7 @@ fn when() -> PageTime {
 }
 
 fn frame(tab: Tab) -> Frame {
-    let user = Some(SignedIn {
+    let user = Some(SignedInUser {
         name: text(),
         sign_out: "/sign-out".to_owned(),
         csrf: text(),

@@ -34,7 +34,7 @@ pub(crate) fn ask(
         action: format!("/login/{id}/consent"),
         again: format!("/login/{id}/again"),
         csrf: csrf::token(services, browser, &id)?,
-        person: csrf::token(services, browser, &shown_to(login.id, user))?,
+        user_token: csrf::token(services, browser, &shown_to(login.id, user))?,
         days: services.settings.lifetimes.consent.whole_seconds() / (24 * 60 * 60),
     };
     Ok(page(

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::AuthenticatedUser;
 use crate::domain::sign_in::test_sign_in;
@@ -27,7 +27,7 @@ pub(crate) async fn begin(
     services: &Services,
     browser: &Browser,
     request: LoginRequest,
-    session: Option<SignedIn>,
+    session: Option<BrowserSession>,
 ) -> Result<Result<BegunLogin, Response>, InternalError> {
     let login = login::begin(
         services,

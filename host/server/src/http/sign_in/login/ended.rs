@@ -154,7 +154,7 @@ fn returning(
     let waits = matches!(login.request, LoginRequest::Oidc(_) | LoginRequest::Saml(_));
     let failed = match ended {
         EndedPageKind::Denied | EndedPageKind::Expired => true,
-        EndedPageKind::Refused(_) => *ended != refused(SignInDenied::OthersTestSignIn),
+        EndedPageKind::Rejected(_) => *ended != rejected(SignInDenied::OthersTestSignIn),
         EndedPageKind::Cancelled | EndedPageKind::Conflict | EndedPageKind::Replaced => false,
     };
     if browser.stays() || !waits || !failed {
@@ -189,8 +189,8 @@ pub(super) async fn ended_page(
     Ok(page(&ended, asking.form_target.as_deref()))
 }
 
-pub(super) fn refused(why: SignInDenied) -> EndedPageKind {
-    EndedPageKind::Refused(match why {
+pub(super) fn rejected(why: SignInDenied) -> EndedPageKind {
+    EndedPageKind::Rejected(match why {
         SignInDenied::ApplicationGone => Message::new("rejected-application-deleted"),
         SignInDenied::AddressGone => Message::new("rejected-redirect-uri-removed"),
         SignInDenied::NoAccount(name) => {

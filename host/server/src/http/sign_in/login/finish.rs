@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::context::{Agreement, SignInContext};
 use crate::domain::sign_in::login::{AuthenticatedUser, LoginCompletion};
 use crate::domain::sign_in::{login, test_sign_in};
@@ -12,7 +12,7 @@ use crate::http::reply::{see_other, with_session};
 use crate::http::saml;
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::consent::question;
-use crate::http::sign_in::login::ended::{ended_page, refused};
+use crate::http::sign_in::login::ended::{ended_page, rejected};
 use crate::http::sign_in::login::no_login::answered_before;
 use crate::oidc::authorize;
 use crate::oidc::authorize::{AuthenticatedAuthorization, AuthorizeOutcome, ConsentQuestion};
@@ -28,7 +28,7 @@ pub(crate) async fn session_before(
     services: &Services,
     browser: &Browser,
     login: &Login,
-) -> Result<Option<SignedIn>, InternalError> {
+) -> Result<Option<BrowserSession>, InternalError> {
     if !login.request.purpose().is_application() {
         Ok(None)
     } else {
@@ -68,7 +68,7 @@ pub(crate) async fn finish(
     browser: &Browser,
     login: &Login,
     person: &AuthenticatedUser,
-    old: Option<&SignedIn>,
+    old: Option<&BrowserSession>,
     agreement: Agreement,
 ) -> Result<Response, InternalError> {
     let request = match &login.request {
@@ -122,8 +122,8 @@ pub(crate) async fn finish(
         AuthorizeOutcome::AskConsent(ConsentQuestion { application }) => {
             question::ask(services, browser, login, request, person, application)
         }
-        AuthorizeOutcome::Refused(reason) => {
-            ended_page(services, browser, login, refused(reason)).await
+        AuthorizeOutcome::Denied(reason) => {
+            ended_page(services, browser, login, rejected(reason)).await
         }
         AuthorizeOutcome::AnsweredBefore => Ok(answered_before(services, browser.language())),
     }
@@ -144,7 +144,7 @@ async fn finish_saml(
     login: &Login,
     request: &SignOnRequest,
     person: &AuthenticatedUser,
-    old: Option<&SignedIn>,
+    old: Option<&BrowserSession>,
 ) -> Result<Response, InternalError> {
     let session = session_of(person).filter(|_| request.purpose.is_application());
     let authenticated = sign_on::AuthenticatedSignOn {
@@ -170,8 +170,8 @@ async fn finish_saml(
             browser.language(),
             &answer,
         )),
-        sign_on::SignOnOutcome::Refused(reason) => {
-            ended_page(services, browser, login, refused(reason)).await
+        sign_on::SignOnOutcome::Denied(reason) => {
+            ended_page(services, browser, login, rejected(reason)).await
         }
         sign_on::SignOnOutcome::AnsweredBefore => Ok(answered_before(services, browser.language())),
     }

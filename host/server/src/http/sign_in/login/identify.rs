@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::domain::approvals::approval;
 use crate::domain::operations::rate_limits::RateLimitError;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::sign_in::login::LoginView;
 use crate::domain::sign_in::{login, qr_sign_in};
@@ -138,7 +138,7 @@ pub(crate) async fn go_on(posted: Posted) -> Response {
     let reply = async {
         if let LoginView::Identify(login) = view
             && let Some(signed_in) = choice(services, browser, login).await?
-            && csrf::is_token(services, browser, &chosen(login, &signed_in), &form.person)?
+            && csrf::is_token(services, browser, &chosen(login, &signed_in), &form.user)?
         {
             login::continue_with_session(services, login, &signed_in).await?;
         }
@@ -152,7 +152,7 @@ async fn choice(
     services: &Services,
     browser: &Browser,
     login: &Login,
-) -> Result<Option<SignedIn>, InternalError> {
+) -> Result<Option<BrowserSession>, InternalError> {
     let LoginRequest::Oidc(request) = &login.request else {
         return Ok(None);
     };
@@ -168,7 +168,7 @@ async fn choice(
 }
 
 /// What shows that the page offered to go on as this person.
-fn chosen(login: &Login, signed_in: &SignedIn) -> String {
+fn chosen(login: &Login, signed_in: &BrowserSession) -> String {
     format!("continue {} {}", login.id, signed_in.user.id)
 }
 
@@ -213,7 +213,7 @@ pub(super) async fn identify_page(
         Some(signed_in) => Some(Choice {
             name: signed_in.user.display_name().to_owned(),
             action: format!("/login/{id}/continue"),
-            person: csrf::token(services, browser, &chosen(login, &signed_in))?,
+            user_token: csrf::token(services, browser, &chosen(login, &signed_in))?,
         }),
         None => None,
     };

@@ -29,7 +29,7 @@ pub(crate) struct LoginForm {
     pub(super) remember: String,
     /// A token that shows for whom the page was made.
     #[serde(default)]
-    pub(crate) person: String,
+    pub(crate) user: String,
     /// The button that was pressed.
     #[serde(default)]
     pub(crate) decision: String,
