@@ -130,8 +130,7 @@ impl Browser {
 }
 
 /// No page of the instance can be shown in a frame of another site. The answers inside the frames of a single logout
-/// can be
-/// shown in the instance's own page.
+/// can be shown in the instance's own page.
 fn assert_unframeable(url: &Url, headers: &HeaderMap) {
     let is_html = headers
         .get(CONTENT_TYPE)

@@ -1,6 +1,5 @@
 //! A user's device, whose calls must succeed. Calls that the instance should reject are those of [`Authenticator`],
-//! which a device
-//! dereferences to.
+//! which a device dereferences to.
 
 use std::ops::Deref;
 use std::path::Path;

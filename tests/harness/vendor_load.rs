@@ -1,6 +1,5 @@
 //! Many concurrent approvals that wait for a slow vendor. The vendor may be a separate process, so that its resources
-//! are
-//! not counted.
+//! are not counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,6 +1,5 @@
 //! Protected actions in the database: types and digests, without names of users in prose. A stored action must still
-//! have
-//! the summary that the administrator requested.
+//! have the summary that the administrator requested.
 
 use assent::domain::audit::verify;
 use assent_model::audit::chain::Break;

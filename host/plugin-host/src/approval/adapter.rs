@@ -1,6 +1,5 @@
 //! The common part of the adapters of the two approval contracts. Their generated bindings have the same functions, but
-//! on
-//! different types.
+//! on different types.
 
 use wasmtime::component::{Component, HasSelf, Linker};
 
@@ -24,9 +23,8 @@ pub(super) fn linker(component: &Component) -> wasmtime::Result<Linker<CallState
 }
 
 /// Implements a channel component over the bindings of a contract. The module that uses the macro has the types of the
-/// contract as
-/// `wit`, and the functions `request`, `started`, `state` and `callback_content` for what differs between the
-/// contracts.
+/// contract as `wit`, and the functions `request`, `started`, `state` and `callback_content` for what differs between
+/// the contracts.
 macro_rules! channel_component {
     ($pre:ident, $interface:ident) => {
         struct V1($pre<CallState>);

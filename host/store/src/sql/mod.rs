@@ -1,6 +1,5 @@
 //! Statements for both databases: one text, typed arguments, rows by name. SQLite works in the calling thread,
-//! PostgreSQL over
-//! its own protocol. Nothing here knows the tables.
+//! PostgreSQL over its own protocol. Nothing here knows the tables.
 
 mod connection;
 mod error;

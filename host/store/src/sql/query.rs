@@ -93,8 +93,7 @@ impl Query {
     }
 
     /// Whether the connection keeps the prepared statement; it does by default. PostgreSQL may plan a kept one without
-    /// regard to its
-    /// arguments.
+    /// regard to its arguments.
     pub const fn persistent(mut self, kept: bool) -> Self {
         self.prepared_once = kept;
         self

@@ -159,8 +159,7 @@ async fn create(
 #[into_params(parameter_in = Query)]
 struct AccountsQuery {
     /// The beginning of the account name, or of the user's name, e-mail address or a word of the full name; or the
-    /// complete id
-    /// of the account or the user.
+    /// complete id of the account or the user.
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]
     q: Search,
@@ -296,8 +295,7 @@ async fn read(
 /// Update an account.
 ///
 /// A new state that permits no sign-in ends the account's tokens and pending sign-ins. Members other than `state` need
-/// the
-/// permission `accounts:write`.
+/// the permission `accounts:write`.
 #[utoipa::path(
     patch,
     path = "/accounts/{id}",

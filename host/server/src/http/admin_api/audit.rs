@@ -187,8 +187,7 @@ pub(super) struct AuditQuery {
 /// List the audit log, the latest first.
 ///
 /// With several filters a page may have fewer items than `limit`, or none, together with `next`: one of the filters
-/// rejected
-/// many entries.
+/// rejected many entries.
 #[utoipa::path(
     get,
     path = "/audit",

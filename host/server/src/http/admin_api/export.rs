@@ -132,8 +132,7 @@ where
 /// Export users as CSV.
 ///
 /// UTF-8, in the order of the list. A cell that a spreadsheet would read as a formula begins with an apostrophe, which
-/// an
-/// import removes.
+/// an import removes.
 #[utoipa::path(
     get,
     path = "/users/export",

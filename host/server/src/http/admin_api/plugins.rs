@@ -52,8 +52,7 @@ struct PluginsView {
     /// Whether a reload is in progress; `last_reload` has its result afterwards.
     reloading: bool,
     /// The plugins of before the last reload, which a rollback restores; `null` if there was no reload since the
-    /// instance
-    /// started.
+    /// instance started.
     previous: Option<PreviousView>,
     /// Whether the files or settings on disk differ from the loaded ones. A reload or restart loads them.
     changed_on_disk: bool,
@@ -211,8 +210,7 @@ async fn reload(
 /// Restore the plugins of before the last reload.
 ///
 /// They have the components and settings of that time, until the next reload or restart. Another rollback restores the
-/// current
-/// plugins.
+/// current plugins.
 #[utoipa::path(
     post,
     path = "/plugins/rollback",

@@ -61,10 +61,8 @@ struct BegunView {
 /// Start a test sign-in to an application.
 ///
 /// Only a console session can start one. It is a real sign-in of the administrator with the application's own settings,
-/// and
-/// needs a new approval. It ends the session's previous test sign-in. Only this administrator can complete it. The
-/// application
-/// receives nothing, and the issued tokens are not valid.
+/// and needs a new approval. It ends the session's previous test sign-in. Only this administrator can complete it. The
+/// application receives nothing, and the issued tokens are not valid.
 #[utoipa::path(
     post,
     path = "/applications/{id}/test-sign-ins",
@@ -218,9 +216,7 @@ struct AttributeView {
 #[into_params(parameter_in = Query)]
 struct ProgressWaitQuery {
     /// The time to wait, in seconds; 25 at most. The response comes as soon as there is another step or a result, and
-    /// at once
-    /// if two
-    /// requests of the session wait already.
+    /// at once if two requests of the session wait already.
     #[serde(default)]
     #[param(minimum = 0, maximum = 25)]
     wait: u64,

@@ -164,10 +164,9 @@ async fn imported(
 /// Import users from CSV.
 ///
 /// The columns are those of an export. A missing column leaves its value unchanged, and an empty cell removes it. A row
-/// updates
-/// the user with its `id` or, without an `id`, the user with its `name`; if there is none, it creates an invited user.
-/// If a row
-/// is not valid, the import changes nothing. No row can change a role in the console or terminate a user.
+/// updates the user with its `id` or, without an `id`, the user with its `name`; if there is none, it creates an
+/// invited user. If a row is not valid, the import changes nothing. No row can change a role in the console or
+/// terminate a user.
 #[utoipa::path(
     post,
     path = "/users/import",
@@ -187,8 +186,8 @@ async fn import_users(
 /// Import an application's accounts from CSV.
 ///
 /// By the rules of the import of users. `user` is a user's name, e-mail address or id. `roles` are separated by `;` or
-/// blanks,
-/// or are a JSON array. A new account has the user's name if `name` is missing, and is active if `state` is missing.
+/// blanks, or are a JSON array. A new account has the user's name if `name` is missing, and is active if `state` is
+/// missing.
 #[utoipa::path(
     post,
     path = "/applications/{id}/accounts/import",

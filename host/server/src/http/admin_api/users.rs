@@ -258,10 +258,8 @@ async fn read(
 /// Update a user.
 ///
 /// A new state that permits no sign-in ends the user's sessions, tokens and pending approval requests. A new role in
-/// the
-/// console revokes unused enrolment links, and a role with more permissions also ends the user's sessions. The role of
-/// the last
-/// owner cannot be removed.
+/// the console revokes unused enrolment links, and a role with more permissions also ends the user's sessions. The role
+/// of the last owner cannot be removed.
 #[utoipa::path(
     patch,
     path = "/users/{id}",

@@ -78,8 +78,7 @@ pub(super) struct Pending {
 /// List the pending requests and unread notifications.
 ///
 /// While the pending requests are those in `shown_requests` and no notification follows `last_notification`, the call
-/// waits for
-/// a change.
+/// waits for a change.
 #[utoipa::path(get, path = "/requests", operation_id = "requests.list", params(PendingQuery),
     responses((status = 200, description = "The pending requests and unread notifications.", body = Pending)))]
 pub(super) async fn list(

@@ -249,9 +249,8 @@ pub async fn open(
     }))
 }
 
-/// Notes that a login began for a test sign-in, which only this login may answer from then on. For other logins
-/// nothing is
-/// recorded.
+/// Notes that a login began for a test sign-in, which only this login may answer from then on. For other logins nothing
+/// is recorded.
 ///
 /// # Errors
 /// If the database fails.

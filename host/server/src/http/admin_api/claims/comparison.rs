@@ -116,14 +116,11 @@ fn decoded(component: Option<String>) -> Result<Option<Vec<u8>>, Problem> {
 /// Compare the claims of the loaded plugins with those of a candidate plugin.
 ///
 /// The candidate is compiled, checks its settings, and runs in the sandbox of every plugin, with the grants of the
-/// plugin that
-/// it replaces. The server stores nothing of it. The request also needs the permission `claims:read`. An instance tests
-/// one
-/// candidate at a time.
+/// plugin that it replaces. The server stores nothing of it. The request also needs the permission `claims:read`. An
+/// instance tests one candidate at a time.
 ///
 /// In the console, a component that is not loaded needs an action approval, once for each plugin name, component and
-/// session. A
-/// service account cannot upload a component.
+/// session. A service account cannot upload a component.
 #[utoipa::path(
     post,
     path = "/applications/{id}/claims-preview",

@@ -28,8 +28,7 @@ pub(super) struct PreviewView {
 }
 
 /// The preview for one sink: `claims` or `attributes`, unless a plugin prevents the sign-in; and in `stopped` the
-/// reason if no
-/// user would be signed in.
+/// reason if no user would be signed in.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SinkPreview)]
 struct SinkView {
@@ -90,8 +89,7 @@ struct NameView {
 #[schema(as = StoppedPreview)]
 struct StoppedView {
     /// The plugin that prevents the sign-in; `null` for the server. A reason of the server comes first; the preview
-    /// still shows
-    /// the values without it.
+    /// still shows the values without it.
     plugin: Option<String>,
     outcome: PluginOutcome,
     /// The reason; of the server, with the remedy.
