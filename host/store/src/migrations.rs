@@ -90,7 +90,7 @@ async fn apply_pending(connection: &mut Connection) -> std::result::Result<(), M
         return Err(MigrationError::Unknown(*version));
     }
     for migration in &MIGRATIONS {
-        let digest = Digest::of(migration.text.as_bytes()).to_text();
+        let digest = Digest::sha256(migration.text.as_bytes()).to_text();
         match applied
             .iter()
             .find(|(version, _)| *version == migration.version)

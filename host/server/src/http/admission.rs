@@ -11,7 +11,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use hyper::body::{Frame, SizeHint};
 
-use super::devices::{ErrorCode, Failure};
+use super::devices::{DeviceApiError, ErrorCode};
 use super::outage::unavailable;
 use super::refusals;
 use crate::domain::Services;
@@ -72,7 +72,7 @@ fn waits_for_news(uri: &Uri) -> bool {
 /// 503 with `Retry-After`. Layers around this one write it in the form that other endpoints use for errors.
 fn overloaded(uri: &Uri) -> Response {
     if uri.path().starts_with("/authenticator/api/") {
-        return Failure::from(ErrorCode::TemporarilyUnavailable).into_response();
+        return DeviceApiError::from(ErrorCode::TemporarilyUnavailable).into_response();
     }
     unavailable("The server has too many requests at the moment. Try again.\n".into_response())
 }

@@ -21,7 +21,7 @@ crate::sql::row! {
     }
 }
 
-pub(crate) const USER_KIND: &str =
+pub(crate) const BY_ACCOUNT_ID: &str =
     "SELECT a.id AS account_id, a.application_id, a.name AS account_name, a.roles, a.short_code,
     a.state AS account_state, a.version AS account_version, a.created_at AS account_created_at, u.*
     FROM accounts a JOIN users u ON u.id = a.user_id WHERE a.id IN ({$})";

@@ -87,7 +87,7 @@ pub async fn document(
         single_sign_on: single_sign_on_url(services, &provider.id),
         single_logout: single_logout_url(services, &provider.id),
     };
-    let content = Digest::of(&serde_json::to_vec(&own)?);
+    let content = Digest::sha256(&serde_json::to_vec(&own)?);
     if let Some(text) = services.signed_documents.get(&provider.id, content, now) {
         return Ok(text);
     }
