@@ -93,7 +93,7 @@ async fn the_least_urgent_requests_are_rejected_first() {
     assert_rejected(&waiting);
     let error: Value = waiting.read_json().await;
     assert_eq!(error["error"], "temporarily_unavailable");
-    assert_eq!(requests.token().await.status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(requests.token().await.status(), StatusCode::BAD_REQUEST);
 
     load.extend(executing(&host, RequestClass::Application, capacity / 4));
     let error = requests.token().await;
@@ -119,7 +119,7 @@ async fn the_least_urgent_requests_are_rejected_first() {
     drop(load);
     assert_eq!(requests.console().await.status(), StatusCode::OK);
     assert_eq!(requests.page().await.status(), StatusCode::OK);
-    assert_eq!(requests.token().await.status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(requests.token().await.status(), StatusCode::BAD_REQUEST);
 }
 
 /// Executed requests are counted until their responses: all of them were released.

@@ -134,17 +134,12 @@ async fn tokens_of_another_instance_are_accepted_at_once_and_unknown_keys_are_ch
     let installation = Installation::new(Database::Sqlite).await;
     let (one, two) = (installation.host().await, installation.host().await);
     let mut tokens = Vec::new();
-    for _ in 0..2 {
-        signing_keys::rotate(
-            &two,
-            SigningAlgorithm::Rs256,
-            Takeover::Now,
-            &AuditContext::SERVER,
-        )
-        .await
-        .expect("rotated");
+    for algorithm in SigningAlgorithm::ALL {
+        signing_keys::rotate(&two, algorithm, Takeover::Now, &AuditContext::SERVER)
+            .await
+            .expect("rotated");
         let later = two.now() + PUBLICATION_MARGIN;
-        let key = two.key_ring.signer(SigningAlgorithm::Rs256, later);
+        let key = two.key_ring.signer(algorithm, later);
         tokens.push(
             key.sign(object(claims()), TokenType::IdToken)
                 .expect("signed"),
