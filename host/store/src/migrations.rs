@@ -14,7 +14,7 @@ struct Migration {
 const MIGRATIONS: [Migration; 1] = [Migration {
     version: 1,
     name: "initial",
-    text: include_str!("../migrations/0001_initial.sql"),
+    text: include_str!("../migrations/0001_expand_initial.sql"),
 }];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
