@@ -16,14 +16,18 @@ use assent_model::id::{Did, UserId};
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
 
-pub(crate) const BY_ID: &str = "SELECT * FROM applications WHERE id IN ({$})";
+pub(crate) const BY_ID: &str = sql::statement!(
+    "SELECT ",
+    ApplicationRow::COLUMNS,
+    " FROM applications WHERE id IN ({$})"
+);
 
 /// The protocols, as they are kept.
 pub(crate) const OIDC: &str = "oidc";
 const SAML: &str = "saml";
 
 crate::sql::row! {
-    pub(crate) struct ApplicationRow {
+    pub(crate) struct ApplicationRow of applications {
         id: String,
         name: String,
         protocol: String,
@@ -230,12 +234,15 @@ impl Store {
         after: Option<&Did>,
         limit: u32,
     ) -> Result<Vec<RegisteredApplication>> {
-        let rows: Vec<ApplicationRow> =
-            sql::query_as("SELECT * FROM applications WHERE id > $1 ORDER BY id LIMIT $2")
-                .bind(after.map(ToString::to_string).unwrap_or_default())
-                .bind(i64::from(limit))
-                .fetch_all(&self.readers)
-                .await?;
+        let rows: Vec<ApplicationRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            ApplicationRow::COLUMNS,
+            " FROM applications WHERE id > $1 ORDER BY id LIMIT $2"
+        ))
+        .bind(after.map(ToString::to_string).unwrap_or_default())
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
         rows.into_iter()
             .map(RegisteredApplication::try_from)
             .collect()
@@ -254,9 +261,9 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<RegisteredApplication>> {
         let rows: Vec<ApplicationRow> = sql::query_as(
-            "SELECT * FROM applications
+            sql::statement!("SELECT ", ApplicationRow::COLUMNS, " FROM applications
              WHERE id > $1 AND ($2 = '' OR protocol = $2) AND substr(lower(name), 1, length($3)) = lower($3)
-             ORDER BY id LIMIT $4",
+             ORDER BY id LIMIT $4"),
         )
         .bind(after.map(ToString::to_string).unwrap_or_default())
         .bind(match protocol {
@@ -282,11 +289,14 @@ impl Store {
         user: UserId,
         limit: u32,
     ) -> Result<Vec<RegisteredApplication>> {
-        let rows: Vec<ApplicationRow> = sql::query_as(
-            "SELECT applications.* FROM accounts JOIN applications ON applications.id = accounts.application_id
+        let rows: Vec<ApplicationRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            ApplicationRow::COLUMNS,
+            "
+             FROM accounts JOIN applications ON applications.id = accounts.application_id
              WHERE accounts.user_id = $1 AND accounts.state IN ('invited', 'active')
-             ORDER BY applications.name, applications.id LIMIT $2",
-        )
+             ORDER BY applications.name, applications.id LIMIT $2"
+        ))
         .bind(user.to_string())
         .bind(i64::from(limit))
         .fetch_all(&self.readers)

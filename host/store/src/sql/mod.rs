@@ -13,6 +13,6 @@ mod value;
 pub use connection::{Connection, DatabaseKind, Options};
 pub use error::{Code, Error, Result};
 pub use query::{Executor, Query, QueryAs, Text, query, query_as};
-pub(crate) use row::row;
 pub use row::{Field, FromRow, Places, Row, Rows};
+pub(crate) use row::{join, joined, joined_length, row, statement};
 pub use value::{Argument, FromValue, Value};

@@ -96,6 +96,9 @@ impl FromRow for Row {
 
 /// A field of a struct that reads rows: a column, or another struct whose columns are in the same row.
 pub trait Field: Sized {
+    /// The columns of a struct of [`row!`](crate::sql::row) that names its table.
+    const COLUMNS: Option<&'static str> = None;
+
     /// Finds its column, which has the field's name, or its columns.
     ///
     /// # Errors
@@ -168,9 +171,105 @@ tuples! {
     9: A B C D E F G H I;
 }
 
-/// Declares a struct that reads rows: each field is the column of its name, or another such struct.
+/// The length of texts that are joined.
+pub(crate) const fn joined_length(mut parts: &[&str], separator: &str) -> usize {
+    let mut length = 0;
+    while let Some((part, rest)) = parts.split_first() {
+        length += part.len();
+        if !rest.is_empty() {
+            length += separator.len();
+        }
+        parts = rest;
+    }
+    length
+}
+
+/// Texts that are joined, whose length is [`joined_length`].
+pub(crate) const fn joined<const LENGTH: usize>(
+    mut parts: &[&str],
+    separator: &str,
+) -> [u8; LENGTH] {
+    let mut bytes = [0; LENGTH];
+    let mut free = bytes.as_mut_slice();
+    while let Some((part, rest)) = parts.split_first() {
+        let (place, behind) = free.split_at_mut(part.len());
+        place.copy_from_slice(part.as_bytes());
+        free = behind;
+        if !rest.is_empty() {
+            let (place, behind) = free.split_at_mut(separator.len());
+            place.copy_from_slice(separator.as_bytes());
+            free = behind;
+        }
+        parts = rest;
+    }
+    bytes
+}
+
+/// Joins constant texts when the program is compiled.
+macro_rules! join {
+    ($separator:literal: $($part:expr),+ $(,)?) => {{
+        const PARTS: &[&str] = &[$($part),+];
+        const BYTES: [u8; $crate::sql::joined_length(PARTS, $separator)] = $crate::sql::joined(PARTS, $separator);
+        // Texts that are joined are UTF-8.
+        const TEXT: &str = match ::std::str::from_utf8(&BYTES) {
+            Ok(text) => text,
+            Err(_) => "",
+        };
+        TEXT
+    }};
+}
+pub(crate) use join;
+
+/// A statement of constant texts, such as the columns of a row.
+macro_rules! statement {
+    ($($part:expr),+ $(,)?) => { $crate::sql::join!("": $($part),+) };
+}
+pub(crate) use statement;
+
+/// Declares a struct that reads rows: each field is the column of its name, or another such struct. One that names
+/// its table (`struct UserRow of users`) has the list of its columns, for statements: `UserRow::COLUMNS`. A statement
+/// never selects `*`: the columns of a later release would change its result.
 macro_rules! row {
     (
+        $(#[$meta:meta])*
+        $visibility:vis struct $name:ident of $table:ident {
+            $($(#[$field_meta:meta])* $field_visibility:vis $field:ident: $type:ty),* $(,)?
+        }
+    ) => {
+        $crate::sql::row! {
+            @struct (const COLUMNS: Option<&'static str> = Some($name::COLUMNS);)
+            $(#[$meta])*
+            $visibility struct $name {
+                $($(#[$field_meta])* $field_visibility $field: $type,)*
+            }
+        }
+
+        impl $name {
+            /// The columns, with the name of the table.
+            $visibility const COLUMNS: &'static str = $crate::sql::join!(", ": $(
+                match <$type as $crate::sql::Field>::COLUMNS {
+                    Some(columns) => columns,
+                    None => concat!(stringify!($table), ".", stringify!($field)),
+                }
+            ),*);
+        }
+    };
+    (
+        $(#[$meta:meta])*
+        $visibility:vis struct $name:ident {
+            $($(#[$field_meta:meta])* $field_visibility:vis $field:ident: $type:ty),* $(,)?
+        }
+    ) => {
+        $crate::sql::row! {
+            @struct ()
+            $(#[$meta])*
+            $visibility struct $name {
+                $($(#[$field_meta])* $field_visibility $field: $type,)*
+            }
+        }
+    };
+    (
+        @struct ($($columns:tt)*)
         $(#[$meta:meta])*
         $visibility:vis struct $name:ident {
             $($(#[$field_meta:meta])* $field_visibility:vis $field:ident: $type:ty),* $(,)?
@@ -196,6 +295,8 @@ macro_rules! row {
         }
 
         impl $crate::sql::Field for $name {
+            $($columns)*
+
             fn find(columns: &[String], _: &str, places: &mut Vec<usize>) -> $crate::sql::Result<()> {
                 <Self as $crate::sql::FromRow>::find(columns, places)
             }
@@ -217,14 +318,14 @@ mod tests {
 
     row! {
         #[derive(Debug, PartialEq)]
-        struct Part {
+        struct Part of parts {
             b: Option<i64>,
             c: String,
         }
     }
     row! {
         #[derive(Debug, PartialEq)]
-        struct Whole {
+        struct Whole of wholes {
             a: i64,
             part: Part,
             d: Vec<u8>,
@@ -258,6 +359,15 @@ mod tests {
             d: vec![1],
         };
         assert_eq!(rows().read::<Whole>().unwrap(), [expected]);
+    }
+
+    #[test]
+    fn a_row_with_a_table_lists_its_columns() {
+        assert_eq!(Whole::COLUMNS, "wholes.a, parts.b, parts.c, wholes.d");
+        assert_eq!(
+            statement!("SELECT ", Part::COLUMNS, " FROM parts"),
+            "SELECT parts.b, parts.c FROM parts"
+        );
     }
 
     #[test]
