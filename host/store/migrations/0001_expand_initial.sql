@@ -807,9 +807,18 @@ CREATE TABLE leases (
     leased_until BIGINT NOT NULL
 );
 
--- The runs of server processes, and when each last checked that the database takes writes, by its own clock.
+-- The runs of server processes.
 CREATE TABLE instances (
-    id         TEXT   NOT NULL PRIMARY KEY,
-    started_at BIGINT NOT NULL,
-    seen_at    BIGINT NOT NULL
+    id             TEXT   NOT NULL PRIMARY KEY,
+    release        TEXT   NOT NULL,
+    -- The machine, and the process on it, for messages to operators.
+    host           TEXT   NOT NULL,
+    process_id     BIGINT NOT NULL,
+    -- The newest migration that the release knows. A newer contracting migration waits for the end of the run.
+    schema_version BIGINT NOT NULL,
+    started_at     BIGINT NOT NULL,
+    -- The last heartbeat, by the clock of the instance: the database took a write.
+    seen_at        BIGINT NOT NULL,
+    -- Set when the instance stopped; NULL if it crashed.
+    ended_at       BIGINT
 );
