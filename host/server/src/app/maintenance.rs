@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::config::HumanDuration;
 use crate::domain;
 use crate::domain::Services;
-use assent_store::Retention;
+use assent_store::{Retention, StoreError};
 
 /// How often the signing keys are read anew: so soon a host notices what a command or another instance did to them.
 const KEYS: Duration = Duration::from_secs(3);
@@ -15,6 +15,9 @@ const KEYS: Duration = Duration::from_secs(3);
 const PLACES: Duration = Duration::from_secs(60);
 /// How often rows that are over are deleted.
 const SWEEP: Duration = Duration::from_secs(10 * 60);
+/// The time between two heartbeats. A contracting migration waits for an instance for six times as long
+/// ([`HEARTBEAT_LIMIT`](assent_store::HEARTBEAT_LIMIT)).
+const HEARTBEAT: Duration = Duration::from_secs(20);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) async fn sweep(services: Arc<Services>) {
@@ -62,6 +65,18 @@ pub(super) async fn sweep(services: Arc<Services>) {
             tracing::warn!(%error, "SAML certificate rotation failed");
         }
         tokio::time::sleep(SWEEP).await;
+    }
+}
+
+/// Tells `assent migrate` that this instance runs, and notices that a newer release removed what this one uses.
+pub(super) async fn heartbeat(services: Arc<Services>) {
+    loop {
+        match services.store.probe(&*services.clock).await {
+            Ok(_) => {}
+            Err(error @ StoreError::Contracted) => tracing::error!(%error, "heartbeat failed"),
+            Err(error) => tracing::warn!(%error, "heartbeat failed"),
+        }
+        tokio::time::sleep(HEARTBEAT).await;
     }
 }
 

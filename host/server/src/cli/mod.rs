@@ -12,6 +12,7 @@ mod config_file;
 mod explain;
 mod log;
 mod manual;
+mod migrate;
 mod plugin;
 mod qr_code;
 mod serve;
@@ -51,6 +52,8 @@ struct Arguments {
 enum Command {
     /// Serve until stopped.
     Serve(ConfigFile),
+    /// Apply the migrations of this release to the database.
+    Migrate(migrate::Migrate),
     /// The settings.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -120,7 +123,7 @@ fn command_line(api: &api::Commands) -> clap::Command {
 }
 
 /// Runs the command that the arguments name. 0: done; 1: it failed; 2: the arguments are wrong; 3: there is no such
-/// thing; 4: it is not allowed; 5: no host answers. `audit verify` has a code of its own for what it could not look at.
+/// thing; 4: it is not allowed; 5: no host answers. `audit verify` and `migrate --check` have codes of their own.
 pub fn run() -> ExitCode {
     let done = commands().and_then(|api| {
         let matches = command_line(&api).get_matches();
@@ -170,6 +173,7 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
     let arguments = Arguments::from_arg_matches(matches)?;
     let done = match arguments.command {
         Command::Audit(command) => return audit::run(command).await,
+        Command::Migrate(arguments) => return migrate::run(arguments).await,
         Command::Serve(file) => serve::run(&file.config).await,
         Command::Config(ConfigCommand::Check(file)) => check(&file.config).await,
         Command::Config(ConfigCommand::Schema) => {

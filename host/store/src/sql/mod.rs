@@ -8,11 +8,13 @@ mod postgres;
 mod query;
 mod row;
 mod sqlite;
+mod statement;
 mod value;
 
 pub use connection::{Connection, DatabaseKind, Options};
 pub use error::{Code, Error, Result};
 pub use query::{Executor, Query, QueryAs, Text, query, query_as};
+pub(crate) use row::row;
 pub use row::{Field, FromRow, Places, Row, Rows};
-pub(crate) use row::{join, joined, joined_length, row, statement};
+pub(crate) use statement::{join, joined, joined_length, statement};
 pub use value::{Argument, FromValue, Value};
