@@ -134,6 +134,7 @@ async fn in_one_transaction(
         "ROLLBACK"
     };
     let ended = connection.batch(end).await;
+    // The first error says why.
     let outcome = applied?;
     ended?;
     Ok(outcome)

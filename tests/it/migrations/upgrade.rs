@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use assent_store::sql::{self, Connection};
 use assent_store::{Database, Migration};
+use assent_test_macros::both_databases;
 use futures_util::future::{join, join_all};
 use reqwest::StatusCode;
 use serde_json::Value;
@@ -96,4 +98,60 @@ async fn no_sign_in_fails_while_a_newer_release_expands_the_schema() {
         is_over.store(true, Ordering::Relaxed);
     };
     in_time(join(load, upgrade)).await;
+}
+
+/// How many runs are in the table: all, and those that have ended.
+async fn runs(connection: &mut Connection) -> (i64, i64) {
+    sql::query_as("SELECT COUNT(*), COUNT(ended_at) FROM instances")
+        .fetch_one(connection)
+        .await
+        .expect("a count")
+}
+
+#[both_databases]
+async fn an_instance_sends_heartbeats_until_it_stops(database: Kind) {
+    let mut host = TestHost::start_on(database).await;
+    let mut connection = host.connection().await;
+    let begun = async {
+        while runs(&mut connection).await != (1, 0) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    in_time(begun).await;
+    host.stop().await;
+    assert_eq!(runs(&mut connection).await, (1, 1));
+}
+
+#[both_databases]
+async fn an_instance_on_a_contracted_schema_is_not_ready(database: Kind) {
+    let host = TestHost::start_on(database).await;
+    let ready = async || {
+        let response = http_client()
+            .get(format!("{}/readyz", host.base))
+            .response()
+            .await;
+        (response.status(), response.read_text().await)
+    };
+    assert_eq!(ready().await, (StatusCode::OK, "ready\n".to_owned()));
+    host.connection()
+        .await
+        .batch(
+            "INSERT INTO schema_migrations (version, kind, name, digest) VALUES (9001, 'contract', 'x', '')",
+        )
+        .await
+        .expect("inserted");
+    let contracted = async {
+        loop {
+            // The result of a probe is used for a second.
+            let (status, body) = ready().await;
+            if status == StatusCode::SERVICE_UNAVAILABLE {
+                return body;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    assert_eq!(
+        in_time(contracted).await,
+        "a newer release contracted the schema\n"
+    );
 }

@@ -186,7 +186,8 @@ async fn in_transaction<T>(
                 .map(|()| done)
                 .map_err(MigrationError::from),
             Err(error) => {
-                connection.batch("ROLLBACK").await?;
+                // If this fails, the connection is of no use, and the first error says why.
+                let _ = connection.batch("ROLLBACK").await;
                 Err(error)
             }
         };
