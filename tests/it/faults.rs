@@ -97,7 +97,7 @@ async fn a_code_is_used_although_its_commit_reply_was_lost() {
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     // Only the exchange names the code. A trace of the sign-in names the application, and may be written later.
-    let (id,): (String,) = sql::query_as("SELECT id FROM codes")
+    let (id,): (String,) = sql::query_as("SELECT id FROM token_families")
         .fetch_one(&mut host.connection().await)
         .await
         .expect("the code");

@@ -17,8 +17,6 @@ const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 const HOUR: Duration = Duration::from_secs(3600);
 pub(crate) const RETENTION: Retention = Retention {
     logins: HOUR,
-    access_tokens: HOUR,
-    refresh_tokens: HOUR,
     sessions: HOUR,
     enrolments: HOUR,
     admin_tokens: HOUR,
@@ -147,7 +145,7 @@ async fn a_token_without_a_family_is_invalid_without_an_error(database: Database
         StatusCode::OK,
         "{database:?}"
     );
-    sql::query("DELETE FROM codes")
+    sql::query("DELETE FROM token_families")
         .execute(&mut host.connection().await)
         .await
         .expect("deleted");
@@ -322,7 +320,7 @@ async fn unused_codes_are_deleted_and_used_codes_are_kept(database: Database) {
         .await
         .expect("swept");
     let mut connection = host.connection().await;
-    let left: Vec<(String,)> = sql::query_as("SELECT claims FROM codes")
+    let left: Vec<(String,)> = sql::query_as("SELECT claims FROM token_families")
         .fetch_all(&mut connection)
         .await
         .expect("read");

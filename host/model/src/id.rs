@@ -116,8 +116,8 @@ ids! {
     SessionId;
     /// A remembered consent.
     ConsentId;
-    /// An authorization code.
-    CodeId;
+    /// All that comes of one authorization: its code and its tokens.
+    FamilyId;
     /// An access token or an administrator's token.
     TokenId;
     /// A signing key.

@@ -6,6 +6,7 @@ pub mod administration;
 pub mod application;
 pub mod approval;
 pub mod audit;
+pub mod bounded_cache;
 pub mod caller;
 pub mod claims_request;
 pub mod client_auth;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::administration::AdminScopes;
 use crate::claims_request::ClaimsRequest;
 use crate::clock::Timestamp;
-use crate::id::{AccountId, CodeId, Did, SessionId, TokenId, UserId};
+use crate::id::{AccountId, Did, FamilyId, SessionId, TokenId, UserId};
 use crate::login::CodeChallenge;
 use crate::purpose::SignInPurpose;
 use crate::redirect::CheckedRedirect;
@@ -33,11 +33,11 @@ pub mod prefix {
 }
 
 /// What an authorization code stands for. Its row outlives the code: it is the family of all tokens that come of one
-/// sign-in, and revoking it ends them all.
+/// authorization, and revoking it ends them all.
 #[derive(Clone, Debug)]
 pub struct CodeGrant {
     /// The row's id.
-    pub id: CodeId,
+    pub id: FamilyId,
     /// The digest of the code.
     pub digest: Digest,
     /// The client that it was issued to.
@@ -127,51 +127,67 @@ impl fmt::Display for TokenScopes {
     }
 }
 
-/// What an access token stands for.
-#[derive(Clone, Debug)]
+/// What an access token stands for. The token itself is this, sealed; the database has no row for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessGrant {
-    /// The row's id.
+    /// Identifies the token in the list of revoked tokens.
     pub id: TokenId,
-    /// The digest of the token.
-    pub digest: Digest,
     /// The client that it was issued to.
     pub application: Did,
-    /// The code that it came from: a second use of the code revokes it. `None` for an application's own token.
-    pub family: Option<CodeId>,
+    /// What it was issued for.
+    pub source: TokenSource,
     /// What it permits.
     pub scopes: TokenScopes,
-    /// The certificate that its bearer must show.
+    /// The certificate that its bearer must present.
     pub certificate: Option<CertificateDigest>,
     /// When it was issued.
     pub issued_at: Timestamp,
-    /// Until when it is good.
+    /// When it expires.
     pub expires_at: Timestamp,
-    /// Until when its first use is noted: while the refresh that gave it may be repeated.
+}
+
+/// What an access token was issued for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenSource {
+    /// A token family: the token acts for a user.
+    Family(FamilyTokenSource),
+    /// The application itself (`client_credentials`), whose settings had this version.
+    Application {
+        /// The version of the settings.
+        version: i64,
+    },
+}
+
+/// The place of an access token in its family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FamilyTokenSource {
+    /// The family.
+    pub family: FamilyId,
+    /// The number of the refresh that issued the token; 0 for the exchange of the code.
+    pub counter: u32,
+    /// Until when its first use is recorded: while the refresh may be retried.
     pub track_use_until: Option<Timestamp>,
 }
 
-/// What a refresh token stands for. Scopes, person and sign-in are its family's.
-#[derive(Clone, Debug)]
-pub struct RefreshGrant {
-    /// The row's id.
-    pub id: TokenId,
-    /// The digest of the token.
-    pub digest: Digest,
-    /// The client that it was issued to.
-    pub application: Did,
-    /// The code that it came from.
-    pub family: CodeId,
-    /// When it was issued.
-    pub issued_at: Timestamp,
-    /// Until when it is good.
-    pub expires_at: Timestamp,
+impl AccessGrant {
+    /// The place in a family; `None` for an application's own token.
+    pub const fn family(&self) -> Option<FamilyTokenSource> {
+        match self.source {
+            TokenSource::Family(source) => Some(source),
+            TokenSource::Application { .. } => None,
+        }
+    }
 }
 
-/// An access token and, where the grant has one, a refresh token that are issued together.
-#[derive(Clone, Debug)]
-pub struct IssuedPair {
-    /// The access token.
-    pub access: AccessGrant,
-    /// The refresh token.
-    pub refresh: Option<RefreshGrant>,
+/// What a refresh token stands for. Application, scopes, user and sign-in are those of its family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefreshGrant {
+    /// The family.
+    pub family: FamilyId,
+    /// The number of the refresh that issued the token; 0 for the exchange of the code. Only the newest one is valid.
+    pub counter: u32,
+    /// When it was issued.
+    pub issued_at: Timestamp,
+    /// When it expires.
+    pub expires_at: Timestamp,
 }

@@ -305,6 +305,7 @@ activity-certificate-withdrawn = Zertifikat zurückgezogen: { $application }
 activity-key-published = Nächster Signaturschlüssel veröffentlicht
 activity-key-activated = Nächster Signaturschlüssel in Gebrauch
 activity-key-revoked = Signaturschlüssel gesperrt
+activity-tokens-revoked = Alle Zugriffs- und Refresh-Token widerrufen
 activity-plugins-reloaded = Erweiterungen neu geladen
 activity-plugins-rolled-back = Plugins auf die vorherigen zurückgesetzt
 activity-claims-compared = Ein Plugin wurde von der Verwaltung mit dem ausprobiert, was { $application } über Sie erfährt

@@ -306,6 +306,7 @@ activity-certificate-withdrawn = Certificate withdrawn: { $application }
 activity-key-published = Next signing key published
 activity-key-activated = Next signing key in use
 activity-key-revoked = Signing key revoked
+activity-tokens-revoked = All access and refresh tokens revoked
 activity-plugins-reloaded = Extensions loaded again
 activity-plugins-rolled-back = Plugins put back to those before
 activity-claims-compared = An administrator tried a plugin with what { $application } learns of you

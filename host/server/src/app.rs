@@ -17,7 +17,7 @@ use crate::domain::operations::bootstrap::{BootstrapResult, bootstrap};
 use crate::domain::operations::branding::{Logo, LogoError};
 use crate::domain::operations::plugin_specs::plugin_specs;
 use crate::geoip::GeoIp;
-use crate::keys::{KeyRing, MasterKey, PushKey};
+use crate::keys::{KeyRing, MasterKey, PushKey, TokenSealer};
 use crate::{domain, keys};
 use assent_model::audit::chain::ChainKey;
 use assent_model::clock::{SharedClock, SystemClock};
@@ -89,6 +89,7 @@ pub async fn compose(
     let store = Store::start(database, chaining).await?;
     let kept = with_first_keys(&store, &master_key, &clock, &entropy).await?;
     let key_ring = KeyRing::open(&kept, &master_key)?;
+    let token_sealer = TokenSealer::new(&master_key, store.token_epoch().await?)?;
     let push_key = Arc::new(PushKey::open(
         push_key(&kept)?,
         &master_key,
@@ -143,6 +144,7 @@ pub async fn compose(
         store,
         master_key,
         key_ring,
+        token_sealer,
         push_key,
         plugins,
         metrics_secret,

@@ -448,65 +448,57 @@ CREATE INDEX logout_deliveries_by_application ON logout_deliveries (application_
 -- OpenID Connect: codes and tokens
 ---------------------------------------------------------------------------------------------------
 
--- Authorization codes. A token family is all that came of one authorization; its row is the code's. Tokens refer to it, so one
--- update of the row revokes them all.
-CREATE TABLE codes (
-    id             TEXT   NOT NULL PRIMARY KEY,
-    digest         TEXT   NOT NULL,
-    application_id TEXT   NOT NULL,
-    redirect_uri   TEXT   NOT NULL,
-    code_challenge TEXT,
-    scopes         TEXT   NOT NULL,
-    user_id        TEXT   NOT NULL,
-    account_id     TEXT   NOT NULL,
-    session_id     TEXT   NOT NULL,
+-- Token families: all that comes of one authorization. The row is created with the authorization code and outlives it. Tokens are
+-- sealed texts and have no rows: one update of this row revokes the code and all its tokens.
+CREATE TABLE token_families (
+    id                TEXT   NOT NULL PRIMARY KEY,
+    code_digest       TEXT   NOT NULL,
+    application_id    TEXT   NOT NULL,
+    redirect_uri      TEXT   NOT NULL,
+    code_challenge    TEXT,
+    scopes            TEXT   NOT NULL,
+    user_id           TEXT   NOT NULL,
+    account_id        TEXT   NOT NULL,
+    session_id        TEXT   NOT NULL,
     -- JSON: what later ID tokens repeat (`sid`, `auth_time`, `amr`), and the `claims` parameter of the request.
-    context        TEXT   NOT NULL,
+    context           TEXT   NOT NULL,
     -- JSON: the claims of the ID token. The exchange of the code clears them.
-    claims         TEXT   NOT NULL,
+    claims            TEXT   NOT NULL,
     -- 1 if the grant survives the session (`offline_access`).
-    offline        BIGINT NOT NULL,
-    created_at     BIGINT NOT NULL,
-    expires_at     BIGINT NOT NULL,
+    offline           BIGINT NOT NULL,
+    created_at        BIGINT NOT NULL,
+    code_expires_at   BIGINT NOT NULL,
     -- Until when a request may refer to this row: the expiry of the code or, after its exchange, of the family's last token.
-    retain_until   BIGINT NOT NULL,
-    used_at        BIGINT,
-    revoked_at     BIGINT
+    retain_until      BIGINT NOT NULL,
+    exchanged_at      BIGINT,
+    -- The number of refreshes. A refresh token with a smaller number was used before.
+    counter           BIGINT NOT NULL DEFAULT 0,
+    -- The access token of the last refresh. A retry of the refresh revokes it.
+    access_token      TEXT,
+    access_expires_at BIGINT,
+    refreshed_at      BIGINT,
+    -- The progress of a retry of the last refresh: 0 none, 1 requested, 2 answered.
+    retry_state       BIGINT NOT NULL DEFAULT 0,
+    -- The largest number of a refresh whose access token was used. A refresh may be retried only before that.
+    used_counter      BIGINT NOT NULL DEFAULT 0,
+    revoked_at        BIGINT
 );
-CREATE INDEX codes_by_end ON codes (retain_until);
+CREATE INDEX token_families_by_end ON token_families (retain_until);
 
-CREATE TABLE access_tokens (
-    id              TEXT   NOT NULL PRIMARY KEY,
-    digest          TEXT   NOT NULL,
-    application_id  TEXT   NOT NULL,
-    -- The code of the family; NULL for an application's own token (`client_credentials`).
-    family_id       TEXT,
-    scopes          TEXT   NOT NULL,
-    -- The SHA-256 digest of the client certificate to which the token is bound (RFC 8705).
-    certificate     TEXT,
-    issued_at       BIGINT NOT NULL,
-    expires_at      BIGINT NOT NULL,
-    -- Until when the first use is recorded: a refresh may be retried only while nobody has used its access token.
-    track_use_until BIGINT,
-    used_at         BIGINT,
-    revoked_at      BIGINT
+-- Access tokens that were revoked one by one, until they expire.
+CREATE TABLE revoked_tokens (
+    id         TEXT   NOT NULL PRIMARY KEY,
+    expires_at BIGINT NOT NULL
 );
+CREATE INDEX revoked_tokens_by_end ON revoked_tokens (expires_at);
 
-CREATE TABLE refresh_tokens (
-    id                 TEXT   NOT NULL PRIMARY KEY,
-    digest             TEXT   NOT NULL,
-    application_id     TEXT   NOT NULL,
-    family_id          TEXT   NOT NULL,
-    issued_at          BIGINT NOT NULL,
-    expires_at         BIGINT NOT NULL,
-    used_at            BIGINT,
-    -- The tokens that its use issued.
-    rotated_to_access  TEXT,
-    rotated_to_refresh TEXT,
-    -- The progress of a retry of that use: 0 none, 1 requested, 2 answered.
-    retry_state        BIGINT NOT NULL,
-    revoked_at         BIGINT
+-- Tokens contain the number of the epoch in which they were issued, and only those of the last one are valid. An operator begins a new
+-- epoch after the restore of a backup, which has forgotten revocations and refreshes.
+CREATE TABLE token_epochs (
+    epoch    BIGINT NOT NULL PRIMARY KEY,
+    began_at BIGINT NOT NULL
 );
+INSERT INTO token_epochs (epoch, began_at) VALUES (1, 0);
 
 -- The replay cache of client assertions (RFC 7523 section 3): a client may use each `jti` once.
 CREATE TABLE replay_cache (

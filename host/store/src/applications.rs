@@ -73,9 +73,30 @@ impl TryFrom<ApplicationRow> for RegisteredApplication {
 }
 
 impl Row for ApplicationRow {
+    type Key = String;
     type Value = RegisteredApplication;
-    fn id(&self) -> &str {
-        &self.id
+    fn key(&self) -> String {
+        self.id.clone()
+    }
+}
+
+pub(crate) const VERSION_BY_ID: &str =
+    "SELECT id, version, created_at FROM applications WHERE id IN ({$})";
+
+crate::sql::row! {
+    #[derive(Clone)]
+    pub(crate) struct ApplicationVersionRow {
+        id: String,
+        version: i64,
+        created_at: i64,
+    }
+}
+
+impl Row for ApplicationVersionRow {
+    type Key = String;
+    type Value = Self;
+    fn key(&self) -> String {
+        self.id.clone()
     }
 }
 
@@ -222,7 +243,45 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn registered(&self, id: &Did) -> Result<Option<RegisteredApplication>> {
-        self.lookups.applications.call(id.to_string()).await
+        match self
+            .lookups
+            .application_versions
+            .call(id.to_string())
+            .await?
+        {
+            Some(row) => {
+                self.registered_version(id, (row.version, row.created_at))
+                    .await
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// The application in this version, or in a later one. A deleted and registered id begins with version 1 again, so
+    /// the time of its creation belongs to the version.
+    pub(crate) async fn registered_version(
+        &self,
+        id: &Did,
+        version: (i64, i64),
+    ) -> Result<Option<RegisteredApplication>> {
+        if let Some(found) = self.caches.applications.get(id, version) {
+            return Ok(Some(found));
+        }
+        let found = self.lookups.applications.call(id.to_string()).await?;
+        if let Some(application) = &found {
+            let version = match application {
+                RegisteredApplication::Client(client) => (client.version, client.created_at),
+                RegisteredApplication::ServiceProvider(provider) => {
+                    (provider.version, provider.created_at)
+                }
+            };
+            self.caches.applications.insert(
+                id.clone(),
+                (version.0, version.1.millis()),
+                application.clone(),
+            );
+        }
+        Ok(found)
     }
 
     /// Up to `limit` applications whose id follows `after`.

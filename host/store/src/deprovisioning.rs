@@ -203,7 +203,7 @@ pub(crate) async fn erase_user(db: &mut Connection, user: UserId, now: Timestamp
         sql::query(statement).bind(user.to_string()).execute(&mut *db).await?;
     }
     // Codes that nobody exchanged hold claims. They are among those that end soonest, which have an index.
-    sql::query("UPDATE codes SET claims = '{}' WHERE retain_until <= $2 AND user_id = $1")
+    sql::query("UPDATE token_families SET claims = '{}' WHERE retain_until <= $2 AND user_id = $1")
         .bind(user.to_string())
         .bind((now + LONGEST_CODE).millis())
         .execute(db)

@@ -89,6 +89,12 @@ pub(crate) fn taken(what: &'static str) -> impl FnOnce(sql::Error) -> StoreError
     }
 }
 
+impl From<std::convert::Infallible> for StoreError {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}
+
 impl StoreError {
     /// Whether the database is the reason, not the request: it could not be reached, broke off, is read-only or full,
     /// has too much to do, or did not answer in time. The same request may succeed a moment later. A write may have

@@ -17,10 +17,6 @@ pub(crate) const SLICE: u64 = 500;
 pub struct Retention {
     /// Logins and the approvals of protected actions, and their requests with them.
     pub logins: Duration,
-    /// Access tokens.
-    pub access_tokens: Duration,
-    /// Refresh tokens: as long as a second use shall still be noticed.
-    pub refresh_tokens: Duration,
     /// Sessions.
     pub sessions: Duration,
     /// Enrolment links.
@@ -176,14 +172,6 @@ impl Store {
                 retention.logins,
             ),
             (
-                by_id!("access_tokens", "expires_at < $3"),
-                retention.access_tokens,
-            ),
-            (
-                by_id!("refresh_tokens", "expires_at < $3"),
-                retention.refresh_tokens,
-            ),
-            (
                 by_id!("sign_on_requests", "expires_at < $3"),
                 retention.logins,
             ),
@@ -203,7 +191,8 @@ impl Store {
                 .await?;
         }
         for (statement, before) in [
-            (by_end!("codes", "id", "retain_until"), now),
+            (by_end!("token_families", "id", "retain_until"), now),
+            (by_end!("revoked_tokens", "id", "expires_at"), now),
             (by_end!("replay_cache", "id", "expires_at"), now),
             (
                 by_end!("passkey_ceremonies", "device_id", "expires_at"),

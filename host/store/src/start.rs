@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use crate::audit::chain::{self, ChainContext};
-use crate::batch::issuance_queues::TokenIssuance;
 use crate::batch::loader::start_loader;
 use crate::connect::Database;
 use crate::error::Result;
 use crate::instance::Instance;
 use crate::sql::DatabaseKind;
-use crate::store::{Loaders, Store};
+use crate::store::{Caches, Loaders, Store};
+use crate::tokens::TokenIssuance;
 use crate::writer::Writer;
-use crate::{accounts, applications, codes, tokens};
+use crate::{accounts, applications, tokens};
 
 impl Store {
     /// Starts the writers and readers of a database. `chaining` authenticates the audit log.
@@ -40,16 +40,31 @@ impl Store {
                 kind,
                 accounts::USER_KIND,
             ),
-            codes: start_loader::<codes::CodeRow>(&readers, kind, codes::BY_ID),
-            access_tokens: start_loader::<tokens::AccessRow>(&readers, kind, tokens::ACCESS),
-            refresh_tokens: start_loader::<tokens::RefreshRow>(&readers, kind, tokens::REFRESH),
+            application_versions: start_loader::<applications::ApplicationVersionRow>(
+                &readers,
+                kind,
+                applications::VERSION_BY_ID,
+            ),
+            codes: start_loader::<tokens::CodeRow>(&readers, kind, tokens::CODE_BY_ID),
+            families: start_loader::<tokens::FamilyRow>(&readers, kind, tokens::FAMILY_BY_ID),
+            family_states: start_loader::<tokens::FamilyStateRow>(
+                &readers,
+                kind,
+                tokens::FAMILY_STATE,
+            ),
+            client_states: start_loader::<tokens::ClientStateRow>(
+                &readers,
+                kind,
+                tokens::CLIENT_STATE,
+            ),
         };
-        let token_issuance = TokenIssuance::start(&writer);
+        let token_issuance = TokenIssuance::start(&writer, kind);
         Ok(Self {
             readers,
             writer,
             approval_writer,
             lookups,
+            caches: Caches::default(),
             token_issuance,
             chaining,
             instance: Arc::new(instance),

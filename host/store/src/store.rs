@@ -6,16 +6,18 @@ use crate::sql::Connection;
 use futures_util::future::BoxFuture;
 
 use crate::accounts::UserAccount;
+use crate::applications::ApplicationVersionRow;
 use crate::audit::chain::ChainContext;
-use crate::batch::issuance_queues::TokenIssuance;
 use crate::batch::loader::Loader;
 use crate::connect;
 use crate::connections::Readers;
 use crate::error::Result;
 use crate::instance::Instance;
-use crate::tokens::{AccessLookup, RefreshLookup};
+use crate::tokens::{ClientStateRow, FamilyStateRow, TokenFamily, TokenIssuance};
+use crate::versioned_cache::VersionedCache;
 use crate::writer::Writer;
 use assent_model::application::RegisteredApplication;
+use assent_model::id::{AccountId, Did, FamilyId};
 use assent_model::token::CodeGrant;
 
 /// The database.
@@ -27,6 +29,7 @@ pub struct Store {
     /// order, each would wait for the other.
     pub(crate) approval_writer: Writer,
     pub(crate) lookups: Loaders,
+    pub(crate) caches: Caches,
     pub(crate) token_issuance: TokenIssuance,
     pub(crate) chaining: Arc<ChainContext>,
     pub(crate) instance: Arc<Instance>,
@@ -38,8 +41,34 @@ pub(crate) struct Loaders {
     pub(crate) applications: Loader<RegisteredApplication>,
     pub(crate) user_accounts: Loader<UserAccount>,
     pub(crate) codes: Loader<CodeGrant>,
-    pub(crate) access_tokens: Loader<AccessLookup>,
-    pub(crate) refresh_tokens: Loader<RefreshLookup>,
+    pub(crate) application_versions: Loader<ApplicationVersionRow>,
+    pub(crate) families: Loader<Arc<TokenFamily>>,
+    pub(crate) family_states: Loader<FamilyStateRow, (String, String)>,
+    pub(crate) client_states: Loader<ClientStateRow, (String, String)>,
+}
+
+/// Parsed rows, which requests take in the version that the database has.
+#[derive(Clone, Debug)]
+pub(crate) struct Caches {
+    /// By the version and the time of the creation.
+    pub(crate) applications: VersionedCache<Did, (i64, i64), RegisteredApplication>,
+    /// By the versions of the account and of the user.
+    pub(crate) holders: VersionedCache<AccountId, (i64, i64), Arc<UserAccount>>,
+    /// They never change.
+    pub(crate) families: VersionedCache<FamilyId, (), Arc<TokenFamily>>,
+}
+
+/// How many rows of a kind stay in memory, up to twice as many. A row needs one to two kibibytes.
+const CACHED: usize = 2048;
+
+impl Default for Caches {
+    fn default() -> Self {
+        Self {
+            applications: VersionedCache::new(CACHED),
+            holders: VersionedCache::new(CACHED),
+            families: VersionedCache::new(CACHED),
+        }
+    }
 }
 
 impl Store {

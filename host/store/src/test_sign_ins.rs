@@ -6,7 +6,7 @@ use crate::rows::{cell, digest, moment, parse};
 use crate::{Result, Store, StoreError, Transition, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
-use assent_model::id::{CodeId, LoginId, SessionId, TestSignInId};
+use assent_model::id::{FamilyId, LoginId, SessionId, TestSignInId};
 use assent_model::secret::Digest;
 use assent_model::test_sign_in::{TestSignIn, TestSignInOutcome, TestSignInStage, TestSignInStep};
 
@@ -78,7 +78,7 @@ pub struct TestSignInResult {
     /// What the application would have been told, sealed.
     pub result: String,
     /// The family of the tokens that it gave.
-    pub family: Option<CodeId>,
+    pub family: Option<FamilyId>,
     /// What the audit log is told.
     pub entry: Entry,
 }
@@ -317,7 +317,7 @@ impl Store {
                 .await?;
                 let Some((session,)) = ended else { return Ok(Transition::NotOpen) };
                 if let Some(family) = end.family {
-                    crate::codes::revoke(&mut *db, family, now).await?;
+                    crate::tokens::revoke(&mut *db, family, now).await?;
                 }
                 if let Some(session) = session {
                     // No application was told of it, so there is none to tell.

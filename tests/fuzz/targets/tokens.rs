@@ -2,6 +2,9 @@
 
 #![no_main]
 
+use std::sync::LazyLock;
+
+use assent::keys::{MasterKey, TokenSealer};
 use assent::oidc::bearer;
 use assent_model::id::{Did, UserId};
 use assent_model::secret::{Digest, Token};
@@ -17,6 +20,11 @@ const KINDS: [&str; 5] = [
     prefix::SESSION,
     prefix::ENROLMENT,
 ];
+
+static SEALER: LazyLock<TokenSealer> = LazyLock::new(|| {
+    let master = MasterKey::from_text("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=", "fuzzing");
+    TokenSealer::new(&master.expect("a key"), 1).expect("a sealer")
+});
 
 fuzz_target!(|input: &[u8]| {
     let Ok(text) = std::str::from_utf8(input) else {
@@ -56,6 +64,10 @@ fuzz_target!(|input: &[u8]| {
     if let Some(digest) = Digest::from_text(text) {
         assert_eq!(digest.to_text(), text.to_ascii_lowercase());
     }
+    assert!(
+        SEALER.open_access(text).is_none() && SEALER.open_refresh(text).is_none(),
+        "a token that nobody sealed"
+    );
     if let Ok(token) = bearer::token_of(Some(text)) {
         assert!(
             text.get(..7)

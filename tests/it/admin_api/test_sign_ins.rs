@@ -198,10 +198,11 @@ async fn a_test_sign_in_leaves_no_session_and_no_token(database: Database) {
         .await;
     assert_eq!(sessions["items"].items().len(), 1, "{sessions}");
     let mut connection = host.connection().await;
-    let open: (i64,) = sql::query_as("SELECT COUNT(*) FROM codes WHERE revoked_at IS NULL")
-        .fetch_one(&mut connection)
-        .await
-        .expect("counted");
+    let open: (i64,) =
+        sql::query_as("SELECT COUNT(*) FROM token_families WHERE revoked_at IS NULL")
+            .fetch_one(&mut connection)
+            .await
+            .expect("counted");
     assert_eq!(open.0, 0, "{database:?}: what it gave is revoked");
     let returned: (i64,) = sql::query_as("SELECT COUNT(*) FROM session_applications")
         .fetch_one(&mut connection)

@@ -273,8 +273,6 @@ async fn erasure_and_retention_leave_the_chain_whole(database: Database) {
     let day = Duration::from_secs(86_400);
     let retention = Retention {
         logins: day * 1000,
-        access_tokens: day * 1000,
-        refresh_tokens: day * 1000,
         sessions: day * 1000,
         enrolments: day * 1000,
         admin_tokens: day * 1000,
@@ -334,8 +332,6 @@ async fn retention_does_not_repair_a_tampered_chain(database: Database) {
     let day = Duration::from_secs(86_400);
     let retention = Retention {
         logins: day,
-        access_tokens: day,
-        refresh_tokens: day,
         sessions: day,
         enrolments: day,
         admin_tokens: day,

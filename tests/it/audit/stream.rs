@@ -279,8 +279,6 @@ async fn syslog_over_tcp_receives_each_entry_after_an_outage_without_delaying_re
     let year = Duration::from_secs(86_400 * 365);
     let retention = Retention {
         logins: year,
-        access_tokens: year,
-        refresh_tokens: year,
         sessions: year,
         enrolments: year,
         admin_tokens: year,

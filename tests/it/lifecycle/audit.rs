@@ -328,8 +328,6 @@ async fn audit_entries_expire_and_invited_users_do_not(database: Database) {
     let day = Duration::from_secs(86_400);
     let retention = Retention {
         logins: day,
-        access_tokens: day,
-        refresh_tokens: day,
         sessions: day,
         enrolments: day,
         admin_tokens: day * 1000,

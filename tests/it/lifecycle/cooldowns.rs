@@ -121,8 +121,6 @@ async fn denials_expire_after_a_day_and_cooldowns_can_be_disabled() {
     let day = Duration::from_secs(86_400);
     let retention = Retention {
         logins: day,
-        access_tokens: day,
-        refresh_tokens: day,
         sessions: day,
         enrolments: day,
         admin_tokens: day,

@@ -42,7 +42,7 @@ pub async fn database_dump(host: &TestHost, database: Database) -> String {
         "session_applications",
         "saml_participants",
         "saml_logout_requests",
-        "codes",
+        "token_families",
     ] {
         // Each column as text, whatever its type.
         let columns = match database {

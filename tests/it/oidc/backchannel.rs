@@ -489,7 +489,7 @@ async fn offline_access_tokens_survive_the_logout() {
     let (browser, _, access) = it.sign_in().await;
     // As a consent to `offline_access` would have it.
     let mut connection = it.host.connection().await;
-    sql::query("UPDATE codes SET offline = 1")
+    sql::query("UPDATE token_families SET offline = 1")
         .execute(&mut connection)
         .await
         .expect("updated");

@@ -42,7 +42,7 @@ async fn introspect(host: &TestHost, application: &Application, token: &str) -> 
     answer
 }
 
-async fn own_token(host: &TestHost, application: &Application) -> Value {
+pub async fn own_token(host: &TestHost, application: &Application) -> Value {
     let (status, tokens) = call(
         host,
         application,

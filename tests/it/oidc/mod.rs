@@ -16,4 +16,5 @@ mod introspection;
 mod logout;
 mod parameters;
 pub mod refresh;
+mod sealed_tokens;
 pub mod token;

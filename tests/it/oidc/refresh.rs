@@ -6,11 +6,8 @@ use std::time::Duration;
 
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::entropy::SystemEntropy;
-use assent_model::id::TokenId;
-use assent_model::scope::Scopes;
-use assent_model::secret::Digest;
-use assent_model::token::{AccessGrant, IssuedPair, TokenScopes};
-use assent_store::Rotation;
+use assent_model::id::{FamilyId, TokenId};
+use assent_store::{NewAccess, Rotation};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -359,7 +356,7 @@ async fn wait_until(connection: &mut Connection, query: &'static str, expected: 
 
 #[both_databases]
 async fn a_client_that_disconnects_during_its_retry_may_retry_again(database: Database) {
-    const WAITING: &str = "SELECT COUNT(*) FROM refresh_tokens WHERE retry_state = 1";
+    const WAITING: &str = "SELECT COUNT(*) FROM token_families WHERE retry_state = 1";
     let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let mut connection = host.connection().await;
@@ -399,26 +396,15 @@ async fn a_second_retry_revokes_the_family_although_the_first_disconnects(databa
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
     let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
-    let (id,): (String,) = sql::query_as("SELECT id FROM refresh_tokens WHERE used_at IS NOT NULL")
+    let (id,): (String,) = sql::query_as("SELECT id FROM token_families WHERE counter = 1")
         .fetch_one(&mut host.connection().await)
         .await
-        .expect("a used one");
-    let id: TokenId = id.parsed();
+        .expect("a refreshed one");
+    let family: FamilyId = id.parsed();
     let now = host.host.now();
-    let access = AccessGrant {
+    let access = NewAccess {
         id: TokenId::new(now, &SystemEntropy),
-        digest: Digest::of(b"a token"),
-        application: ada.application.id.parsed(),
-        family: None,
-        scopes: TokenScopes::Oidc(Scopes::default()),
-        certificate: None,
-        issued_at: now,
         expires_at: now,
-        track_use_until: None,
-    };
-    let pair = IssuedPair {
-        access,
-        refresh: None,
     };
     let store = &host.host.store;
     let reuse = || {
@@ -429,26 +415,21 @@ async fn a_second_retry_revokes_the_family_although_the_first_disconnects(databa
             &SystemEntropy,
         )
     };
-    let repeat = async || {
+    let retry = async || {
+        let since = Some(now - Duration::from_secs(30));
         store
-            .rotate(
-                id,
-                pair.clone(),
-                Some(now - Duration::from_secs(30)),
-                reuse(),
-                now,
-            )
+            .rotate(family, 0, access, since, reuse(), now)
             .await
             .expect("asked")
     };
-    assert_eq!(repeat().await, Rotation::Repeated, "{database:?}");
-    assert_eq!(repeat().await, Rotation::Refused, "{database:?}");
-    store.withdraw_repeat(id).await.expect("withdrawn");
+    assert_eq!(retry().await, Rotation::Retried, "{database:?}");
+    assert_eq!(retry().await, Rotation::Reused, "{database:?}");
+    store.withdraw_retry(family, 0).await.expect("withdrawn");
     let late = store
-        .repeat_rotation(id, pair.clone(), reuse(), now)
+        .answer_retry(family, 0, access, reuse(), now)
         .await
         .expect("asked");
-    assert_eq!(late, Rotation::Refused, "{database:?}");
+    assert_eq!(late, Rotation::Reused, "{database:?}");
     for token in [&first, &lost] {
         let (_, answer) = refresh(&host.base, &ada.application, refresh_token(token), &[]).await;
         assert_eq!(answer["error"], "invalid_grant", "{database:?}");
@@ -461,8 +442,8 @@ async fn using_a_response_during_its_retry_revokes_the_family() {
     const BLOCKED: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND \
          wait_event_type = 'Lock'";
     for use_it in [
-        "UPDATE access_tokens SET used_at = 1 WHERE id IN (SELECT rotated_to_access FROM refresh_tokens)",
-        "UPDATE refresh_tokens SET used_at = 1 WHERE id IN (SELECT rotated_to_refresh FROM refresh_tokens)",
+        "UPDATE token_families SET used_counter = counter",
+        "UPDATE token_families SET counter = counter + 1",
     ] {
         let host = TestHost::start_on(Database::Postgres).await;
         let ada = host.ada().await;

@@ -258,8 +258,6 @@ async fn expired_saml_records_are_deleted() {
         let day = std::time::Duration::from_secs(24 * 60 * 60);
         let retention = assent_store::Retention {
             logins: day,
-            access_tokens: day,
-            refresh_tokens: day,
             sessions: day,
             enrolments: day,
             admin_tokens: day,

@@ -12,8 +12,6 @@ async fn expired_rows_are_deleted_in_batches_and_others_stay(database: Database)
     let hour = Duration::from_secs(3600);
     let retention = Retention {
         logins: hour,
-        access_tokens: hour,
-        refresh_tokens: hour,
         sessions: hour,
         enrolments: hour,
         admin_tokens: hour,
@@ -127,8 +125,6 @@ async fn an_unreachable_database_is_named_without_its_password() {
 const HOUR: Duration = Duration::from_secs(3600);
 const RETENTION: Retention = Retention {
     logins: HOUR,
-    access_tokens: HOUR,
-    refresh_tokens: HOUR,
     sessions: HOUR,
     enrolments: HOUR,
     admin_tokens: HOUR,

@@ -340,6 +340,8 @@ events! {
     SigningKeyActivated = "signing-key.activated",
     /// One was taken out of use.
     SigningKeyRevoked = "signing-key.revoked",
+    /// The operator revoked all access and refresh tokens.
+    TokensRevoked = "tokens.revoked",
     /// The plugins were exchanged.
     PluginsReloaded = "plugins.reloaded",
     /// An administrator had a candidate plugin make somebody's claims.

@@ -26,13 +26,6 @@ pub(super) async fn sweep(services: Arc<Services>) {
     let retention = Retention {
         // Anybody may begin a login, so nothing of it is kept.
         logins: after(lifetimes.login, Duration::ZERO),
-        access_tokens: after(
-            lifetimes
-                .access_token
-                .max(lifetimes.client_credentials_token),
-            DAY,
-        ),
-        refresh_tokens: after(lifetimes.refresh_token, DAY),
         sessions: after(services.settings.session.absolute_timeout, DAY),
         enrolments: after(lifetimes.enrolment, DAY),
         admin_tokens: after(lifetimes.admin_token, DAY),
@@ -85,6 +78,10 @@ pub(super) async fn keep_keys(services: Arc<Services>) {
     loop {
         if let Err(error) = domain::keys::signing_keys::maintain(&services).await {
             tracing::warn!(%error, "signing key rotation failed");
+        }
+        match services.store.token_epoch().await {
+            Ok(epoch) => services.token_sealer.set_epoch(epoch),
+            Err(error) => tracing::warn!(%error, "token epoch not read"),
         }
         tokio::time::sleep(KEYS).await;
     }

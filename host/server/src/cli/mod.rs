@@ -31,6 +31,7 @@ use crate::cli::config_file::{ConfigFile, host_without_plugins, settings};
 use crate::config::Settings;
 use crate::domain::admin;
 use crate::domain::admin::{AdminContext, EnrolDevice, EnrolmentLink};
+use crate::domain::keys::token_epochs::revoke_all_tokens;
 use crate::domain::operations::plugin_specs::plugin_specs;
 use crate::geoip::GeoIp;
 use crate::http::admin_api::openapi_document;
@@ -115,6 +116,8 @@ enum AdminCommand {
         #[command(flatten)]
         config: ConfigFile,
     },
+    /// Revoke all access and refresh tokens of all applications, for example after the restore of a backup.
+    RevokeTokens(ConfigFile),
 }
 
 /// The whole command line: the commands of this machine, and those of the admin API.
@@ -190,6 +193,7 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
         Command::Admin(AdminCommand::Enrolment { user, config }) => {
             enrolment(&config.config, &user).await
         }
+        Command::Admin(AdminCommand::RevokeTokens(file)) => revoke_tokens(&file.config).await,
         Command::Authenticator(command) => authenticator::run(command).await,
         Command::Explain(arguments) => explain::run(arguments).await,
         Command::Plugins(command) => plugin::run(command).await,
@@ -278,6 +282,14 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
     if std::io::stdout().is_terminal() {
         qr_code::print_qr(&link);
     }
+    Ok(())
+}
+
+async fn revoke_tokens(file: &Path) -> anyhow::Result<()> {
+    let services = host_without_plugins(file).await?;
+    let epoch = revoke_all_tokens(&services, &AuditContext::SERVER).await?;
+    services.store.close().await;
+    println!("All access and refresh tokens are revoked. The epoch of new tokens is {epoch}.");
     Ok(())
 }
 

@@ -19,7 +19,7 @@ use super::operations::wakeups::Wakeups;
 use crate::config::Settings;
 use crate::geoip::GeoIp;
 use crate::keys::saml::OpenKeys;
-use crate::keys::{KeyRing, MasterKey, PushKey};
+use crate::keys::{KeyRing, MasterKey, PushKey, TokenSealer};
 use assent_model::clock::{SharedClock, Timestamp};
 use assent_model::entropy::SharedEntropy;
 use assent_model::secret::Digest;
@@ -37,6 +37,8 @@ pub struct Services {
     pub store: Store,
     /// Seals keys and authenticates cookies.
     pub master_key: MasterKey,
+    /// Seals and opens access and refresh tokens.
+    pub token_sealer: TokenSealer,
     /// Signs ID tokens, and knows them again.
     pub key_ring: KeyRing,
     /// Identifies this server to push services.

@@ -25,6 +25,9 @@ pub enum KeyError {
     /// A service provider has no key.
     #[error("the service provider {0} has no key to sign with")]
     NoSamlKey(Did),
+    /// A token could not be sealed.
+    #[error("a token could not be encrypted")]
+    Sealing,
     /// The server stops.
     #[error("the making of a key was broken off")]
     BrokenOff,

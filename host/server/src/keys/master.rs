@@ -169,7 +169,7 @@ impl MasterKey {
     }
 }
 
-fn hmac(key: &[u8], message: &[u8]) -> Result<[u8; 32], KeyError> {
+pub(super) fn hmac(key: &[u8], message: &[u8]) -> Result<[u8; 32], KeyError> {
     let key = openssl::pkey::PKey::hmac(key)?;
     let mut signer = openssl::sign::Signer::new(openssl::hash::MessageDigest::sha256(), &key)?;
     let mut code = [0; 32];

@@ -8,6 +8,7 @@ mod ring;
 pub mod saml;
 mod self_issued;
 mod signing;
+mod token_sealer;
 mod vapid;
 mod verification;
 
@@ -17,4 +18,5 @@ pub use master::{MasterKey, MasterKeyError};
 pub use ring::{KeyRing, KnownKey, Reading};
 pub use self_issued::IdTokenError;
 pub use signing::{IdTokenKey, SigningError, TokenType};
+pub use token_sealer::{OpenedToken, TokenSealer};
 pub use vapid::PushKey;

@@ -1,11 +1,9 @@
 //! Bearer tokens (RFC 6750).
 
 use crate::domain::{InternalError, Services};
-use assent_model::id::TokenId;
+use crate::oidc::tokens::{self, ValidAccess};
 use assent_model::scope::Scope;
-use assent_model::secret::{Digest, Token};
-use assent_model::token::prefix;
-use assent_store::ActiveAccessToken;
+use assent_model::secret::Digest;
 
 /// Why a bearer token was not accepted (RFC 6750 section 3.1).
 #[derive(Debug, thiserror::Error)]
@@ -68,44 +66,18 @@ pub struct BearerToken<'a> {
     pub certificate: Option<&'a [u8]>,
 }
 
-/// What an access token stands for, if it is good, and if whoever shows it has the key that it is bound to (RFC 8705
-/// section 3).
+/// What an access token stands for, if it is valid, and if the caller presents the certificate that it is bound to (RFC
+/// 8705 section 3). Whether its user may still use the application is not checked.
 pub async fn accept(
     services: &Services,
     shown: BearerToken<'_>,
-) -> Result<ActiveAccessToken, BearerError> {
-    let found = resolve(services, shown.token).await?;
+) -> Result<ValidAccess, BearerError> {
+    let found = tokens::valid_access(services, shown.token)
+        .await?
+        .ok_or(BearerError::InvalidToken)?;
     let bound_to = found.grant.certificate;
     if bound_to.is_some() && bound_to != shown.certificate.map(Digest::of) {
         return Err(BearerError::InvalidToken);
-    }
-    Ok(found)
-}
-
-/// What an access token stands for, if it is good. Whether the person may still use the application is not looked at.
-pub async fn resolve(services: &Services, text: &str) -> Result<ActiveAccessToken, BearerError> {
-    let token = Token::parse(prefix::ACCESS, text).ok_or(BearerError::InvalidToken)?;
-    let id = TokenId::from_bytes(token.id());
-    let found = services
-        .store
-        .open_access(id, services.now())
-        .await
-        .map_err(InternalError::from)?;
-    let found = found
-        .filter(|found| found.grant.digest == token.digest())
-        .ok_or(BearerError::InvalidToken)?;
-    if !found.used
-        && found
-            .grant
-            .track_use_until
-            .is_some_and(|until| services.now() < until)
-    {
-        // Kept before it is answered: whoever used it got the answer of the refresh.
-        services
-            .store
-            .record_token_use(id, services.now())
-            .await
-            .map_err(InternalError::from)?;
     }
     Ok(found)
 }

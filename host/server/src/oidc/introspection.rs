@@ -1,27 +1,27 @@
 //! Token introspection (RFC 7662).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::bearer::{BearerError, resolve};
 use super::client_auth::Client;
 use super::error::TokenError;
 use super::parameters::Parameters;
+use super::tokens;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::{Subject, subject_of};
-use crate::domain::sign_in::access::person;
+use crate::domain::sign_in::access;
 use crate::domain::{InternalError, Services};
-use assent_model::application::Application;
+use assent_model::application::{Application, RegisteredApplication};
 use assent_model::clock::Timestamp;
-use assent_model::id::{Did, TokenId};
+use assent_model::id::Did;
 use assent_model::scope::Scopes;
-use assent_model::secret::Token;
 use assent_model::session::Acr;
-use assent_model::token::{CertificateDigest, TokenScopes, prefix};
+use assent_model::token::{CertificateDigest, TokenScopes};
 use assent_plugin_host::{Fault, MapFailureKind, Sink};
-use assent_store::{TokenFamily, UserAccount};
+use assent_store::{FamilyState, TokenFamily, UserAccount};
 
 /// What a client is told of a token. Of one that is not good, or not for it to see, nothing but that.
 #[derive(Debug, Serialize)]
@@ -67,7 +67,7 @@ const INACTIVE: Introspection = Introspection::Inactive(Inactive { active: false
 /// What is known of a token of either kind.
 struct KnownToken {
     application: Did,
-    family: Option<TokenFamily>,
+    family: Option<FamilyState>,
     scopes: TokenScopes,
     issued_at: Timestamp,
     expires_at: Timestamp,
@@ -106,11 +106,7 @@ pub async fn introspect(
     };
     let application = match is_own(&known.application) {
         true => Some(client.application.clone()),
-        false => services
-            .store
-            .application(&known.application)
-            .await
-            .map_err(InternalError::from)?,
+        false => application_of(services, &known).await?,
     };
     let Some(application) = application else {
         return Ok(INACTIVE);
@@ -119,14 +115,14 @@ pub async fn introspect(
         (None, _) => (application.id.to_string(), Map::new()),
         // No user grants admin scopes.
         (Some(_), None) => return Ok(INACTIVE),
-        (Some(family), Some(scopes)) => {
-            let found = person(services, family.subject, &application.id).await?;
-            let Some(person) = found else {
+        (Some(state), Some(scopes)) => {
+            let Some(holder) = access::holder_of(services, state).await? else {
                 return Ok(INACTIVE);
             };
-            let sub = subject_of(services, &application, &person.user)?;
-            let Some(more) = more(services, &application, &person, family, scopes, &sub).await?
-            else {
+            let sub = subject_of(services, &application, &holder.user)?;
+            let family = &state.family;
+            let more = more(services, &application, &holder, family, scopes, &sub).await?;
+            let Some(more) = more else {
                 return Ok(INACTIVE);
             };
             (sub, more)
@@ -135,7 +131,7 @@ pub async fn introspect(
     let acr = known
         .family
         .as_ref()
-        .map(|family| family.context.authentication.acr());
+        .map(|state| state.family.context.authentication.acr());
     Ok(Introspection::Active(Box::new(ActiveToken {
         active: true,
         client_id: known.application,
@@ -198,37 +194,48 @@ async fn more(
     }
 }
 
-async fn access_token(services: &Services, text: &str) -> Result<Option<KnownToken>, TokenError> {
-    match resolve(services, text).await {
-        Ok(found) => Ok(Some(KnownToken {
-            application: found.grant.application,
-            family: found.family,
-            scopes: found.grant.scopes,
-            issued_at: found.grant.issued_at,
-            expires_at: found.grant.expires_at,
-            certificate: found.grant.certificate,
-        })),
-        Err(BearerError::Internal(error)) => Err(error.into()),
-        Err(_) => Ok(None),
-    }
+async fn application_of(
+    services: &Services,
+    known: &KnownToken,
+) -> Result<Option<Arc<Application>>, InternalError> {
+    Ok(match &known.family {
+        Some(state) => services
+            .store
+            .application_of(state)
+            .await?
+            .and_then(RegisteredApplication::client),
+        None => services.store.application(&known.application).await?,
+    })
 }
 
-async fn refresh_token(services: &Services, text: &str) -> Result<Option<KnownToken>, TokenError> {
-    let Some(token) = Token::parse(prefix::REFRESH, text) else {
-        return Ok(None);
-    };
-    let found = services
-        .store
-        .refresh_token(TokenId::from_bytes(token.id()), services.now())
-        .await
-        .map_err(InternalError::from)?;
-    let found = found.filter(|found| found.is_active && found.grant.digest == token.digest());
+async fn access_token(
+    services: &Services,
+    text: &str,
+) -> Result<Option<KnownToken>, InternalError> {
+    let found = tokens::valid_access(services, text).await?;
     Ok(found.map(|found| KnownToken {
         application: found.grant.application,
-        scopes: TokenScopes::Oidc(found.family.scopes.clone()),
-        family: Some(found.family),
+        family: found.family,
+        scopes: found.grant.scopes,
+        issued_at: found.grant.issued_at,
+        expires_at: found.grant.expires_at,
+        certificate: found.grant.certificate,
+    }))
+}
+
+async fn refresh_token(
+    services: &Services,
+    text: &str,
+) -> Result<Option<KnownToken>, InternalError> {
+    let found = tokens::open_refresh(services, text)
+        .await?
+        .filter(|found| found.is_valid(services.now()));
+    Ok(found.map(|found| KnownToken {
+        application: found.state.family.application.clone(),
+        scopes: TokenScopes::Oidc(found.state.family.scopes.clone()),
         issued_at: found.grant.issued_at,
         expires_at: found.grant.expires_at,
         certificate: None,
+        family: Some(found.state),
     }))
 }

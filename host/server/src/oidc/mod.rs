@@ -12,4 +12,5 @@ pub mod id_token;
 pub mod introspection;
 pub mod parameters;
 pub mod revocation;
+pub mod tokens;
 pub mod userinfo;

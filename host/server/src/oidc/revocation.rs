@@ -1,12 +1,10 @@
 //! Token revocation (RFC 7009).
 
-use super::bearer::{BearerError, resolve};
 use super::client_auth::Client;
 use super::error::TokenError;
 use super::parameters::Parameters;
+use super::tokens;
 use crate::domain::{InternalError, Services};
-use assent_model::id::TokenId;
-use assent_model::secret::Token;
 use assent_model::token::prefix;
 
 /// Serves a revocation request of an authenticated client. A refresh token takes its family along; an access token goes
@@ -22,37 +20,31 @@ pub async fn revoke(
         .ok_or_else(|| TokenError::InvalidRequest("token is missing".to_owned()))?;
     let now = services.now();
     let application = &client.application.id;
-    if let Some(token) = Token::parse(prefix::REFRESH, text) {
-        let found = services
-            .store
-            .refresh_token(TokenId::from_bytes(token.id()), now)
-            .await
-            .map_err(InternalError::from)?;
-        let Some(found) = found.filter(|found| found.grant.digest == token.digest()) else {
+    if text.starts_with(prefix::REFRESH) {
+        let Some(found) = tokens::open_refresh(services, text).await? else {
             return Ok(());
         };
-        if found.grant.application != *application {
+        let family = &found.state.family;
+        if family.application != *application {
             return Err(FOREIGN);
         }
         services
             .store
-            .revoke_family(found.family.id, now)
+            .revoke_family(family.id, now)
             .await
             .map_err(InternalError::from)?;
-        tracing::info!(%application, family = %found.family.id, "refresh token revoked, token family revoked");
+        tracing::info!(%application, family = %family.id, "refresh token revoked, token family revoked");
         return Ok(());
     }
-    let found = match resolve(services, text).await {
-        Ok(found) => found,
-        Err(BearerError::Internal(error)) => return Err(error.into()),
-        Err(_) => return Ok(()),
+    let Some(found) = tokens::valid_access(services, text).await? else {
+        return Ok(());
     };
     if found.grant.application != *application {
         return Err(FOREIGN);
     }
     services
         .store
-        .revoke_access(found.grant.id, now)
+        .revoke_access(found.grant.id, found.grant.expires_at)
         .await
         .map_err(InternalError::from)?;
     tracing::info!(%application, "access token revoked");

@@ -5,8 +5,9 @@ use serde_json::{Map, Value};
 use super::bearer::{BearerError, BearerToken, accept};
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::{ApplicationClaims, Subject};
-use crate::domain::sign_in::access::person;
+use crate::domain::sign_in::access;
 use crate::domain::{InternalError, Services};
+use assent_model::application::RegisteredApplication;
 use assent_model::scope::Scope;
 use assent_plugin_host::{Fault, MapFailureKind, Sink};
 use assent_store::UserAccount;
@@ -30,28 +31,31 @@ pub async fn traced_claims(
         .scopes
         .oidc()
         .filter(|scopes| scopes.has(Scope::OpenId));
-    let (Some(family), Some(scopes)) = (found.family, scopes) else {
+    let (Some(state), Some(scopes)) = (found.family, scopes) else {
         return Err(BearerError::InsufficientScope(Scope::OpenId));
     };
     let application = services
         .store
-        .application(&grant.application)
+        .application_of(&state)
         .await
-        .map_err(InternalError::from)?;
-    let person = person(services, family.subject, &grant.application).await?;
-    let (Some(application), Some(UserAccount { user, account })) = (application, person) else {
+        .map_err(InternalError::from)?
+        .and_then(RegisteredApplication::client);
+    let holder = access::holder_of(services, &state).await?;
+    let (Some(application), Some(holder)) = (application, holder) else {
         return Err(BearerError::InvalidToken);
     };
+    let UserAccount { user, account } = &*holder;
+    let family = &state.family;
     // The application may be allowed less today than when it was granted.
     let allowed = &application.settings.scopes;
     let requested = &family.context.claims.allowed(allowed).userinfo;
     let subject = Subject {
         application: &application,
-        user: &user,
-        account: &account,
+        user,
+        account,
         scopes: &scopes.both(allowed),
         authentication: None,
-        sub: &standard_claims::subject_of(services, &application, &user)?,
+        sub: &standard_claims::subject_of(services, &application, user)?,
         requested,
     };
     let _place = services

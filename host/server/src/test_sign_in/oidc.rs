@@ -16,7 +16,7 @@ use crate::oidc::grant::{self, CodeExchange};
 use crate::oidc::parameters::Parameters;
 use crate::oidc::userinfo;
 use assent_model::application::Application;
-use assent_model::id::CodeId;
+use assent_model::id::FamilyId;
 use assent_model::name::LoginName;
 use assent_model::purpose::SignInPurpose;
 use assent_model::secret::Token;
@@ -124,7 +124,7 @@ pub async fn take_up(
         json!({ "code": shortened(code), "state": "as it was sent", "iss": services.issuer });
     let note = StepNote::good("a code, the state of the request and the issuer").with(data);
     test_sign_in::record_step(services, test_sign_in.id, TestSignInStep::Response, note).await?;
-    let family = Token::parse(prefix::CODE, code).map(|token| CodeId::from_bytes(token.id()));
+    let family = Token::parse(prefix::CODE, code).map(|token| FamilyId::from_bytes(token.id()));
     let (outcome, result) = redeem(services, open, code).await?;
     finish(services, test_sign_in, outcome, result, family).await
 }
@@ -134,7 +134,7 @@ async fn finish(
     test_sign_in: &TestSignIn,
     outcome: TestSignInOutcome,
     result: Value,
-    family: Option<CodeId>,
+    family: Option<FamilyId>,
 ) -> Result<TestSignInOutcome, InternalError> {
     let mut told = json!({ "protocol": "openid_connect" });
     if let (Some(told), Value::Object(result)) = (told.as_object_mut(), result) {

@@ -53,9 +53,10 @@ crate::sql::row! {
 }
 
 impl Row for UserAccountRow {
+    type Key = String;
     type Value = UserAccount;
-    fn id(&self) -> &str {
-        &self.account_id
+    fn key(&self) -> String {
+        self.account_id.clone()
     }
 }
 

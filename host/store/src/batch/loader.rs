@@ -2,6 +2,7 @@
 //! row gets the same answer. An answer is always read after it was asked for.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -9,30 +10,50 @@ use futures_util::future::BoxFuture;
 use crate::batch::batcher::{BatchResult, Batcher};
 use crate::batch::bulk_sql::BulkSql;
 use crate::connections::Readers;
-use crate::sql::{self, DatabaseKind, FromRow};
+use crate::sql::{self, DatabaseKind, FromRow, QueryAs};
 use crate::{Result, StoreError};
 
 /// A row that is looked up.
 pub(crate) trait Row: FromRow + Send + 'static {
+    /// What it is looked up by.
+    type Key: Key;
     /// What the row tells.
-    type Value: TryFrom<Self, Error = StoreError> + Clone + Send + Sync + 'static;
-    /// The id that it was asked for by.
-    fn id(&self) -> &str;
+    type Value: TryFrom<Self, Error: Into<StoreError>> + Clone + Send + Sync + 'static;
+    /// The key that it was looked up by.
+    fn key(&self) -> Self::Key;
 }
 
-/// Reads rows of one kind by their ids.
-pub(crate) struct Loader<T>(Source<T>);
+/// What rows are looked up by: the arguments of one place in the statement.
+pub(crate) trait Key: Clone + Ord + Hash + Send + Sync + 'static {
+    /// Gives the next places of the statement their values.
+    fn bind<R: FromRow>(&self, query: QueryAs<R>) -> QueryAs<R>;
+}
 
-enum Source<T> {
+impl Key for String {
+    fn bind<R: FromRow>(&self, query: QueryAs<R>) -> QueryAs<R> {
+        query.bind(self.clone())
+    }
+}
+
+impl Key for (String, String) {
+    fn bind<R: FromRow>(&self, query: QueryAs<R>) -> QueryAs<R> {
+        query.bind(self.0.clone()).bind(self.1.clone())
+    }
+}
+
+/// Reads rows of one kind by their keys.
+pub(crate) struct Loader<T, K = String>(Source<T, K>);
+
+enum Source<T, K> {
     /// PostgreSQL: what is asked for at the same moment shares a round trip.
-    Batches(Batcher<String, Option<T>>),
+    Batches(Batcher<K, Option<T>>),
     /// SQLite: the read costs less than the way to another task.
-    Inline(Arc<Lookup<T>>),
+    Inline(Arc<Lookup<T, K>>),
 }
 
-type Lookup<T> = dyn Fn(String) -> BoxFuture<'static, Result<Option<T>>> + Send + Sync;
+type Lookup<T, K> = dyn Fn(K) -> BoxFuture<'static, Result<Option<T>>> + Send + Sync;
 
-impl<T> Clone for Loader<T> {
+impl<T, K> Clone for Loader<T, K> {
     fn clone(&self) -> Self {
         Self(match &self.0 {
             Source::Batches(batches) => Source::Batches(batches.clone()),
@@ -41,21 +62,21 @@ impl<T> Clone for Loader<T> {
     }
 }
 
-impl<T> std::fmt::Debug for Loader<T> {
+impl<T, K> std::fmt::Debug for Loader<T, K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Loader").finish_non_exhaustive()
     }
 }
 
-impl<T: Send + 'static> Loader<T> {
-    /// The row with this id.
+impl<T: Send + 'static, K: Key> Loader<T, K> {
+    /// The row with this key.
     ///
     /// # Errors
     /// If the database fails, or the row cannot be read.
-    pub(crate) async fn call(&self, id: String) -> Result<Option<T>> {
+    pub(crate) async fn call(&self, key: K) -> Result<Option<T>> {
         match &self.0 {
-            Source::Batches(batches) => batches.call(id).await,
-            Source::Inline(lookup) => lookup(id).await,
+            Source::Batches(batches) => batches.call(key).await,
+            Source::Inline(lookup) => lookup(key).await,
         }
     }
 }
@@ -63,24 +84,24 @@ impl<T: Send + 'static> Loader<T> {
 /// How many batches of lookups are under way at a time: one connection that hangs holds up no other.
 const BATCHES: u32 = 2;
 
-/// Begins to answer with the rows of `statement`, which has `{$}` where its ids stand.
+/// Begins to answer with the rows of `statement`, which has `{$}` or `{($, $)}` where its keys stand.
 pub(crate) fn start_loader<R: Row>(
     readers: &Readers,
     kind: DatabaseKind,
     statement: &str,
-) -> Loader<R::Value> {
+) -> Loader<R::Value, R::Key> {
     let (readers, statement) = (readers.clone(), Arc::new(BulkSql::new(statement, 0)));
     Loader(match kind {
-        DatabaseKind::Postgres => Source::Batches(Batcher::start(BATCHES, move |ids| {
+        DatabaseKind::Postgres => Source::Batches(Batcher::start(BATCHES, move |keys| {
             let (readers, statement) = (readers.clone(), Arc::clone(&statement));
-            Box::pin(async move { read::<R>(&readers, &statement, &ids).await })
+            Box::pin(async move { read::<R>(&readers, &statement, &keys).await })
         })),
-        DatabaseKind::Sqlite => Source::Inline(Arc::new(move |id| {
+        DatabaseKind::Sqlite => Source::Inline(Arc::new(move |key: R::Key| {
             let (readers, statement) = (readers.clone(), Arc::clone(&statement));
             Box::pin(async move {
-                let query = sql::query_as::<R>(statement.sql_for(1)).bind(id);
+                let query = key.bind(sql::query_as::<R>(statement.sql_for(1)));
                 let row = query.fetch_optional(&readers).await?;
-                row.map(R::Value::try_from).transpose()
+                row.map(value_of).transpose()
             })
         })),
     })
@@ -89,27 +110,34 @@ pub(crate) fn start_loader<R: Row>(
 async fn read<R: Row>(
     readers: &Readers,
     statement: &BulkSql,
-    ids: &[String],
+    keys: &[R::Key],
 ) -> BatchResult<Option<R::Value>> {
-    let mut distinct: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let mut distinct: Vec<&R::Key> = keys.iter().collect();
     distinct.sort_unstable();
     distinct.dedup();
     let mut query = sql::query_as::<R>(statement.sql_for(distinct.len()));
-    for id in statement.padded(&distinct) {
-        query = query.bind((*id).to_owned());
+    for key in statement.padded(&distinct) {
+        query = key.bind(query);
     }
-    let mut found: HashMap<String, Result<R::Value>> = HashMap::new();
+    let mut found: HashMap<R::Key, Result<R::Value>> = HashMap::new();
     for row in query.fetch_all(readers).await? {
-        found.insert(row.id().to_owned(), R::Value::try_from(row));
+        found.insert(row.key(), value_of(row));
     }
-    if distinct.len() == ids.len() {
+    if distinct.len() == keys.len() {
         // Each has an asker of its own, who takes it.
-        return Ok(ids.iter().map(|id| found.remove(id).transpose()).collect());
+        return Ok(keys
+            .iter()
+            .map(|key| found.remove(key).transpose())
+            .collect());
     }
-    Ok(ids
+    Ok(keys
         .iter()
-        .map(|id| found.get(id).map(again).transpose())
+        .map(|key| found.get(key).map(again).transpose())
         .collect())
+}
+
+fn value_of<R: Row>(row: R) -> Result<R::Value> {
+    R::Value::try_from(row).map_err(Into::into)
 }
 
 fn again<T: Clone>(answer: &Result<T>) -> Result<T> {

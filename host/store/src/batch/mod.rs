@@ -2,7 +2,4 @@
 
 pub(crate) mod batcher;
 pub(crate) mod bulk_sql;
-pub(crate) mod issuance_queues;
 pub(crate) mod loader;
-pub(crate) mod token_inserts;
-pub(crate) mod token_issuance;

@@ -3,7 +3,7 @@
 use crate::sql::{self, Connection};
 
 use crate::consents::ConsentGrant;
-use crate::{Result, Store, Transition, accounts, audit, codes, consents, devices, sessions};
+use crate::{Result, Store, Transition, accounts, audit, consents, devices, sessions, tokens};
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, SessionId};
@@ -190,7 +190,7 @@ async fn begin_session(
 async fn insert_grant(db: &mut Connection, grant: &IssuedGrant) -> Result<()> {
     match grant {
         IssuedGrant::Code(code) => {
-            codes::insert(db, code).await?;
+            tokens::insert(db, code).await?;
             // The application never receives the code of a test sign-in.
             if code.context.purpose.is_application() {
                 sessions::join_application(db, code).await?;

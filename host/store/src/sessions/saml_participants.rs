@@ -84,7 +84,7 @@ pub(crate) async fn join_application(db: &mut Connection, code: &CodeGrant) -> R
         .claims
         .get("sub")
         .and_then(|sub| sub.as_str())
-        .ok_or_else(|| cell("codes", "claims", &code.id.to_string()).unexpected())?;
+        .ok_or_else(|| cell("token_families", "claims", &code.id.to_string()).unexpected())?;
     sql::query(
         "INSERT INTO session_applications (sid, application_id, user_id, subject) VALUES ($1, $2, $3, $4)
          ON CONFLICT (sid, application_id) DO NOTHING",

@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use url::Url;
 
-use crate::domain::operations::bounded_cache::BoundedCache;
 use crate::keys::client;
 use crate::keys::client::JwtError;
+use assent_model::bounded_cache::BoundedCache;
 use assent_model::clock::Timestamp;
 
 /// How long a fetched set is good.

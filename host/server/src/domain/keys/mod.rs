@@ -6,3 +6,4 @@ pub mod client_keys;
 pub mod fetched_keys;
 pub mod saml_keys;
 pub mod signing_keys;
+pub mod token_epochs;

@@ -3,7 +3,6 @@
 //! - Limits use bounded memory, whatever comes from outside.
 
 pub mod bootstrap;
-pub mod bounded_cache;
 pub mod branding;
 pub mod draining;
 pub mod idempotency;

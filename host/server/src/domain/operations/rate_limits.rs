@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::config::{Rate, RateLimits};
-use assent_model::id::{CodeId, DeviceId, Did, SessionId, UserId};
+use assent_model::id::{DeviceId, Did, FamilyId, SessionId, UserId};
 use assent_store::OpenSignIns;
 
 pub use keys::{BrowserKey, CallerKey, Network, TypedName};
@@ -76,7 +76,7 @@ pub struct Limits {
     /// Looks at what an application sees of a person: they call the plugins that sign-ins call.
     pub looks: Arc<ConcurrencyLimit<UserId>>,
     /// Calls of UserInfo and introspection with tokens of one family that wait for plugins.
-    pub claim_lookups: Arc<ConcurrencyLimit<CodeId>>,
+    pub claim_lookups: Arc<ConcurrencyLimit<FamilyId>>,
     /// Previews of one caller: they call the plugins that sign-ins call, too.
     pub previews: Arc<ConcurrencyLimit<CallerKey>>,
     /// The candidate plugin that is tried.

@@ -1,11 +1,12 @@
 //! Whether a user may use an application, and with which account.
 
+use std::sync::Arc;
+
 use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::id::Did;
-use assent_model::token::GrantSubject;
 use assent_model::user::{LifecycleState, User};
-use assent_store::UserAccount;
+use assent_store::{FamilyState, UserAccount};
 
 /// The person's account in the application.
 #[derive(Clone, Debug)]
@@ -119,20 +120,20 @@ pub async fn kept_out(
     Ok(obstacle(user, account.as_ref()))
 }
 
-/// On whose behalf a grant's tokens act in the application, if the person may still use it.
+/// The user and the account of a token family, if they may still use its application.
 ///
 /// # Errors
 /// If the database fails.
-pub async fn person(
+pub async fn holder_of(
     services: &Services,
-    subject: GrantSubject,
-    application: &Did,
-) -> Result<Option<UserAccount>, InternalError> {
-    let found = services.store.account_with_user(subject.account_id).await?;
-    Ok(found.filter(|UserAccount { user, account }| {
-        user.id == subject.user_id
-            && account.application_id == *application
-            && user.state == LifecycleState::Active
-            && account.state == LifecycleState::Active
+    state: &FamilyState,
+) -> Result<Option<Arc<UserAccount>>, InternalError> {
+    let family = &state.family;
+    let found = services.store.holder_of(state).await?;
+    Ok(found.filter(|found| {
+        found.user.id == family.subject.user_id
+            && found.account.application_id == family.application
+            && found.user.state == LifecycleState::Active
+            && found.account.state == LifecycleState::Active
     }))
 }

@@ -187,6 +187,7 @@ pub(super) fn activity_message(
         Event::SigningKeyPublished => Message::of("activity-key-published"),
         Event::SigningKeyActivated => Message::of("activity-key-activated"),
         Event::SigningKeyRevoked => Message::of("activity-key-revoked"),
+        Event::TokensRevoked => Message::of("activity-tokens-revoked"),
         Event::ClaimsCompared => {
             Message::of("activity-claims-compared").message("application", application())
         }

@@ -18,7 +18,7 @@ use crate::domain::sign_in::login::{AuthenticatedUser, Outcome};
 use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::application::Application;
-use assent_model::id::{CodeId, LoginId};
+use assent_model::id::{FamilyId, LoginId};
 use assent_model::login::{AuthorizationRequest, SignInDenied};
 use assent_model::secret::Token;
 use assent_model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
@@ -258,7 +258,7 @@ fn code(
     claims: Map<String, Value>,
 ) -> (CodeGrant, Token) {
     let now = services.now();
-    let id = CodeId::new(now, &*services.entropy);
+    let id = FamilyId::new(now, &*services.entropy);
     let token = Token::new(prefix::CODE, id.as_bytes(), &*services.entropy);
     let lifetime = services.settings.lifetimes.authorization_code.get();
     let code = CodeGrant {

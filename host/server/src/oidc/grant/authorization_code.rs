@@ -6,16 +6,16 @@ use std::time::Duration;
 use crate::domain::{InternalError, Services};
 use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
-use crate::oidc::grant::checks::{person, required};
-use crate::oidc::grant::new_tokens::{TokenResponse, new_access, new_refresh};
+use crate::oidc::grant::checks::{ACCOUNT_CLOSED, required};
+use crate::oidc::grant::new_tokens::{AccessDraft, TokenResponse, issue_refresh, refresh_expiry};
 use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
 use assent_model::application::{Application, GrantType};
-use assent_model::id::CodeId;
+use assent_model::id::FamilyId;
 use assent_model::purpose::SignInPurpose;
 use assent_model::scope::Scope;
 use assent_model::secret::Token;
-use assent_model::token::{CodeGrant, IssuedPair, TokenScopes, prefix};
+use assent_model::token::{CodeGrant, FamilyTokenSource, TokenScopes, TokenSource, prefix};
 use assent_store::Redemption;
 
 pub(super) async fn exchange(
@@ -64,48 +64,48 @@ pub async fn redeem(
         ));
     }
     check_verifier(&grant, presented.verifier)?;
-    // Nobody who was suspended since they approved gets a token.
-    person(services, client, grant.subject).await?;
     let lifetimes = services.settings.lifetimes;
     let lifetime = lifetimes.access_token.get();
-    let (access_token, access) = new_access(
-        services,
-        client,
-        Some(grant.id),
-        TokenScopes::Oidc(grant.scopes.clone()),
-        lifetime,
-    );
+    let now = services.now();
     let offline = grant.scopes.has(Scope::OfflineAccess)
         && application
             .settings
             .grant_types
             .contains(&GrantType::RefreshToken);
-    let refresh = offline
-        .then(|| new_refresh(services, client, grant.id, grant.created_at))
-        .flatten();
-    let (refresh_token, refresh) = refresh.unzip();
-    let now = services.now();
-    let last_refresh = if offline {
-        grant.created_at + lifetimes.consent.get()
-    } else {
-        now
+    let refresh_expiry = match offline {
+        true => refresh_expiry(services, grant.created_at),
+        false => None,
     };
-    let retain_until = last_refresh + lifetime + STILL_NOTICED;
-    // The code is claimed before anything is made of it.
-    let tokens = IssuedPair { access, refresh };
-    match services
+    let last_refresh = match offline {
+        true => grant.created_at + lifetimes.consent.get(),
+        false => now,
+    };
+    // The code is claimed before anything is issued for it, by a statement that checks the user and the account as well.
+    let redemption = services
         .store
-        .redeem_code(grant.id, tokens, retain_until, now)
+        .redeem_code(grant.id, last_refresh + lifetime + STILL_NOTICED, now)
         .await
-        .map_err(InternalError::from)?
-    {
+        .map_err(InternalError::from)?;
+    match redemption {
         Redemption::Redeemed => {}
-        Redemption::Refused => {
+        Redemption::AccountClosed => return Err(ACCOUNT_CLOSED),
+        Redemption::Replayed => {
             tracing::warn!(application = %application.id, code = %grant.id, "authorization code replayed or expired, \
                 token family revoked");
             return Err(INVALID_CODE);
         }
     }
+    let source = TokenSource::Family(FamilyTokenSource {
+        family: grant.id,
+        counter: 0,
+        track_use_until: None,
+    });
+    let scopes = TokenScopes::Oidc(grant.scopes.clone());
+    let access_token =
+        AccessDraft::new(services, lifetime).issue(services, client, source, scopes)?;
+    let refresh_token = refresh_expiry
+        .map(|expires_at| issue_refresh(services, grant.id, 0, expires_at))
+        .transpose()?;
     let id_token =
         id_token::issue(services, application, grant.claims, access_token.expose()).await?;
     Ok(TokenResponse {
@@ -132,7 +132,7 @@ async fn find(
     let token = Token::parse(prefix::CODE, code).ok_or(INVALID_CODE)?;
     let found = services
         .store
-        .code(CodeId::from_bytes(token.id()))
+        .code(FamilyId::from_bytes(token.id()))
         .await
         .map_err(InternalError::from)?;
     let grant = found

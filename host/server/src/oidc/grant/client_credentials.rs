@@ -1,64 +1,40 @@
 //! `client_credentials` (RFC 6749 section 4.4): the application acts as itself.
 
-use crate::domain::{InternalError, Services};
+use crate::domain::Services;
 use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
-use crate::oidc::grant::new_tokens::{TokenResponse, new_access};
+use crate::oidc::grant::new_tokens::{AccessDraft, TokenResponse};
 use crate::oidc::parameters::Parameters;
 use assent_model::administration::AdminScopes;
 use assent_model::application::OidcSettings;
 use assent_model::scope::{Scope, Scopes};
-use assent_model::token::TokenScopes;
-use assent_store::VersionedWrite;
+use assent_model::token::{TokenScopes, TokenSource};
 
 pub(super) async fn exchange(
     services: &Services,
     client: &Client,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
-    let mut client = client.clone();
-    // Who only says who it is gets nothing for that.
-    if !client
-        .application
-        .settings
-        .application_type
-        .is_confidential()
-    {
+    let application = &client.application;
+    // A public application proves nothing, so it has no tokens of its own.
+    if !application.settings.application_type.is_confidential() {
         return Err(TokenError::UnauthorizedClient);
     }
-    let granted = scopes(&client.application.settings, parameters.get("scope"))?;
+    let granted = scopes(&application.settings, parameters.get("scope"))?;
     let lifetime = services.settings.lifetimes.client_credentials_token.get();
-    loop {
-        let (token, access) = new_access(services, &client, None, granted.clone(), lifetime);
-        let written = services
-            .store
-            .insert_client_token(access, client.application.version)
-            .await
-            .map_err(InternalError::from)?;
-        if written == VersionedWrite::Done {
-            return Ok(TokenResponse {
-                access_token: token.expose().to_owned(),
-                token_type: "Bearer",
-                expires_in: lifetime.as_secs(),
-                id_token: None,
-                refresh_token: None,
-                scope: granted.to_string(),
-            });
-        }
-        // The application was changed while it was looked at. What it showed may not be enough any more.
-        let before = client.application.clone();
-        let now = services
-            .store
-            .application(&before.id)
-            .await
-            .map_err(InternalError::from)?;
-        client.application = now
-            .filter(|now| now.settings == before.settings && now.secret == before.secret)
-            .ok_or(TokenError::InvalidClient {
-                by_header: false,
-                reason: "the application was changed meanwhile",
-            })?;
-    }
+    let source = TokenSource::Application {
+        version: application.version,
+    };
+    let token =
+        AccessDraft::new(services, lifetime).issue(services, client, source, granted.clone())?;
+    Ok(TokenResponse {
+        access_token: token.expose().to_owned(),
+        token_type: "Bearer",
+        expires_in: lifetime.as_secs(),
+        id_token: None,
+        refresh_token: None,
+        scope: granted.to_string(),
+    })
 }
 
 /// The scopes that were asked for, which the application must be allowed. There is no person who could be away.

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::domain::Services;
+use crate::domain::{InternalError, Services};
 use crate::oidc::client_auth::Client;
 use assent_model::clock::Timestamp;
-use assent_model::id::{CodeId, TokenId};
-use assent_model::secret::Token;
-use assent_model::token::{AccessGrant, RefreshGrant, TokenScopes, prefix};
+use assent_model::id::{FamilyId, TokenId};
+use assent_model::secret::Secret;
+use assent_model::token::{AccessGrant, RefreshGrant, TokenScopes, TokenSource};
+use assent_store::NewAccess;
 
 /// The token response (RFC 6749 section 5.1).
 #[derive(Debug, Serialize)]
@@ -25,58 +26,79 @@ pub struct TokenResponse {
     pub(super) scope: String,
 }
 
-/// A new access token, good for `lifetime` seconds, and what is kept of it.
-pub(super) fn new_access(
-    services: &Services,
-    client: &Client,
-    family: Option<CodeId>,
-    scopes: TokenScopes,
-    lifetime: Duration,
-) -> (Token, AccessGrant) {
-    let now = services.now();
-    let id = TokenId::new(now, &*services.entropy);
-    let token = Token::new(prefix::ACCESS, id.as_bytes(), &*services.entropy);
-    let grant = AccessGrant {
-        id,
-        digest: token.digest(),
-        application: client.application.id.clone(),
-        family,
-        scopes,
-        certificate: client.certificate,
-        issued_at: now,
-        expires_at: now + lifetime,
-        track_use_until: None,
-    };
-    (token, grant)
+/// An access token that is about to be issued: all but its place in its family, which the store decides.
+#[derive(Debug)]
+pub(super) struct AccessDraft {
+    id: TokenId,
+    issued_at: Timestamp,
+    expires_at: Timestamp,
 }
 
-/// A new refresh token of a family that was granted at `granted`, and what is kept of it. It is good no longer than the
-/// consent; `None` once that is over.
-pub(super) fn new_refresh(
-    services: &Services,
-    client: &Client,
-    family: CodeId,
-    granted: Timestamp,
-) -> Option<(Token, RefreshGrant)> {
+impl AccessDraft {
+    /// An access token that expires after `lifetime`.
+    pub(super) fn new(services: &Services, lifetime: Duration) -> Self {
+        let now = services.now();
+        Self {
+            id: TokenId::new(now, &*services.entropy),
+            issued_at: now,
+            expires_at: now + lifetime,
+        }
+    }
+
+    /// What the store needs of it.
+    pub(super) const fn stored(&self) -> NewAccess {
+        NewAccess {
+            id: self.id,
+            expires_at: self.expires_at,
+        }
+    }
+
+    /// The token.
+    pub(super) fn issue(
+        &self,
+        services: &Services,
+        client: &Client,
+        source: TokenSource,
+        scopes: TokenScopes,
+    ) -> Result<Secret, InternalError> {
+        let grant = AccessGrant {
+            id: self.id,
+            application: client.application.id.clone(),
+            source,
+            scopes,
+            certificate: client.certificate,
+            issued_at: self.issued_at,
+            expires_at: self.expires_at,
+        };
+        Ok(services
+            .token_sealer
+            .seal_access(&grant, &*services.entropy)?)
+    }
+}
+
+/// When a refresh token of a family that was granted at `granted` expires, if it is issued now: no later than the
+/// consent. `None` if the consent has expired.
+pub(super) fn refresh_expiry(services: &Services, granted: Timestamp) -> Option<Timestamp> {
     let now = services.now();
     let lifetimes = services.settings.lifetimes;
     let last = granted + lifetimes.consent.get();
-    let expires_at = last.min(now + lifetimes.refresh_token.get());
-    if expires_at <= now {
-        return None;
-    }
-    let id = TokenId::new(now, &*services.entropy);
-    let token = Token::new(prefix::REFRESH, id.as_bytes(), &*services.entropy);
-    let application = client.application.id.clone();
-    Some((
-        token.clone(),
-        RefreshGrant {
-            id,
-            digest: token.digest(),
-            application,
-            family,
-            issued_at: now,
-            expires_at,
-        },
-    ))
+    Some(last.min(now + lifetimes.refresh_token.get())).filter(|expires_at| *expires_at > now)
+}
+
+/// The refresh token of a family with this number.
+pub(super) fn issue_refresh(
+    services: &Services,
+    family: FamilyId,
+    counter: u32,
+    expires_at: Timestamp,
+) -> Result<Secret, InternalError> {
+    let grant = RefreshGrant {
+        family,
+        counter,
+        issued_at: services.now(),
+        expires_at,
+    };
+    Ok(services
+        .token_sealer
+        .seal_refresh(&grant, &*services.entropy)?)
 }

@@ -13,22 +13,22 @@ use tokio::sync::oneshot;
 use crate::domain::approvals::channels;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::Subject;
+use crate::domain::sign_in::access;
 use crate::domain::{InternalError, Services, audit};
 use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
-use crate::oidc::grant::checks::{person, required};
-use crate::oidc::grant::new_tokens::{TokenResponse, new_access, new_refresh};
+use crate::oidc::grant::checks::{ACCOUNT_CLOSED, required};
+use crate::oidc::grant::new_tokens::{AccessDraft, TokenResponse, issue_refresh, refresh_expiry};
 use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
+use crate::oidc::tokens::{self, OpenRefresh};
 use assent_model::application::Application;
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::clock::Timestamp;
-use assent_model::id::TokenId;
 use assent_model::scope::{Scope, Scopes};
-use assent_model::secret::Token;
-use assent_model::token::{IssuedPair, TokenScopes, prefix};
+use assent_model::token::{FamilyTokenSource, RefreshGrant, TokenScopes, TokenSource};
 use assent_plugin_host::{MapFailureKind, Sink};
-use assent_store::{RefreshTokenState, Rotation, StoreError, UserAccount};
+use assent_store::{NewAccess, Rotation, StoreError, TokenFamily, UserAccount};
 
 /// How long a repeat waits before it is answered. Requests that race each other are all there by then, and more than
 /// one repeat is a reuse.
@@ -43,48 +43,51 @@ pub(super) async fn exchange(
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
-    let found = find(services, client, required(parameters, "refresh_token")?).await?;
-    let family = &found.family;
+    let presented = find(services, client, required(parameters, "refresh_token")?).await?;
+    let family = &*presented.state.family;
     let scopes = scopes(
         &family.scopes,
         &application.settings.scopes,
         parameters.get("scope"),
     )?;
-    let person = person(services, client, family.subject).await?;
+    let holder = access::holder_of(services, &presented.state)
+        .await?
+        .ok_or(ACCOUNT_CLOSED)?;
     let authentication = &family.context.authentication;
     // The operator may have taken a vendor's trust away since.
     if !channels::is_enough(services, Some(&application.id), authentication) {
         return Err(TokenError::InvalidGrant("the person has to sign in again"));
     }
     // Before the token is used: a plugin that fails costs no user their sign-in.
-    let claims = mapped_claims(services, application, &found, &person, &scopes).await?;
-    let lifetimes = services.settings.lifetimes;
-    let now = services.now();
-    let retry = RefreshRetry::new(services, now);
-    let (access_token, mut access) = new_access(
-        services,
-        client,
-        Some(family.id),
-        TokenScopes::Oidc(scopes.clone()),
-        lifetimes.access_token.get(),
-    );
-    access.track_use_until = retry.track_use_until();
-    let (refresh_token, refresh) =
-        new_refresh(services, client, family.id, family.created_at).ok_or(INVALID)?;
-    let pair = IssuedPair {
-        access,
-        refresh: Some(refresh),
-    };
+    let claims = mapped_claims(services, application, family, &holder, &scopes).await?;
+    let lifetime = services.settings.lifetimes.access_token.get();
+    let refresh_expiry = refresh_expiry(services, family.created_at).ok_or(INVALID)?;
+    let access = AccessDraft::new(services, lifetime);
     let by = AuditContext::new(Actor::Application(application.id.clone()), Origin::NOWHERE);
     let reuse = audit::entry(services, Event::RefreshTokenReused, &by)
-        .about(person.user.id)
+        .about(holder.user.id)
         .of(application.id.clone());
-    let rotation = retry.rotate(services, found.grant.id, pair, reuse).await?;
-    if rotation != Rotation::Rotated {
-        tracing::warn!(application = %application.id, family = %family.id, "refresh token reused, token family \
-            revoked");
-        return Err(INVALID);
-    }
+    let retry = RefreshRetry::new(services, services.now());
+    let rotation = retry
+        .rotate(services, &presented.grant, access.stored(), reuse)
+        .await?;
+    let counter = match rotation {
+        Rotation::Rotated { counter } => counter,
+        Rotation::AccountClosed => return Err(ACCOUNT_CLOSED),
+        Rotation::Unknown | Rotation::Retried => return Err(INVALID),
+        Rotation::Reused => {
+            tracing::warn!(application = %application.id, family = %family.id, "refresh token reused, token family \
+                revoked");
+            return Err(INVALID);
+        }
+    };
+    let source = TokenSource::Family(FamilyTokenSource {
+        family: family.id,
+        counter,
+        track_use_until: retry.track_use_until(),
+    });
+    let access_token = access.issue(services, client, source, TokenScopes::Oidc(scopes.clone()))?;
+    let refresh_token = issue_refresh(services, family.id, counter, refresh_expiry)?;
     let id_token = match claims {
         Some(claims) => {
             Some(id_token::issue(services, application, claims, access_token.expose()).await?)
@@ -94,7 +97,7 @@ pub(super) async fn exchange(
     Ok(TokenResponse {
         access_token: access_token.expose().to_owned(),
         token_type: "Bearer",
-        expires_in: lifetimes.access_token.get().as_secs(),
+        expires_in: lifetime.as_secs(),
         id_token,
         refresh_token: Some(refresh_token.expose().to_owned()),
         scope: scopes.to_string(),
@@ -106,11 +109,10 @@ pub(super) async fn exchange(
 async fn mapped_claims(
     services: &Services,
     application: &Application,
-    found: &RefreshTokenState,
-    person: &UserAccount,
+    family: &TokenFamily,
+    holder: &UserAccount,
     scopes: &Scopes,
 ) -> Result<Option<Map<String, Value>>, TokenError> {
-    let family = &found.family;
     if !family.scopes.has(Scope::OpenId) {
         return Ok(None);
     }
@@ -118,11 +120,11 @@ async fn mapped_claims(
     let allowed = family.context.claims.allowed(&application.settings.scopes);
     let subject = Subject {
         application,
-        user: &person.user,
-        account: &person.account,
+        user: &holder.user,
+        account: &holder.account,
         scopes,
         authentication: Some(authentication),
-        sub: &standard_claims::subject_of(services, application, &person.user)?,
+        sub: &standard_claims::subject_of(services, application, &holder.user)?,
         requested: &allowed.id_token,
     };
     let mapped = standard_claims::map(services, subject, Sink::IdToken).await.map_err(|failure| {
@@ -188,29 +190,36 @@ impl RefreshRetry {
         (!self.window.is_zero()).then(|| self.now + self.window + SETTLE)
     }
 
-    /// Uses the refresh token, or retries its use. `pair` is what the client receives, `reuse` the audit entry of any
-    /// other use.
+    /// Uses the refresh token, or retries its use. `reuse` is the audit entry of any other use.
     async fn rotate(
         &self,
         services: &Services,
-        id: TokenId,
-        pair: IssuedPair,
+        presented: &RefreshGrant,
+        access: NewAccess,
         reuse: Entry,
     ) -> Result<Rotation, InternalError> {
         let (admitted_since, now) = (self.admitted_since(), self.now);
         let (store, clock) = (services.store.clone(), Arc::clone(&services.clock));
+        let (family, counter) = (presented.family, presented.counter);
         let (mut answer, rotated) = oneshot::channel();
         // A task of its own: the request of a client that disconnects is dropped, wherever it waits, and can withdraw
         // nothing.
         tokio::spawn(async move {
             let mut rotation = store
-                .rotate(id, pair.clone(), admitted_since, reuse.clone(), now)
+                .rotate(family, counter, access, admitted_since, reuse.clone(), now)
                 .await;
-            if matches!(rotation, Ok(Rotation::Repeated)) {
+            if matches!(rotation, Ok(Rotation::Retried)) {
                 let disconnected = tokio::time::timeout(SETTLE, answer.closed()).await.is_ok();
                 rotation = match disconnected {
-                    true => store.withdraw_repeat(id).await.map(|()| Rotation::Refused),
-                    false => store.repeat_rotation(id, pair, reuse, clock.now()).await,
+                    true => store
+                        .withdraw_retry(family, counter)
+                        .await
+                        .map(|()| Rotation::Retried),
+                    false => {
+                        store
+                            .answer_retry(family, counter, access, reuse, clock.now())
+                            .await
+                    }
                 };
             }
             if let Err(Err(error)) = answer.send(rotation) {
@@ -221,22 +230,15 @@ impl RefreshRetry {
     }
 }
 
-async fn find(
-    services: &Services,
-    client: &Client,
-    text: &str,
-) -> Result<RefreshTokenState, TokenError> {
-    let token = Token::parse(prefix::REFRESH, text).ok_or(INVALID)?;
-    let found = services
-        .store
-        .refresh_token(TokenId::from_bytes(token.id()), services.now())
-        .await
-        .map_err(InternalError::from)?;
-    let found = found
-        .filter(|found| found.grant.digest == token.digest())
-        .ok_or(INVALID)?;
-    if found.grant.application != client.application.id {
+/// The family of a refresh token, unless it is revoked. The token may have been used before.
+async fn find(services: &Services, client: &Client, text: &str) -> Result<OpenRefresh, TokenError> {
+    let found = tokens::open_refresh(services, text).await?.ok_or(INVALID)?;
+    if found.state.family.application != client.application.id {
         tracing::warn!(application = %client.application.id, "refresh token rejected: granted to another application");
+        return Err(INVALID);
+    }
+    // One that expired unused ends nothing. One that was used before is reuse, whenever it is presented.
+    if found.grant.expires_at <= services.now() && found.grant.counter == found.state.counter {
         return Err(INVALID);
     }
     Ok(found)

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::config::Rate;
-use crate::domain::operations::bounded_cache::BoundedCache;
+use assent_model::bounded_cache::BoundedCache;
 use assent_model::clock::Timestamp;
 
 /// How many keys a limit knows at least. Whoever has more addresses than this is not held up by a limit for each.

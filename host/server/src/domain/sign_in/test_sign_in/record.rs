@@ -8,7 +8,7 @@ use crate::domain::sign_in::access::AccessDenied;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event};
 use assent_model::clock::Timestamp;
-use assent_model::id::{CodeId, TestSignInId};
+use assent_model::id::{FamilyId, TestSignInId};
 use assent_model::login::SignInDenied;
 use assent_model::test_sign_in::{StepNote, TestSignIn, TestSignInOutcome, TestSignInStep};
 use assent_store::{StepRecord, TestSignInResult};
@@ -166,7 +166,7 @@ pub async fn end(
     test_sign_in: &TestSignIn,
     outcome: TestSignInOutcome,
     result: Value,
-    family: Option<CodeId>,
+    family: Option<FamilyId>,
 ) -> Result<(), InternalError> {
     let by = AuditContext {
         actor: Actor::User(test_sign_in.user),

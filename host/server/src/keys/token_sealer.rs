@@ -1,0 +1,416 @@
+//! Access and refresh tokens. A token is what it stands for, encrypted and authenticated with a key that only the
+//! instances have (XChaCha20-Poly1305). An unknown or changed token ends here, without a question to the database.
+//!
+//! ```text
+//! at_ base64url( epoch: 4 bytes | period: 4 bytes | nonce: 24 bytes | ciphertext | tag: 16 bytes )
+//! ```
+//!
+//! The sealing key is derived from the master key, the epoch and the period, so all instances have it without messages.
+//! A new period begins every 30 days. A token of an earlier period can be opened until it expires. A new epoch ends all
+//! tokens that were issued before: see `Store::begin_token_epoch`.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use super::{KeyError, MasterKey};
+use assent_model::clock::Timestamp;
+use assent_model::entropy::Entropy;
+use assent_model::id::{FamilyId, TokenId};
+use assent_model::secret::{Digest, Secret};
+use assent_model::token::{
+    AccessGrant, FamilyTokenSource, RefreshGrant, TokenScopes, TokenSource, prefix,
+};
+
+/// The length of a period, in seconds.
+const PERIOD: i64 = 30 * 24 * 60 * 60;
+const NONCE: usize = 24;
+const HEADER: usize = 8;
+/// No token of ours is longer, so a longer text is not decoded.
+const LONGEST: usize = 4096;
+
+/// Seals and opens tokens.
+pub struct TokenSealer {
+    root: Zeroizing<[u8; 32]>,
+    epoch: AtomicU32,
+    /// The cipher that sealed last.
+    current: RwLock<Option<(KeyName, Arc<XChaCha20Poly1305>)>>,
+}
+
+/// A token that this installation sealed. Whether it is valid depends on the database.
+#[derive(Debug)]
+pub struct OpenedToken<G> {
+    /// What it stands for.
+    pub grant: G,
+    /// The epoch in which it was issued.
+    pub epoch: u32,
+}
+
+/// Names a sealing key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct KeyName {
+    epoch: u32,
+    period: u32,
+}
+
+impl KeyName {
+    fn to_bytes(self) -> [u8; HEADER] {
+        let mut bytes = [0; HEADER];
+        let (epoch, period) = bytes.split_at_mut(4);
+        epoch.copy_from_slice(&self.epoch.to_be_bytes());
+        period.copy_from_slice(&self.period.to_be_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: [u8; HEADER]) -> Self {
+        let number = |at: [u8; 4]| u32::from_be_bytes(at);
+        let [a, b, c, d, e, f, g, h] = bytes;
+        Self {
+            epoch: number([a, b, c, d]),
+            period: number([e, f, g, h]),
+        }
+    }
+}
+
+impl std::fmt::Debug for TokenSealer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TokenSealer(***)")
+    }
+}
+
+impl TokenSealer {
+    /// Seals in this epoch, with keys that are derived from the master key.
+    ///
+    /// # Errors
+    /// If the cryptographic library fails.
+    pub fn new(master: &MasterKey, epoch: u32) -> Result<Self, KeyError> {
+        Ok(Self {
+            root: Zeroizing::new(master.authenticate("token sealing", b"")?),
+            epoch: AtomicU32::new(epoch),
+            current: RwLock::new(None),
+        })
+    }
+
+    /// Seals in another epoch from now on.
+    pub fn set_epoch(&self, epoch: u32) {
+        self.epoch.store(epoch, Ordering::Release);
+    }
+
+    /// The text of an access token.
+    ///
+    /// # Errors
+    /// If the cryptographic library fails.
+    pub fn seal_access(
+        &self,
+        grant: &AccessGrant,
+        entropy: &dyn Entropy,
+    ) -> Result<Secret, KeyError> {
+        let sealed = SealedAccess {
+            id: *grant.id.as_bytes(),
+            application: grant.application.to_string(),
+            source: match grant.source {
+                TokenSource::Family(source) => SealedSource::Family {
+                    family: *source.family.as_bytes(),
+                    counter: source.counter,
+                    track_use_until: source.track_use_until.map(Timestamp::millis),
+                },
+                TokenSource::Application { version } => SealedSource::Application { version },
+            },
+            scopes: grant.scopes.to_string(),
+            certificate: grant.certificate.map(|digest| *digest.as_bytes()),
+            issued_at: grant.issued_at.millis(),
+            expires_at: grant.expires_at.millis(),
+        };
+        self.seal(prefix::ACCESS, &sealed, grant.issued_at, entropy)
+    }
+
+    /// The text of a refresh token.
+    ///
+    /// # Errors
+    /// If the cryptographic library fails.
+    pub fn seal_refresh(
+        &self,
+        grant: &RefreshGrant,
+        entropy: &dyn Entropy,
+    ) -> Result<Secret, KeyError> {
+        let sealed = SealedRefresh {
+            family: *grant.family.as_bytes(),
+            counter: grant.counter,
+            issued_at: grant.issued_at.millis(),
+            expires_at: grant.expires_at.millis(),
+        };
+        self.seal(prefix::REFRESH, &sealed, grant.issued_at, entropy)
+    }
+
+    /// What an access token stands for, expired or not. `None` if this installation did not issue it.
+    pub fn open_access(&self, text: &str) -> Option<OpenedToken<AccessGrant>> {
+        let (epoch, sealed): (_, SealedAccess) = self.open(prefix::ACCESS, text)?;
+        let grant = AccessGrant {
+            id: TokenId::from_bytes(sealed.id),
+            application: sealed.application.parse().ok()?,
+            source: match sealed.source {
+                SealedSource::Family {
+                    family,
+                    counter,
+                    track_use_until,
+                } => TokenSource::Family(FamilyTokenSource {
+                    family: FamilyId::from_bytes(family),
+                    counter,
+                    track_use_until: track_use_until.map(Timestamp::from_millis),
+                }),
+                SealedSource::Application { version } => TokenSource::Application { version },
+            },
+            scopes: TokenScopes::known(&sealed.scopes),
+            certificate: sealed.certificate.map(Digest::from_bytes),
+            issued_at: Timestamp::from_millis(sealed.issued_at),
+            expires_at: Timestamp::from_millis(sealed.expires_at),
+        };
+        Some(OpenedToken { grant, epoch })
+    }
+
+    /// What a refresh token stands for, expired or not. `None` if this installation did not issue it.
+    pub fn open_refresh(&self, text: &str) -> Option<OpenedToken<RefreshGrant>> {
+        let (epoch, sealed): (_, SealedRefresh) = self.open(prefix::REFRESH, text)?;
+        let grant = RefreshGrant {
+            family: FamilyId::from_bytes(sealed.family),
+            counter: sealed.counter,
+            issued_at: Timestamp::from_millis(sealed.issued_at),
+            expires_at: Timestamp::from_millis(sealed.expires_at),
+        };
+        Some(OpenedToken { grant, epoch })
+    }
+
+    fn seal<T: Serialize>(
+        &self,
+        prefix: &str,
+        token: &T,
+        now: Timestamp,
+        entropy: &dyn Entropy,
+    ) -> Result<Secret, KeyError> {
+        let name = KeyName {
+            epoch: self.epoch.load(Ordering::Acquire),
+            period: u32::try_from(now.seconds().div_euclid(PERIOD)).unwrap_or_default(),
+        };
+        let plain = Zeroizing::new(postcard::to_allocvec(token).map_err(|_| KeyError::Sealing)?);
+        let nonce: [u8; NONCE] = entropy.bytes();
+        let header = name.to_bytes();
+        let sealed = self.cipher(name, true)?.encrypt(
+            &XNonce::from(nonce),
+            Payload {
+                msg: &plain,
+                aad: &aad(prefix, header),
+            },
+        );
+        let sealed = sealed.map_err(|_| KeyError::Sealing)?;
+        let bytes = [header.as_slice(), &nonce, &sealed].concat();
+        Ok(Secret::new(format!(
+            "{prefix}_{}",
+            URL_SAFE_NO_PAD.encode(bytes)
+        )))
+    }
+
+    fn open<T: DeserializeOwned>(&self, prefix: &str, text: &str) -> Option<(u32, T)> {
+        let encoded = text.strip_prefix(prefix)?.strip_prefix('_')?;
+        if encoded.len() > LONGEST {
+            return None;
+        }
+        let bytes = URL_SAFE_NO_PAD.decode(encoded).ok()?;
+        let (header, rest) = bytes.split_first_chunk::<HEADER>()?;
+        let (nonce, sealed) = rest.split_first_chunk::<NONCE>()?;
+        let name = KeyName::from_bytes(*header);
+        let plain = self
+            .cipher(name, false)
+            .ok()?
+            .decrypt(
+                &XNonce::from(*nonce),
+                Payload {
+                    msg: sealed,
+                    aad: &aad(prefix, *header),
+                },
+            )
+            .map(Zeroizing::new)
+            .ok()?;
+        Some((name.epoch, postcard::from_bytes(&plain).ok()?))
+    }
+
+    /// The cipher with this key. The one that seals is kept.
+    fn cipher(&self, name: KeyName, seals: bool) -> Result<Arc<XChaCha20Poly1305>, KeyError> {
+        {
+            let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some((found, cipher)) = &*current
+                && *found == name
+            {
+                return Ok(Arc::clone(cipher));
+            }
+        }
+        let key = Zeroizing::new(super::master::hmac(&*self.root, &name.to_bytes())?);
+        let cipher = Arc::new(XChaCha20Poly1305::new(&Key::from(*key)));
+        if seals {
+            *self.current.write().unwrap_or_else(PoisonError::into_inner) =
+                Some((name, Arc::clone(&cipher)));
+        }
+        Ok(cipher)
+    }
+}
+
+/// What is authenticated beside the content: a token of one kind is not valid as another.
+fn aad(prefix: &str, header: [u8; HEADER]) -> Vec<u8> {
+    [prefix.as_bytes(), b"_", &header].concat()
+}
+
+#[derive(Serialize, Deserialize)]
+struct SealedAccess {
+    id: [u8; 16],
+    application: String,
+    source: SealedSource,
+    scopes: String,
+    certificate: Option<[u8; 32]>,
+    issued_at: i64,
+    expires_at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+enum SealedSource {
+    Family {
+        family: [u8; 16],
+        counter: u32,
+        track_use_until: Option<i64>,
+    },
+    Application {
+        version: i64,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct SealedRefresh {
+    family: [u8; 16],
+    counter: u32,
+    issued_at: i64,
+    expires_at: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use assent_model::entropy::SystemEntropy;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MASTER: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+
+    fn sealer(epoch: u32) -> TokenSealer {
+        let master = MasterKey::from_text(MASTER, "test").expect("a key");
+        TokenSealer::new(&master, epoch).expect("a sealer")
+    }
+
+    fn access(at: i64) -> AccessGrant {
+        AccessGrant {
+            id: TokenId::from_bytes([7; 16]),
+            application: "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
+                .parse()
+                .expect("an id"),
+            source: TokenSource::Family(FamilyTokenSource {
+                family: FamilyId::from_bytes([9; 16]),
+                counter: 3,
+                track_use_until: Some(Timestamp::from_millis(at + 5)),
+            }),
+            scopes: TokenScopes::known("openid email"),
+            certificate: Some(Digest::of(b"certificate")),
+            issued_at: Timestamp::from_millis(at),
+            expires_at: Timestamp::from_millis(at + 1000),
+        }
+    }
+
+    fn refresh(at: i64, counter: u32) -> RefreshGrant {
+        RefreshGrant {
+            family: FamilyId::from_bytes([9; 16]),
+            counter,
+            issued_at: Timestamp::from_millis(at),
+            expires_at: Timestamp::from_millis(at + 1000),
+        }
+    }
+
+    #[test]
+    fn a_token_opens_to_what_was_sealed() {
+        let (sealer, grant) = (sealer(4), access(1_700_000_000_000));
+        let text = sealer.seal_access(&grant, &SystemEntropy).expect("sealed");
+        let opened = sealer.open_access(text.expose()).expect("opened");
+        assert_eq!((opened.grant, opened.epoch), (grant, 4));
+        assert!(sealer.open_refresh(text.expose()).is_none());
+        let renamed = text.expose().replacen("at_", "rt_", 1);
+        assert!(
+            sealer.open_refresh(&renamed).is_none(),
+            "a token of another kind"
+        );
+    }
+
+    #[test]
+    fn tokens_of_earlier_periods_and_epochs_open_and_say_so() {
+        let sealer = sealer(1);
+        let day = 24 * 60 * 60 * 1000;
+        let old = sealer
+            .seal_access(&access(0), &SystemEntropy)
+            .expect("sealed");
+        let new = sealer
+            .seal_access(&access(31 * day), &SystemEntropy)
+            .expect("sealed");
+        assert_ne!(
+            old.expose().get(3..13),
+            new.expose().get(3..13),
+            "another key"
+        );
+        sealer.set_epoch(2);
+        let last = sealer
+            .seal_access(&access(31 * day), &SystemEntropy)
+            .expect("sealed");
+        let epoch = |text: &Secret| sealer.open_access(text.expose()).map(|token| token.epoch);
+        assert_eq!(
+            [epoch(&old), epoch(&new), epoch(&last)],
+            [Some(1), Some(1), Some(2)]
+        );
+    }
+
+    #[test]
+    fn another_master_key_opens_nothing() {
+        let other = MasterKey::from_text("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDI=", "test");
+        let other = TokenSealer::new(&other.expect("a key"), 1).expect("a sealer");
+        let text = sealer(1)
+            .seal_access(&access(0), &SystemEntropy)
+            .expect("sealed");
+        assert!(other.open_access(text.expose()).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn refresh_tokens_survive_text(at in 0_i64..4_000_000_000_000, counter in any::<u32>()) {
+            let (sealer, grant) = (sealer(1), refresh(at, counter));
+            let text = sealer.seal_refresh(&grant, &SystemEntropy).expect("sealed");
+            prop_assert_eq!(sealer.open_refresh(text.expose()).expect("opened").grant, grant);
+        }
+
+        #[test]
+        fn a_changed_token_does_not_open(place in 0_usize..1000, to in any::<u8>()) {
+            let sealer = sealer(1);
+            let text = sealer.seal_access(&access(0), &SystemEntropy).expect("sealed");
+            let mut bytes = URL_SAFE_NO_PAD.decode(&text.expose()[3..]).expect("base64url");
+            let place = place % bytes.len();
+            prop_assume!(bytes[place] != to);
+            bytes[place] = to;
+            let changed = format!("at_{}", URL_SAFE_NO_PAD.encode(bytes));
+            prop_assert!(sealer.open_access(&changed).is_none());
+        }
+
+        #[test]
+        fn no_text_panics(text in "(at|rt)_.{0,200}") {
+            let sealer = sealer(1);
+            prop_assert!(sealer.open_access(&text).is_none() && sealer.open_refresh(&text).is_none());
+        }
+    }
+}

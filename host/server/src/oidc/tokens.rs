@@ -1,0 +1,123 @@
+//! Access and refresh tokens as they are presented: opened, and compared with the database.
+
+use crate::domain::{InternalError, Services};
+use assent_model::clock::Timestamp;
+use assent_model::token::{AccessGrant, FamilyTokenSource, RefreshGrant, TokenSource};
+use assent_store::FamilyState;
+
+/// A valid access token. Whether its user may still use the application is not checked.
+#[derive(Clone, Debug)]
+pub struct ValidAccess {
+    /// What it stands for.
+    pub grant: AccessGrant,
+    /// Its family; `None` for an application's own token.
+    pub family: Option<FamilyState>,
+}
+
+/// A refresh token whose family is not revoked. The token may be used or expired.
+#[derive(Clone, Debug)]
+pub struct OpenRefresh {
+    /// What it stands for.
+    pub grant: RefreshGrant,
+    /// Its family.
+    pub state: FamilyState,
+}
+
+impl OpenRefresh {
+    /// Whether it can be used at `now`.
+    pub fn is_valid(&self, now: Timestamp) -> bool {
+        self.grant.counter == self.state.counter && self.grant.expires_at > now
+    }
+}
+
+/// What an access token stands for, if it is valid. Its first use after a refresh is recorded before this returns.
+///
+/// # Errors
+/// If the database fails.
+pub async fn valid_access(
+    services: &Services,
+    text: &str,
+) -> Result<Option<ValidAccess>, InternalError> {
+    let now = services.now();
+    let Some(token) = services.token_sealer.open_access(text) else {
+        return Ok(None);
+    };
+    let (grant, epoch) = (token.grant, token.epoch);
+    if grant.expires_at <= now {
+        return Ok(None);
+    }
+    let family = match grant.source {
+        TokenSource::Application { version } => {
+            let found = services
+                .store
+                .client_token_state(&grant.application, grant.id)
+                .await?;
+            // A token that was issued after a change, on the settings before it, is not valid.
+            let valid = found.is_some_and(|state| {
+                !state.token_is_revoked
+                    && state.epoch == epoch
+                    && (state.version == version || grant.issued_at < state.updated_at)
+            });
+            return Ok(valid.then_some(ValidAccess {
+                grant,
+                family: None,
+            }));
+        }
+        TokenSource::Family(source) => source,
+    };
+    let Some(state) = family_state(services, &grant, family, epoch).await? else {
+        return Ok(None);
+    };
+    let first_use = family.track_use_until.is_some_and(|until| now < until)
+        && family.counter == state.counter
+        && state.used_counter < family.counter;
+    // Recorded before it is answered: whoever used the token received the response of the refresh.
+    let recorded = !first_use
+        || services
+            .store
+            .record_token_use(family.family, family.counter)
+            .await?;
+    let state = match recorded {
+        true => Some(state),
+        // Another use was first, or a retry replaced the token in between.
+        false => family_state(services, &grant, family, epoch).await?,
+    };
+    Ok(state.map(|state| ValidAccess {
+        grant,
+        family: Some(state),
+    }))
+}
+
+/// The family of an access token, if neither is revoked.
+async fn family_state(
+    services: &Services,
+    grant: &AccessGrant,
+    source: FamilyTokenSource,
+    epoch: u32,
+) -> Result<Option<FamilyState>, InternalError> {
+    let found = services
+        .store
+        .family_state(source.family, Some(grant.id))
+        .await?;
+    Ok(found.filter(|state| {
+        state.is_open && state.is_in_session && !state.token_is_revoked && state.epoch == epoch
+    }))
+}
+
+/// What a refresh token stands for, unless its family is revoked or unknown.
+///
+/// # Errors
+/// If the database fails.
+pub async fn open_refresh(
+    services: &Services,
+    text: &str,
+) -> Result<Option<OpenRefresh>, InternalError> {
+    let Some(token) = services.token_sealer.open_refresh(text) else {
+        return Ok(None);
+    };
+    let (grant, epoch) = (token.grant, token.epoch);
+    let found = services.store.family_state(grant.family, None).await?;
+    Ok(found
+        .filter(|state| state.is_open && state.epoch == epoch)
+        .map(|state| OpenRefresh { grant, state }))
+}

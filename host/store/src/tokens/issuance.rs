@@ -1,0 +1,358 @@
+//! Issuing tokens: the exchange of a code and the refresh of a family. Each is one conditional update of the family's
+//! row. PostgreSQL does all that wait at the same moment in one statement; SQLite's writer executes each by itself.
+
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock};
+
+use futures_util::future::BoxFuture;
+
+use super::family::revoke;
+use crate::batch::batcher::{BatchResult, Batcher};
+use crate::batch::bulk_sql::BulkSql;
+use crate::rows::cell;
+use crate::sql::{self, Connection, DatabaseKind};
+use crate::writer::Writer;
+use crate::{Result, Store, StoreError, audit};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::id::{FamilyId, TokenId};
+
+/// What came of an attempt to exchange a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redemption {
+    /// The code was exchanged, now and never again.
+    Redeemed,
+    /// The user may no longer use the application. The code was not exchanged.
+    AccountClosed,
+    /// The code was exchanged before, expired or revoked. Its family is revoked.
+    Replayed,
+}
+
+/// What came of an attempt to use a refresh token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rotation {
+    /// The new tokens have this number.
+    Rotated {
+        /// The number of the refresh.
+        counter: u32,
+    },
+    /// The token was used a short while ago, and this is the first retry: see
+    /// [`Store::answer_retry`](crate::Store::answer_retry).
+    Retried,
+    /// The user may no longer use the application. The token was not used.
+    AccountClosed,
+    /// The token is newer than the family: the database was restored since it was issued.
+    Unknown,
+    /// The token was used before. Its family is revoked.
+    Reused,
+}
+
+/// What is stored of an access token that a refresh issues.
+#[derive(Clone, Copy, Debug)]
+pub struct NewAccess {
+    /// Its id.
+    pub id: TokenId,
+    /// When it expires.
+    pub expires_at: Timestamp,
+}
+
+#[derive(Clone)]
+struct RedemptionRequest {
+    family: FamilyId,
+    retain_until: Timestamp,
+    now: Timestamp,
+}
+
+#[derive(Clone)]
+struct RotationRequest {
+    family: FamilyId,
+    counter: u32,
+    access: NewAccess,
+    retry_admitted_since: Option<Timestamp>,
+    reuse: Entry,
+    now: Timestamp,
+}
+
+/// What issues tokens.
+#[derive(Clone, Debug)]
+pub(crate) struct TokenIssuance {
+    redemptions: Issuer<RedemptionRequest, Redemption>,
+    rotations: Issuer<RotationRequest, Rotation>,
+}
+
+impl TokenIssuance {
+    /// Starts the issuers. On PostgreSQL each has one transaction at a time: two that claim the same rows in another
+    /// order would wait for each other.
+    pub(crate) fn start(writer: &Writer, kind: DatabaseKind) -> Self {
+        Self {
+            redemptions: Issuer::start(writer, kind, |db, asked| Box::pin(redeem(db, asked))),
+            rotations: Issuer::start(writer, kind, |db, asked| Box::pin(rotate(db, asked))),
+        }
+    }
+}
+
+type Work<Q, A> = for<'c> fn(&'c mut Connection, &'c [Q]) -> BoxFuture<'c, Result<Vec<A>>>;
+
+/// Executes requests of one kind.
+enum Issuer<Q, A> {
+    /// PostgreSQL: those that wait at the same moment share a statement.
+    Batches(Batcher<Q, A>),
+    /// SQLite: each is a job of the writer, which shares its commit.
+    Jobs(Writer, Work<Q, A>),
+}
+
+impl<Q, A> Clone for Issuer<Q, A> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Batches(batches) => Self::Batches(batches.clone()),
+            Self::Jobs(writer, work) => Self::Jobs(writer.clone(), *work),
+        }
+    }
+}
+
+impl<Q, A> std::fmt::Debug for Issuer<Q, A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Batches(_) => "Batches",
+            Self::Jobs(..) => "Jobs",
+        })
+    }
+}
+
+impl<Q, A> Issuer<Q, A>
+where
+    Q: Clone + Send + Sync + 'static,
+    A: Send + 'static,
+{
+    fn start(writer: &Writer, kind: DatabaseKind, work: Work<Q, A>) -> Self {
+        let writer = writer.clone();
+        match kind {
+            DatabaseKind::Sqlite => Self::Jobs(writer, work),
+            DatabaseKind::Postgres => Self::Batches(Batcher::start(1, move |asked: Vec<Q>| {
+                let (writer, asked) = (writer.clone(), Arc::new(asked));
+                Box::pin(async move {
+                    let answers = writer.write(move |db| {
+                        let asked = Arc::clone(&asked);
+                        Box::pin(async move { work(db, &asked).await })
+                    });
+                    Ok(answers.await?.into_iter().map(Ok).collect()) as BatchResult<A>
+                })
+            })),
+        }
+    }
+
+    async fn call(&self, asked: Q) -> Result<A> {
+        match self {
+            Self::Batches(batches) => batches.call(asked).await,
+            Self::Jobs(writer, work) => {
+                let work = *work;
+                let answers = writer.write(move |db| {
+                    let asked = [asked.clone()];
+                    Box::pin(async move { work(db, &asked).await })
+                });
+                answers
+                    .await?
+                    .pop()
+                    .ok_or(StoreError::Internal("a job has no result"))
+            }
+        }
+    }
+}
+
+impl Store {
+    /// Exchanges the code of a family. However many requests try at once, one succeeds; a second use revokes the family
+    /// (RFC 6749 section 4.1.2). The row is then kept until `retain_until`: until no token of the family is valid and no
+    /// second use of the code is expected. The same statement checks that the user may still use the application.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn redeem_code(
+        &self,
+        family: FamilyId,
+        retain_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Redemption> {
+        self.token_issuance
+            .redemptions
+            .call(RedemptionRequest {
+                family,
+                retain_until,
+                now,
+            })
+            .await
+    }
+
+    /// Uses the refresh token of a family with this number, once. A further use revokes the family, except the first
+    /// retry of a refresh after `retry_admitted_since`, which [`Store::answer_retry`] may answer. `reuse` is the audit
+    /// entry of such a further use. The same statement checks that the user may still use the application.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn rotate(
+        &self,
+        family: FamilyId,
+        counter: u32,
+        access: NewAccess,
+        retry_admitted_since: Option<Timestamp>,
+        reuse: Entry,
+        now: Timestamp,
+    ) -> Result<Rotation> {
+        self.token_issuance
+            .rotations
+            .call(RotationRequest {
+                family,
+                counter,
+                access,
+                retry_admitted_since,
+                reuse,
+                now,
+            })
+            .await
+    }
+}
+
+/// The user of a family may use its application.
+macro_rules! holder_is_active {
+    () => {
+        "EXISTS (SELECT 1 FROM accounts JOIN users ON users.id = accounts.user_id
+                 WHERE accounts.id = token_families.account_id AND accounts.state = 'active'
+                   AND users.state = 'active' AND accounts.grants_not_before <= token_families.created_at)"
+    };
+}
+
+static REDEEM: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        concat!(
+            "UPDATE token_families SET exchanged_at = v.column2, claims = $1, retain_until = v.column3
+             FROM (VALUES {($, $, $)}) AS v
+             WHERE token_families.id = v.column1 AND exchanged_at IS NULL AND revoked_at IS NULL
+               AND code_expires_at > v.column2 AND ",
+            holder_is_active!(),
+            " RETURNING token_families.id"
+        ),
+        1,
+    )
+});
+
+async fn redeem(db: &mut Connection, asked: &[RedemptionRequest]) -> Result<Vec<Redemption>> {
+    let first = first_of_each(asked, |redeeming| redeeming.family);
+    let mut query = sql::query_as::<(String,)>(REDEEM.sql_for(first.len())).bind("{}");
+    for redeeming in REDEEM.padded(&first) {
+        query = query
+            .bind(redeeming.family.to_string())
+            .bind(redeeming.now.millis())
+            .bind(redeeming.retain_until.millis());
+    }
+    let mut redeemed: HashSet<(String,)> = query.fetch_all(&mut *db).await?.into_iter().collect();
+    let mut answers = Vec::with_capacity(asked.len());
+    for redeeming in asked {
+        answers.push(match redeemed.remove(&(redeeming.family.to_string(),)) {
+            true => Redemption::Redeemed,
+            false => why_not_redeemed(db, redeeming).await?,
+        });
+    }
+    Ok(answers)
+}
+
+async fn why_not_redeemed(db: &mut Connection, asked: &RedemptionRequest) -> Result<Redemption> {
+    let unused: Option<(i64,)> = sql::query_as(
+        "SELECT 1 FROM token_families
+         WHERE id = $1 AND exchanged_at IS NULL AND revoked_at IS NULL AND code_expires_at > $2",
+    )
+    .bind(asked.family.to_string())
+    .bind(asked.now.millis())
+    .fetch_optional(&mut *db)
+    .await?;
+    if unused.is_some() {
+        return Ok(Redemption::AccountClosed);
+    }
+    revoke(db, asked.family, asked.now).await?;
+    Ok(Redemption::Replayed)
+}
+
+static ROTATE: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        concat!(
+            "UPDATE token_families
+             SET counter = counter + 1, refreshed_at = v.column3, retry_state = 0,
+                 access_token = v.column4, access_expires_at = v.column5
+             FROM (VALUES {($, $, $, $, $)}) AS v
+             WHERE token_families.id = v.column1 AND counter = v.column2 AND exchanged_at IS NOT NULL
+               AND revoked_at IS NULL AND ",
+            holder_is_active!(),
+            " RETURNING token_families.id, token_families.counter"
+        ),
+        0,
+    )
+});
+
+async fn rotate(db: &mut Connection, asked: &[RotationRequest]) -> Result<Vec<Rotation>> {
+    let first = first_of_each(asked, |rotating| (rotating.family, rotating.counter));
+    let mut query = sql::query_as::<(String, i64)>(ROTATE.sql_for(first.len()));
+    for rotating in ROTATE.padded(&first) {
+        query = query
+            .bind(rotating.family.to_string())
+            .bind(rotating.counter)
+            .bind(rotating.now.millis())
+            .bind(rotating.access.id.to_string())
+            .bind(rotating.access.expires_at.millis());
+    }
+    let mut rotated: HashSet<(String, i64)> =
+        query.fetch_all(&mut *db).await?.into_iter().collect();
+    let mut answers = Vec::with_capacity(asked.len());
+    for rotating in asked {
+        let counter = next_counter(rotating.counter, rotating.family)?;
+        answers.push(
+            match rotated.remove(&(rotating.family.to_string(), i64::from(counter))) {
+                true => Rotation::Rotated { counter },
+                false => why_not_rotated(db, rotating).await?,
+            },
+        );
+    }
+    Ok(answers)
+}
+
+async fn why_not_rotated(db: &mut Connection, asked: &RotationRequest) -> Result<Rotation> {
+    if let Some(since) = asked.retry_admitted_since {
+        let retried = sql::query(
+            "UPDATE token_families SET retry_state = 1
+             WHERE id = $1 AND counter = $2 AND refreshed_at > $3 AND retry_state = 0 AND revoked_at IS NULL",
+        )
+        .bind(asked.family.to_string())
+        .bind(next_counter(asked.counter, asked.family)?)
+        .bind(since.millis())
+        .execute(&mut *db)
+        .await?;
+        if retried > 0 {
+            return Ok(Rotation::Retried);
+        }
+    }
+    let current: Option<(i64,)> =
+        sql::query_as("SELECT counter FROM token_families WHERE id = $1 AND revoked_at IS NULL")
+            .bind(asked.family.to_string())
+            .fetch_optional(&mut *db)
+            .await?;
+    match current.map(|(current,)| current.cmp(&i64::from(asked.counter))) {
+        Some(std::cmp::Ordering::Equal) => return Ok(Rotation::AccountClosed),
+        Some(std::cmp::Ordering::Less) => return Ok(Rotation::Unknown),
+        Some(std::cmp::Ordering::Greater) | None => {}
+    }
+    revoke(db, asked.family, asked.now).await?;
+    audit::append(db, std::slice::from_ref(&asked.reuse)).await?;
+    Ok(Rotation::Reused)
+}
+
+pub(super) fn next_counter(counter: u32, family: FamilyId) -> Result<u32> {
+    counter
+        .checked_add(1)
+        .ok_or_else(|| cell("token_families", "counter", &family.to_string()).unexpected())
+}
+
+/// The first request for each key, in the order of the keys, so that instances which claim the same rows at once lock
+/// them in the same order.
+fn first_of_each<T, K: Ord>(asked: &[T], key: impl Fn(&T) -> K) -> Vec<&T> {
+    let mut first: Vec<&T> = asked.iter().collect();
+    first.sort_by_key(|one| key(one));
+    first.dedup_by_key(|one| key(one));
+    first
+}

@@ -1,0 +1,117 @@
+//! The one retry that a refresh has.
+
+use super::family::revoke;
+use super::issuance::{NewAccess, Rotation, next_counter};
+use crate::sql::{self, Connection};
+use crate::{Result, Store, audit};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::id::FamilyId;
+
+/// Revokes the access token of the first response, unless it was used or revoked.
+const REVOKE_FIRST: &str = "INSERT INTO revoked_tokens (id, expires_at)
+    SELECT access_token, access_expires_at FROM token_families
+    WHERE id = $1 AND counter = $2 AND retry_state = 1 AND used_counter < counter AND revoked_at IS NULL
+    ON CONFLICT (id) DO NOTHING";
+
+/// The conditions once more, as the row is locked: another transaction may have used the first response in between.
+const ANSWER: &str = "UPDATE token_families
+    SET counter = counter + 1, retry_state = 2, access_token = $3, access_expires_at = $4
+    WHERE id = $1 AND counter = $2 AND retry_state = 1 AND used_counter < counter AND revoked_at IS NULL";
+
+impl Store {
+    /// Records that the access token of the last refresh was used, so that the refresh cannot be retried. Whether that
+    /// was the last refresh, and its first use.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn record_token_use(&self, family: FamilyId, counter: u32) -> Result<bool> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let changed = sql::query(
+                    "UPDATE token_families SET used_counter = $2 WHERE id = $1 AND counter = $2 AND used_counter < $2",
+                )
+                .bind(family.to_string())
+                .bind(counter)
+                .execute(db)
+                .await?;
+                Ok(changed > 0)
+            })
+        })
+        .await
+    }
+
+    /// Answers the retry of the refresh with the token of this number, whose response was lost: `access` and a refresh
+    /// token take the place of those of the first response, if none of these was used. Otherwise the family is revoked.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
+    pub async fn answer_retry(
+        &self,
+        family: FamilyId,
+        counter: u32,
+        access: NewAccess,
+        reuse: Entry,
+        now: Timestamp,
+    ) -> Result<Rotation> {
+        self.write(move |db| {
+            let reuse = reuse.clone();
+            Box::pin(async move {
+                let first = next_counter(counter, family)?;
+                if replace_first(db, family, first, access).await? {
+                    return Ok(Rotation::Rotated {
+                        counter: next_counter(first, family)?,
+                    });
+                }
+                revoke(db, family, now).await?;
+                audit::append(db, &[reuse]).await?;
+                Ok(Rotation::Reused)
+            })
+        })
+        .await
+    }
+
+    /// Withdraws a retry that was not answered: another one may come.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn withdraw_retry(&self, family: FamilyId, counter: u32) -> Result<()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sql::query(
+                    "UPDATE token_families SET retry_state = 0 WHERE id = $1 AND counter = $2 AND retry_state = 1",
+                )
+                .bind(family.to_string())
+                .bind(next_counter(counter, family)?)
+                .execute(db)
+                .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+}
+
+async fn replace_first(
+    db: &mut Connection,
+    family: FamilyId,
+    first: u32,
+    access: NewAccess,
+) -> Result<bool> {
+    let revoked = sql::query(REVOKE_FIRST)
+        .bind(family.to_string())
+        .bind(first)
+        .execute(&mut *db)
+        .await?;
+    if revoked == 0 {
+        return Ok(false);
+    }
+    let answered = sql::query(ANSWER)
+        .bind(family.to_string())
+        .bind(first)
+        .bind(access.id.to_string())
+        .bind(access.expires_at.millis())
+        .execute(db)
+        .await?;
+    Ok(answered > 0)
+}

@@ -1,0 +1,94 @@
+//! Tokens are sealed texts: the database has no row for each.
+
+use assent::domain::keys::token_epochs::revoke_all_tokens;
+use assent_model::audit::AuditContext;
+use assent_store::sql;
+use assent_test_macros::both_databases;
+use reqwest::StatusCode;
+use serde_json::json;
+
+use super::introspection::own_token;
+use super::refresh::{offline_tokens, refresh, refresh_token};
+use super::token::userinfo;
+use crate::harness::{Browser, Database, TestHost, Text};
+
+/// How many rows the tables have that requests of applications write.
+async fn rows(host: &TestHost) -> Vec<i64> {
+    let mut connection = host.connection().await;
+    let mut counts = Vec::new();
+    for statement in [
+        "SELECT COUNT(*) FROM token_families",
+        "SELECT COUNT(*) FROM revoked_tokens",
+        "SELECT COUNT(*) FROM replay_cache",
+        "SELECT COUNT(*) FROM audit_entries",
+    ] {
+        let (count,): (i64,) = sql::query_as(statement)
+            .fetch_one(&mut connection)
+            .await
+            .expect("counted");
+        counts.push(count);
+    }
+    counts
+}
+
+#[both_databases]
+async fn client_credentials_write_nothing(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let application = host.web_application().await;
+    let before = rows(&host).await;
+    let tokens = own_token(&host, &application).await;
+    assert!(tokens["access_token"].text().starts_with("at_"), "{tokens}");
+    assert_eq!(rows(&host).await, before, "{database:?}");
+}
+
+#[both_databases]
+async fn a_new_epoch_ends_all_tokens_on_every_instance(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    let before = offline_tokens(&host, &ada).await;
+    let old = before["access_token"].text().to_owned();
+    assert_eq!(userinfo(&host, &old).await.0, StatusCode::OK);
+    revoke_all_tokens(&host.host, &AuditContext::SERVER)
+        .await
+        .expect("revoked");
+    assert_eq!(
+        userinfo(&host, &old).await.0,
+        StatusCode::UNAUTHORIZED,
+        "{database:?}"
+    );
+    let (status, answer) =
+        refresh(&host.base, &ada.application, refresh_token(&before), &[]).await;
+    assert_eq!(
+        (status, &answer["error"]),
+        (StatusCode::BAD_REQUEST, &json!("invalid_grant"))
+    );
+    let after = offline_tokens(&host, &ada).await;
+    assert_eq!(
+        userinfo(&host, after["access_token"].text()).await.0,
+        StatusCode::OK,
+        "{database:?}"
+    );
+}
+
+/// The database cannot answer, so a 401 shows that nobody asked it.
+#[tokio::test]
+async fn an_unknown_token_is_rejected_without_the_database() {
+    let (host, proxy) = TestHost::start_behind_proxy().await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let token = tokens["access_token"].text();
+    // Another key, so another cipher: the first bytes name it.
+    let forged = token.replacen("at_A", "at_B", 1);
+    assert_ne!(forged, token);
+    proxy.freeze();
+    for unknown in [forged.as_str(), "at_", "at_AAAA", "rt_AAAA"] {
+        assert_eq!(
+            userinfo(&host, unknown).await.0,
+            StatusCode::UNAUTHORIZED,
+            "{unknown}"
+        );
+    }
+    proxy.thaw();
+    assert_eq!(userinfo(&host, token).await.0, StatusCode::OK);
+}
