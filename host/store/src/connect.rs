@@ -95,8 +95,8 @@ impl Database {
         open(url, DatabaseOptions::default()).await
     }
 
-    /// Opens the database at `url`. Creates SQLite's file, and applies migrations, as far as the options permit. Several
-    /// instances may do so at the same time.
+    /// Opens the database at `url`. Creates SQLite's file, and applies migrations, as far as the options permit.
+    /// Several instances may do so at the same time.
     ///
     /// # Errors
     /// [`StoreError::Open`] if the database cannot be opened, or its schema is not that of this release.

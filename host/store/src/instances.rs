@@ -20,9 +20,9 @@ const FRESH: Duration = Duration::from_secs(1);
 const LONGEST_LEASE: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Store {
-    /// Writes this run's heartbeat on a connection of its own, within two seconds, and compares the clocks: by how many milliseconds
-    /// the database's clock is ahead of `clock` (negative: behind). SQLite has no clock of its own, so there it is 0. A
-    /// result is used for a second.
+    /// Writes this run's heartbeat on a connection of its own, within two seconds, and compares the clocks: by how many
+    /// milliseconds the database's clock is ahead of `clock` (negative: behind). SQLite has no clock of its own, so
+    /// there it is 0. A result is used for a second.
     ///
     /// # Errors
     /// If the database does not take the write in time, or a newer release removed what this release uses.

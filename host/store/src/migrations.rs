@@ -81,7 +81,10 @@ pub(crate) async fn prepare(
     if found.must_expand() {
         return Err(MigrationError::Pending(names.join(", ")));
     }
-    tracing::info!(migrations = ?names, "contracting migrations pending: run `assent migrate` once no older instance runs");
+    tracing::info!(
+        migrations = ?names,
+        "contracting migrations pending: run `assent migrate` once no older instance runs"
+    );
     Ok(())
 }
 

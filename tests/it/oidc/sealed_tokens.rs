@@ -56,8 +56,7 @@ async fn a_new_epoch_ends_all_tokens_on_every_instance(database: Database) {
         StatusCode::UNAUTHORIZED,
         "{database:?}"
     );
-    let (status, answer) =
-        refresh(&host.base, &ada.application, refresh_token(&before), &[]).await;
+    let (status, answer) = refresh(&host.base, &ada.application, refresh_token(&before), &[]).await;
     assert_eq!(
         (status, &answer["error"]),
         (StatusCode::BAD_REQUEST, &json!("invalid_grant"))

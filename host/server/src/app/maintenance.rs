@@ -61,7 +61,7 @@ pub(super) async fn sweep(services: Arc<Services>) {
     }
 }
 
-/// Tells `assent migrate` that this instance runs, and notices that a newer release removed what this one uses.
+/// Writes heartbeats, which `assent migrate` reads, and logs that a newer release removed what this one uses.
 pub(super) async fn heartbeat(services: Arc<Services>) {
     loop {
         match services.store.probe(&*services.clock).await {
