@@ -1,5 +1,8 @@
 //! A browser with no JavaScript: cookies, pages, forms. It follows no redirect by itself, so that tests see each.
 
+use std::sync::Arc;
+
+use reqwest::cookie::{CookieStore, Jar};
 use reqwest::header::{
     ACCEPT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, LOCATION, X_FRAME_OPTIONS,
 };
@@ -14,6 +17,7 @@ use super::{Body, Parsed, Respond, Text};
 #[derive(Clone)]
 pub struct Browser {
     client: Client,
+    cookies: Arc<Jar>,
     base: Url,
 }
 
@@ -26,18 +30,20 @@ pub struct Page {
     browser: Browser,
 }
 
-fn builder() -> ClientBuilder {
+fn builder(cookies: &Arc<Jar>) -> ClientBuilder {
     http_client_builder()
-        .cookie_store(true)
+        .cookie_provider(Arc::clone(cookies))
         .redirect(Policy::none())
         .user_agent("Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0")
 }
 
 impl Browser {
     pub fn new(base: &str) -> Self {
-        let client = builder().build().expect("a client");
+        let cookies = Arc::new(Jar::default());
+        let client = builder(&cookies).build().expect("a client");
         Self {
             client,
+            cookies,
             base: Url::parse(base).expect("an address"),
         }
     }
@@ -46,19 +52,26 @@ impl Browser {
     pub fn reading(base: &str, languages: &str) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT_LANGUAGE, languages.parsed());
+        let cookies = Arc::new(Jar::default());
+        let client = builder(&cookies).default_headers(headers).build();
         Self {
-            client: builder()
-                .default_headers(headers)
-                .build()
-                .expect("a client"),
-            ..Self::new(base)
+            client: client.expect("a client"),
+            cookies,
+            base: Url::parse(base).expect("an address"),
         }
+    }
+
+    /// The `Cookie` header that it sends to the instance.
+    pub fn cookie_header(&self) -> String {
+        let header = self.cookies.cookies(&self.base).expect("cookies");
+        header.to_str().expect("text").to_owned()
     }
 
     /// The same browser at the address of another instance.
     pub fn at(&self, base: &str) -> Self {
         Self {
             client: self.client.clone(),
+            cookies: Arc::clone(&self.cookies),
             base: Url::parse(base).expect("an address"),
         }
     }

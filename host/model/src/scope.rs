@@ -98,7 +98,7 @@ impl Scope {
 }
 
 /// A set of scopes. On the wire: names with one space between them (RFC 6749 section 3.3).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Scopes(BTreeSet<Scope>);
 

@@ -43,6 +43,7 @@ impl BuiltPlugin {
                     applications,
                     writes,
                     on_failure,
+                    result_max_age,
                 },
                 LinkedComponent::Mapper(component),
             ) => {
@@ -64,6 +65,7 @@ impl BuiltPlugin {
                     scope,
                     grants,
                     on_failure,
+                    result_max_age,
                     config,
                 }));
             }

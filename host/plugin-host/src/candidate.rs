@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -152,6 +153,7 @@ fn newcomer(name: &str) -> PluginSpec {
             applications: None,
             writes: Vec::new(),
             on_failure: OnFailure::Fail,
+            result_max_age: Duration::ZERO,
         },
         limits: Limits::default(),
     }

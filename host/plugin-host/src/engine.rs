@@ -16,6 +16,8 @@ use super::turns::Turns;
 
 /// How often running code is interrupted.
 pub(super) const TICK: Duration = Duration::from_millis(10);
+/// How long the clock sleeps at most while no plugin code runs: it then notices that its engine was dropped.
+const LONGEST_SLEEP: Duration = Duration::from_secs(30);
 /// Core instances, memories and tables that one component may have. A Rust plugin has three instances, one memory and
 /// two tables; one in TypeScript 13, three (two of them empty) and three.
 pub(super) const CORE_INSTANCES: u32 = 16;
@@ -90,18 +92,19 @@ pub(super) fn config() -> Config {
     config
 }
 
-/// Starts the engine's clock, which looks after the turns too. It stops when the engine is dropped.
+/// Starts the engine's clock, which also reclaims turns. It sleeps while no plugin code runs, and stops after the engine
+/// was dropped.
 fn tick(engine: &Engine, turns: &Arc<Turns>) -> Result<(), String> {
     let (engine, turns) = (engine.weak(), Arc::downgrade(turns));
     let ticker = std::thread::Builder::new()
         .name("plugin-epoch".to_owned())
         .spawn(move || {
-            while let Some(engine) = engine.upgrade() {
+            while let (Some(engine), Some(turns)) = (engine.upgrade(), turns.upgrade()) {
                 engine.increment_epoch();
                 drop(engine);
-                if let Some(turns) = turns.upgrade() {
-                    turns.reclaim();
-                }
+                turns.reclaim();
+                turns.sleep_while_idle(LONGEST_SLEEP);
+                drop(turns);
                 std::thread::sleep(TICK);
             }
         });

@@ -60,7 +60,7 @@ pub use meter::{PluginMetrics, Quantiles};
 pub use plugins::{PluginStatus, Plugins};
 pub use protected::{PROTECTED, is_protected};
 pub use script::{Script, ScriptedError, ScriptedMethod, ScriptedRequest, ScriptedResponse};
-pub use set::PluginSet;
+pub use set::{PluginSet, PluginSetId};
 pub use sink::Sink;
 pub use spec::{
     Credential, CredentialGrant, Credentials, HttpGrant, Limits, NoCredentials, OnFailure,

@@ -272,11 +272,13 @@ impl Role {
             Self::ClaimMapper {
                 applications,
                 on_failure,
+                result_max_age,
                 ..
             } => Self::ClaimMapper {
                 applications,
                 writes: asked_by_name(&description.writes),
                 on_failure,
+                result_max_age,
             },
             channel @ Self::ApprovalChannel { .. } => channel,
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The destination of claims. A preview uses the sink that it previews, so a plugin cannot detect a preview.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sink {

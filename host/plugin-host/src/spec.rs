@@ -34,6 +34,8 @@ pub enum Role {
         writes: Vec<String>,
         /// What a fault of the plugin does to the login.
         on_failure: OnFailure,
+        /// How long a result at UserInfo and introspection may be reused although the time has changed.
+        result_max_age: Duration,
     },
     /// Carries approval requests (`assent:approval`, world `approval-channel`).
     ApprovalChannel {

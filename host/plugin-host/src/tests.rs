@@ -1,6 +1,7 @@
 //! What the contracts promise: a released one does not change, and two versions are served side by side.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -123,6 +124,7 @@ fn mapper(name: &str, writes: &str) -> PluginSpec {
             applications: None,
             writes: vec![writes.to_owned()],
             on_failure: OnFailure::Fail,
+            result_max_age: Duration::ZERO,
         },
         limits: Limits::default(),
     }

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZero;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -37,11 +37,15 @@ pub(super) struct TurnBounds {
 pub(super) struct Turns {
     bounds: TurnBounds,
     queue: Mutex<Queue>,
+    /// The clocks of the engines sleep here while no call runs or waits.
+    busy: Condvar,
 }
 
 #[derive(Default)]
 struct Queue {
     next: u64,
+    /// The clocks that sleep.
+    sleeping: usize,
     /// Running calls, and calls with an assigned turn.
     held: Vec<HeldTurn>,
     /// Calls that wait, by their askers, the earliest call first.
@@ -84,6 +88,7 @@ impl Turns {
         Self {
             bounds,
             queue: Mutex::default(),
+            busy: Condvar::new(),
         }
     }
 
@@ -129,6 +134,20 @@ impl Turns {
         })
     }
 
+    /// Sleeps while no call runs or waits, `longest` at most.
+    pub(super) fn sleep_while_idle(&self, longest: Duration) {
+        let mut queue = self.queue();
+        if !queue.is_idle() {
+            return;
+        }
+        queue.sleeping += 1;
+        let (mut queue, _) = self
+            .busy
+            .wait_timeout_while(queue, longest, |queue| queue.is_idle())
+            .unwrap_or_else(PoisonError::into_inner);
+        queue.sleeping -= 1;
+    }
+
     /// Takes turns back from calls that did not take them in time, and assigns them to others.
     pub(super) fn reclaim(&self) {
         let woken = {
@@ -166,6 +185,17 @@ impl Turns {
 }
 
 impl Queue {
+    fn is_idle(&self) -> bool {
+        self.held.is_empty() && self.lines.is_empty()
+    }
+
+    /// Wakes the clocks, if they sleep.
+    fn wake_clocks(&self, busy: &Condvar) {
+        if self.sleeping > 0 {
+            busy.notify_all();
+        }
+    }
+
     fn held_by(&self, asker: &Arc<str>) -> usize {
         self.held.iter().filter(|held| held.asker == *asker).count()
     }
@@ -325,9 +355,11 @@ impl Ticket<'_> {
                     since: Instant::now(),
                     untaken: None,
                 });
+                queue.wake_clocks(&self.turns.busy);
                 return Poll::Ready(());
             }
             queue.wait(&self.asker, self.number, context.waker().clone());
+            queue.wake_clocks(&self.turns.busy);
             (queue.grant_turns(&bounds), queue.in_the_way_of(&self.asker))
         };
         woken.into_iter().for_each(Waker::wake);

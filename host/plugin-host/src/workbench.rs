@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use wasmtime::Engine;
@@ -197,6 +198,7 @@ impl Workbench {
             },
             grants: Grants::whole(writes).map_err(error)?,
             on_failure: OnFailure::Fail,
+            result_max_age: Duration::ZERO,
             config: config.to_string(),
         }))
     }

@@ -149,6 +149,7 @@ pub async fn compose(
         plugins,
         metrics_secret,
         logo,
+        claim_results: domain::claims::result_cache::ClaimResults::default(),
         traces: domain::claims::trace_queue::Traces::default(),
         latency: domain::operations::latency::LatencyHistograms::default(),
         task_restarts: domain::operations::task_restarts::TaskRestarts::default(),

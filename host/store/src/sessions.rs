@@ -215,7 +215,7 @@ pub(crate) async fn lock_open_session(
     now: Timestamp,
 ) -> Result<bool> {
     let open = sql::query(
-        "UPDATE sessions SET signed_out = 0, used_at = $2 WHERE id = $1 AND ended_at IS NULL",
+        "UPDATE sessions SET signed_out = 0, used_at = $2 WHERE id = $1 AND ended_at IS NULL AND expires_at > $2",
     )
     .bind(id.to_string())
     .bind(now.millis())

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use axum::routing::post;
+use axum::routing::{get, post};
 use axum::{Form, Router};
 use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
@@ -112,5 +112,6 @@ async fn serve_form_post() {
         "/oidc/token",
         post(async move |form| answer(form).await.unwrap_or_default()),
     );
+    let router = router.route("/trivial", get(async || "ok"));
     axum::serve(listener, router).await.expect("serving");
 }

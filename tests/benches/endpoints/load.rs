@@ -39,8 +39,27 @@ impl AddAssign for Load {
 pub trait Caller {
     /// The next request, or `None` where there is none.
     fn next(&mut self) -> Option<Rc<str>>;
-    /// What it was answered.
-    fn answered(&mut self, _body: &[u8]) {}
+    /// What it was answered. Whether this completes what is counted.
+    fn answered(&mut self, _response: Response<'_>) -> bool {
+        true
+    }
+}
+
+/// The response to a request.
+#[derive(Clone, Copy)]
+pub struct Response<'r> {
+    pub head: &'r str,
+    pub body: &'r [u8],
+}
+
+impl Response<'_> {
+    /// The value of a header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (found, value) = line.split_once(": ")?;
+            found.eq_ignore_ascii_case(name).then_some(value)
+        })
+    }
 }
 
 /// The same request again and again.
@@ -87,12 +106,13 @@ impl Caller for Refreshing {
         )
     }
 
-    fn answered(&mut self, body: &[u8]) {
-        let answer: serde_json::Value = serde_json::from_slice(body).expect("JSON");
+    fn answered(&mut self, response: Response<'_>) -> bool {
+        let answer: serde_json::Value = serde_json::from_slice(response.body).expect("JSON");
         self.token = answer["refresh_token"]
             .as_str()
             .expect("a token")
             .to_owned();
+        true
     }
 }
 
@@ -132,8 +152,8 @@ impl Drive<'_> {
                 let mut answers = 0;
                 while start.elapsed() < length {
                     let Some(request) = caller.next() else { break };
-                    caller.answered(connection.call(&request).await);
-                    answers += 1;
+                    let complete = caller.answered(connection.call(&request).await);
+                    answers += u64::from(complete);
                 }
                 (answers, caller)
             },
@@ -167,8 +187,8 @@ impl Connection {
         }
     }
 
-    /// Sends a request; the body of its answer, which must be a success.
-    async fn call(&mut self, request: &str) -> &[u8] {
+    /// Sends a request; its response, which must be a success or a redirect.
+    async fn call(&mut self, request: &str) -> Response<'_> {
         self.stream
             .write_all(request.as_bytes())
             .await
@@ -182,23 +202,23 @@ impl Connection {
                 .position(|bytes| bytes == b"\r\n\r\n")
             {
                 let head = std::str::from_utf8(&self.buffer[..end]).expect("a head");
-                let length = head.lines().find_map(|line| {
-                    let (name, value) = line.split_once(": ")?;
-                    name.eq_ignore_ascii_case("content-length")
-                        .then(|| value.parse::<usize>().expect("a length"))
-                });
-                break (end + 4, length.expect("a length"));
+                let response = Response { head, body: b"" };
+                let length = response.header("content-length").expect("a length");
+                break (end + 4, length.parse::<usize>().expect("a length"));
             }
         };
         while self.buffer.len() < head + length {
             self.read().await;
         }
         assert!(
-            self.buffer.starts_with(b"HTTP/1.1 200 "),
+            self.buffer.starts_with(b"HTTP/1.1 200 ") || self.buffer.starts_with(b"HTTP/1.1 303 "),
             "{}",
             String::from_utf8_lossy(&self.buffer)
         );
-        &self.buffer[head..]
+        Response {
+            head: std::str::from_utf8(&self.buffer[..head]).expect("a head"),
+            body: &self.buffer[head..],
+        }
     }
 
     async fn read(&mut self) {

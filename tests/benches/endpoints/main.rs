@@ -6,6 +6,7 @@
 //! are what to compare between machines.
 
 mod bounds;
+mod flows;
 mod load;
 mod server;
 
@@ -14,9 +15,11 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use assent_tests::harness::{Admin, Application, Browser, Database, TestUser, VERIFIER};
-use serde_json::Value;
+use reqwest::Method;
+use serde_json::{Value, json};
 
 use bounds::FormPost;
+use flows::{SamlSignOn, SessionSignIn};
 use load::{Load, Refreshing, Requests, Same};
 use server::Server;
 
@@ -31,46 +34,80 @@ const CODES: usize = 1000;
 /// Users who signed in, in turn of whom everything is asked.
 const PEOPLE: usize = 16;
 
+/// The entity ID of the SAML service provider.
+const SP: &str = "https://sp.example/saml";
+
 /// What is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Subject {
+    SessionSignIn,
     CodeExchange,
     Refresh,
+    SamlSignOn,
+    SamlMetadata,
     Introspection,
     UserInfo,
     ClientCredentials,
+    Discovery,
+    KeySet,
+}
+
+/// What bounds an endpoint on the same core.
+#[derive(Clone, Copy, PartialEq)]
+enum Bound {
+    /// So many RSA-2048 signatures.
+    Signatures(f64),
+    /// A trivial form POST.
+    Post,
+    /// A trivial GET.
+    Get,
 }
 
 impl Subject {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 10] = [
+        Self::SessionSignIn,
         Self::CodeExchange,
         Self::Refresh,
+        Self::SamlSignOn,
+        Self::SamlMetadata,
         Self::Introspection,
         Self::UserInfo,
         Self::ClientCredentials,
+        Self::Discovery,
+        Self::KeySet,
     ];
 
     const fn name(self) -> &'static str {
         match self {
+            Self::SessionSignIn => "sign-in with a session",
             Self::CodeExchange => "code exchange, RS256",
             Self::Refresh => "refresh",
+            Self::SamlSignOn => "SAML sign-on",
+            Self::SamlMetadata => "SAML metadata",
             Self::Introspection => "introspection",
             Self::UserInfo => "UserInfo",
             Self::ClientCredentials => "client_credentials",
+            Self::Discovery => "discovery",
+            Self::KeySet => "JWKS",
         }
     }
 
-    /// Whether an RSA signature bounds it; the others are bounded by a trivial POST.
-    const fn signs(self) -> bool {
-        matches!(self, Self::CodeExchange | Self::Refresh)
+    const fn bound(self) -> Bound {
+        match self {
+            Self::SessionSignIn | Self::CodeExchange | Self::Refresh => Bound::Signatures(1.0),
+            Self::SamlSignOn => Bound::Signatures(2.0),
+            Self::Introspection | Self::UserInfo | Self::ClientCredentials => Bound::Post,
+            Self::SamlMetadata | Self::Discovery | Self::KeySet => Bound::Get,
+        }
     }
 
     /// The share of its bound that we want, in percent.
     const fn goal(self) -> f64 {
         match self {
-            Self::CodeExchange | Self::Refresh => 85.0,
-            Self::Introspection | Self::UserInfo => 40.0,
-            Self::ClientCredentials => 35.0,
+            Self::SessionSignIn | Self::CodeExchange | Self::Refresh => 85.0,
+            Self::SamlSignOn => 80.0,
+            Self::Introspection | Self::UserInfo | Self::ClientCredentials => 40.0,
+            Self::SamlMetadata | Self::Discovery | Self::KeySet => 70.0,
         }
     }
 }
@@ -127,13 +164,14 @@ async fn measure(database: Database, subjects: &[Subject]) {
         cpu: &|| Duration::ZERO,
     };
     let mut totals: HashMap<Subject, Load> = HashMap::new();
-    let (mut rsa, mut post) = (Load::default(), Load::default());
+    let (mut rsa, mut post, mut get) = (Load::default(), Load::default(), Load::default());
     for _ in 0..ROUNDS {
         rsa += bounds::rsa_signatures(LENGTH).await;
         post += form_posts
             .run(same(&stand.client_credentials()), LENGTH)
             .await
             .0;
+        get += form_posts.run(same(&stand.get("/trivial")), LENGTH).await.0;
         for &subject in subjects {
             *totals.entry(subject).or_default() += stand.drive(&server, subject).await;
         }
@@ -152,14 +190,19 @@ async fn measure(database: Database, subjects: &[Subject]) {
         "trivial form POST",
         post.per_second()
     );
+    println!("  {:<22} {:>9.0} a second", "trivial GET", get.per_second());
     for subject in subjects {
         let load = totals[subject];
-        let bound = if subject.signs() { rsa } else { post };
+        let bound = match subject.bound() {
+            Bound::Signatures(count) => rsa.per_second() / count,
+            Bound::Post => post.per_second(),
+            Bound::Get => get.per_second(),
+        };
         println!(
             "  {:<22} {:>9.0} a second {:>6.1}% of its bound (goal {}%), {:>4.0} µs of CPU each, core {:>3.0}% busy",
             subject.name(),
             load.per_second(),
-            100.0 * load.per_second() / bound.per_second(),
+            100.0 * load.per_second() / bound,
             subject.goal(),
             1e6 * load.server_cpu.as_secs_f64() / load.answers as f64,
             100.0 * load.server_cpu.as_secs_f64() / load.took.as_secs_f64(),
@@ -175,7 +218,9 @@ fn same(request: &str) -> Vec<Same> {
 struct Setup {
     address: std::net::SocketAddr,
     application: Application,
+    service_provider: Value,
     browsers: Vec<Browser>,
+    cookies: Vec<String>,
     /// One for each connection.
     access_tokens: Vec<String>,
     /// One for each connection.
@@ -189,6 +234,18 @@ impl Setup {
             token: server.admin_token(folder).await,
         };
         let application = admin.web_application().await;
+        let service_provider = admin
+            .admin_ok(
+                Method::POST,
+                "/applications",
+                json!({"protocol": "saml", "name": "Engines", "entity_id": SP, "acs": [{"url": "https://sp.example/acs"}]}),
+            )
+            .await;
+        let engines = Application {
+            id: service_provider["id"].as_str().expect("an id").to_owned(),
+            secret: None,
+            redirect_uri: String::new(),
+        };
         let mut users = Vec::new();
         for number in 0..PEOPLE {
             let user = admin
@@ -196,6 +253,7 @@ impl Setup {
                 .await;
             let browser = Browser::new(&server.base);
             user.sign_in(&browser).await;
+            admin.account(&user.user, &engines).await;
             users.push((user, browser));
         }
         let (mut access_tokens, mut refresh_tokens) = (Vec::new(), Vec::new());
@@ -208,6 +266,11 @@ impl Setup {
         Self {
             address: server.address,
             application,
+            service_provider,
+            cookies: users
+                .iter()
+                .map(|(_, browser)| browser.cookie_header())
+                .collect(),
             browsers: users.into_iter().map(|(_, browser)| browser).collect(),
             access_tokens,
             refresh_tokens: refresh_tokens.into(),
@@ -227,6 +290,37 @@ impl Setup {
                     .await
                     .0
             }
+            Subject::SessionSignIn => {
+                let request = self.application.request(&[]);
+                let callers = self.cookies().map(|cookies| SessionSignIn {
+                    request: self.get_with(&request, cookies).into(),
+                    post: self.post("/oidc/token"),
+                    redirect_uri: self.application.redirect_uri.clone(),
+                    code: None,
+                });
+                drive.run(callers.collect(), LENGTH).await.0
+            }
+            Subject::SamlSignOn => {
+                let id = self.service_provider["id"].as_str().expect("an id");
+                let callers = self.cookies().map(|cookies| SamlSignOn {
+                    address: self.address,
+                    cookies: cookies.to_owned(),
+                    path: format!("/sso/SingleSignOnService/{id}"),
+                    issuer: SP.to_owned(),
+                    next: None,
+                });
+                drive.run(callers.collect(), LENGTH).await.0
+            }
+            Subject::SamlMetadata => {
+                let id = self.service_provider["id"].as_str().expect("an id");
+                let request = self.get(&format!("/sso/metadata/{id}"));
+                drive.run(same(&request), LENGTH).await.0
+            }
+            Subject::Discovery => {
+                let request = self.get("/oidc/.well-known/openid-configuration");
+                drive.run(same(&request), LENGTH).await.0
+            }
+            Subject::KeySet => drive.run(same(&self.get("/oidc/jwks")), LENGTH).await.0,
             Subject::Refresh => {
                 let tokens = self.refresh_tokens.take();
                 let refreshing = tokens.into_iter().map(|token| Refreshing {
@@ -266,6 +360,26 @@ impl Setup {
     fn client_credentials(&self) -> String {
         self.post("/oidc/token")
             .with("grant_type=client_credentials")
+    }
+
+    fn get(&self, path: &str) -> String {
+        format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.address)
+    }
+
+    fn get_with(&self, path: &str, cookies: &str) -> String {
+        format!(
+            "GET {path} HTTP/1.1\r\nHost: {}\r\nCookie: {cookies}\r\n\r\n",
+            self.address
+        )
+    }
+
+    /// The cookies of a signed-in browser for each connection.
+    fn cookies(&self) -> impl Iterator<Item = &str> {
+        self.cookies
+            .iter()
+            .map(String::as_str)
+            .cycle()
+            .take(CONNECTIONS)
     }
 
     fn post(&self, path: &str) -> load::Post {

@@ -12,4 +12,5 @@ mod fairness;
 mod mappers;
 mod preview;
 mod reload;
+mod results;
 mod tool;

@@ -1,6 +1,7 @@
 //! One claim mapper: which changes it suggests, and which of them it may make.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -49,6 +50,8 @@ pub(crate) struct ClaimMapper {
     pub(crate) scope: Scope,
     pub(crate) grants: Grants,
     pub(crate) on_failure: OnFailure,
+    /// How long a result may be reused although the time has changed.
+    pub(crate) result_max_age: Duration,
     pub(crate) config: String,
 }
 

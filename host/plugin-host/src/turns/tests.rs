@@ -208,3 +208,25 @@ fn code_of_an_application_that_used_more_is_interrupted_for_one_that_used_less()
         "code without an engine ends by itself"
     );
 }
+
+#[test]
+fn the_clock_sleeps_until_a_call_runs() {
+    let turns = Arc::new(turns(1, 1));
+    let sleeper = Arc::clone(&turns);
+    let clock = std::thread::spawn(move || {
+        let longest = Duration::from_secs(600);
+        let start = Instant::now();
+        sleeper.sleep_while_idle(longest);
+        start.elapsed() < longest
+    });
+    while turns.queue().sleeping == 0 {
+        std::thread::yield_now();
+    }
+    let a = asker("a");
+    let ticket = turns.enter(&a, None).expect("room");
+    assert!(has_turn(&ticket));
+    assert!(clock.join().expect("no panic"), "the call woke it");
+    turns.sleep_while_idle(Duration::from_secs(600));
+    ticket.end();
+    assert!(turns.queue().is_idle());
+}

@@ -59,12 +59,21 @@ pub struct ClaimMapper {
     /// The behaviour after a failure.
     #[serde(default)]
     pub on_failure: OnFailure,
+    /// How long a result for UserInfo or introspection is reused. A change of the user, the account, the application or
+    /// the settings always ends that. By default a result is reused within the second, because a claim mapper sees
+    /// the time in seconds.
+    #[serde(default = "no_time")]
+    pub result_max_age: HumanDuration,
     /// The plugin's own settings, which the plugin validates.
     #[serde(default)]
     pub config: serde_json::Map<String, serde_json::Value>,
     /// The limits of one call.
     #[serde(default)]
     pub limits: PluginLimits,
+}
+
+const fn no_time() -> HumanDuration {
+    HumanDuration::seconds(0)
 }
 
 /// The behaviour after a failure of a claim mapper.

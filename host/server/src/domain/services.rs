@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tracing_appender::non_blocking::ErrorCounter;
 
 use super::audit::streams::Streams;
+use super::claims::result_cache::ClaimResults;
 use super::claims::trace_queue::Traces;
 use super::devices::relying_party::RelyingParty;
 use super::keys::fetched_keys::FetchedKeys;
@@ -56,6 +57,8 @@ pub struct Services {
     pub passkeys: Option<RelyingParty>,
     /// The plugins.
     pub plugins: Plugins,
+    /// Results of the claim mappers for repeated requests.
+    pub claim_results: ClaimResults,
     /// The digest of what whoever reads the metrics shows.
     pub metrics_secret: Option<Digest>,
     /// The operator's logo, where they have one.

@@ -10,6 +10,7 @@ use super::client_auth::Client;
 use super::error::TokenError;
 use super::parameters::Parameters;
 use super::tokens;
+use crate::domain::claims::result_cache::ResultKey;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::{Subject, subject_of};
 use crate::domain::sign_in::access;
@@ -53,7 +54,7 @@ pub struct ActiveToken {
     /// What plugins have to say to resource servers. None of them has the name of one of the above: those are
     /// protected.
     #[serde(flatten)]
-    more: Map<String, Value>,
+    more: Arc<Map<String, Value>>,
 }
 
 /// A token of which nothing is told.
@@ -112,7 +113,7 @@ pub async fn introspect(
         return Ok(INACTIVE);
     };
     let (sub, more) = match (&known.family, known.scopes.oidc()) {
-        (None, _) => (application.id.to_string(), Map::new()),
+        (None, _) => (application.id.to_string(), Arc::default()),
         // No user grants admin scopes.
         (Some(_), None) => return Ok(INACTIVE),
         (Some(state), Some(scopes)) => {
@@ -151,21 +152,27 @@ pub async fn introspect(
 async fn more(
     services: &Services,
     application: &Application,
-    person: &UserAccount,
+    holder: &UserAccount,
     family: &TokenFamily,
     scopes: &Scopes,
     sub: &str,
-) -> Result<Option<Map<String, Value>>, TokenError> {
+) -> Result<Option<Arc<Map<String, Value>>>, TokenError> {
     if !services
         .plugins
         .maps_claims_for(&application.id, Sink::Introspection)
     {
-        return Ok(Some(Map::new()));
+        return Ok(Some(Arc::default()));
+    }
+    let plugins = services.plugins.set();
+    let results = &services.claim_results;
+    let key = ResultKey::new(family.id, Sink::Introspection, scopes, application, holder);
+    if let Some(found) = results.get(services, &plugins, application, &key) {
+        return Ok(Some(found));
     }
     let subject = Subject {
         application,
-        user: &person.user,
-        account: &person.account,
+        user: &holder.user,
+        account: &holder.account,
         scopes,
         authentication: Some(&family.context.authentication),
         sub,
@@ -176,8 +183,13 @@ async fn more(
         .claim_lookups
         .hold(family.id)
         .ok_or(TokenError::Busy)?;
-    match standard_claims::map(services, subject, Sink::Introspection).await {
-        Ok(made) => Ok(Some(made.claims)),
+    let now = services.now();
+    match standard_claims::map_by(services, &plugins, subject, Sink::Introspection).await {
+        Ok(made) => {
+            let claims = Arc::new(made.claims.clone());
+            results.insert(&plugins, key, now, &made, Arc::clone(&claims));
+            Ok(Some(claims))
+        }
         Err(failure) => {
             tracing::error!(
                 application = %application.id, plugin = failure.plugin, %failure,

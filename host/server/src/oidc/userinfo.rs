@@ -1,61 +1,111 @@
 //! UserInfo (OpenID Connect Core 1.0 section 5.3).
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::bearer::{BearerError, BearerToken, accept};
+use crate::domain::claims::result_cache::ResultKey;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::{ApplicationClaims, Subject};
 use crate::domain::sign_in::access;
 use crate::domain::{InternalError, Services};
-use assent_model::application::RegisteredApplication;
-use assent_model::scope::Scope;
-use assent_plugin_host::{Fault, MapFailureKind, Sink};
-use assent_store::UserAccount;
+use assent_model::application::{Application, RegisteredApplication};
+use assent_model::scope::{Scope, Scopes};
+use assent_plugin_host::{Fault, MapFailureKind, PluginSet, Sink};
+use assent_store::{TokenFamily, UserAccount};
+
+/// What UserInfo is asked about.
+struct Inquiry {
+    application: Arc<Application>,
+    holder: Arc<UserAccount>,
+    family: Arc<TokenFamily>,
+    scopes: Scopes,
+}
 
 /// The claims that the scopes of an access token permit.
 pub async fn claims(
     services: &Services,
     shown: BearerToken<'_>,
-) -> Result<Map<String, Value>, BearerError> {
-    Ok(traced_claims(services, shown).await?.claims)
+) -> Result<Arc<Map<String, Value>>, BearerError> {
+    let inquiry = inquire(services, shown).await?;
+    let plugins = services.plugins.set();
+    let key = ResultKey::new(
+        inquiry.family.id,
+        Sink::Userinfo,
+        &inquiry.scopes,
+        &inquiry.application,
+        &inquiry.holder,
+    );
+    let results = &services.claim_results;
+    if let Some(found) = results.get(services, &plugins, &inquiry.application, &key) {
+        return Ok(found);
+    }
+    let now = services.now();
+    let made = map(services, &plugins, &inquiry).await?;
+    let claims = Arc::new(made.claims.clone());
+    results.insert(&plugins, key, now, &made, Arc::clone(&claims));
+    Ok(claims)
 }
 
-/// The same, with what each plugin did.
+/// The same, with what each plugin did. The plugins are always called.
 pub async fn traced_claims(
     services: &Services,
     shown: BearerToken<'_>,
 ) -> Result<ApplicationClaims, BearerError> {
+    let inquiry = inquire(services, shown).await?;
+    map(services, &services.plugins.set(), &inquiry).await
+}
+
+async fn inquire(services: &Services, shown: BearerToken<'_>) -> Result<Inquiry, BearerError> {
     let found = accept(services, shown).await?;
-    let grant = found.grant;
-    let scopes = grant
+    let scopes = found
+        .grant
         .scopes
         .oidc()
         .filter(|scopes| scopes.has(Scope::OpenId));
-    let (Some(state), Some(scopes)) = (found.family, scopes) else {
+    let (Some(state), Some(scopes)) = (&found.family, scopes) else {
         return Err(BearerError::InsufficientScope(Scope::OpenId));
     };
     let application = services
         .store
-        .application_of(&state)
+        .application_of(state)
         .await
         .map_err(InternalError::from)?
         .and_then(RegisteredApplication::client);
-    let holder = access::holder_of(services, &state).await?;
+    let holder = access::holder_of(services, state).await?;
     let (Some(application), Some(holder)) = (application, holder) else {
         return Err(BearerError::InvalidToken);
     };
-    let UserAccount { user, account } = &*holder;
-    let family = &state.family;
+    Ok(Inquiry {
+        application,
+        holder,
+        family: Arc::clone(&state.family),
+        scopes: scopes.clone(),
+    })
+}
+
+async fn map(
+    services: &Services,
+    plugins: &PluginSet,
+    inquiry: &Inquiry,
+) -> Result<ApplicationClaims, BearerError> {
+    let Inquiry {
+        application,
+        holder,
+        family,
+        scopes,
+    } = inquiry;
     // The application may be allowed less today than when it was granted.
     let allowed = &application.settings.scopes;
     let requested = &family.context.claims.allowed(allowed).userinfo;
     let subject = Subject {
-        application: &application,
-        user,
-        account,
+        application,
+        user: &holder.user,
+        account: &holder.account,
         scopes: &scopes.both(allowed),
         authentication: None,
-        sub: &standard_claims::subject_of(services, &application, user)?,
+        sub: &standard_claims::subject_of(services, application, &holder.user)?,
         requested,
     };
     let _place = services
@@ -63,7 +113,8 @@ pub async fn traced_claims(
         .claim_lookups
         .hold(family.id)
         .ok_or(BearerError::Busy)?;
-    let mut told = standard_claims::map(services, subject, Sink::Userinfo).await.map_err(|failure| {
+    let made = standard_claims::map_by(services, plugins, subject, Sink::Userinfo).await;
+    let mut made = made.map_err(|failure| {
         tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "UserInfo failed in a \
             plugin");
         match failure.kind {
@@ -75,10 +126,10 @@ pub async fn traced_claims(
             }
         }
     })?;
-    // Here, the sign-in is told only to whom asks for it.
+    // Here, the application receives claims about the sign-in only if it requested them.
     let of_sign_in = standard_claims::of_authentication(&family.context.authentication).into_iter();
     let asked = of_sign_in.filter(|(name, _)| requested.contains_key(*name));
-    told.claims
+    made.claims
         .extend(asked.map(|(name, value)| (name.to_owned(), value)));
-    Ok(told)
+    Ok(made)
 }

@@ -80,6 +80,31 @@ impl IssuedGrant {
 }
 
 impl Store {
+    /// Answers a request with the session that the browser has, where the request needs no login of its own: what
+    /// [`Completion::Resume`] does, without the row. It is not open if the session has ended.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn answer_with_session(
+        &self,
+        grant: IssuedGrant,
+        record: SignInRecord,
+        now: Timestamp,
+    ) -> Result<Transition> {
+        self.write(move |db| {
+            let (grant, record) = (grant.clone(), record.clone());
+            Box::pin(async move {
+                if !sessions::lock_open_session(db, grant.session(), now).await? {
+                    return Ok(Transition::NotOpen);
+                }
+                insert_grant(db, &grant).await?;
+                insert_record(db, &record, now).await?;
+                Ok(Transition::Done)
+            })
+        })
+        .await
+    }
+
     /// Ends a login, once. It is not open if it was answered before, expired, or does not permit this completion: a new
     /// session needs
     /// an approval of this login with the state `approved`; the use of a session needs a session that is still open.

@@ -4,6 +4,7 @@
 //! - A plugin never writes a protected claim.
 
 pub mod name_id;
+pub mod result_cache;
 pub mod standard_claims;
 pub mod token_claims;
 pub mod trace_queue;

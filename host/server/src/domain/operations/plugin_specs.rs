@@ -46,6 +46,7 @@ fn mapper(plugin: &config::ClaimMapper) -> PluginSpec {
                 config::OnFailure::Fail => OnFailure::Fail,
                 config::OnFailure::Omit => OnFailure::Omit,
             },
+            result_max_age: plugin.result_max_age.get(),
         },
         limits: limits(&plugin.limits, Limits::default()),
     }

@@ -8,7 +8,7 @@ use std::future::{Future, ready};
 use futures_util::future::BoxFuture;
 
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::AuthenticatedUser;
+use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
 use crate::domain::{InternalError, Services};
 use assent_model::id::{LoginId, SessionId, UserId};
 use assent_model::login::SignInDenied;
@@ -113,14 +113,15 @@ pub enum SignInAnswer<A, C = Infallible> {
 /// The errors of the answer and of the observer.
 pub async fn answer_observed<A, C>(
     context: SignInContext<'_>,
-    login: LoginId,
+    login: OpenLogin,
     person: &AuthenticatedUser,
     agreement: Option<Agreement>,
     answer: impl Future<Output = Result<SignInAnswer<A, C>, InternalError>>,
 ) -> Result<SignInAnswer<A, C>, InternalError> {
     let SignInContext { services, observer } = context;
     let session = &person.signed_in.session;
-    match observer.admit(login, session.user_id).await? {
+    let (OpenLogin::Stored(id) | OpenLogin::Unstored(id)) = login;
+    match observer.admit(id, session.user_id).await? {
         Admission::Admitted => {}
         Admission::Expired => return Ok(SignInAnswer::AnsweredBefore),
         Admission::OtherUser => {

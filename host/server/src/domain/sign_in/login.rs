@@ -17,8 +17,63 @@ use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInReco
 
 pub use view::{Approved, Ended, View, view};
 
-/// Begins a login in the browser whose cookie has this digest. `session` is the one that it goes on with, where that is
-/// enough for the request; `from` is the browser's network, unless a signed-in user begins the login.
+/// A login that has begun and is not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenLogin {
+    /// The database has it, and lets one answer succeed.
+    Stored(LoginId),
+    /// Only this request has it: the browser's session is enough to answer at once.
+    Unstored(LoginId),
+}
+
+impl std::fmt::Display for OpenLogin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Self::Stored(id) | Self::Unstored(id)) = self;
+        id.fmt(f)
+    }
+}
+
+/// A new login in the browser whose cookie has this digest. `session` is the one that it goes on with, where that is
+/// enough for the request. The database does not have it yet: see [`store`].
+pub fn new(
+    services: &Services,
+    request: LoginRequest,
+    browser: Digest,
+    context: BrowserContext,
+    session: Option<SessionId>,
+) -> Login {
+    let now = services.now();
+    Login {
+        id: LoginId::new(now, &*services.entropy),
+        browser,
+        context,
+        request,
+        stage: session.map_or(LoginStage::Identify, LoginStage::SignedIn),
+        created_at: now,
+        expires_at: now + services.settings.lifetimes.login.get(),
+    }
+}
+
+/// Stores a new login. `from` is the browser's network, unless a signed-in user begins the login.
+///
+/// # Errors
+/// If the database fails.
+pub async fn store(
+    services: &Services,
+    login: &Login,
+    from: Option<Network>,
+) -> Result<(), InternalError> {
+    let bounds = from
+        .filter(|_| matches!(login.stage, LoginStage::Identify))
+        .map(|from| services.rate_limits.open_sign_ins.of(&from));
+    services
+        .store
+        .insert_login_within(login.clone(), bounds)
+        .await?;
+    Ok(())
+}
+
+/// Begins a login and stores it: [`new`] and [`store`].
 ///
 /// # Errors
 /// If the database fails.
@@ -30,23 +85,8 @@ pub async fn begin(
     session: Option<SessionId>,
     from: Option<Network>,
 ) -> Result<Login, InternalError> {
-    let now = services.now();
-    let login = Login {
-        id: LoginId::new(now, &*services.entropy),
-        browser,
-        context,
-        request,
-        stage: session.map_or(LoginStage::Identify, LoginStage::SignedIn),
-        created_at: now,
-        expires_at: now + services.settings.lifetimes.login.get(),
-    };
-    let bounds = from
-        .filter(|_| session.is_none())
-        .map(|from| services.rate_limits.open_sign_ins.of(&from));
-    services
-        .store
-        .insert_login_within(login.clone(), bounds)
-        .await?;
+    let login = new(services, request, browser, context, session);
+    store(services, &login, from).await?;
     Ok(login)
 }
 
@@ -117,7 +157,7 @@ pub struct Outcome<'a> {
 /// If the database fails.
 pub async fn answer(
     services: &Services,
-    login: LoginId,
+    login: OpenLogin,
     outcome: Outcome<'_>,
 ) -> Result<Transition, InternalError> {
     let (entries, activated) = audit_entries(services, &outcome);
@@ -136,25 +176,34 @@ pub async fn answer(
     let replaces = old
         .filter(|_| person.cookie.is_some())
         .map(|old| old.session.id);
-    let completion = match (&person.cookie, given.map(|(grant, _)| grant)) {
-        (Some(cookie), grant) => Completion::NewSession {
-            session: Box::new(NewSession {
-                session: signed_in.session.clone(),
-                digest: cookie.digest(),
-                origin: person.origin.clone(),
-                replaces,
-            }),
-            grant,
-            record,
-        },
-        (None, Some(grant)) => Completion::Resume { grant, record },
-        // A user with a session has nothing to sign in to.
-        (None, None) => return Ok(Transition::NotOpen),
+    let now = services.now();
+    let answered = match (login, &person.cookie, given.map(|(grant, _)| grant)) {
+        (OpenLogin::Stored(login), Some(cookie), grant) => {
+            let completion = Completion::NewSession {
+                session: Box::new(NewSession {
+                    session: signed_in.session.clone(),
+                    digest: cookie.digest(),
+                    origin: person.origin.clone(),
+                    replaces,
+                }),
+                grant,
+                record,
+            };
+            services.store.answer_login(login, completion, now).await?
+        }
+        (OpenLogin::Stored(login), None, Some(grant)) => {
+            let completion = Completion::Resume { grant, record };
+            services.store.answer_login(login, completion, now).await?
+        }
+        (OpenLogin::Unstored(_), None, Some(grant)) => {
+            services
+                .store
+                .answer_with_session(grant, record, now)
+                .await?
+        }
+        // A new session needs an approval, which only a stored login has. A user with a session has nothing to sign in to.
+        (OpenLogin::Unstored(_), Some(_), _) | (_, None, None) => return Ok(Transition::NotOpen),
     };
-    let answered = services
-        .store
-        .answer_login(login, completion, services.now())
-        .await?;
     if answered == Transition::Done {
         tracing::info!(%login, user = %signed_in.user.id, session = %signed_in.session.id, "sign-in completed");
         if replaces.is_some() {
@@ -226,12 +275,15 @@ fn audit_entries(services: &Services, outcome: &Outcome<'_>) -> (Vec<Entry>, Opt
 /// If the database fails.
 pub async fn end_without_sign_in(
     services: &Services,
-    login: LoginId,
+    login: OpenLogin,
 ) -> Result<Transition, InternalError> {
-    Ok(services
-        .store
-        .answer_login(login, Completion::GiveUp, services.now())
-        .await?)
+    match login {
+        OpenLogin::Unstored(_) => Ok(Transition::Done),
+        OpenLogin::Stored(login) => Ok(services
+            .store
+            .answer_login(login, Completion::GiveUp, services.now())
+            .await?),
+    }
 }
 
 /// The person goes on with the session that their browser has.

@@ -22,7 +22,6 @@ use crate::http::pages::Link;
 use crate::http::reply::{ErrorReply, fault_in_words, internal_error, see_other, with_browser};
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::login;
-use crate::http::sign_in::login::BegunLogin;
 use crate::http::texts::Message;
 use crate::http::texts::PageLanguage;
 use crate::oidc::authorize::{self, Accepted, Answer, Question, Rejected, Unanswerable};
@@ -113,14 +112,13 @@ async fn begin(
         Ok(begun) => begun,
         Err(page) => return Ok(page),
     };
-    let BegunLogin { id, page, person } = begun;
-    let Some(person) = person else {
-        return Ok(page);
+    let Some(person) = &begun.person else {
+        return Ok(begun.page(services).await?);
     };
     let question = Question {
-        login: id,
+        login: begun.open(),
         request,
-        person: &person,
+        person,
         old: None,
         agreement: Agreement::Open,
     };
@@ -141,7 +139,9 @@ async fn begin(
             deliver(services, browser.language(), &answer).await
         }
         // The login's own page says so, and can be loaded again.
-        Answer::AskConsent(_) | Answer::Refused(_) | Answer::AnsweredBefore => page,
+        Answer::AskConsent(_) | Answer::Refused(_) | Answer::AnsweredBefore => {
+            begun.page(services).await?
+        }
     })
 }
 

@@ -19,7 +19,6 @@ use crate::http::reply::{
     with_browser,
 };
 use crate::http::sign_in::login;
-use crate::http::sign_in::login::BegunLogin;
 use crate::http::texts::Message;
 use crate::saml::peer::HeaderError;
 use crate::saml::sign_on::{self, Answer, Failure, Question, Rejected, SignOnAnswer, Unanswerable};
@@ -165,14 +164,13 @@ async fn begin(
         Ok(begun) => begun,
         Err(page) => return Ok(page),
     };
-    let BegunLogin { id, page, person } = begun;
-    let Some(person) = person else {
-        return Ok(page);
+    let Some(person) = &begun.person else {
+        return begun.page(services).await;
     };
     let question = Question {
-        login: id,
+        login: begun.open(),
         request: &request,
-        person: &person,
+        person,
         old: None,
     };
     let observer = test_sign_in::observer(services, request.purpose);
@@ -185,13 +183,13 @@ async fn begin(
             deliver(services, browser.language(), &answer)
         }
         Answer::Refused(_) if request.passive => {
-            match sign_on::deny(services, id, &request, Failure::GivenUp).await? {
+            match sign_on::deny(services, begun.open(), &request, Failure::GivenUp).await? {
                 Some(answer) => deliver(services, browser.language(), &answer),
-                None => page,
+                None => begun.page(services).await?,
             }
         }
         // The login's own page says so, and can be loaded again.
-        Answer::Refused(_) | Answer::AnsweredBefore => page,
+        Answer::Refused(_) | Answer::AnsweredBefore => begun.page(services).await?,
     })
 }
 

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::context::Agreement;
-use crate::domain::sign_in::login::View;
+use crate::domain::sign_in::login::{OpenLogin, View};
 use crate::domain::sign_in::{consent, login};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
@@ -82,8 +82,13 @@ pub(crate) async fn decide(posted: Posted) -> Response {
                 .await
             }
             "deny" => {
-                let answer =
-                    authorize::deny(services, login.id, request, DenialReason::NoConsent).await?;
+                let answer = authorize::deny(
+                    services,
+                    OpenLogin::Stored(login.id),
+                    request,
+                    DenialReason::NoConsent,
+                )
+                .await?;
                 Ok(match answer {
                     Some(answer) => deliver(services, browser.language(), &answer).await,
                     None => answered_before(services, browser.language()),

@@ -31,7 +31,7 @@ use crate::http::texts::Message;
 use assent_model::login::{Login, SignInDenied};
 
 pub(crate) use asking::asking;
-pub(crate) use begin::{BegunLogin, begin};
+pub(crate) use begin::begin;
 pub(crate) use ended::{leave, return_by_itself};
 pub(crate) use finish::{finish, resumed, session_before};
 pub(crate) use identify::{go_on, identify};

@@ -14,11 +14,11 @@ use crate::domain::sign_in::consent;
 use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{Agreement, SignInAnswer, SignInContext, SignInEvent};
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{AuthenticatedUser, Outcome};
+use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin, Outcome};
 use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::application::Application;
-use assent_model::id::{FamilyId, LoginId};
+use assent_model::id::FamilyId;
 use assent_model::login::{AuthorizationRequest, SignInDenied};
 use assent_model::secret::Token;
 use assent_model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
@@ -29,7 +29,7 @@ use assent_store::IssuedGrant;
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// The login.
-    pub login: LoginId,
+    pub login: OpenLogin,
     /// What was asked.
     pub request: &'a AuthorizationRequest,
     /// Who it is.
@@ -180,7 +180,7 @@ async fn grant(
 /// Ends the login with an error for the application.
 async fn failed(
     services: &Services,
-    login: LoginId,
+    login: OpenLogin,
     request: &AuthorizationRequest,
     code: AuthorizeErrorCode,
     description: &str,
@@ -302,7 +302,7 @@ pub enum DenialReason {
 /// Answers the request of a login with `access_denied`. `None` if it was answered before.
 pub async fn deny(
     services: &Services,
-    login: LoginId,
+    login: OpenLogin,
     request: &AuthorizationRequest,
     reason: DenialReason,
 ) -> Result<Option<AuthorizationAnswer>, InternalError> {
@@ -325,7 +325,7 @@ pub async fn deny(
 /// Ends the login with an error for the application. `None` if it was answered before.
 async fn fail(
     services: &Services,
-    login: LoginId,
+    login: OpenLogin,
     request: &AuthorizationRequest,
     code: AuthorizeErrorCode,
     description: &str,

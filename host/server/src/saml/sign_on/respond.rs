@@ -14,11 +14,10 @@ use crate::domain::sign_in::access::{Access, access};
 use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{SignInAnswer, SignInContext, SignInEvent};
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{AuthenticatedUser, Outcome};
+use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin, Outcome};
 use crate::domain::{InternalError, Services};
 use crate::saml::peer::{entity_id, message_id, session_index, signer};
 use assent_model::account::Account;
-use assent_model::id::LoginId;
 use assent_model::login::SignInDenied;
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{NameId, Participation, ServiceProvider, SignOnRequest};
@@ -43,7 +42,7 @@ pub struct SignOnAnswer {
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// The login.
-    pub login: LoginId,
+    pub login: OpenLogin,
     /// What was asked.
     pub request: &'a SignOnRequest,
     /// Who it is.
@@ -238,7 +237,7 @@ fn takes(provider: &Arc<ServiceProvider>, request: &SignOnRequest) -> bool {
 /// told any more.
 pub async fn deny(
     services: &Services,
-    login: LoginId,
+    login: OpenLogin,
     request: &SignOnRequest,
     why: Failure,
 ) -> Result<Option<SignOnAnswer>, InternalError> {
@@ -273,7 +272,7 @@ pub async fn failed(
 
 async fn fail(
     services: &Services,
-    login: LoginId,
+    login: OpenLogin,
     request: &SignOnRequest,
     provider: &ServiceProvider,
     why: Failure,

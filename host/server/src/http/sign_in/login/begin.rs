@@ -2,50 +2,71 @@
 
 use axum::response::Response;
 
+use crate::domain::operations::rate_limits::Network;
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::AuthenticatedUser;
+use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::reply::see_other;
-use assent_model::id::LoginId;
-use assent_model::login::LoginRequest;
+use assent_model::login::{Login, LoginRequest};
 
 /// A login that has begun.
 pub(crate) struct BegunLogin {
-    pub(crate) id: LoginId,
-    /// Sends the browser to the login's own page.
-    pub(crate) page: Response,
+    login: Login,
+    is_stored: bool,
+    network: Network,
     /// The user of the browser's session, if that session may answer the request.
     pub(crate) person: Option<AuthenticatedUser>,
 }
 
-/// Begins a login that continues the browser's session, if there is one that is enough for the request. `Err` is the
-/// page to show instead.
+impl BegunLogin {
+    /// The login, to answer it.
+    pub(crate) const fn open(&self) -> OpenLogin {
+        match self.is_stored {
+            true => OpenLogin::Stored(self.login.id),
+            false => OpenLogin::Unstored(self.login.id),
+        }
+    }
+
+    /// Sends the browser to the login's own page, which needs the login in the database.
+    pub(crate) async fn page(&self, services: &Services) -> Result<Response, InternalError> {
+        if !self.is_stored {
+            login::store(services, &self.login, Some(self.network)).await?;
+        }
+        Ok(see_other(&format!("/login/{}", self.login.id)))
+    }
+}
+
+/// Begins a login that continues the browser's session, if there is one that is enough for the request. Such a login is
+/// not stored until a page needs it: most are answered at once. `Err` is the page to show instead.
 pub(crate) async fn begin(
     services: &Services,
     browser: &Browser,
     request: LoginRequest,
     session: Option<SignedIn>,
 ) -> Result<Result<BegunLogin, Response>, InternalError> {
-    let login = login::begin(
+    let login = login::new(
         services,
         request,
         browser.digest(),
         browser.context(services),
         session.as_ref().map(|signed_in| signed_in.session.id),
-        Some(browser.network()),
-    )
-    .await?;
-    if !test_sign_in::record_login(services, &login)
-        .await?
-        .is_done()
-    {
-        return Ok(Err(crate::http::sign_in::test_sign_in::unknown(
-            services,
-            browser.language(),
-        )));
+    );
+    // A test sign-in names its login.
+    let is_stored = session.is_none() || !login.request.purpose().is_application();
+    if is_stored {
+        login::store(services, &login, Some(browser.network())).await?;
+        if !test_sign_in::record_login(services, &login)
+            .await?
+            .is_done()
+        {
+            return Ok(Err(crate::http::sign_in::test_sign_in::unknown(
+                services,
+                browser.language(),
+            )));
+        }
     }
     let person = session.map(|signed_in| AuthenticatedUser {
         signed_in,
@@ -53,8 +74,9 @@ pub(crate) async fn begin(
         origin: browser.origin(),
     });
     Ok(Ok(BegunLogin {
-        id: login.id,
-        page: see_other(&format!("/login/{}", login.id)),
+        login,
+        is_stored,
+        network: browser.network(),
         person,
     }))
 }

@@ -8,7 +8,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{Ended, View};
+use crate::domain::sign_in::login::{Ended, OpenLogin, View};
 use crate::domain::{InternalError, Services};
 use crate::http::context::{Browser, STAY};
 use crate::http::pages::{Ended as EndedKind, EndedPage, ReturnNotice};
@@ -59,7 +59,7 @@ async fn returned(
     };
     let reply = match &login.request {
         LoginRequest::Oidc(request) => {
-            match authorize::deny(services, login.id, request, reason).await? {
+            match authorize::deny(services, OpenLogin::Stored(login.id), request, reason).await? {
                 Some(answer) => Some(deliver(services, language, &answer).await),
                 None => None,
             }
@@ -70,13 +70,15 @@ async fn returned(
                 DenialReason::Expired => Failure::Expired,
                 DenialReason::NoConsent | DenialReason::GivenUp => Failure::GivenUp,
             };
-            let answer = sign_on::deny(services, login.id, request, why).await?;
+            let answer = sign_on::deny(services, OpenLogin::Stored(login.id), request, why).await?;
             answer.map(|answer| saml::sign_on::deliver(services, language, &answer))
         }
-        LoginRequest::Local { .. } => login::end_without_sign_in(services, login.id)
-            .await?
-            .is_done()
-            .then(|| see_other("/")),
+        LoginRequest::Local { .. } => {
+            login::end_without_sign_in(services, OpenLogin::Stored(login.id))
+                .await?
+                .is_done()
+                .then(|| see_other("/"))
+        }
     };
     Ok(reply.unwrap_or_else(|| answered_before(services, language)))
 }

@@ -4,7 +4,7 @@ use axum::response::Response;
 
 use crate::domain::sessions::session::SignedIn;
 use crate::domain::sign_in::context::{Agreement, SignInContext};
-use crate::domain::sign_in::login::{AuthenticatedUser, Outcome};
+use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin, Outcome};
 use crate::domain::sign_in::{login, test_sign_in};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
@@ -83,7 +83,7 @@ pub(crate) async fn finish(
                 given: None,
                 consent: None,
             };
-            let answered = login::answer(services, login.id, outcome).await?;
+            let answered = login::answer(services, OpenLogin::Stored(login.id), outcome).await?;
             return match answered {
                 Transition::Done => with_session(
                     see_other(&page.path()),
@@ -98,7 +98,7 @@ pub(crate) async fn finish(
     // Nobody gets the cookie of a test sign-in's session.
     let session = session_of(person).filter(|_| request.purpose.is_application());
     let question = Question {
-        login: login.id,
+        login: OpenLogin::Stored(login.id),
         request,
         person,
         old,
@@ -144,7 +144,7 @@ async fn finish_saml(
 ) -> Result<Response, InternalError> {
     let session = session_of(person).filter(|_| request.purpose.is_application());
     let question = sign_on::Question {
-        login: login.id,
+        login: OpenLogin::Stored(login.id),
         request,
         person,
         old,

@@ -1,0 +1,127 @@
+//! Results of the claim mappers at UserInfo and introspection, for repeated requests with equal inputs.
+//!
+//! All inputs of a mapper are in the key: the family (user, account, application, sign-in, requested claims), the scopes,
+//! the versions of what can change, and the set of plugins with their settings. What is left is the time, which a mapper
+//! sees in seconds. So a result is reused within its second, or for `result_max_age` if the operator relaxes that.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Map, Value};
+
+use crate::domain::Services;
+use crate::domain::claims::standard_claims::ApplicationClaims;
+use assent_model::application::Application;
+use assent_model::bounded_cache::BoundedCache;
+use assent_model::clock::Timestamp;
+use assent_model::id::FamilyId;
+use assent_model::scope::Scopes;
+use assent_plugin_host::{MapperRunEnd, PluginSet, PluginSetId, Sink};
+use assent_store::UserAccount;
+
+/// How many results stay in memory, up to twice as many.
+const KEEPS: usize = 1024;
+
+/// Results of the claim mappers.
+pub struct ClaimResults(Mutex<BoundedCache<ResultKey, StoredResult>>);
+
+/// The inputs of the claim mappers, except the plugins and the time.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct ResultKey {
+    family: FamilyId,
+    sink: Sink,
+    scopes: Scopes,
+    application: (i64, Timestamp),
+    account: i64,
+    user: i64,
+}
+
+#[derive(Clone)]
+struct StoredResult {
+    claims: Arc<Map<String, Value>>,
+    plugins: PluginSetId,
+    made_at: Timestamp,
+}
+
+impl ResultKey {
+    /// The inputs for the tokens of a family with these scopes.
+    pub fn new(
+        family: FamilyId,
+        sink: Sink,
+        scopes: &Scopes,
+        application: &Application,
+        holder: &UserAccount,
+    ) -> Self {
+        Self {
+            family,
+            sink,
+            scopes: scopes.clone(),
+            application: (application.version, application.created_at),
+            account: holder.account.version,
+            user: holder.user.version,
+        }
+    }
+}
+
+impl Default for ClaimResults {
+    fn default() -> Self {
+        Self(Mutex::new(BoundedCache::new(KEEPS)))
+    }
+}
+
+impl std::fmt::Debug for ClaimResults {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClaimResults").finish_non_exhaustive()
+    }
+}
+
+impl ClaimResults {
+    /// The result that a call of these plugins would have now, if it is here.
+    pub fn get(
+        &self,
+        services: &Services,
+        plugins: &PluginSet,
+        application: &Application,
+        key: &ResultKey,
+    ) -> Option<Arc<Map<String, Value>>> {
+        let found = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(key)?;
+        if found.plugins != plugins.id() {
+            return None;
+        }
+        let (now, made_at) = (services.now(), found.made_at);
+        let is_fresh = now.seconds() == made_at.seconds()
+            || (now >= made_at
+                && now.remaining(made_at) < plugins.result_max_age(&application.id, key.sink));
+        is_fresh.then_some(found.claims)
+    }
+
+    /// Keeps a result, unless it lacks the claims of a plugin that failed.
+    pub fn insert(
+        &self,
+        plugins: &PluginSet,
+        key: ResultKey,
+        made_at: Timestamp,
+        made: &ApplicationClaims,
+        claims: Arc<Map<String, Value>>,
+    ) {
+        let is_complete = made
+            .steps
+            .iter()
+            .all(|step| matches!(step.end, MapperRunEnd::Changed(_)));
+        if !is_complete {
+            return;
+        }
+        let stored = StoredResult {
+            claims,
+            plugins: plugins.id(),
+            made_at,
+        };
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(key, stored);
+    }
+}
