@@ -1,10 +1,8 @@
 //! The exports of a component that is an approval channel of either kind. The contracts have the same functions, but on
-//! different
-//! types.
+//! different types.
 
 /// Exports `$channel` as the interface `$interface` of the bindings `$module`. `begin` receives a `$request`, and a
-/// callback
-/// returns a list of `$news`.
+/// callback returns a list of `$news`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! export_channel {

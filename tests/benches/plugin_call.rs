@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use assent_model::clock::{Clock, SystemClock};
 use assent_model::id::Did;
 use assent_plugin_host::{
-    ClaimInput, Limits, Loader, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink,
+    CallLimits, ClaimInput, Loader, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink,
 };
 use serde_json::json;
 
@@ -135,8 +135,9 @@ fn spec(file: PathBuf, claim: &str) -> PluginSpec {
             applications: None,
             writes: vec![claim.to_owned()],
             on_failure: OnFailure::Fail,
+            result_max_age: Duration::ZERO,
         },
-        limits: Limits::default(),
+        limits: CallLimits::default(),
     }
 }
 /// A user with 42 roles.

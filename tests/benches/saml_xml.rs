@@ -11,7 +11,7 @@ use assent_model::clock::Timestamp;
 use assent_model::saml::{NameId, NameIdFormat};
 use assent_model::session::{Amr, Authentication};
 use assent_plugin_host::{SamlAttribute, ValueType};
-use assent_saml_core::xml::{Document, Limits, Namespace, Signer, TrustedKey, Writer};
+use assent_saml_core::xml::{Document, Namespace, Signer, TrustedKey, Writer, XmlLimits};
 use assent_tests::harness::certificate;
 use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
@@ -28,10 +28,10 @@ fn main() {
     let request = request(&signer);
     println!("signed request of {} bytes", request.len());
     measured("  read", 5_000, || {
-        Document::read(request.as_bytes(), Limits::MESSAGE).is_ok()
+        Document::read(request.as_bytes(), XmlLimits::MESSAGE).is_ok()
     });
     measured("  read and verified", 5_000, || {
-        let document = Document::read(request.as_bytes(), Limits::MESSAGE).expect("a document");
+        let document = Document::read(request.as_bytes(), XmlLimits::MESSAGE).expect("a document");
         document.verify(&trusted).is_ok()
     });
 
@@ -40,28 +40,32 @@ fn main() {
     refused(
         "  7,000 attributes",
         &format!("<r{attributes}/>"),
-        Limits::METADATA,
+        XmlLimits::METADATA,
     );
-    refused("  10,000 levels", &"<r>".repeat(10_000), Limits::METADATA);
+    refused(
+        "  10,000 levels",
+        &"<r>".repeat(10_000),
+        XmlLimits::METADATA,
+    );
     let namespaces: String = (0..40_000)
         .map(|n| format!(" xmlns:p{n}='urn:{n}'"))
         .collect();
     refused(
         "  1 MB of namespaces",
         &format!("<r{namespaces}/>"),
-        Limits::METADATA,
+        XmlLimits::METADATA,
     );
     println!("refused at the very end, as long as messages may be");
     let elements = "<r xmlns:n='urn:n' n:a=''/>".repeat(3_900);
     refused(
         "  elements with a namespace",
         &format!("<r>{elements}"),
-        Limits::MESSAGE,
+        XmlLimits::MESSAGE,
     );
     refused(
         "  references",
         &format!("<r>{}", "&lt;".repeat(30_000)),
-        Limits::MESSAGE,
+        XmlLimits::MESSAGE,
     );
 
     println!(
@@ -95,7 +99,7 @@ fn measured(name: &str, rounds: usize, mut work: impl FnMut() -> bool) -> Durati
 }
 
 /// The reader rejects a text of high cost in less than 10 ms.
-fn refused(name: &str, text: &str, limits: Limits) {
+fn refused(name: &str, text: &str, limits: XmlLimits) {
     let time = measured(name, 100, || {
         Document::read(text.as_bytes(), limits).is_err()
     });

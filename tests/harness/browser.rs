@@ -143,8 +143,7 @@ impl Browser {
 }
 
 /// No page of the instance can be shown in a frame of another site. The answers inside the frames of a single logout
-/// can be
-/// shown in the instance's own page.
+/// can be shown in the instance's own page.
 fn assert_unframeable(url: &Url, headers: &HeaderMap) {
     let is_html = headers
         .get(CONTENT_TYPE)
@@ -256,14 +255,14 @@ impl Page {
     pub async fn confirm(&self) -> Page {
         self.submit(
             &format!("{}/confirm", self.path()),
-            &[("person", &self.user_token())],
+            &[("user", &self.user_token())],
         )
         .await
     }
 
     /// The token that binds the page to its user.
     pub fn user_token(&self) -> String {
-        self.between("name=\"person\" value=\"", "\"")
+        self.between("name=\"user\" value=\"", "\"")
     }
 
     /// Presses a button of the consent page: `allow` or `deny`.
@@ -271,7 +270,7 @@ impl Page {
         let login = self.path().trim_end_matches("/confirm").to_owned();
         self.submit(
             &format!("{login}/consent"),
-            &[("person", &self.user_token()), ("decision", decision)],
+            &[("user", &self.user_token()), ("decision", decision)],
         )
         .await
     }

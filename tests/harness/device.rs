@@ -1,11 +1,10 @@
 //! A user's device, whose calls must succeed. Calls that the instance should reject are those of [`Authenticator`],
-//! which a device
-//! dereferences to.
+//! which a device dereferences to.
 
 use std::ops::Deref;
 use std::path::Path;
 
-use assent::authenticator::{Authenticator, Reply, Request};
+use assent::authenticator::{Authenticator, PendingRequest, Reply};
 use assent_model::device::PushSubscription;
 use reqwest::Method;
 use serde_json::Value;
@@ -47,23 +46,23 @@ impl Device {
     }
 
     /// The pending requests. With none, waits up to `seconds` for one.
-    pub async fn pending_requests(&self, seconds: u32) -> Vec<Request> {
+    pub async fn pending_requests(&self, seconds: u32) -> Vec<PendingRequest> {
         let requests = self.waiting(seconds).await;
         requests.unwrap_or_else(|error| panic!("{self:?} should list its requests: {error:#}"))
     }
 
     /// Approves a request with this number; the outcome.
-    pub async fn approve(&self, request: &Request, number: &str) -> String {
+    pub async fn approve(&self, request: &PendingRequest, number: &str) -> String {
         self.submit_decision(request, Some(number)).await
     }
 
     /// Denies a request; the outcome.
-    pub async fn deny(&self, request: &Request) -> String {
+    pub async fn deny(&self, request: &PendingRequest) -> String {
         self.submit_decision(request, None).await
     }
 
     /// Approves a request if there is a number, or denies it; the outcome.
-    pub async fn submit_decision(&self, request: &Request, number: Option<&str>) -> String {
+    pub async fn submit_decision(&self, request: &PendingRequest, number: Option<&str>) -> String {
         let outcome = self.decide(request, number).await;
         outcome.unwrap_or_else(|error| {
             panic!("the host should accept the decision {number:?} on {request:?}: {error:#}")
@@ -71,7 +70,7 @@ impl Device {
     }
 
     /// Reports a request as not the user's; the outcome.
-    pub async fn submit_report(&self, request: &Request) -> String {
+    pub async fn submit_report(&self, request: &PendingRequest) -> String {
         let outcome = self.report(request).await;
         outcome.unwrap_or_else(|error| {
             panic!("the host should accept the report of {request:?}: {error:#}")
@@ -81,7 +80,7 @@ impl Device {
     /// Sends the signature of a decision; what the instance answered.
     pub async fn submit_proof(
         &self,
-        request: &Request,
+        request: &PendingRequest,
         number: Option<&str>,
         signature: &str,
     ) -> Reply {

@@ -50,8 +50,7 @@ pub use run::{Pipes, Run};
 pub use vendor_load::{VendorLoad, slow_vendor, vendor_load};
 
 /// What the instances of all tests share: a folder in which compiled plugins are kept, since compiling them takes
-/// longer
-/// than most tests, and in it the master key that they are authenticated with.
+/// longer than most tests, and in it the master key that they are authenticated with.
 static COMPILED: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = component("account-roles").with_file_name("compiled");
     DirBuilder::new()

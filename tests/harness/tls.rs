@@ -74,8 +74,7 @@ pub fn https_settings(folder: &Path) -> (String, X509) {
 }
 
 /// The settings of an instance with a listener for client certificates, and the certificate of that listener. `http`
-/// holds
-/// further lines of the table `[http]`; lines of `[http.mtls]` and further tables may follow.
+/// holds further lines of the table `[http]`; lines of `[http.mtls]` and further tables may follow.
 pub fn mtls_settings(folder: &Path, http: &str) -> (String, X509) {
     let (certificate, key) = certificate_of("server");
     let settings = format!(

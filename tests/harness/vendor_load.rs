@@ -1,6 +1,5 @@
 //! Many concurrent approvals that wait for a slow vendor. The vendor may be a separate process, so that its resources
-//! are
-//! not counted.
+//! are not counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -185,7 +184,7 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
         let request = LoginRequest::Local {
             page: LocalPage::Home,
         };
-        let browser = Digest::of(name.as_str().as_bytes());
+        let browser = Digest::sha256(name.as_str().as_bytes());
         let context = BrowserContext {
             place: "Somewhere".to_owned(),
             browser: "Firefox on Linux".to_owned(),

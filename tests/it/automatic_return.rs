@@ -214,7 +214,7 @@ async fn each_failure_returns_and_a_pending_sign_in_does_not() {
                 let refused = browser.get(&waiting.url).await;
                 assert_eq!(
                     (refused.outcome().as_str(), error(&refused).await.as_str()),
-                    ("refused", "access_denied")
+                    ("rejected", "access_denied")
                 );
             } else {
                 host.admin_ok(Method::PATCH, &path, json!({ "state": state }))

@@ -402,8 +402,7 @@ pub(crate) async fn run(name: &str, variables: &[(&str, &str)]) {
 }
 
 /// The same, while the instance's clock follows the browsers': a script may take longer than the instance lets two
-/// clocks
-/// differ.
+/// clocks differ.
 pub(crate) async fn run_with(host: &TestHost, name: &str, variables: &[(&str, &str)]) {
     tokio::select! {
         () = run(name, variables) => {}

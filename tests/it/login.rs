@@ -206,7 +206,7 @@ async fn a_user_suspended_before_or_after_approval_is_not_signed_in() {
     host.admin_ok(Method::PATCH, &user, json!({"state": "suspended"}))
         .await;
     let ended = browser.get(&page.url).await;
-    assert_eq!(ended.outcome(), "refused");
+    assert_eq!(ended.outcome(), "rejected");
     assert!(ended.headers.get("set-cookie").is_none());
     host.admin_ok(Method::PATCH, &user, json!({"state": "active"}))
         .await;
@@ -245,7 +245,7 @@ async fn a_wrong_number_is_rejected_and_three_end_the_request() {
         .await
         .expect_err("too late");
     assert!(late.to_string().starts_with("already_decided"), "{late}");
-    assert_eq!(browser.get(&page.url).await.outcome(), "refused");
+    assert_eq!(browser.get(&page.url).await.outcome(), "rejected");
 }
 
 #[tokio::test]

@@ -476,7 +476,7 @@ async fn a_foreign_scan_cannot_sign_in_a_browser_unnoticed() {
     let confirm = format!("{}/confirm", login.path());
     assert_eq!(
         browser
-            .post(&confirm, &[("person", &page.user_token())])
+            .post(&confirm, &[("user", &page.user_token())])
             .await
             .status,
         StatusCode::FORBIDDEN
@@ -488,7 +488,7 @@ async fn a_foreign_scan_cannot_sign_in_a_browser_unnoticed() {
     scanned_and_approved(&eve, &browser, &tab).await;
     let of_tab = browser.get(&tab.url).await.user_token();
     for token in ["", foreign.as_str(), of_tab.as_str()] {
-        let refused = page.submit(&confirm, &[("person", token)]).await;
+        let refused = page.submit(&confirm, &[("user", token)]).await;
         assert!(
             refused.location().path() == login.path() && !session_cookie(&refused),
             "{token}"
@@ -497,7 +497,7 @@ async fn a_foreign_scan_cannot_sign_in_a_browser_unnoticed() {
     let consent = format!("{}/consent", login.path());
     let token = [
         ("csrf", page.csrf()),
-        ("person", page.user_token()),
+        ("user", page.user_token()),
         ("decision", "allow".to_owned()),
     ];
     let token: Vec<(&str, &str)> = token
@@ -525,7 +525,7 @@ async fn a_foreign_scan_cannot_sign_in_a_browser_unnoticed() {
         page.body
     );
     // The page that named Eve may still be open.
-    let refused = page.submit(&confirm, &[("person", &eves)]).await;
+    let refused = page.submit(&confirm, &[("user", &eves)]).await;
     assert!(refused.location().path() == login.path() && !session_cookie(&refused));
     assert!(
         browser

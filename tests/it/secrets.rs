@@ -370,7 +370,7 @@ async fn saml(
     let number = waiting.number();
     ada.approve(&waiting).await;
     let page: Page = browser.finish(&waiting.url).await;
-    let response = Response::of(&page);
+    let response = Response::from_page(&page);
     assert!(response.is_success(), "{}", response.xml);
     secrets.add("a SAML response", &page.field("SAMLResponse"));
     for signature in response.xml.split("SignatureValue>").skip(1).step_by(2) {

@@ -153,7 +153,7 @@ pub fn login() -> Login {
             browser: "Unknown browser".to_owned(),
         },
         id: LoginId::new(NOW, &SystemEntropy),
-        browser: Digest::of(b"browser"),
+        browser: Digest::sha256(b"browser"),
         request: LoginRequest::Local {
             page: LocalPage::Console,
         },
@@ -168,7 +168,7 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
         id: ApprovalId::new(NOW, &SystemEntropy),
         subject: ApprovalSubject::SignIn(login.id),
         user_id: user.map(|user| user.id),
-        name_digest: Digest::of(name.as_bytes()),
+        name_digest: Digest::sha256(name.as_bytes()),
         scanned_by: None,
         number: MatchingNumber::parse("42").expect("a number"),
         shown: PromptDetails {
@@ -255,7 +255,7 @@ pub fn request(approval: Approval, known: Option<&User>) -> ApprovalRequest {
         target: None,
         known: known.map(|user| user.id),
         kind: RequestKind::Typed,
-        browser: Digest::of(b"browser"),
+        browser: Digest::sha256(b"browser"),
         numbers: MatchingNumber::shuffled(&SystemEntropy),
         entry: entry(Event::SignInRequested),
     }
@@ -298,12 +298,12 @@ async fn an_action_cannot_be_requested_after_its_user_changed(database: Database
             id: ActionApprovalId::new(NOW, &SystemEntropy),
             actor: grace.id,
             session: SessionId::new(NOW, &SystemEntropy),
-            browser: Digest::of(b"browser"),
-            action_digest: Digest::of(b"action"),
+            browser: Digest::sha256(b"browser"),
+            action_digest: Digest::sha256(b"action"),
             outline: outline.clone(),
             proposal: Some(ActionProposal {
                 action: "{}".to_owned(),
-                summary_digest: Digest::of(b"summary"),
+                summary_digest: Digest::sha256(b"summary"),
                 names: Vec::new(),
             }),
             requested_at: NOW,
@@ -388,7 +388,7 @@ async fn users_applications_and_accounts_are_read_as_written(database: Database)
         .insert_application(application.clone(), Vec::new())
         .await
         .expect("inserted");
-    application.secret = Some(Digest::of(b"secret"));
+    application.secret = Some(Digest::sha256(b"secret"));
     application.sealed_secret = Some("sealed".to_owned());
     let update = async || {
         store
@@ -652,7 +652,7 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
     );
     let wrong = DeviceAnswer::NumberMismatch {
         device: device.id,
-        number: Digest::of(b"41"),
+        number: Digest::sha256(b"41"),
     };
     for _ in 0..5 {
         let counted_once = AnswerOutcome::NumberMismatch { attempts_left: 2 };
@@ -660,7 +660,7 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
     }
     let other = DeviceAnswer::NumberMismatch {
         device: device.id,
-        number: Digest::of(b"43"),
+        number: Digest::sha256(b"43"),
     };
     assert_eq!(
         answer(other, NOW).await,

@@ -5,8 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
-use crate::connection::{Api, Connection};
-use crate::failure::{Failure, Kind};
+use crate::connection::{Api, ServerConnection};
+use crate::error::{CommandError, ErrorKind};
 use crate::{lookup, preview};
 
 /// The address of the instance that `make run` starts.
@@ -14,7 +14,7 @@ const LOCAL: &str = "http://localhost:8080";
 
 /// Tries components in a running instance, for one user in one application.
 pub struct CandidateRun {
-    connection: Connection,
+    connection: ServerConnection,
     /// The application's id or name.
     application: String,
     /// The user's name or id, or the account's id.
@@ -28,7 +28,7 @@ pub struct CandidateRun {
 impl CandidateRun {
     /// Trials at an instance.
     pub fn new(
-        connection: Connection,
+        connection: ServerConnection,
         application: String,
         user: String,
         scope: Option<String>,
@@ -75,8 +75,8 @@ impl CandidateRun {
         // source.
         let expired = done.as_ref().is_err_and(|error| {
             error
-                .downcast_ref::<Failure>()
-                .is_some_and(|failure| failure.kind == Kind::NotAllowed)
+                .downcast_ref::<CommandError>()
+                .is_some_and(|failure| failure.kind == ErrorKind::NotAllowed)
         });
         if !expired || is_new || self.connection.reads_standard_input() {
             self.api = Some(api);

@@ -13,7 +13,7 @@ use url::Url;
 
 use assent_model::secret::Secret;
 
-use crate::failure::{Failure, Kind};
+use crate::error::{CommandError, ErrorKind};
 use crate::listener;
 
 /// How long the server may be silent, because it may have to compile and try every plugin.
@@ -26,7 +26,7 @@ const TOKEN: &str = "ASSENT_ADMIN_TOKEN";
 /// The server and the token of a command.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "The server")]
-pub struct Connection {
+pub struct ServerConnection {
     /// The server's address, such as https://id.example.org. Without it, the instance on this machine.
     #[arg(long, value_name = "URL", env = "ASSENT_SERVER")]
     pub server: Option<String>,
@@ -53,10 +53,10 @@ impl Api {
     /// The API at the address of the connection, or at `default` where it has none.
     ///
     /// # Errors
-    /// [`Failure`] if the address, the token or the certificates cannot be used, or the token is missing.
-    pub fn at_server(connection: &Connection, default: &str) -> anyhow::Result<Self> {
+    /// [`CommandError`] if the address, the token or the certificates cannot be used, or the token is missing.
+    pub fn at_server(connection: &ServerConnection, default: &str) -> anyhow::Result<Self> {
         let Some(token) = connection.token()? else {
-            return Err(Failure::usage(format!(
+            return Err(CommandError::usage(format!(
                 "a token is needed: of `assent admin token` on the server's machine, or of a service account, in \
                  {TOKEN} or \
                  --token-file"
@@ -75,7 +75,7 @@ impl Api {
     /// The API at this address.
     ///
     /// # Errors
-    /// [`Failure`] if another user's program listens at an address of this machine.
+    /// [`CommandError`] if another user's program listens at an address of this machine.
     pub fn connect(client: ClientBuilder, base: Url, token: Secret) -> anyhow::Result<Self> {
         if base.scheme() == "http" {
             listener::must_be_trusted(&base)?;
@@ -113,7 +113,7 @@ impl Api {
     /// Sends a request; the answer says that it is done.
     ///
     /// # Errors
-    /// [`Failure`] if it is not done, with what the host says. `flag` says how a member of the body is called here.
+    /// [`CommandError`] if it is not done, with what the host says. `flag` says how a member of the body is called here.
     pub async fn send(
         &self,
         request: RequestBuilder,
@@ -129,11 +129,11 @@ impl Api {
         let status = answer.status();
         if media_type(&answer) != "application/problem+json" {
             let kind = if status.is_server_error() {
-                Kind::Refused
+                ErrorKind::Refused
             } else {
-                Kind::Unreachable
+                ErrorKind::Unreachable
             };
-            return Err(Failure::error(
+            return Err(CommandError::with_kind(
                 kind,
                 format!("the server at {} has no admin API: {status}", self.name),
             ));
@@ -143,17 +143,17 @@ impl Api {
             .await
             .map_err(|error| self.unreachable(&error))?;
         let kind = match status.as_u16() {
-            401 | 403 => Kind::NotAllowed,
-            404 => Kind::NotFound,
-            _ => Kind::Refused,
+            401 | 403 => ErrorKind::NotAllowed,
+            404 => ErrorKind::NotFound,
+            _ => ErrorKind::Refused,
         };
-        Err(Failure::error(kind, in_words(&problem, flag)))
+        Err(CommandError::with_kind(kind, in_words(&problem, flag)))
     }
 
     /// What an answer holds.
     ///
     /// # Errors
-    /// [`Failure`] if the connection breaks.
+    /// [`CommandError`] if the connection breaks.
     pub async fn bytes(&self, answer: Response) -> anyhow::Result<Vec<u8>> {
         answer
             .bytes()
@@ -165,7 +165,7 @@ impl Api {
     /// The JSON at a path, with its version.
     ///
     /// # Errors
-    /// [`Failure`] if it can't be read.
+    /// [`CommandError`] if it can't be read.
     pub async fn read(
         &self,
         parts: &[String],
@@ -181,11 +181,11 @@ impl Api {
     /// The JSON that an answer is.
     ///
     /// # Errors
-    /// [`Failure`] if it is none.
+    /// [`CommandError`] if it is none.
     pub fn parse<'a, T: serde::Deserialize<'a>>(&self, bytes: &'a [u8]) -> anyhow::Result<T> {
         serde_json::from_slice(bytes).map_err(|_| {
-            Failure::error(
-                Kind::Unreachable,
+            CommandError::with_kind(
+                ErrorKind::Unreachable,
                 format!("the server at {} has no admin API", self.name),
             )
         })
@@ -209,15 +209,15 @@ impl Api {
             }
             false => format!("the connection to {name} broke: {cause}"),
         };
-        Failure::error(Kind::Unreachable, message)
+        CommandError::with_kind(ErrorKind::Unreachable, message)
     }
 }
 
-impl Connection {
+impl ServerConnection {
     /// A client that trusts the certificates of the connection.
     ///
     /// # Errors
-    /// [`Failure`] if they cannot be read.
+    /// [`CommandError`] if they cannot be read.
     pub fn client(&self) -> anyhow::Result<ClientBuilder> {
         let client = Client::builder()
             .redirect(Policy::none())
@@ -239,7 +239,7 @@ impl Connection {
     /// The token of the file or of the environment variable.
     ///
     /// # Errors
-    /// [`Failure`] if the file cannot be read, or the text cannot be a token.
+    /// [`CommandError`] if the file cannot be read, or the text cannot be a token.
     pub fn token(&self) -> anyhow::Result<Option<Secret>> {
         let text = match &self.token_file {
             Some(file) if file.as_os_str() == "-" => {
@@ -250,7 +250,7 @@ impl Connection {
                 Some(line)
             }
             Some(file) => Some(std::fs::read_to_string(file).map_err(|error| {
-                Failure::usage(format!("--token-file {}: {error}", file.display()))
+                CommandError::usage(format!("--token-file {}: {error}", file.display()))
             })?),
             None => std::env::var(TOKEN).ok(),
         };
@@ -261,7 +261,7 @@ impl Connection {
             .as_deref()
             .is_some_and(|text| !text.bytes().all(|byte| byte.is_ascii_graphic()))
         {
-            return Err(Failure::usage(
+            return Err(CommandError::usage(
                 "the token is none: there are characters in it that no token has",
             ));
         }
@@ -273,7 +273,7 @@ impl Connection {
 fn address(text: &str) -> anyhow::Result<Url> {
     let expected = "expected a URL such as https://id.example.org; http is only for this machine";
     let url = Url::parse(text)
-        .map_err(|error| Failure::usage(format!("--server {text}: {error}; {expected}")))?;
+        .map_err(|error| CommandError::usage(format!("--server {text}: {error}; {expected}")))?;
     let is_bare = url.username().is_empty()
         && url.password().is_none()
         && url.query().is_none()
@@ -281,7 +281,7 @@ fn address(text: &str) -> anyhow::Result<Url> {
     let is_safe = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url));
     match is_bare && is_safe && url.path() == "/" {
         true => Ok(url),
-        false => Err(Failure::usage(format!("--server {text}: {expected}"))),
+        false => Err(CommandError::usage(format!("--server {text}: {expected}"))),
     }
 }
 
@@ -295,8 +295,9 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 fn certificates(file: &Path) -> anyhow::Result<Vec<Certificate>> {
-    let wrong =
-        |error: &dyn std::fmt::Display| Failure::usage(format!("--ca {}: {error}", file.display()));
+    let wrong = |error: &dyn std::fmt::Display| {
+        CommandError::usage(format!("--ca {}: {error}", file.display()))
+    };
     let pem = std::fs::read(file).map_err(|error| wrong(&error))?;
     let found = Certificate::from_pem_bundle(&pem).map_err(|error| wrong(&error))?;
     if found.is_empty() {

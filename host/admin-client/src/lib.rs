@@ -4,7 +4,7 @@
 
 pub mod candidate;
 pub mod connection;
-pub mod failure;
+pub mod error;
 pub mod listener;
 pub mod lookup;
 pub mod preview;

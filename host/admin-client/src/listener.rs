@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 
 use url::{Host, Url};
 
-use crate::failure::{Failure, Kind};
+use crate::error::{CommandError, ErrorKind};
 
 /// Where Linux tells of the sockets of this machine.
 const SOCKETS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
@@ -20,7 +20,7 @@ const ROOT: u32 = 0;
 /// folder that it was started in, which is that of `assent serve`.
 ///
 /// # Errors
-/// [`Failure`] where somebody else listens at the address.
+/// [`CommandError`] where somebody else listens at the address.
 pub fn must_be_trusted(address: &Url) -> anyhow::Result<()> {
     let owner = |path: &str| std::fs::metadata(path).ok().map(|found| found.uid());
     let trusted: Vec<u32> = [Some(ROOT), owner("/proc/self"), owner(".")]
@@ -33,8 +33,8 @@ pub fn must_be_trusted(address: &Url) -> anyhow::Result<()> {
         .collect();
     match stranger(&sockets.concat(), address, &trusted) {
         None => Ok(()),
-        Some(user) => Err(Failure::error(
-            Kind::Unreachable,
+        Some(user) => Err(CommandError::with_kind(
+            ErrorKind::Unreachable,
             format!(
                 "what listens at {address} is a program of another user of this machine (number {user}), which gets no \
                  token; \

@@ -5,11 +5,11 @@ use serde_json::Value;
 use assent_model::id::{AccountId, Did, UserId};
 
 use crate::connection::Api;
-use crate::failure::{self, Failure};
+use crate::error::{CommandError, ErrorKind};
 
 /// Things that may be named by something else than their id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ResourceKind {
     /// A user, by name or e-mail address.
     User,
     /// An application, by name.
@@ -18,9 +18,9 @@ pub enum Kind {
     Account,
 }
 
-impl Kind {
+impl ResourceKind {
     /// What a parameter or a member of this name names.
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn from_parameter(name: &str) -> Option<Self> {
         match name {
             "user" | "user_id" => Some(Self::User),
             "application" | "application_id" => Some(Self::Application),
@@ -51,25 +51,25 @@ impl Kind {
 /// The ids of an application and of a user's account there, by names or ids.
 ///
 /// # Errors
-/// [`Failure`] where nothing is called so, or more than one.
+/// [`CommandError`] where nothing is called so, or more than one.
 pub async fn account_of(
     api: &Api,
     application: &str,
     user: &str,
 ) -> anyhow::Result<(String, String)> {
     let (mut application, mut account) = (application.to_owned(), user.to_owned());
-    id_of(api, Kind::Application, &mut application, None).await?;
-    id_of(api, Kind::Account, &mut account, Some(&application)).await?;
+    id_of(api, ResourceKind::Application, &mut application, None).await?;
+    id_of(api, ResourceKind::Account, &mut account, Some(&application)).await?;
     Ok((application, account))
 }
 
 /// Puts the id in the place of a name.
 ///
 /// # Errors
-/// [`Failure`] where nothing has this name, or more than one thing.
+/// [`CommandError`] where nothing has this name, or more than one thing.
 pub async fn id_of(
     api: &Api,
-    kind: Kind,
+    kind: ResourceKind,
     text: &mut String,
     application: Option<&str>,
 ) -> anyhow::Result<()> {
@@ -77,11 +77,11 @@ pub async fn id_of(
         return Ok(());
     }
     *text = match (kind, application) {
-        (Kind::User | Kind::Application, _) => only(api, kind, text).await?,
-        (Kind::Account, Some(application)) => {
-            let user = match Kind::User.is_id(text) {
+        (ResourceKind::User | ResourceKind::Application, _) => only(api, kind, text).await?,
+        (ResourceKind::Account, Some(application)) => {
+            let user = match ResourceKind::User.is_id(text) {
                 true => text.clone(),
-                false => only(api, Kind::User, text).await?,
+                false => only(api, ResourceKind::User, text).await?,
             };
             let accounts = items(api, &["users", &user, "accounts"], &[], usize::MAX).await?;
             let theirs = accounts
@@ -89,20 +89,20 @@ pub async fn id_of(
                 .find(|one| member(one, "application_id") == application);
             let Some(account) = theirs else {
                 let message = format!("{text} has no account in this application");
-                return Err(Failure::error(failure::Kind::NotFound, message));
+                return Err(CommandError::with_kind(ErrorKind::NotFound, message));
             };
             member(account, "id").to_owned()
         }
         // The host says what is wrong with it.
-        (Kind::Account, None) => text.clone(),
+        (ResourceKind::Account, None) => text.clone(),
     };
     Ok(())
 }
 
 /// The id of the one thing that is called so.
-async fn only(api: &Api, kind: Kind, text: &str) -> anyhow::Result<String> {
+async fn only(api: &Api, kind: ResourceKind, text: &str) -> anyhow::Result<String> {
     // A search tells them in the order of their names, so whatever is called just so comes first.
-    let list = if kind == Kind::Application {
+    let list = if kind == ResourceKind::Application {
         "applications"
     } else {
         "users"
@@ -113,8 +113,8 @@ async fn only(api: &Api, kind: Kind, text: &str) -> anyhow::Result<String> {
         .filter(|one| is_called(kind, one, text))
         .collect();
     match found.as_slice() {
-        [] => Err(Failure::error(
-            failure::Kind::NotFound,
+        [] => Err(CommandError::with_kind(
+            ErrorKind::NotFound,
             format!("there is no {} {text}", kind.as_str()),
         )),
         [one] => Ok(member(one, "id").to_owned()),
@@ -124,7 +124,7 @@ async fn only(api: &Api, kind: Kind, text: &str) -> anyhow::Result<String> {
                 .map(|one| format!("\n  {}  {}", member(one, "id"), member(one, "name")))
                 .collect();
             let kind = kind.as_str();
-            Err(Failure::usage(format!(
+            Err(CommandError::usage(format!(
                 "more than one {kind} is called {text}; name one by its id:{lines}"
             )))
         }
@@ -132,10 +132,10 @@ async fn only(api: &Api, kind: Kind, text: &str) -> anyhow::Result<String> {
 }
 
 /// Whether something is called so. Names of users are the same in capitals, those of applications are not.
-fn is_called(kind: Kind, one: &Value, text: &str) -> bool {
+fn is_called(kind: ResourceKind, one: &Value, text: &str) -> bool {
     let is = |name: &&str| member(one, name) == text;
     match kind {
-        Kind::Application => is(&"name"),
+        ResourceKind::Application => is(&"name"),
         _ => {
             let lower = text.to_lowercase();
             ["name", "email"]

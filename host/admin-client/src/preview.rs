@@ -16,11 +16,11 @@ const AT_SIGN_IN: &str = "set at sign-in";
 
 #[derive(Deserialize)]
 struct Preview {
-    sinks: Vec<Sink>,
+    sinks: Vec<SinkPreview>,
 }
 
 #[derive(Deserialize)]
-struct Sink {
+struct SinkPreview {
     sink: String,
     #[serde(default)]
     scope: String,
@@ -31,7 +31,7 @@ struct Sink {
     attributes: Vec<Attribute>,
     stopped: Option<Stopped>,
     #[serde(default)]
-    origins: Vec<Origin>,
+    origins: Vec<ClaimOrigin>,
 }
 
 #[derive(Deserialize)]
@@ -62,7 +62,7 @@ struct Stopped {
 }
 
 #[derive(Deserialize)]
-struct Origin {
+struct ClaimOrigin {
     name: String,
     plugin: Option<String>,
     change: String,
@@ -121,14 +121,14 @@ fn of_preview(Preview { sinks }: &Preview) -> String {
 }
 
 /// What the host itself stops, which is the same in each place.
-fn by_host(sinks: &[Sink]) -> Option<&Stopped> {
+fn by_host(sinks: &[SinkPreview]) -> Option<&Stopped> {
     sinks
         .iter()
         .filter_map(|sink| sink.stopped.as_ref())
         .find(|stopped| stopped.plugin.is_none())
 }
 
-fn of_sink(sink: &Sink) -> String {
+fn of_sink(sink: &SinkPreview) -> String {
     let mut shown = format!("{}\n", place(&sink.sink));
     if !sink.scope.is_empty() {
         shown.push_str(&format!("Scopes: {}\n", harmless(&sink.scope)));
@@ -183,7 +183,7 @@ fn words(
 }
 
 /// What is in one place: first what the host says itself, then the person's values, then what a sign-in adds.
-fn rows(sink: &Sink) -> Vec<[String; 3]> {
+fn rows(sink: &SinkPreview) -> Vec<[String; 3]> {
     let host = |name: &str, value: &str| [harmless(name), harmless(value), "Assent".to_owned()];
     let mut rows = Vec::new();
     if let Some(NameId { format, value }) = &sink.name_id {
@@ -210,7 +210,7 @@ fn rows(sink: &Sink) -> Vec<[String; 3]> {
     rows
 }
 
-fn value(sink: &Sink, origin: &Origin) -> String {
+fn value(sink: &SinkPreview, origin: &ClaimOrigin) -> String {
     if origin.change == "removed" {
         return "-".to_owned();
     }
@@ -233,12 +233,12 @@ fn value(sink: &Sink, origin: &Origin) -> String {
 }
 
 fn from(
-    Origin {
+    ClaimOrigin {
         plugin,
         change,
         scope,
         ..
-    }: &Origin,
+    }: &ClaimOrigin,
 ) -> String {
     let who = plugin
         .as_deref()
@@ -327,7 +327,7 @@ fn table<const COLUMNS: usize>(head: [&str; COLUMNS], rows: Vec<[String; COLUMNS
         .chain(rows)
         .map(|row| row.into_iter().collect())
         .collect();
-    let table = Table::of(&rows, terminal::width());
+    let table = Table::for_rows(&rows, terminal::width());
     rows.iter().map(|row| table.line(row)).collect()
 }
 

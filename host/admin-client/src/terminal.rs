@@ -100,7 +100,7 @@ pub struct Table {
 impl Table {
     /// A table for these rows, the first of which is the head. On a terminal of this `width` the widest columns but the
     /// first are made narrower until it fits, and the last ones left out where that is not enough.
-    pub fn of(rows: &[Vec<String>], width: Option<usize>) -> Self {
+    pub fn for_rows(rows: &[Vec<String>], width: Option<usize>) -> Self {
         let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
         let widest = |column: usize| {
             rows.iter()
@@ -204,15 +204,15 @@ mod tests {
             row(["ID", "NAME", "X"]),
             row(["0123456789", "李李", "a long text that goes on and on"]),
         ];
-        let whole = Table::of(&rows, None);
+        let whole = Table::for_rows(&rows, None);
         assert_eq!(whole.line(&rows[0]), "ID          NAME  X\n");
         assert_eq!(
             whole.line(&rows[1]),
             "0123456789  李李  a long text that goes on and on\n"
         );
-        let fit = Table::of(&rows, Some(30));
+        let fit = Table::for_rows(&rows, Some(30));
         assert_eq!(fit.line(&rows[1]), "0123456789  李李  a long text…\n");
-        let narrow = Table::of(&rows, Some(5));
+        let narrow = Table::for_rows(&rows, Some(5));
         assert_eq!(narrow.line(&rows[1]), "0123456789  李李\n");
         assert_eq!(cut("李李李", 4), "李…");
     }

@@ -99,6 +99,6 @@ pub struct RegisteredCertificate {
 impl RegisteredCertificate {
     /// Whether the certificate of a connection is this one.
     pub fn is(&self, der: &[u8]) -> bool {
-        Digest::from_text(&self.sha256).is_some_and(|registered| registered == Digest::of(der))
+        Digest::from_text(&self.sha256).is_some_and(|registered| registered == Digest::sha256(der))
     }
 }

@@ -63,7 +63,7 @@ impl LogoFormat {
     }
 
     /// What a file is by what it begins with, whatever it was called.
-    fn of(bytes: &[u8]) -> Option<Self> {
+    fn detect(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
             Some(Self::Png)
         } else if bytes.starts_with(b"\xff\xd8\xff") {
@@ -82,7 +82,7 @@ impl ApplicationLogo {
         if bytes.len() > LARGEST {
             return Err(LogoError::TooLarge);
         }
-        let kind = LogoFormat::of(&bytes).ok_or(LogoError::Unknown)?;
+        let kind = LogoFormat::detect(&bytes).ok_or(LogoError::Unknown)?;
         let digest = openssl::sha::sha256(&bytes)
             .iter()
             .take(8)

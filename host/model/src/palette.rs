@@ -42,7 +42,7 @@ pub struct Palette {
 
 impl Palette {
     /// That of an accent colour in a theme.
-    pub fn of(accent: Colour, theme: Theme) -> Self {
+    pub fn from_accent(accent: Colour, theme: Theme) -> Self {
         let [ground, card] = theme.grounds();
         match theme {
             Theme::Light => Self {
@@ -83,7 +83,9 @@ pub fn readable(accent: Colour, theme: Theme) -> Colour {
     let end = if theme == Theme::Light { BLACK } else { WHITE };
     let mut steps = (0..=100).map(|hundredths| accent.mixed(end, hundredths));
     steps
-        .find(|colour| Palette::of(*colour, theme).least_contrast(theme).0 >= LEAST_CONTRAST)
+        .find(|colour| {
+            Palette::from_accent(*colour, theme).least_contrast(theme).0 >= LEAST_CONTRAST
+        })
         .unwrap_or(end)
 }
 
@@ -99,7 +101,7 @@ mod tests {
             let colour: Colour = text.parse().unwrap();
             for theme in [Theme::Light, Theme::Dark] {
                 let near = readable(colour, theme);
-                let palette = Palette::of(near, theme);
+                let palette = Palette::from_accent(near, theme);
                 assert!(
                     palette.least_contrast(theme).0 >= LEAST_CONTRAST,
                     "{text} {theme:?}"

@@ -33,7 +33,7 @@ pub struct PasskeyUse {
 
 /// What a ceremony is for. Its challenge is good for nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose<'a> {
+pub enum PasskeyPurpose<'a> {
     /// To add a passkey to the device.
     Add,
     /// To remove it.
@@ -45,10 +45,10 @@ pub enum Purpose<'a> {
     Approve(&'a str),
 }
 
-impl Purpose<'_> {
+impl PasskeyPurpose<'_> {
     /// The digest that a ceremony is found by again. No signed text can pass for one of the two words, or for a call.
     pub fn digest(self) -> Digest {
-        Digest::of(match self {
+        Digest::sha256(match self {
             Self::Add => b"add",
             Self::Remove => b"remove",
             Self::Call(text) | Self::Approve(text) => text.as_bytes(),

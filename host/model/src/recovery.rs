@@ -64,7 +64,7 @@ impl RecoveryCode {
 
     /// What is kept of it. It is good for this person alone.
     pub fn digest(&self, user: UserId) -> Digest {
-        Digest::of(format!("recovery code {user} {}", self.0).as_bytes())
+        Digest::sha256(format!("recovery code {user} {}", self.0).as_bytes())
     }
 
     /// The code as its person sees it, in groups.

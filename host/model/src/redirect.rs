@@ -160,7 +160,7 @@ pub struct OwnRequest<'a> {
 
 impl<'a> RedirectPolicy<'a> {
     /// The policy for a browser with this open test sign-in, if it has one.
-    pub fn of(open: Option<&'a OpenTestSignIn>) -> Self {
+    pub fn for_browser(open: Option<&'a OpenTestSignIn>) -> Self {
         open.map_or(Self::Registered, Self::RegisteredOrOwn)
     }
 

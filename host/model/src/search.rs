@@ -74,7 +74,7 @@ pub struct Prefix(String);
 
 impl Prefix {
     /// What somebody typed; `None` where it is blank.
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let text = text.to_lowercase();
         let words: Vec<&str> = text.split_whitespace().collect();
         match words.as_slice() {
@@ -173,18 +173,18 @@ mod tests {
     #[test]
     fn what_is_typed_is_read_as_names_are() {
         assert_eq!(
-            Prefix::of("  Lovelace,  ADA ").unwrap().first(),
+            Prefix::parse("  Lovelace,  ADA ").unwrap().first(),
             "lovelace ada"
         );
-        assert_eq!(Prefix::of("a,b").unwrap().first(), "a,b");
-        assert_eq!(Prefix::of("a,").unwrap().first(), "a,", "it may go on");
-        assert_eq!(Prefix::of(" \t"), None);
+        assert_eq!(Prefix::parse("a,b").unwrap().first(), "a,b");
+        assert_eq!(Prefix::parse("a,").unwrap().first(), "a,", "it may go on");
+        assert_eq!(Prefix::parse(" \t"), None);
     }
 
     #[test]
     fn a_range_ends_where_a_prefix_does() {
         for prefix in ["abc", "ab\u{10FFFF}", "\u{D7FF}", "é"] {
-            let range = Prefix::of(prefix).unwrap();
+            let range = Prefix::parse(prefix).unwrap();
             let end = range.end();
             for inside in [
                 prefix.to_owned(),
@@ -195,7 +195,7 @@ mod tests {
             }
             assert!(end.as_slice() > prefix.as_bytes());
         }
-        assert_eq!(Prefix::of("abc").unwrap().end(), b"abd");
+        assert_eq!(Prefix::parse("abc").unwrap().end(), b"abd");
     }
 
     #[test]

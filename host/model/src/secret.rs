@@ -31,7 +31,7 @@ impl Secret {
 
     /// What the store keeps instead of the secret.
     pub fn digest(&self) -> Digest {
-        Digest::of(self.0.as_bytes())
+        Digest::sha256(self.0.as_bytes())
     }
 }
 
@@ -49,7 +49,7 @@ pub struct Digest([u8; 32]);
 
 impl Digest {
     /// The digest of these bytes.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn sha256(bytes: &[u8]) -> Self {
         Self(openssl::sha::sha256(bytes))
     }
 

@@ -117,7 +117,7 @@ impl EnrolmentStatement<'_> {
                 ("issuer", quoted(self.issuer)),
                 (
                     "token",
-                    quoted(&Digest::of(self.token.as_bytes()).to_text()),
+                    quoted(&Digest::sha256(self.token.as_bytes()).to_text()),
                 ),
                 ("device-name", quoted(self.device_name)),
                 ("key", quoted(self.key_thumbprint)),
@@ -154,7 +154,7 @@ impl CallStatement<'_> {
                 ("time", self.time.to_string()),
                 ("method", quoted(self.method)),
                 ("path", quoted(self.path)),
-                ("body", quoted(&Digest::of(self.body).to_text())),
+                ("body", quoted(&Digest::sha256(self.body).to_text())),
             ],
         )
     }

@@ -104,7 +104,7 @@ pub struct RequestMarks {
 
 impl OpenTestSignIn {
     /// The test sign-in as an open one of this visitor, with the address where its answer goes.
-    pub fn of(
+    pub fn for_visitor(
         test_sign_in: TestSignIn,
         visitor: Visitor,
         request: RequestMarks,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::approval::ApprovalChannel;
 use super::call::Runner;
-use super::claims::{ClaimMapper, Scope};
+use super::claims::{ClaimMapper, MapperScope};
 use super::contract::LinkedComponent;
 use super::description::{Description, PluginIdentity};
 use super::fault::LoadError;
@@ -35,7 +35,7 @@ impl BuiltPlugin {
             description,
             config,
         } = self;
-        let granted = PluginGrant::of(&role);
+        let granted = PluginGrant::for_role(&role);
         let name = identity.plugin.clone();
         match (role, linked) {
             (
@@ -53,7 +53,7 @@ impl BuiltPlugin {
                     return Err(what.to_owned());
                 }
                 let grants = Grants::new(description.writes, writes)?;
-                let scope = Scope {
+                let scope = MapperScope {
                     applications,
                     sinks: description.sinks,
                 };
@@ -126,7 +126,7 @@ fn asked_for(described: &Description, granted: &HttpGrant) -> Result<(), String>
 pub(super) fn check_name(loaded: &LoadedPlugins, name: &str) -> Result<(), LoadError> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
-        return Err(LoadError::of(
+        return Err(LoadError::in_plugin(
             name,
             "the name may have lower-case letters, digits and `-`, at most 64",
         ));
@@ -134,7 +134,7 @@ pub(super) fn check_name(loaded: &LoadedPlugins, name: &str) -> Result<(), LoadE
     let mut mappers = loaded.mappers.iter().map(|mapper| mapper.name());
     let mut channels = loaded.channels.iter().map(ApprovalChannel::name);
     if mappers.any(|taken| taken == name) || channels.any(|taken| taken == name) {
-        return Err(LoadError::of(name, "two plugins have this name"));
+        return Err(LoadError::in_plugin(name, "two plugins have this name"));
     }
     Ok(())
 }
@@ -149,7 +149,7 @@ pub(super) fn check_owners(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError
                     "`writes` grants the claim `{claim}`, which plugin `{}` writes too",
                     mapper.name()
                 );
-                return Err(LoadError::of(other.name(), what));
+                return Err(LoadError::in_plugin(other.name(), what));
             }
         }
         rest = others;

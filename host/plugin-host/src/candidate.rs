@@ -16,7 +16,7 @@ use super::log_line::Journal;
 use super::meter::Meter;
 use super::plugins::Plugins;
 use super::set::PluginSet;
-use super::spec::{Limits, OnFailure, PluginSpec, Role};
+use super::spec::{CallLimits, OnFailure, PluginSpec, Role};
 use assent_model::secret::Digest;
 
 /// A claim mapper as it might be.
@@ -38,7 +38,9 @@ impl Serialize for Candidate {
             component,
             config,
         } = self;
-        let component = component.as_ref().map(|bytes| Digest::of(bytes).to_text());
+        let component = component
+            .as_ref()
+            .map(|bytes| Digest::sha256(bytes).to_text());
         (plugin, component, config).serialize(serializer)
     }
 }
@@ -77,7 +79,7 @@ impl Plugins {
         } = candidate;
         let known = today.specs.iter().find(|spec| spec.name == plugin);
         if known.is_some_and(|spec| !matches!(spec.role, Role::ClaimMapper { .. })) {
-            return Err(LoadError::of(
+            return Err(LoadError::in_plugin(
                 &plugin,
                 "it is an approval channel; only claim mappers make claims",
             )
@@ -91,7 +93,7 @@ impl Plugins {
             (Some(bytes), _) => bytes,
             (None, Some(spec)) => loaded_bytes(&today, spec).await?,
             (None, None) => {
-                return Err(LoadError::of(
+                return Err(LoadError::in_plugin(
                     &plugin,
                     "no plugin has this name, so `component` is required",
                 )
@@ -102,7 +104,7 @@ impl Plugins {
             return Err(CandidateError::NeedsConfig);
         }
         let base = known.cloned().unwrap_or_else(|| newcomer(&plugin));
-        let limits = Limits {
+        let limits = CallLimits {
             concurrency: 1,
             ..base.limits
         };
@@ -114,7 +116,7 @@ impl Plugins {
             ..base
         };
         let engine = self.loader.engine_for_one(&limits)?;
-        let meter = Arc::new(Meter::new().map_err(|what| LoadError::of(&plugin, what))?);
+        let meter = Arc::new(Meter::new().map_err(|what| LoadError::in_plugin(&plugin, what))?);
         let mut alone = LoadedPlugins::default();
         let journal = Arc::new(Journal::default());
         let build = PluginBuild {
@@ -155,7 +157,7 @@ fn newcomer(name: &str) -> PluginSpec {
             on_failure: OnFailure::Fail,
             result_max_age: Duration::ZERO,
         },
-        limits: Limits::default(),
+        limits: CallLimits::default(),
     }
 }
 
@@ -165,11 +167,11 @@ async fn loaded_bytes(today: &LoadedPlugins, spec: &PluginSpec) -> Result<Vec<u8
     let read = tokio::task::spawn_blocking(move || component_check::read(&name, &file));
     let bytes = read
         .await
-        .map_err(|error| LoadError::of(&spec.name, error))??;
+        .map_err(|error| LoadError::in_plugin(&spec.name, error))??;
     if is_loaded(today, &spec.name, &bytes) {
         return Ok(bytes);
     }
-    Err(LoadError::of(
+    Err(LoadError::in_plugin(
         &spec.name,
         "its file is another one than was loaded; reload the plugins, or send the `component`",
     ))
@@ -177,7 +179,7 @@ async fn loaded_bytes(today: &LoadedPlugins, spec: &PluginSpec) -> Result<Vec<u8
 
 /// Whether this is the component of the claim mapper with this name.
 fn is_loaded(today: &LoadedPlugins, name: &str, bytes: &[u8]) -> bool {
-    let digest = Digest::of(bytes).to_text();
+    let digest = Digest::sha256(bytes).to_text();
     today
         .mappers
         .iter()

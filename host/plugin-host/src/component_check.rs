@@ -8,7 +8,7 @@ use super::compiler::LARGEST;
 use super::contracts::Contracts;
 use super::engine::TABLE_ENTRIES;
 use super::fault::LoadError;
-use super::spec::Limits;
+use super::spec::CallLimits;
 use super::world::World;
 
 /// What a component's outside says about it.
@@ -25,7 +25,7 @@ pub(super) struct Surface {
 /// Reads a component's bytes. The plugin's `name` is for the errors.
 pub(super) fn read(name: &str, file: &Path) -> Result<Vec<u8>, LoadError> {
     let error = |why: &dyn std::fmt::Display| {
-        LoadError::of(
+        LoadError::in_plugin(
             name,
             format_args!("`{}` can't be read: {why}", file.display()),
         )
@@ -92,7 +92,7 @@ pub(super) fn surface(bytes: &[u8], contracts: &Contracts) -> Result<Surface, St
 /// Whether the memories and tables of a component, as they are at first, fit its limits.
 ///
 /// The error is the end of a sentence about the plugin.
-pub(super) fn check_limits(bytes: &[u8], limits: &Limits) -> Result<(), String> {
+pub(super) fn check_limits(bytes: &[u8], limits: &CallLimits) -> Result<(), String> {
     let damaged = |error: BinaryReaderError| format!("the file is cut short or damaged: {error}");
     for payload in Parser::new(0).parse_all(bytes) {
         match payload.map_err(damaged)? {

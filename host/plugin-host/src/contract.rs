@@ -100,7 +100,7 @@ impl LinkedComponent {
 
 /// One version of one contract.
 #[derive(Clone, Copy)]
-pub(super) struct Version {
+pub(super) struct ContractVersion {
     /// The role of its components.
     pub(super) world: World,
     /// Its version.

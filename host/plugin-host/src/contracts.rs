@@ -1,12 +1,12 @@
 //! The versions of contracts that a host serves.
 
-use crate::contract::Version;
+use crate::contract::ContractVersion;
 use crate::world::World;
 use crate::{approval, claims};
 
 /// The versions that a host serves.
 #[derive(Clone)]
-pub(crate) struct Contracts(Vec<Version>);
+pub(crate) struct Contracts(Vec<ContractVersion>);
 
 impl Contracts {
     /// Those that are released.
@@ -20,13 +20,13 @@ impl Contracts {
 
     /// These and one more.
     #[cfg(test)]
-    pub(crate) fn with(mut self, version: Version) -> Self {
+    pub(crate) fn with(mut self, version: ContractVersion) -> Self {
         self.0.push(version);
         self
     }
 
     /// The version of a role's contract.
-    pub(crate) fn find(&self, world: World, version: &str) -> Option<&Version> {
+    pub(crate) fn find(&self, world: World, version: &str) -> Option<&ContractVersion> {
         self.0
             .iter()
             .find(|served| served.world == world && served.version == version)

@@ -11,7 +11,7 @@ use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
 };
 
-use super::spec::Limits;
+use super::spec::CallLimits;
 use super::turns::Turns;
 
 /// How often running code is interrupted.
@@ -40,7 +40,7 @@ pub(super) enum Pool {
 /// An engine with room for all calls that `limits` allow at once.
 pub(super) fn engine<'a>(
     pool: Pool,
-    limits: impl Iterator<Item = &'a Limits>,
+    limits: impl Iterator<Item = &'a CallLimits>,
     turns: &Arc<Turns>,
 ) -> Result<Engine, String> {
     let (mut calls, mut memory) = (0_u32, 1 << 20);

@@ -15,7 +15,7 @@ pub struct LoadError(pub(super) String);
 impl LoadError {
     /// An error of the plugin with this name. It may quote the component's own texts, so it stays one line without
     /// control characters for a terminal.
-    pub(super) fn of(plugin: &str, what: impl std::fmt::Display) -> Self {
+    pub(super) fn in_plugin(plugin: &str, what: impl std::fmt::Display) -> Self {
         Self(printable::line(
             &format!("plugin `{plugin}`: {what}"),
             LONGEST_ERROR,

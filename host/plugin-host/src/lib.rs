@@ -63,7 +63,7 @@ pub use script::{Script, ScriptedError, ScriptedMethod, ScriptedRequest, Scripte
 pub use set::{PluginSet, PluginSetId};
 pub use sink::Sink;
 pub use spec::{
-    Credential, CredentialGrant, Credentials, HttpGrant, Limits, NoCredentials, OnFailure,
+    CallLimits, Credential, CredentialGrant, Credentials, HttpGrant, NoCredentials, OnFailure,
     PluginSpec, Role, Trust,
 };
 pub use usage::Usage;

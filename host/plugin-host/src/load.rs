@@ -21,7 +21,7 @@ use super::log_line::{Journal, one_line};
 use super::meter::Meter;
 use super::names;
 use super::plugin_egress::PluginEgress;
-use super::spec::{Credentials, Limits, NoCredentials, PluginSpec, Role, Trust};
+use super::spec::{CallLimits, Credentials, NoCredentials, PluginSpec, Role, Trust};
 use super::turns::Turns;
 use super::world::World;
 use assent_model::clock::{SharedClock, SystemClock};
@@ -63,7 +63,7 @@ impl Loader {
 
     /// Serves one more version of a contract.
     #[cfg(test)]
-    pub(super) fn with_version(mut self, version: super::contract::Version) -> Self {
+    pub(super) fn with_version(mut self, version: super::contract::ContractVersion) -> Self {
         self.contracts = self.contracts.with(version);
         self
     }
@@ -92,7 +92,7 @@ impl Loader {
     }
 
     /// An engine with room for one call of one claim mapper at a time.
-    pub(super) fn engine_for_one(&self, limits: &Limits) -> Result<Engine, LoadError> {
+    pub(super) fn engine_for_one(&self, limits: &CallLimits) -> Result<Engine, LoadError> {
         engine::engine(Pool::Warm, std::iter::once(limits), &self.turns).map_err(LoadError)
     }
 
@@ -105,7 +105,7 @@ impl Loader {
         let bytes = component_check::read(&spec.name, &spec.file)?;
         let meter = self
             .meter(&spec.name)
-            .map_err(|what| LoadError::of(&spec.name, what))?;
+            .map_err(|what| LoadError::in_plugin(&spec.name, what))?;
         let build = PluginBuild {
             bytes,
             kept: self.compiled.as_ref(),
@@ -129,7 +129,7 @@ impl Loader {
         let built = self.built(engine, spec, build).await;
         built
             .and_then(|plugin| plugin.admit(loaded))
-            .map_err(|what| LoadError::of(&name, what))
+            .map_err(|what| LoadError::in_plugin(&name, what))
     }
 
     /// Checks, compiles and links a component, and has it describe itself and check its settings.
@@ -243,7 +243,7 @@ fn check_settings(spec: &PluginSpec, bytes: &[u8]) -> Result<Digest, String> {
     if !spec.config.is_object() {
         return Err("its settings are not a table".to_owned());
     }
-    let digest = Digest::of(bytes);
+    let digest = Digest::sha256(bytes);
     if spec
         .sha256
         .as_ref()

@@ -46,7 +46,7 @@ pub struct PluginGrant {
 
 impl PluginGrant {
     /// What a role gives.
-    pub(crate) fn of(role: &Role) -> Self {
+    pub(crate) fn for_role(role: &Role) -> Self {
         match role {
             Role::ClaimMapper {
                 applications,

@@ -95,5 +95,5 @@ impl PluginSet {
 fn digest_of(name: &str, file: &Path) -> Option<String> {
     component_check::read(name, file)
         .ok()
-        .map(|bytes| Digest::of(&bytes).to_text())
+        .map(|bytes| Digest::sha256(&bytes).to_text())
 }

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::fault::Fault;
-use super::spec::Limits;
+use super::spec::CallLimits;
 use super::turns::{Ticket, TurnBounds, Turns};
 use assent_model::id::Did;
 
@@ -20,7 +20,7 @@ pub(super) struct Share {
 
 impl Share {
     /// A quarter of the places of these limits, one at least, and for each application half of the queue.
-    pub(super) fn quarter_of(limits: &Limits) -> Self {
+    pub(super) fn quarter_of(limits: &CallLimits) -> Self {
         let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
         let running = count((limits.concurrency / 4).max(1));
         let bounds = TurnBounds {

@@ -28,7 +28,7 @@ pub(super) async fn run(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError> {
                     | MapFailureKind::Fault(Fault::Reported(_) | Fault::Busy | Fault::Suspended(_)),
                 ) => {}
                 Err(MapFailureKind::Fault(fault)) => {
-                    return Err(LoadError::of(
+                    return Err(LoadError::in_plugin(
                         mapper.name(),
                         format_args!("when it was tried out, it {fault}"),
                     ));

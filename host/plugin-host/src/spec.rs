@@ -20,7 +20,7 @@ pub struct PluginSpec {
     /// The role it plays.
     pub role: Role,
     /// What a call may use.
-    pub limits: Limits,
+    pub limits: CallLimits,
 }
 
 /// The role that a plugin plays.
@@ -136,7 +136,7 @@ impl Credentials for NoCredentials {
 
 /// What one call of a plugin may use, and how many calls there are at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct CallLimits {
     /// Units of work, about one a WebAssembly instruction.
     pub fuel: u64,
     /// How long the plugin's own code may run. Waits for the host do not count.
@@ -156,7 +156,7 @@ pub struct Limits {
     pub wait: Duration,
 }
 
-impl Default for Limits {
+impl Default for CallLimits {
     fn default() -> Self {
         Self {
             fuel: 50_000_000,
@@ -171,7 +171,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl CallLimits {
     /// Those of a channel: many requests wait for services elsewhere at once.
     pub fn of_channel() -> Self {
         Self {

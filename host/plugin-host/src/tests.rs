@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::call::{Call, Runner, fresh};
+use super::call::{CallState, Runner, fresh};
 use super::claims::{ClaimInput, Edit, MapError};
-use super::contract::{CallFuture, DescribedComponent, LinkedComponent, MapperComponent, Version};
+use super::contract::{
+    CallFuture, ContractVersion, DescribedComponent, LinkedComponent, MapperComponent,
+};
 use super::*;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
@@ -28,7 +30,7 @@ mod next {
         });
     }
 
-    pub(super) const VERSION: Version = Version {
+    pub(super) const VERSION: ContractVersion = ContractVersion {
         world: World::ClaimMapper,
         version: "2.0.0",
         imports: &["assent:host/log@1.0.0"],
@@ -36,8 +38,8 @@ mod next {
     };
 
     fn link(component: &Component) -> wasmtime::Result<LinkedComponent> {
-        let mut linker = Linker::<Call>::new(component.engine());
-        crate::bindings::approval::assent::host::log::add_to_linker::<_, HasSelf<Call>>(
+        let mut linker = Linker::<CallState>::new(component.engine());
+        crate::bindings::approval::assent::host::log::add_to_linker::<_, HasSelf<CallState>>(
             &mut linker,
             |call| call,
         )?;
@@ -46,7 +48,7 @@ mod next {
         ))))
     }
 
-    struct V2(bindings::ClaimMapperPre<Call>);
+    struct V2(bindings::ClaimMapperPre<CallState>);
 
     impl DescribedComponent for V2 {
         fn describe<'a>(&'a self, runner: &'a Runner) -> CallFuture<'a, String> {
@@ -126,7 +128,7 @@ fn mapper(name: &str, writes: &str) -> PluginSpec {
             on_failure: OnFailure::Fail,
             result_max_age: Duration::ZERO,
         },
-        limits: Limits::default(),
+        limits: CallLimits::default(),
     }
 }
 
@@ -221,7 +223,7 @@ fn released_contracts_are_frozen() {
     for (file, digest) in RELEASED {
         let text = std::fs::read(folder.join(file)).expect("the contract");
         assert_eq!(
-            assent_model::secret::Digest::of(&text).to_text(),
+            assent_model::secret::Digest::sha256(&text).to_text(),
             digest,
             "{file} was released and may not change"
         );

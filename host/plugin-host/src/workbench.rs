@@ -15,7 +15,8 @@ use super::approval::{
 };
 use super::call::{EgressMode, Runner};
 use super::claims::{
-    self, ClaimInput, ClaimMapper, MapFailureKind, MapperRun, MapperRunEnd, Scope, TracedChange,
+    self, ClaimInput, ClaimMapper, MapFailureKind, MapperRun, MapperRunEnd, MapperScope,
+    TracedChange,
 };
 use super::compiler::Compiler;
 use super::component_check::{self, Surface};
@@ -30,7 +31,7 @@ use super::meter::Meter;
 use super::protected::Grants;
 use super::script::{Script, SharedScript};
 use super::share::Share;
-use super::spec::{Limits, OnFailure, Trust};
+use super::spec::{CallLimits, OnFailure, Trust};
 use super::turns::Turns;
 use super::usage::{CallResult, Usage};
 use super::world::World;
@@ -50,7 +51,7 @@ struct CompiledComponent {
     contracts: Contracts,
     engine: Engine,
     component: Component,
-    limits: Limits,
+    limits: CallLimits,
     turns: Arc<Turns>,
 }
 
@@ -84,9 +85,9 @@ pub struct ChannelUnderTest(ApprovalChannel);
 /// # Errors
 /// One plain sentence, if the file is not a plugin that this host can use.
 pub async fn inspect(file: &Path, compiler: &Compiler) -> Result<Inspection, LoadError> {
-    let limits = Limits {
+    let limits = CallLimits {
         concurrency: 1,
-        ..Limits::default()
+        ..CallLimits::default()
     };
     Ok(Workbench::open(file, limits, compiler).await?.inspection)
 }
@@ -96,14 +97,18 @@ impl Workbench {
     ///
     /// # Errors
     /// One plain sentence, if the file is not a plugin that this host can use.
-    pub async fn open(file: &Path, limits: Limits, compiler: &Compiler) -> Result<Self, LoadError> {
+    pub async fn open(
+        file: &Path,
+        limits: CallLimits,
+        compiler: &Compiler,
+    ) -> Result<Self, LoadError> {
         let name = file
             .file_stem()
             .and_then(|stem| stem.to_str())
             .unwrap_or("plugin");
-        let error = |what: String| LoadError::of(name, what);
+        let error = |what: String| LoadError::in_plugin(name, what);
         let bytes = component_check::read(name, file)?;
-        let (size, sha256) = (bytes.len(), Digest::of(&bytes).to_text());
+        let (size, sha256) = (bytes.len(), Digest::sha256(&bytes).to_text());
         let contracts = Contracts::released();
         let surface = component_check::surface(&bytes, &contracts).map_err(error)?;
         component_check::check_limits(&bytes, &limits).map_err(error)?;
@@ -192,7 +197,7 @@ impl Workbench {
             identity: self.identity(),
             runner,
             component,
-            scope: Scope {
+            scope: MapperScope {
                 applications: None,
                 sinks,
             },
@@ -251,7 +256,7 @@ impl Workbench {
     }
 
     fn error(&self, what: String) -> LoadError {
-        LoadError::of(&self.compiled.name, what)
+        LoadError::in_plugin(&self.compiled.name, what)
     }
 
     fn wrong_role(&self, wanted: World) -> LoadError {

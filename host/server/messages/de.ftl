@@ -677,7 +677,7 @@ app-passkey-removed = Bestätigungen sind nicht mehr geschützt.
 app-passkey-no-lock = Bestätigungen lassen sich mit Gesicht, Finger oder PIN schützen, sobald dieses Gerät eine Bildschirmsperre hat, nach der der Browser fragen kann.
 app-passkey-impossible = Bestätigungen lassen sich hier nicht mit Gesicht, Finger oder PIN schützen: Dieser Server hat eine Adresse anstelle eines Namens, und Browser verlangen dafür einen Namen.
 app-failure-passkey-unconfirmed = Ihr Gerät hat nicht bestätigt, dass Sie es sind. Versuchen Sie es noch einmal. Falls seine Bildschirmsperre entfernt wurde, entfernen Sie dieses Gerät hier und richten Sie es neu ein: mit einem anderen Ihrer Geräte, einem Wiederherstellungscode oder einem Link Ihrer Administration.
-app-failure-passkey-refused = Was Ihr Gerät bestätigt hat, zählt nicht. Versuchen Sie es noch einmal.
+app-failure-passkey-rejected = Was Ihr Gerät bestätigt hat, zählt nicht. Versuchen Sie es noch einmal.
 app-failure-has-passkey = Dieses Gerät ist schon geschützt. Laden Sie die App neu.
 
 app-history = Letzte Anmeldungen

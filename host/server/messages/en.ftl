@@ -678,7 +678,7 @@ app-passkey-removed = Approvals are no longer protected.
 app-passkey-no-lock = Approvals can be protected with face, finger or PIN once this device has a screen lock that the browser can ask for.
 app-passkey-impossible = Approvals can’t be protected with face, finger or PIN here: this server has an address in place of a name, and browsers want a name for that.
 app-failure-passkey-unconfirmed = Your device did not confirm that it is you. Try again. If its screen lock was removed, remove this device here and enrol it again: by another device of yours, a recovery code, or a link from your administrator.
-app-failure-passkey-refused = The confirmation of your device is not valid. Try again.
+app-failure-passkey-rejected = The confirmation of your device is not valid. Try again.
 app-failure-has-passkey = This device is protected already. Load the app again.
 
 app-history = Last sign-ins

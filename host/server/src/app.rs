@@ -14,7 +14,7 @@ use tracing_appender::non_blocking::ErrorCounter;
 use crate::config::{Migrate, Settings};
 use crate::domain::Services;
 use crate::domain::operations::bootstrap::{BootstrapResult, bootstrap};
-use crate::domain::operations::branding::{Logo, LogoError};
+use crate::domain::operations::branding::{Logo, LogoFileError};
 use crate::domain::operations::plugin_specs::plugin_specs;
 use crate::geoip::GeoIp;
 use crate::keys::{KeyRing, MasterKey, PushKey, TokenSealer};
@@ -134,7 +134,9 @@ pub async fn compose(
     let egress = Egress::new(settings.egress.allow_private_addresses);
     Ok(Arc::new(Services {
         issuer: settings.issuer(),
-        rate_limits: crate::domain::operations::rate_limits::Limits::new(settings.rate_limits),
+        rate_limits: crate::domain::operations::rate_limits::RateLimiters::new(
+            settings.rate_limits,
+        ),
         settings,
         egress,
         geoip,
@@ -180,7 +182,7 @@ fn database_options(settings: &Settings) -> DatabaseOptions {
 }
 
 /// The operator's logo, if the settings name one.
-pub fn logo(settings: &Settings) -> Result<Option<Logo>, LogoError> {
+pub fn logo(settings: &Settings) -> Result<Option<Logo>, LogoFileError> {
     settings
         .branding
         .logo_file

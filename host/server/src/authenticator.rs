@@ -22,14 +22,14 @@ use assent_model::device::PushSubscription;
 use assent_model::id::{AuditId, DeviceId};
 use assent_model::statement::{ApprovalStatement, Decision, EnrolmentStatement};
 
-pub use enrolled::{Application, Authenticator, LoginLook, Request};
+pub use enrolled::{Application, Authenticator, LoginLook, PendingRequest};
 pub use exchange::Reply;
 
 /// What waits for the user: the members that this client reads.
 #[derive(Deserialize)]
 struct Pending {
     cooldown_until: Option<i64>,
-    requests: Vec<Request>,
+    requests: Vec<PendingRequest>,
     notifications: Vec<Notification>,
 }
 
@@ -120,7 +120,7 @@ impl Authenticator {
     }
 
     /// The requests that wait for the person. With none, waits up to `wait` seconds for one.
-    pub async fn waiting(&self, wait: u32) -> anyhow::Result<Vec<Request>> {
+    pub async fn waiting(&self, wait: u32) -> anyhow::Result<Vec<PendingRequest>> {
         let deadline = SystemClock.now() + Duration::from_secs(wait.into());
         let mut known = String::new();
         loop {
@@ -187,7 +187,11 @@ impl Authenticator {
     }
 
     /// Approves a request with the number that the browser shows, or denies it. The outcome in a word.
-    pub async fn decide(&self, request: &Request, number: Option<&str>) -> anyhow::Result<String> {
+    pub async fn decide(
+        &self,
+        request: &PendingRequest,
+        number: Option<&str>,
+    ) -> anyhow::Result<String> {
         let signature = self.sign(&self.statement(request, number).text())?;
         let reply = self.send_proof(request.id, number, &signature).await?;
         let DecisionOutcome { outcome } = reply.read()?;
@@ -195,7 +199,7 @@ impl Authenticator {
     }
 
     /// Says that a request was not the person's: requests reach no phone of theirs for a while.
-    pub async fn report(&self, request: &Request) -> anyhow::Result<String> {
+    pub async fn report(&self, request: &PendingRequest) -> anyhow::Result<String> {
         let statement = ApprovalStatement {
             decision: Decision::Report,
             ..self.statement(request, None)

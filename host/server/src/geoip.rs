@@ -44,7 +44,7 @@ struct FileStamp {
 }
 
 impl FileStamp {
-    fn of(file: &Path) -> std::io::Result<Self> {
+    fn read(file: &Path) -> std::io::Result<Self> {
         let about = std::fs::metadata(file)?;
         Ok(Self {
             modified: about.modified().ok(),
@@ -131,7 +131,7 @@ impl GeoIp {
         let Some(file) = &self.file else {
             return Ok(false);
         };
-        let stamp = FileStamp::of(file).map_err(|reason| GeoIpError::Unreadable {
+        let stamp = FileStamp::read(file).map_err(|reason| GeoIpError::Unreadable {
             file: file.clone(),
             reason,
         })?;
@@ -148,7 +148,7 @@ impl GeoIp {
     }
 
     /// The place of an address: `Linköping, Sweden`, or what is known of that, in this language if the database has it.
-    pub fn of(&self, address: IpAddr, language: &str) -> Option<String> {
+    pub fn place_of(&self, address: IpAddr, language: &str) -> Option<String> {
         let read = self.read.load();
         let found = read.as_ref()?.reader.lookup(address).ok()?;
         let Record {
@@ -170,7 +170,7 @@ fn read(file: &Path) -> Result<LoadedDatabase, GeoIpError> {
         file: file.to_owned(),
         reason,
     };
-    let stamp = FileStamp::of(file).map_err(unreadable)?;
+    let stamp = FileStamp::read(file).map_err(unreadable)?;
     let content = std::fs::read(file).map_err(unreadable)?;
     let reader = Reader::from_source(content).map_err(|reason| GeoIpError::NoDatabase {
         file: file.to_owned(),
@@ -258,9 +258,9 @@ mod tests {
         let file = folder.path().join("places.mmdb");
         std::fs::write(&file, database(record)).unwrap();
         let places = GeoIp::open(Some(&file)).unwrap();
-        assert_eq!(places.of("203.0.113.9".parse().unwrap(), "en"), None);
-        assert_eq!(places.of("2001:db8::1".parse().unwrap(), "en"), None);
-        places.of("1.2.3.4".parse().unwrap(), language)
+        assert_eq!(places.place_of("203.0.113.9".parse().unwrap(), "en"), None);
+        assert_eq!(places.place_of("2001:db8::1".parse().unwrap(), "en"), None);
+        places.place_of("1.2.3.4".parse().unwrap(), language)
     }
 
     #[test]
@@ -340,10 +340,10 @@ mod tests {
         assert!(!places.refresh().unwrap());
         std::fs::write(&file, database(&Map(&[("city", Text("Reykjavik"))]))).unwrap();
         assert!(places.refresh().unwrap());
-        assert_eq!(places.of(address, "en").as_deref(), Some("Reykjavik"));
+        assert_eq!(places.place_of(address, "en").as_deref(), Some("Reykjavik"));
         std::fs::write(&file, "no database at all").unwrap();
         assert!(places.refresh().is_err());
-        assert_eq!(places.of(address, "en").as_deref(), Some("Reykjavik"));
-        assert_eq!(GeoIp::open(None).unwrap().of(address, "en"), None);
+        assert_eq!(places.place_of(address, "en").as_deref(), Some("Reykjavik"));
+        assert_eq!(GeoIp::open(None).unwrap().place_of(address, "en"), None);
     }
 }

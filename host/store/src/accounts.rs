@@ -19,7 +19,7 @@ use assent_model::id::{AccountId, UserId};
 use assent_model::user::{LifecycleState, User};
 
 pub use user_account::UserAccount;
-pub(crate) use user_account::{AccountRow, USER_KIND, UserAccountRow};
+pub(crate) use user_account::{AccountRow, BY_ACCOUNT_ID, UserAccountRow};
 
 /// An account that is kept, in one write with others.
 #[derive(Clone, Debug)]

@@ -159,7 +159,7 @@ pub(crate) async fn erase_user(
         .await?;
     for name in names {
         sql::query("DELETE FROM action_approvals WHERE names LIKE '%' || $1 || '%'")
-            .bind(Digest::of(name.as_bytes()).to_text())
+            .bind(Digest::sha256(name.as_bytes()).to_text())
             .execute(&mut *db)
             .await?;
     }

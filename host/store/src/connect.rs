@@ -12,9 +12,8 @@ use crate::sql::{self, Connection, DatabaseKind, Options};
 use crate::{Result, StoreError};
 
 /// The settings of each session on PostgreSQL. A statement that takes too long, waits too long for a lock, or leaves
-/// its
-/// transaction idle (because its instance is frozen, or cut off) must not hold up other instances. The server notices
-/// by `tcp_*` that an instance is gone, and gives up its locks.
+/// its transaction idle (because its instance is frozen, or cut off) must not hold up other instances. The server
+/// notices by `tcp_*` that an instance is gone, and gives up its locks.
 const SESSION: &str = "-c client_min_messages=warning \
      -c statement_timeout=5000 -c lock_timeout=4000 -c idle_in_transaction_session_timeout=2000 \
      -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10000";
@@ -259,8 +258,7 @@ async fn check_order(connection: &mut Connection) -> std::result::Result<(), Str
 }
 
 /// SQLite's file, which is created with its folder where they are missing. It holds personal data, so only its owner
-/// may read it;
-/// SQLite gives the files that it creates beside it the same mode.
+/// may read it; SQLite gives the files that it creates beside it the same mode.
 fn prepare_file(url: &str) -> std::result::Result<PathBuf, String> {
     let path = sqlite_file(url).ok_or("expected sqlite://path/to/file, with no parameters")?;
     let cannot = |error: std::io::Error| format!("cannot make {}: {error}", path.display());

@@ -1,7 +1,6 @@
 //! The connections to the database. They live long and are neither tested nor replaced while they work. A connection is
 //! closed when its use fails because of the connection, passes its time limit, or is cancelled: nobody knows what such
-//! a
-//! connection would answer next. The next use opens another.
+//! a connection would answer next. The next use opens another.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -173,7 +173,7 @@ pub(crate) async fn erase_user(db: &mut Connection, user: UserId, now: Timestamp
             "DELETE FROM approval_subjects WHERE subject = $1",
         ] {
             sql::query(statement)
-                .bind(Digest::of(name.as_bytes()).to_text())
+                .bind(Digest::sha256(name.as_bytes()).to_text())
                 .execute(&mut *db)
                 .await?;
         }

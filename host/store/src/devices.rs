@@ -60,9 +60,8 @@ pub(crate) async fn record_use(
 
 impl Store {
     /// Uses the right to enrol and adds the device. A user who was invited is active from then on, which `activated` is
-    /// to tell of, and their other links are over. The right is not open if the user may
-    /// neither
-    /// sign in nor is invited.
+    /// to tell of, and their other links are over. The right is not open if the user may neither sign in nor is
+    /// invited.
     ///
     /// # Errors
     /// [`StoreError::Taken`] if another device has the key. Otherwise if the database fails.

@@ -44,7 +44,7 @@ pub struct SignInHour {
 }
 
 impl SignInHour {
-    fn of(&mut self, event: Event) -> &mut u64 {
+    fn counter_for(&mut self, event: Event) -> &mut u64 {
         match event {
             Event::SignInRequested => &mut self.requested,
             Event::SignInApproved => &mut self.approved,
@@ -152,7 +152,7 @@ impl Store {
             let event =
                 Event::parse(&event).ok_or(cell("audit_entries", "event", &event).unexpected())?;
             if let (Some(hour), true) = (hours.get_mut(&hour), COUNTED.contains(&event)) {
-                *hour.of(event) += count.unsigned_abs();
+                *hour.counter_for(event) += count.unsigned_abs();
             }
         }
         let rows: Vec<(String, i64, String)> = sql::query_as(

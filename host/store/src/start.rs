@@ -38,7 +38,7 @@ impl Store {
             user_accounts: start_loader::<accounts::UserAccountRow>(
                 &readers,
                 kind,
-                accounts::USER_KIND,
+                accounts::BY_ACCOUNT_ID,
             ),
             application_versions: start_loader::<applications::ApplicationVersionRow>(
                 &readers,

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use crate::accounts::UserAccount;
 use crate::applications::ApplicationVersionRow;
 use crate::audit::chain::ChainContext;
-use crate::batch::loader::Loader;
+use crate::batch::loader::BatchLoader;
 use crate::connect;
 use crate::connections::Readers;
 use crate::error::Result;
@@ -38,13 +38,13 @@ pub struct Store {
 /// What applications' requests look up.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaders {
-    pub(crate) applications: Loader<RegisteredApplication>,
-    pub(crate) user_accounts: Loader<UserAccount>,
-    pub(crate) codes: Loader<CodeGrant>,
-    pub(crate) application_versions: Loader<ApplicationVersionRow>,
-    pub(crate) families: Loader<Arc<TokenFamily>>,
-    pub(crate) family_states: Loader<FamilyStateRow, (String, String)>,
-    pub(crate) client_states: Loader<ClientStateRow, (String, String)>,
+    pub(crate) applications: BatchLoader<RegisteredApplication>,
+    pub(crate) user_accounts: BatchLoader<UserAccount>,
+    pub(crate) codes: BatchLoader<CodeGrant>,
+    pub(crate) application_versions: BatchLoader<ApplicationVersionRow>,
+    pub(crate) families: BatchLoader<Arc<TokenFamily>>,
+    pub(crate) family_states: BatchLoader<FamilyStateRow, (String, String)>,
+    pub(crate) client_states: BatchLoader<ClientStateRow, (String, String)>,
 }
 
 /// Parsed rows, which requests take in the version that the database has.

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-pub use template::{MOST, Malformed, Template, TooMany};
+pub use template::{MOST, Template, TemplateError, TooManyValuesError};
 pub use types::{name as type_name, write};
 
 /// A JSON value as text: a text as it is, anything else as JSON has it. `null` says nothing.

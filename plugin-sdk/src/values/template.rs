@@ -19,7 +19,7 @@ enum Part {
 
 /// Why a text is no value. It reads as the end of a sentence that begins with the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Malformed {
+pub enum TemplateError {
     /// `{email`
     #[error("has a `{{` without its `}}`; a brace itself is written twice")]
     Unclosed,
@@ -34,11 +34,11 @@ pub enum Malformed {
 /// The lists that a value names would make more than [`MOST`] texts of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("makes more than {MOST} values")]
-pub struct TooMany;
+pub struct TooManyValuesError;
 
 impl Template {
     /// Reads a value.
-    pub fn parse(text: &str) -> Result<Self, Malformed> {
+    pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let mut parts = Vec::new();
         let mut literal = String::new();
         let mut rest = text;
@@ -52,12 +52,12 @@ impl Template {
                 literal.push('}');
                 after
             } else {
-                let inside = braces.strip_prefix('{').ok_or(Malformed::Unopened)?;
-                let (name, after) = inside.split_once('}').ok_or(Malformed::Unclosed)?;
+                let inside = braces.strip_prefix('{').ok_or(TemplateError::Unopened)?;
+                let (name, after) = inside.split_once('}').ok_or(TemplateError::Unclosed)?;
                 if name.is_empty()
                     || name.contains(|c: char| c == '{' || c == '"' || c.is_whitespace())
                 {
-                    return Err(Malformed::NoName);
+                    return Err(TemplateError::NoName);
                 }
                 parts.push(Part::Text(std::mem::take(&mut literal)));
                 parts.push(Part::Named(name.to_owned()));
@@ -76,7 +76,10 @@ impl Template {
 
     /// The texts that it becomes: one; none if it names something of which nothing is `known`; several if it names
     /// lists, one for each choice among their members. What is filled in is text, whatever it looks like.
-    pub fn fill(&self, known: impl Fn(&str) -> Vec<String>) -> Result<Vec<String>, TooMany> {
+    pub fn fill(
+        &self,
+        known: impl Fn(&str) -> Vec<String>,
+    ) -> Result<Vec<String>, TooManyValuesError> {
         // A name that is there twice means the same both times.
         let mut choices = vec![BTreeMap::new()];
         for name in self.names() {
@@ -85,7 +88,7 @@ impl Template {
             }
             let texts = known(name);
             if texts.len().saturating_mul(choices.len()) > MOST {
-                return Err(TooMany);
+                return Err(TooManyValuesError);
             }
             let chosen = |choice: &BTreeMap<_, _>, text: &String| {
                 let mut choice = choice.clone();
@@ -194,7 +197,7 @@ mod tests {
     fn a_list_can_not_make_values_without_end() {
         assert_eq!(
             Template::parse("{many}").expect("a value").fill(known),
-            Err(TooMany)
+            Err(TooManyValuesError)
         );
         assert_eq!(
             Template::parse("{nothing}{many}")
@@ -235,14 +238,14 @@ mod tests {
     #[test]
     fn a_brace_alone_is_an_error() {
         for (text, error) in [
-            ("{email", Malformed::Unclosed),
-            ("a {{{", Malformed::Unclosed),
-            ("email}", Malformed::Unopened),
-            ("{{email}", Malformed::Unopened),
-            ("{}", Malformed::NoName),
-            ("{e mail}", Malformed::NoName),
-            ("{{{e{mail}}", Malformed::NoName),
-            (r#"{"role":"admin"}"#, Malformed::NoName),
+            ("{email", TemplateError::Unclosed),
+            ("a {{{", TemplateError::Unclosed),
+            ("email}", TemplateError::Unopened),
+            ("{{email}", TemplateError::Unopened),
+            ("{}", TemplateError::NoName),
+            ("{e mail}", TemplateError::NoName),
+            ("{{{e{mail}}", TemplateError::NoName),
+            (r#"{"role":"admin"}"#, TemplateError::NoName),
         ] {
             assert_eq!(Template::parse(text), Err(error), "{text}");
         }
@@ -259,13 +262,13 @@ mod tests {
                 Ok(template) => {
                     serde_json::json!({ "text": text, "names": template.names().collect::<Vec<_>>() })
                 }
-                Err(Malformed::Unclosed) => {
+                Err(TemplateError::Unclosed) => {
                     serde_json::json!({ "text": text, "error": "unclosed", "at": case["at"] })
                 }
-                Err(Malformed::Unopened) => {
+                Err(TemplateError::Unopened) => {
                     serde_json::json!({ "text": text, "error": "unopened", "at": case["at"] })
                 }
-                Err(Malformed::NoName) => {
+                Err(TemplateError::NoName) => {
                     serde_json::json!({ "text": text, "error": "no_name", "at": case["at"] })
                 }
             };

@@ -7,10 +7,10 @@ use anyhow::{Context, Result, bail};
 use assent_plugin_host::Usage;
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::built_component::BuiltComponent;
 use crate::check::thousands;
 use crate::fixture_run::{self, Case, Ready};
 use crate::runtime::wait;
-use crate::subject::Subject;
 use crate::toolchain::Choice;
 
 /// Calls before the first that counts: the pool's places and the processor's caches are warm in a host that serves.
@@ -25,7 +25,7 @@ struct Sample {
 
 /// Calls a plugin again and again with one fixture.
 pub fn bench(path: &Path, given: Option<&Path>, calls: usize, choice: Choice) -> Result<()> {
-    let subject = Subject::of(path, choice)?;
+    let subject = BuiltComponent::from_path(path, choice)?;
     let fixtures = subject.fixtures(given)?;
     wait(async {
         let bench = fixture_run::open(&subject.component).await?;

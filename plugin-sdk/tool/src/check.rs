@@ -6,9 +6,9 @@ use anyhow::Result;
 use assent_model::printable::line;
 use assent_plugin_host::{Compiler, Inspection, inspect};
 
+use crate::built_component::BuiltComponent;
 use crate::description::{must_be_grantable, role, settle, sink_name};
 use crate::runtime::wait;
-use crate::subject::Subject;
 use crate::toolchain::Choice;
 
 /// The longest line that is shown, in bytes.
@@ -21,7 +21,7 @@ const LONGEST: usize = 8 << 10;
     reason = "this list is what the command is run for"
 )]
 pub fn check(path: &Path, choice: Choice) -> Result<()> {
-    let subject = Subject::of(path, choice)?;
+    let subject = BuiltComponent::from_path(path, choice)?;
     let inspection = wait(inspect(&subject.component, &Compiler::of_this_program()))??;
     println!("{}", subject.component.display());
     for (name, value) in lines(&inspection) {

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 
 use crate::files::write_if_changed;
-use crate::plugin::{MANIFEST, Manifest, Plugin, Role, Source};
+use crate::plugin::{MANIFEST, Manifest, Plugin, PluginSource, Role};
 use assent_plugin_host::{Inspection, World, is_protected};
 
 /// The first line of a generated `plugin.toml`.
@@ -89,7 +89,7 @@ pub fn sink_name(sink: assent_plugin_host::Sink) -> String {
 /// packed plugin must agree with its component.
 pub fn settle(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
     let file = plugin.folder.join(MANIFEST);
-    if let Source::Packed(packed) = &plugin.source {
+    if let PluginSource::Packed(packed) = &plugin.source {
         let disagreements = disagreements(packed, inspection);
         if disagreements.is_empty() {
             return Ok(());

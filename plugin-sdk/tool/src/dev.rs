@@ -6,18 +6,18 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use assent_admin_client::candidate::CandidateRun;
-use assent_admin_client::connection::Connection;
+use assent_admin_client::connection::ServerConnection;
 use assent_model::printable::lines;
 use assent_plugin_host::{Compiler, inspect};
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
 
+use crate::built_component::BuiltComponent;
 use crate::check::thousands;
 use crate::description::{must_be_grantable, role, settle};
 use crate::pack::Example;
-use crate::plugin::{MANIFEST, Plugin, Role, Source};
+use crate::plugin::{MANIFEST, Plugin, PluginSource, Role};
 use crate::report::report;
-use crate::subject::Subject;
 use crate::toolchain::Choice;
 
 /// How often the sources are looked at.
@@ -52,13 +52,13 @@ pub struct DevOptions {
     #[arg(long)]
     once: bool,
     #[command(flatten)]
-    connection: Connection,
+    connection: ServerConnection,
 }
 
 /// Builds the plugin and tries it in an instance: once, or after each change of its sources.
 pub fn dev(options: DevOptions, choice: Choice) -> Result<()> {
     let plugin = Plugin::read(&options.plugin)?;
-    if let Source::Rust(package) = &plugin.source
+    if let PluginSource::Rust(package) = &plugin.source
         && let Some(role) = package.role
     {
         must_be_a_mapper(role)?;
@@ -153,7 +153,7 @@ type Watched = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 impl Round {
     /// Builds the component and tries it.
     fn run(&mut self) -> Result<()> {
-        let subject = Subject::of(&self.folder, self.choice)?;
+        let subject = BuiltComponent::from_path(&self.folder, self.choice)?;
         let plugin = subject
             .plugin
             .as_ref()
@@ -192,7 +192,7 @@ impl Round {
                         .with_context(|| format!("{} is not as expected", file.display()))?,
                 )
             }
-            None => Example::of(&self.folder.join("fixtures"), Role::ClaimMapper).config,
+            None => Example::read(&self.folder.join("fixtures"), Role::ClaimMapper).config,
         };
         Ok(value.and_then(|value| value.as_object().cloned()))
     }

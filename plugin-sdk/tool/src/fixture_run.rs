@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 use assent_plugin_host::{
-    Callback, CallbackContent, ChannelFailureKind, ChannelRequest, ChannelState, ChannelUnderTest,
-    ClaimInput, Compiler, Evidence, Fault, Limits, MapFailureKind, MapperUnderTest,
+    CallLimits, Callback, CallbackContent, ChannelFailureKind, ChannelRequest, ChannelState,
+    ChannelUnderTest, ClaimInput, Compiler, Evidence, Fault, MapFailureKind, MapperUnderTest,
     MeasuredOutcome, Notice, Question, RequestedClaim, SamlAttribute, ScriptedError,
     ScriptedMethod, ScriptedRequest, ScriptedResponse, Sink, StartedRequest, TracedChange, Usage,
     ValueType, Workbench, World,
@@ -148,9 +148,9 @@ impl Ready {
 /// A component with the limits that it has where the operator's settings name none. It is compiled in this process:
 /// whoever runs this tool built it.
 pub async fn open(component: &Path) -> Result<Workbench> {
-    let limits = Limits {
+    let limits = CallLimits {
         concurrency: 1,
-        ..Limits::default()
+        ..CallLimits::default()
     };
     Ok(Workbench::open(component, limits, &Compiler::InProcess).await?)
 }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod build;
+mod built_component;
 mod check;
 mod description;
 mod dev;
@@ -14,7 +15,6 @@ mod process;
 mod report;
 mod runtime;
 mod sdk;
-mod subject;
 mod test;
 mod toolchain;
 

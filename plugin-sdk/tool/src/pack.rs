@@ -8,12 +8,12 @@ use anyhow::{Context, Result, bail};
 use assent_plugin_host::{Inspection, Workbench};
 use assent_plugin_sdk::fixtures::{self, ChannelOutcome, MapperOutcome};
 
+use crate::built_component::BuiltComponent;
 use crate::description::{manifest, must_be_grantable, role, settle};
 use crate::fixture_run;
 use crate::new::toml_text;
-use crate::plugin::{MANIFEST, Manifest, Plugin, Role, Source};
+use crate::plugin::{MANIFEST, Manifest, Plugin, PluginSource, Role};
 use crate::runtime::wait;
-use crate::subject::Subject;
 use crate::toolchain::Choice;
 
 /// Writes the folder `NAME-VERSION` and prints the settings.
@@ -22,14 +22,14 @@ use crate::toolchain::Choice;
     reason = "the settings are what the command is run for"
 )]
 pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> Result<()> {
-    let subject = Subject::of(folder, choice)?;
+    let subject = BuiltComponent::from_path(folder, choice)?;
     let Some(plugin) = &subject.plugin else {
         bail!(
             "{} is a file; give the folder of the plugin",
             folder.display()
         );
     };
-    if matches!(plugin.source, Source::Packed(_)) {
+    if matches!(plugin.source, PluginSource::Packed(_)) {
         bail!(
             "{} is packed already; give the folder of the plugin's project",
             folder.display()
@@ -59,7 +59,7 @@ pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> R
     let file = file
         .canonicalize()
         .with_context(|| format!("{} can't be found", file.display()))?;
-    let example = Example::of(&plugin.folder.join("fixtures"), role(&inspection));
+    let example = Example::read(&plugin.folder.join("fixtures"), role(&inspection));
     println!(
         "# {}\n{}",
         packed.display(),
@@ -218,7 +218,7 @@ pub struct Example {
 
 impl Example {
     /// Reads the fixtures. Without any there is no example.
-    pub fn of(folder: &Path, role: Role) -> Self {
+    pub fn read(folder: &Path, role: Role) -> Self {
         if role.is_mapper() {
             let fixtures = fixtures::read::<fixtures::MapperFixture>(folder).unwrap_or_default();
             let good = |fixture: &fixtures::MapperFixture| {

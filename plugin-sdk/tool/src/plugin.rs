@@ -19,12 +19,12 @@ pub struct Plugin {
     /// The plugin's name: that of its package.
     pub name: String,
     /// The content of the folder.
-    pub source: Source,
+    pub source: PluginSource,
 }
 
 /// The content of a plugin's folder.
 #[derive(Debug)]
-pub enum Source {
+pub enum PluginSource {
     /// Rust.
     Rust(Crate),
     /// TypeScript, with its npm packages.
@@ -165,13 +165,17 @@ impl Plugin {
             ["Cargo.toml", "package.json", MANIFEST].map(|name| folder.join(name));
         let (file, name, source) = if cargo_toml.is_file() {
             let package = Crate::read(&cargo_toml)?;
-            (cargo_toml, package.package.clone(), Source::Rust(package))
+            (
+                cargo_toml,
+                package.package.clone(),
+                PluginSource::Rust(package),
+            )
         } else if package_json.is_file() {
             let name = NpmPackage::read(&package_json)?.name;
-            (package_json, name, Source::TypeScript)
+            (package_json, name, PluginSource::TypeScript)
         } else if manifest.is_file() {
             let packed = Manifest::read(&manifest)?;
-            (manifest, packed.name.clone(), Source::Packed(packed))
+            (manifest, packed.name.clone(), PluginSource::Packed(packed))
         } else {
             bail!(
                 "{} is no plugin: it has no Cargo.toml, no package.json and no plugin.toml; give the folder of a \
@@ -196,9 +200,9 @@ impl Plugin {
     /// Where its component is, once it was built.
     pub fn component(&self) -> PathBuf {
         let folder = match &self.source {
-            Source::Rust(package) => package.target.join("plugins"),
-            Source::TypeScript => self.folder.join("build"),
-            Source::Packed(_) => self.folder.clone(),
+            PluginSource::Rust(package) => package.target.join("plugins"),
+            PluginSource::TypeScript => self.folder.join("build"),
+            PluginSource::Packed(_) => self.folder.clone(),
         };
         folder.join(format!("{}.wasm", self.name))
     }
@@ -373,7 +377,7 @@ mod tests {
         let plugin = Plugin::read(&folder).expect("a plugin");
         assert_eq!(plugin.name, "account-roles");
         assert!(plugin.component().ends_with("plugins/account-roles.wasm"));
-        let Source::Rust(package) = &plugin.source else {
+        let PluginSource::Rust(package) = &plugin.source else {
             panic!("a crate")
         };
         assert_eq!(

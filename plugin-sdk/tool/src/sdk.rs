@@ -13,7 +13,7 @@ use flate2::{Compression, GzBuilder};
 use toml::{Table, Value};
 
 /// A file: its path, and its text.
-type Source = (&'static str, &'static str);
+type SdkFile = (&'static str, &'static str);
 
 macro_rules! sources {
     ($($path:literal),* $(,)?) => {
@@ -22,7 +22,7 @@ macro_rules! sources {
 }
 
 /// The files of the crate beside its Cargo.toml.
-const CRATE: [Source; 28] = sources![
+const CRATE: [SdkFile; 28] = sources![
     "src/approval.rs",
     "src/bindings.rs",
     "src/channel_exports.rs",
@@ -54,7 +54,7 @@ const CRATE: [Source; 28] = sources![
 ];
 
 /// The files of the npm package, in the folder `typescript`.
-const NPM: [Source; 3] = sources![
+const NPM: [SdkFile; 3] = sources![
     "typescript/package.json",
     "typescript/assent.ts",
     "typescript/host.d.ts"

@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use assent_model::printable::lines;
 
+use crate::built_component::BuiltComponent;
 use crate::description::settle;
 use crate::fixture_run;
 use crate::runtime::wait;
-use crate::subject::Subject;
 use crate::toolchain::Choice;
 
 /// Runs the fixtures of a plugin, and fails with every difference.
@@ -17,7 +17,7 @@ use crate::toolchain::Choice;
     reason = "what holds and what does not is what the command is run for"
 )]
 pub fn test(path: &Path, given: Option<&Path>, choice: Choice) -> Result<()> {
-    let subject = Subject::of(path, choice)?;
+    let subject = BuiltComponent::from_path(path, choice)?;
     let fixtures = subject.fixtures(given)?;
     wait(async {
         let bench = fixture_run::open(&subject.component).await?;

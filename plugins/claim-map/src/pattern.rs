@@ -2,14 +2,14 @@
 
 /// Why a text is no pattern. It reads as the end of a sentence that begins with the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Malformed {
+pub enum PatternError {
     /// It would match nothing but the empty text.
     Empty,
     /// Only one place can stand for any text.
     Stars,
 }
 
-impl Malformed {
+impl PatternError {
     /// The end of the sentence.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -20,11 +20,11 @@ impl Malformed {
 }
 
 /// What is wrong with a pattern.
-pub fn check(pattern: &str) -> Result<(), Malformed> {
+pub fn check(pattern: &str) -> Result<(), PatternError> {
     match pattern.matches('*').count() {
-        _ if pattern.is_empty() => Err(Malformed::Empty),
+        _ if pattern.is_empty() => Err(PatternError::Empty),
         0 | 1 => Ok(()),
-        _ => Err(Malformed::Stars),
+        _ => Err(PatternError::Stars),
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
                 "{pattern}"
             );
         }
-        assert_eq!(check(""), Err(Malformed::Empty));
-        assert_eq!(check("*a*"), Err(Malformed::Stars));
+        assert_eq!(check(""), Err(PatternError::Empty));
+        assert_eq!(check("*a*"), Err(PatternError::Stars));
     }
 }

@@ -50,7 +50,7 @@ pub struct Config {
     #[serde(default)]
     pub(crate) extra: Map<String, Value>,
     #[serde(default)]
-    pub(crate) answer: Answer,
+    pub(crate) answer: AnswerFields,
     #[serde(default)]
     pub(crate) statuses: Statuses,
 }
@@ -124,14 +124,14 @@ impl From<CancelMethod> for Method {
 /// Where the fields of an answer are.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Answer {
+pub(crate) struct AnswerFields {
     pub(crate) id: Place,
     pub(crate) request_id: Place,
     pub(crate) status: Place,
     pub(crate) poll_after_ms: Place,
 }
 
-impl Default for Answer {
+impl Default for AnswerFields {
     fn default() -> Self {
         let place = |name: &str| Place(name.to_owned());
         Self {
@@ -150,7 +150,7 @@ pub(crate) struct Place(String);
 
 impl Place {
     /// The field's value.
-    pub(crate) fn of<'a>(&self, answer: &'a Value) -> Option<&'a Value> {
+    pub(crate) fn value_in<'a>(&self, answer: &'a Value) -> Option<&'a Value> {
         self.0
             .split('.')
             .try_fold(answer, |value, name| value.get(name))
@@ -299,7 +299,11 @@ impl Config {
 
     /// When to ask again, in milliseconds: as the vendor says, or as the settings do.
     pub(crate) fn poll_after(&self, answer: &Value) -> u32 {
-        let said = self.answer.poll_after_ms.of(answer).and_then(Value::as_u64);
+        let said = self
+            .answer
+            .poll_after_ms
+            .value_in(answer)
+            .and_then(Value::as_u64);
         said.map_or(self.poll_interval.millis, |said| {
             u32::try_from(said).unwrap_or(u32::MAX)
         })

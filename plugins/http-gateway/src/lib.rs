@@ -120,14 +120,14 @@ impl DelegatedApprovalChannel for HttpGateway {
         if config
             .answer
             .request_id
-            .of(&answer)
+            .value_in(&answer)
             .is_some_and(|named| named.as_str() != Some(&question.request_id))
         {
             return Err(Failure::Rejected(
                 "the vendor's answer is about another request".to_owned(),
             ));
         }
-        let id = match config.answer.id.of(&answer) {
+        let id = match config.answer.id.value_in(&answer) {
             Some(Value::String(id)) => id.clone(),
             Some(Value::Number(id)) => id.to_string(),
             _ => {
@@ -161,7 +161,13 @@ impl DelegatedApprovalChannel for HttpGateway {
             body: Vec::new(),
         };
         let answer = object(&outcome(host.send(request))?)?;
-        if config.answer.request_id.of(&answer).and_then(Value::as_str) != Some(&request_id) {
+        if config
+            .answer
+            .request_id
+            .value_in(&answer)
+            .and_then(Value::as_str)
+            != Some(&request_id)
+        {
             return Err(Failure::Rejected(
                 "the vendor's answer does not name this request".to_owned(),
             ));
@@ -169,7 +175,7 @@ impl DelegatedApprovalChannel for HttpGateway {
         let status = config
             .answer
             .status
-            .of(&answer)
+            .value_in(&answer)
             .and_then(Value::as_str)
             .unwrap_or_default();
         let statuses = &config.statuses;
@@ -197,7 +203,11 @@ impl DelegatedApprovalChannel for HttpGateway {
     ) -> Result<Vec<String>, Failure> {
         let body: Value = serde_json::from_slice(&callback.body)
             .map_err(|error| Failure::Rejected(format!("a callback is not JSON: {error}")))?;
-        let named = config.answer.request_id.of(&body).and_then(Value::as_str);
+        let named = config
+            .answer
+            .request_id
+            .value_in(&body)
+            .and_then(Value::as_str);
         Ok(named.map(str::to_owned).into_iter().collect())
     }
 

@@ -286,7 +286,7 @@ fn user_made(host: &Arc<Services>, user: &User, by: &AuditContext) -> Entry {
 fn account_made(host: &Arc<Services>, account: &Account, by: &AuditContext) -> Entry {
     audit::entry(host, Event::AccountCreated, by)
         .about(account.user_id)
-        .of(account.application_id.clone())
+        .in_application(account.application_id.clone())
         .with("account", account.id.to_string())
         .with("state", account.state.as_str())
         .personal(
@@ -324,7 +324,7 @@ fn sign_in(
         &AuditContext::new(Actor::User(user.id), origin),
     )
     .about(user.id)
-    .of(application.clone())
+    .in_application(application.clone())
     .with("kind", "sign-in")
 }
 

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use assent_saml_core::binding::{
     Incoming, MessageKind, RELAY_STATE_BYTES, Signature, post_value, redirect_location,
 };
-use assent_saml_core::xml::{Document, Limits, TrustedKey, canonical};
+use assent_saml_core::xml::{Document, TrustedKey, XmlLimits, canonical};
 use libfuzzer_sys::fuzz_target;
 use openssl::pkey::PKey;
 
@@ -83,7 +83,7 @@ fn form(incoming: &Incoming, keys: &[TrustedKey], signature: Signature) -> Optio
 /// Sends a message in canonical form in both ways.
 fn check_sent(kind: MessageKind, xml: &str, relay_state: Option<&str>) {
     // Where namespaces are declared once more than they were, it may be over the limits.
-    if Document::read(xml.as_bytes(), Limits::MESSAGE).is_err() {
+    if Document::read(xml.as_bytes(), XmlLimits::MESSAGE).is_err() {
         return;
     }
     let location = redirect_location("https://sp.example.org/?a", kind, xml, relay_state, None)
@@ -136,7 +136,7 @@ fuzz_target!(|input: &[u8]| {
     let Some([state, xml]) = assent_fuzz::lines(input) else {
         return;
     };
-    let Ok(document) = Document::read(xml.as_bytes(), Limits::MESSAGE) else {
+    let Ok(document) = Document::read(xml.as_bytes(), XmlLimits::MESSAGE) else {
         return;
     };
     if let Ok(form) = canonical(document.unverified(), &[], None)

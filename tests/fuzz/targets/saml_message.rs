@@ -6,7 +6,7 @@ use assent_saml_core::message::{
     AuthnRequest, Header, LogoutRequest, LogoutResponse, MessageError, NameId, instant,
     instant_text,
 };
-use assent_saml_core::xml::{Document, Limits, is_ncname};
+use assent_saml_core::xml::{Document, XmlLimits, is_ncname};
 use libfuzzer_sys::fuzz_target;
 
 fn check_header(header: &Header) {
@@ -40,14 +40,14 @@ fn check_error(error: &MessageError) {
 }
 
 fn read(text: &str) -> Document {
-    Document::read(text.as_bytes(), Limits::METADATA).expect("what was written is well-formed")
+    Document::read(text.as_bytes(), XmlLimits::METADATA).expect("what was written is well-formed")
 }
 
 fuzz_target!(|input: &[u8]| {
     if let Some(at) = std::str::from_utf8(input).ok().and_then(instant) {
         assert_eq!(instant(&instant_text(at)), Some(at));
     }
-    let Ok(document) = Document::read(input, Limits::MESSAGE) else {
+    let Ok(document) = Document::read(input, XmlLimits::MESSAGE) else {
         return;
     };
     let root = document.unverified();

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use assent::domain::admin::ServiceProviderChange;
-use assent::saml::metadata::{Description, MetadataRequirements, read};
+use assent::saml::metadata::{MetadataDescription, MetadataRequirements, read};
 use assent_model::clock::Timestamp;
 use assent_model::saml::{NameIdFormat, SamlSettings};
 use libfuzzer_sys::fuzz_target;
@@ -13,7 +13,7 @@ use libfuzzer_sys::fuzz_target;
 /// 2026-11-21T08:00:00Z
 const NOW: Timestamp = Timestamp::from_millis(1_795_248_000_000);
 
-fn check(description: &Description) {
+fn check(description: &MetadataDescription) {
     let change = &description.change;
     let acs = change.acs.as_deref().expect("somewhere to post to");
     let indexes: BTreeSet<_> = acs.iter().map(|acs| acs.index.expect("an index")).collect();
@@ -75,7 +75,7 @@ fuzz_target!(|input: &[u8]| {
     };
     let again = read(input, &wanted).expect("it was read before");
     check(&again);
-    let formats = |description: &Description| {
+    let formats = |description: &MetadataDescription| {
         let change = &description.change;
         let others = change.other_name_id_formats.clone().unwrap_or_default();
         change

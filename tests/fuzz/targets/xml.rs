@@ -2,11 +2,11 @@
 
 #![no_main]
 
-use assent_saml_core::xml::{Document, Limits, ShapeError, is_ncname, is_text};
+use assent_saml_core::xml::{Document, ShapeError, XmlLimits, is_ncname, is_text};
 use libfuzzer_sys::fuzz_target;
 
 /// Small, so that inputs reach them.
-const LIMITS: Limits = Limits {
+const LIMITS: XmlLimits = XmlLimits {
     bytes: 5_000,
     nodes: 300,
 };

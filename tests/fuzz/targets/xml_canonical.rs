@@ -4,14 +4,14 @@
 #![no_main]
 
 use assent_fuzz::lines;
-use assent_saml_core::xml::{Document, Limits, canonical};
+use assent_saml_core::xml::{Document, XmlLimits, canonical};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
     let Some([prefixes, text]) = lines(input) else {
         return;
     };
-    let Ok(document) = Document::read(text.as_bytes(), Limits::MESSAGE) else {
+    let Ok(document) = Document::read(text.as_bytes(), XmlLimits::MESSAGE) else {
         return;
     };
     let prefixes: Vec<&str> = prefixes.split(' ').collect();
@@ -19,7 +19,7 @@ fuzz_target!(|input: &[u8]| {
         return;
     };
     // An element may declare more than the limit once what is declared around it is declared in it.
-    let Ok(again) = Document::read(form.as_bytes(), Limits::MESSAGE) else {
+    let Ok(again) = Document::read(form.as_bytes(), XmlLimits::MESSAGE) else {
         return;
     };
     assert_eq!(
@@ -42,7 +42,7 @@ fuzz_target!(|input: &[u8]| {
         let Ok(part) = canonical(element, &[], None) else {
             continue;
         };
-        let Ok(alone) = Document::read(part.as_bytes(), Limits::MESSAGE) else {
+        let Ok(alone) = Document::read(part.as_bytes(), XmlLimits::MESSAGE) else {
             continue;
         };
         assert_eq!(

@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use assent_saml_core::xml::{Document, Limits, TrustedKey, canonical};
+use assent_saml_core::xml::{Document, TrustedKey, XmlLimits, canonical};
 use libfuzzer_sys::fuzz_target;
 use openssl::pkey::PKey;
 
@@ -32,7 +32,7 @@ static TRUSTED: LazyLock<[TrustedKey; 1]> = LazyLock::new(|| {
         include_str!("../corpus/xml_signature/request"),
         include_str!("../corpus/xml_signature/inclusive"),
     ] {
-        let document = Document::read(message.as_bytes(), Limits::MESSAGE).expect("a document");
+        let document = Document::read(message.as_bytes(), XmlLimits::MESSAGE).expect("a document");
         document.verify(&trusted).expect("what was signed passes");
     }
     trusted
@@ -40,7 +40,7 @@ static TRUSTED: LazyLock<[TrustedKey; 1]> = LazyLock::new(|| {
 
 fuzz_target!(|input: &[u8]| {
     let trusted = &*TRUSTED;
-    let Ok(document) = Document::read(input, Limits::MESSAGE) else {
+    let Ok(document) = Document::read(input, XmlLimits::MESSAGE) else {
         return;
     };
     let Ok(verified) = document.verify(trusted) else {

@@ -36,7 +36,7 @@ async fn an_unloaded_component_runs_only_after_approval_of_its_digest(database: 
 
     let action = requested(&console, Method::POST, &path, &body).await;
     let words = action["summary"].text();
-    let digest = Digest::of(&new).to_text();
+    let digest = Digest::sha256(&new).to_text();
     assert!(
         words.contains("“another”") && words.contains(&digest),
         "{database:?}: {words}"
@@ -128,7 +128,7 @@ async fn an_approval_of_a_component_names_one_plugin_only(database: Database) {
     let action = requested(&console, Method::POST, &path, &second).await;
     let words = action["summary"].text();
     assert!(
-        words.contains("“account-roles”") && words.contains(&Digest::of(&new).to_text()),
+        words.contains("“account-roles”") && words.contains(&Digest::sha256(&new).to_text()),
         "{words}"
     );
     assert_eq!(

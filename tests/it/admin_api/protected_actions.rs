@@ -6,7 +6,7 @@ use assent_test_macros::both_databases;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use assent::authenticator::Request;
+use assent::authenticator::PendingRequest;
 use assent::domain::admin::{AdminCommand, AdminContext, EnrolDevice};
 use assent::domain::protected_actions::ProtectedAction;
 use assent_model::id::UserId;
@@ -35,7 +35,7 @@ pub(super) async fn requested(caller: &Caller, method: Method, path: &str, body:
     answer.body["action_approval"].clone()
 }
 
-pub(super) async fn waiting(device: &Device) -> Request {
+pub(super) async fn waiting(device: &Device) -> PendingRequest {
     device.pending_requests(5).await.remove(0)
 }
 

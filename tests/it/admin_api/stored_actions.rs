@@ -1,6 +1,5 @@
 //! Protected actions in the database: types and digests, without names of users in prose. A stored action must still
-//! have
-//! the summary that the administrator requested.
+//! have the summary that the administrator requested.
 
 use assent::domain::audit::verify;
 use assent_model::audit::chain::Break;
@@ -344,7 +343,7 @@ async fn a_tampered_stored_action_is_neither_shown_nor_approved(database: Databa
     host.advance(10);
     let action = requested(&console, Method::DELETE, &path, &Value::Null).await;
     execute(&host, to_eve, &[id(&bob), id(&eve), id(&action)]).await;
-    let digest = assent_model::secret::Digest::of("Delete the user “eve”".as_bytes()).to_text();
+    let digest = assent_model::secret::Digest::sha256("Delete the user “eve”".as_bytes()).to_text();
     let forge = "UPDATE action_approvals SET summary_digest = $1 WHERE id = $2";
     execute(&host, forge, &[&digest, id(&action)]).await;
     approved(&grace.device, &action).await;

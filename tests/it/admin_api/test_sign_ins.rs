@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assent::authenticator::Request;
+use assent::authenticator::PendingRequest;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ async fn ask(browser: &Browser, test: &Value, name: &str) -> Page {
     page.submit_name(name).await
 }
 
-async fn decide(administrator: &Administrator, number: Option<&str>) -> Request {
+async fn decide(administrator: &Administrator, number: Option<&str>) -> PendingRequest {
     let request = administrator.device.pending_requests(5).await.remove(0);
     administrator.device.submit_decision(&request, number).await;
     request
@@ -504,7 +504,7 @@ async fn a_saml_application_with_required_signatures_is_tested(database: Databas
     );
 
     let page = approved(&grace, &browser, &test).await;
-    let response = Response::of(&page);
+    let response = Response::from_page(&page);
     assert_eq!(
         response.attribute("SubjectConfirmationData", "Recipient"),
         address,

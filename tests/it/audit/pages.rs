@@ -17,7 +17,7 @@ async fn a_page_has_a_bounded_cost_and_the_next_page_continues(database: Databas
     let actors = [1, 2].map(|_| TokenId::new(host.host.now(), &SystemEntropy));
     let created = |event, application: usize, actor: usize| {
         let by = AuditContext::new(Actor::AdminToken(actors[actor]), Origin::NOWHERE);
-        entry(&host.host, event, &by).of(applications[application].clone())
+        entry(&host.host, event, &by).in_application(applications[application].clone())
     };
     // What is looked for comes first, and much after it that fits one of the filters alone.
     host.host

@@ -207,7 +207,7 @@ async fn a_decided_request_is_completed_at_once_and_begins_no_delivery(database:
                 for number in [b"41", b"43", b"44"] {
                     let wrong = DeviceAnswer::NumberMismatch {
                         device: device.id,
-                        number: Digest::of(number),
+                        number: Digest::sha256(number),
                     };
                     store
                         .answer_approval(first_request.id, wrong, audited(&[]), NOW)
@@ -422,7 +422,7 @@ async fn a_vendor_decision_without_letters_is_rejected_after_a_second_request(da
         store.insert_login(login.clone()).await.expect("inserted");
         let approval = approval(&login, Some(&user), "ada");
         let request = ApprovalRequest {
-            browser: Digest::of(browser),
+            browser: Digest::sha256(browser),
             without_binding,
             ..request(approval.clone(), Some(&user))
         };
@@ -476,7 +476,7 @@ async fn a_request_beyond_the_limit_of_its_name_ends_a_delegated_request(databas
             let known = Some(&user).filter(|_| name != "eve");
             let approval = approval(&login, known, name);
             let request = ApprovalRequest {
-                browser: Digest::of(browser),
+                browser: Digest::sha256(browser),
                 without_binding,
                 ..request(approval.clone(), known)
             };

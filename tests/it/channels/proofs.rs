@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use assent::authenticator::Request;
+use assent::authenticator::PendingRequest;
 use axum::Router;
 use axum::routing::post;
 use reqwest::{Method, StatusCode};
@@ -54,7 +54,7 @@ struct Fixture {
     host: TestHost,
     ada: TestUser,
     waiting: Page,
-    request: Request,
+    request: PendingRequest,
     callback: String,
 }
 
@@ -91,14 +91,14 @@ async fn requested() -> Fixture {
 }
 
 /// What a phone signs about a request, as a channel carries it.
-fn proof(device: &Device, request: &Request, number: Option<&str>) -> Value {
+fn proof(device: &Device, request: &PendingRequest, number: Option<&str>) -> Value {
     let signature = device.signature(&device.statement(request, number).text());
     let decision = if number.is_some() { "approve" } else { "deny" };
     json!({"device": device.device(), "decision": decision, "number": number.unwrap_or_default(),
         "signature": signature})
 }
 
-fn evidence(request: &Request, proof: &Value) -> Value {
+fn evidence(request: &PendingRequest, proof: &Value) -> Value {
     json!({"request_id": request.id, "proof": proof.to_string()})
 }
 
@@ -143,7 +143,7 @@ async fn an_invalid_channel_proof_approves_nothing() {
         changed
     };
     // A request of hers that she approved once, and its proof.
-    let earlier = Request {
+    let earlier = PendingRequest {
         id: "018f0000000070008000000000000001".parsed(),
         ..it.request.clone()
     };
@@ -356,7 +356,7 @@ async fn a_wrong_number_counts_through_any_channel() {
     assert_eq!(it.waiting.again().await.number(), it.waiting.number());
     wrong("02").await;
     wrong("03").await;
-    assert_eq!(next_page(&it.waiting).await.outcome(), "refused");
+    assert_eq!(next_page(&it.waiting).await.outcome(), "rejected");
     // Nothing is left to look after.
     wait_until("taken back", async || {
         it.host

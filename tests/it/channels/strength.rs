@@ -380,7 +380,7 @@ async fn service_providers_receive_the_unspecified_context_from_vendors() {
         let question = question(&host, &vendor, "ada@vendor").await;
         vendor.answer(&question, "approved");
         host.advance(1);
-        Response::of(&next_page(&waiting).await)
+        Response::from_page(&next_page(&waiting).await)
     };
     let context = |comparison: &str, class: &str| {
         format!(
@@ -411,7 +411,7 @@ async fn service_providers_receive_the_unspecified_context_from_vendors() {
             .request(&host)
             .with("IsPassive", "true")
             .containing(&content);
-        let response = Response::of(&service_provider.begin(&browser, &passive, None).await);
+        let response = Response::from_page(&service_provider.begin(&browser, &passive, None).await);
         assert_eq!(
             response.status()[1],
             "urn:oasis:names:tc:SAML:2.0:status:NoPassive",
@@ -431,7 +431,9 @@ async fn service_providers_receive_the_unspecified_context_from_vendors() {
         waiting.cancel().await;
     }
     let passive = service_provider.request(&host).with("IsPassive", "true");
-    assert!(Response::of(&service_provider.begin(&browser, &passive, None).await).is_success());
+    assert!(
+        Response::from_page(&service_provider.begin(&browser, &passive, None).await).is_success()
+    );
 }
 
 #[tokio::test]

@@ -109,7 +109,7 @@ async fn a_relayed_sign_in_is_not_approved_in_another_context() {
         ("Chrome on Windows", "This computer")
     );
     // A device that shows the user's own browser instead signs another content.
-    let shown = assent::authenticator::Request {
+    let shown = assent::authenticator::PendingRequest {
         browser: "Firefox on Linux".to_owned(),
         ..request.clone()
     };

@@ -190,8 +190,7 @@ async fn too_many_wrong_numbers_end_the_request_without_a_cooldown(database: Dat
 }
 
 /// An attacker must not learn that the user answered, so a reported request looks as if it were still pending. The
-/// cooldown
-/// outlasts approvals of the user.
+/// cooldown outlasts approvals of the user.
 #[both_databases]
 async fn a_report_changes_no_page_and_its_cooldown_survives_approvals(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -620,8 +619,7 @@ async fn a_vendor_denial_counts_for_the_cooldown(database: Database) {
 }
 
 /// A report, and a request by the user's other name at the same moment: the request comes first, and is ended; or it
-/// finds the
-/// cooldown. On PostgreSQL the two are in different transactions.
+/// finds the cooldown. On PostgreSQL the two are in different transactions.
 #[both_databases]
 async fn a_request_concurrent_with_a_report_reaches_no_device(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;

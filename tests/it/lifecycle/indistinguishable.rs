@@ -1,6 +1,5 @@
 //! Submitting a name reveals nothing about it: the instance executes the same statements and returns the same response
-//! for
-//! each name.
+//! for each name.
 
 use std::sync::{Arc, Mutex};
 

@@ -298,7 +298,7 @@ async fn a_claim_mapper_may_deny_with_a_reason() {
     let page = ada.begin_sign_in(&browser, &[]).await;
     ada.approve(&page).await;
     let ended = browser.finish(&page.url).await;
-    assert_eq!(ended.outcome(), "refused");
+    assert_eq!(ended.outcome(), "rejected");
     assert!(ended.body.contains("Only on workdays."));
 }
 
@@ -316,7 +316,7 @@ async fn users_without_an_account_learn_it_only_after_approval() {
     let page = ada.begin_sign_in(&browser, &[]).await;
     ada.approve(&page).await;
     let ended = browser.get(&page.url).await;
-    assert_eq!(ended.outcome(), "refused");
+    assert_eq!(ended.outcome(), "rejected");
     assert!(
         ended
             .body

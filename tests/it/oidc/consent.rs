@@ -251,13 +251,9 @@ async fn forged_and_foreign_consent_forms_are_rejected() {
     let action = format!("{}/consent", page.path());
     for form in [
         vec![("decision", "allow")],
-        vec![("decision", "allow"), ("person", &token)],
-        vec![("decision", "allow"), ("person", &token), ("csrf", "x")],
-        vec![
-            ("decision", "allow"),
-            ("person", &token),
-            ("csrf", &foreign),
-        ],
+        vec![("decision", "allow"), ("user", &token)],
+        vec![("decision", "allow"), ("user", &token), ("csrf", "x")],
+        vec![("decision", "allow"), ("user", &token), ("csrf", &foreign)],
     ] {
         assert_eq!(
             browser.post(&action, &form).await.status,
@@ -268,8 +264,8 @@ async fn forged_and_foreign_consent_forms_are_rejected() {
     // A valid CSRF token alone does not prove that the user saw the consent page.
     for form in [
         vec![("decision", "allow"), ("csrf", csrf.as_str())],
-        vec![("decision", "allow"), ("csrf", &csrf), ("person", &csrf)],
-        vec![("decision", "perhaps"), ("csrf", &csrf), ("person", &token)],
+        vec![("decision", "allow"), ("csrf", &csrf), ("user", &csrf)],
+        vec![("decision", "perhaps"), ("csrf", &csrf), ("user", &token)],
     ] {
         assert!(
             browser
@@ -284,7 +280,7 @@ async fn forged_and_foreign_consent_forms_are_rejected() {
     let stolen = [
         ("decision", "allow"),
         ("csrf", csrf.as_str()),
-        ("person", &token),
+        ("user", &token),
     ];
     let answer = attacker.post(&action, &stolen).await;
     assert!(

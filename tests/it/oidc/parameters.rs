@@ -210,7 +210,7 @@ async fn select_account_offers_to_continue() {
         "the form says who was offered"
     );
     let back = page
-        .submit(&action, &[("person", &page.user_token())])
+        .submit(&action, &[("user", &page.user_token())])
         .await
         .followed()
         .await;
@@ -227,7 +227,7 @@ async fn select_account_offers_to_continue() {
     let page = page
         .submit(
             &format!("{}/continue", page.path()),
-            &[("person", &page.user_token())],
+            &[("user", &page.user_token())],
         )
         .await
         .followed()

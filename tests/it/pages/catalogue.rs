@@ -243,7 +243,7 @@ fn all_uses() -> Vec<Use> {
     let mut uses = Vec::new();
     for (file, text) in sources("src", ".rs") {
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        uses.extend(named(&file, code, "Message::of("));
+        uses.extend(named(&file, code, "Message::new("));
     }
     for (file, text) in sources("templates", ".html") {
         uses.extend(named(&file, &text, "layout.text("));
@@ -277,7 +277,7 @@ fn each_message_exists_and_is_used_in_every_language() {
 #[test]
 fn missing_unused_and_mismatched_messages_are_detected() {
     let uses = |rust: &str, template: &str, script: &str| {
-        let mut uses = named("x.rs", rust, "Message::of(");
+        let mut uses = named("x.rs", rust, "Message::new(");
         uses.extend(named("x.html", template, "layout.say("));
         uses.extend(named_by_script("x.js", script));
         uses
@@ -285,7 +285,7 @@ fn missing_unused_and_mismatched_messages_are_detected() {
     let catalogue = |source| [("en", messages("en", source))];
     let source =
         "a = { $n } of { $m }\nb = Text\napp-c = { $x ->\n    [one] one\n   *[other] { $y }\n }\n";
-    let rust = "Message::of(\n    \"a\",\n)\n.text(\"n\", f(1, (2)))\n.number(\"m\", 3)";
+    let rust = "Message::new(\n    \"a\",\n)\n.text(\"n\", f(1, (2)))\n.number(\"m\", 3)";
     let (template, script) = (
         "{{ layout.say(\"b\").html() }}",
         "phrase('app-c', { x: f({ z: 1 }), y }), rest",
@@ -296,7 +296,7 @@ fn missing_unused_and_mismatched_messages_are_detected() {
     );
     for (rust, template, script, found) in [
         (
-            "Message::of(\"a\").number(\"m\", 3)",
+            "Message::new(\"a\").number(\"m\", 3)",
             template,
             script,
             "x.rs gives a {\"m\"}",

@@ -3,7 +3,7 @@
 mod rejected;
 mod software;
 
-use assent::authenticator::{Reply, Request};
+use assent::authenticator::{PendingRequest, Reply};
 use assent::config;
 use assent::domain::devices::relying_party::RelyingParty;
 use assent_model::passkey::PasskeyUse;
@@ -58,12 +58,17 @@ async fn add(device: &Device, passkey: &Software) {
 }
 
 /// What a phone sends to approve, with this passkey's assertion.
-fn proof(device: &Device, request: &Request, number: &str, assertion: Option<Value>) -> Value {
+fn proof(
+    device: &Device,
+    request: &PendingRequest,
+    number: &str,
+    assertion: Option<Value>,
+) -> Value {
     let signature = device.signature(&device.statement(request, Some(number)).text());
     json!({"decision": "approve", "number": number, "signature": signature, "passkey": assertion})
 }
 
-async fn send(device: &Device, request: &Request, body: &Value) -> Reply {
+async fn send(device: &Device, request: &PendingRequest, body: &Value) -> Reply {
     call(
         device,
         Method::POST,
@@ -74,7 +79,7 @@ async fn send(device: &Device, request: &Request, body: &Value) -> Reply {
 }
 
 /// The question that is put to the phone's passkey when it approves.
-async fn question(device: &Device, request: &Request, number: &str) -> Value {
+async fn question(device: &Device, request: &PendingRequest, number: &str) -> Value {
     let reply = send(device, request, &proof(device, request, number, None)).await;
     assert_eq!(
         message(&reply),
@@ -91,7 +96,7 @@ struct Fixture {
     ada: TestUser,
     passkey: Software,
     waiting: Page,
-    request: Request,
+    request: PendingRequest,
     number: String,
 }
 

@@ -6,6 +6,7 @@ use assent_plugin_host::{
     ValueType,
 };
 use serde_json::{Value, json};
+use std::time::Duration;
 
 use super::components::{
     Log, account_roles, application, hostile_mapper, input, load, load_error, saml_attributes,
@@ -177,6 +178,7 @@ async fn a_friendly_name_needs_a_grant_and_a_name_format() {
         applications: None,
         writes: all,
         on_failure: OnFailure::Fail,
+        result_max_age: Duration::ZERO,
     };
     let config = json!({ "behaviour": "attribute", "claim": "department", "friendly_name": "role", "value": "x" });
     let created = created(vec![PluginSpec {
@@ -197,6 +199,7 @@ async fn an_attribute_name_must_be_printable() {
             applications: None,
             writes: vec!["attribute:*".to_owned()],
             on_failure: OnFailure::Fail,
+            result_max_age: Duration::ZERO,
         };
         let spec = PluginSpec {
             role,
@@ -268,6 +271,7 @@ async fn attributes_with_one_name_are_merged() {
             applications: None,
             writes,
             on_failure: OnFailure::Fail,
+            result_max_age: Duration::ZERO,
         };
         let config = json!({ "behaviour": "attribute", "claim": "department", "value": value,
                              "name_format": format, "type": value_type });

@@ -6,8 +6,8 @@ use std::time::Duration;
 use assent_model::clock::Timestamp;
 use assent_model::secret::Secret;
 use assent_plugin_host::{
-    Callback, CallbackContent, ChannelFailureKind, ChannelRequest, ChannelState, Credential,
-    CredentialGrant, Credentials, Fault, HttpGrant, Limits, Notice, PluginSpec,
+    CallLimits, Callback, CallbackContent, ChannelFailureKind, ChannelRequest, ChannelState,
+    Credential, CredentialGrant, Credentials, Fault, HttpGrant, Notice, PluginSpec,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -349,9 +349,9 @@ async fn requests_per_call_are_limited() {
 #[tokio::test]
 async fn an_endless_host_call_times_out() {
     let service = Service::start().await;
-    let limits = Limits {
+    let limits = CallLimits {
         http_timeout: Duration::from_millis(200),
-        ..Limits::default()
+        ..CallLimits::default()
     };
     let spec = PluginSpec {
         limits,
@@ -373,9 +373,9 @@ async fn an_endless_host_call_times_out() {
 #[tokio::test]
 async fn host_call_waits_do_not_count_as_execution_time() {
     let service = Service::start().await;
-    let limits = Limits {
+    let limits = CallLimits {
         deadline: Duration::from_millis(500),
-        ..Limits::default()
+        ..CallLimits::default()
     };
     let spec = PluginSpec {
         limits,

@@ -1,9 +1,10 @@
 //! Errors for files that are no plugins, and for invalid settings.
 
 use assent_plugin_host::{
-    Compiler, HttpGrant, Limits, OnFailure, PluginSpec, Role, World, inspect,
+    CallLimits, Compiler, HttpGrant, OnFailure, PluginSpec, Role, World, inspect,
 };
 use serde_json::json;
+use std::time::Duration;
 
 use super::components::{account_roles, application, channel, hostile_mapper, load_error};
 use crate::harness::{component, read_bytes, read_file, temp_folder, write_file};
@@ -157,9 +158,9 @@ async fn settings_rejected_by_the_plugin_are_named() {
     }])
     .await;
     assert!(message.contains("not a table"), "{message}");
-    let limits = Limits {
+    let limits = CallLimits {
         concurrency: 0,
-        ..Limits::default()
+        ..CallLimits::default()
     };
     let message = load_error(vec![PluginSpec {
         limits,
@@ -176,6 +177,7 @@ async fn invalid_grants_are_named() {
             applications: None,
             writes: vec![claim.to_owned()],
             on_failure: OnFailure::Fail,
+            result_max_age: Duration::ZERO,
         };
         PluginSpec {
             role,
@@ -225,9 +227,9 @@ async fn two_plugins_cannot_own_one_claim_or_name() {
 
 #[tokio::test]
 async fn a_plugin_with_a_failing_description_is_named() {
-    let limits = Limits {
+    let limits = CallLimits {
         fuel: 10,
-        ..Limits::default()
+        ..CallLimits::default()
     };
     let message = load_error(vec![PluginSpec {
         limits,
@@ -379,6 +381,7 @@ async fn a_plugin_that_may_deny_cannot_ignore_faults() {
         applications: None,
         writes: vec!["groups".to_owned()],
         on_failure: OnFailure::Omit,
+        result_max_age: Duration::ZERO,
     };
     let config = json!({ "rules": [{ "claim": "groups", "from": "roles" }] });
     let file = component("claim-map");
@@ -463,6 +466,7 @@ async fn a_granted_claim_name_must_be_printable() {
             applications: None,
             writes: vec![bad.to_owned()],
             on_failure: OnFailure::Fail,
+            result_max_age: Duration::ZERO,
         };
         let message = load_error(vec![PluginSpec {
             role,

@@ -6,6 +6,7 @@ use assent_plugin_host::{
     Role, Sink, ValueType, is_protected,
 };
 use serde_json::{Value, json};
+use std::time::Duration;
 
 use super::components::{
     account_roles, application, hostile_mapper, input, load, load_error, saml_attributes,
@@ -23,6 +24,7 @@ fn claim_map(name: &str, served: &Did, writes: &[&str], rules: &str) -> PluginSp
             applications: Some(vec![served.clone()]),
             writes: writes.iter().map(|name| (*name).to_owned()).collect(),
             on_failure: OnFailure::Fail,
+            result_max_age: Duration::ZERO,
         },
         ..saml_attributes(served, json!({}))
     }

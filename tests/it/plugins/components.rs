@@ -6,7 +6,7 @@ use std::time::Duration;
 use assent_model::clock::{ManualClock, Timestamp};
 use assent_model::id::Did;
 use assent_plugin_host::{
-    ClaimInput, Compiler, Credentials, HttpGrant, Limits, Loader, NoCredentials, OnFailure,
+    CallLimits, ClaimInput, Compiler, Credentials, HttpGrant, Loader, NoCredentials, OnFailure,
     PluginSpec, Plugins, Protocol, Role, Sink, Trust,
 };
 use serde_json::{Value, json};
@@ -32,8 +32,9 @@ pub(super) fn account_roles(served: &Did) -> PluginSpec {
             applications: Some(vec![served.clone()]),
             writes: vec!["account".to_owned()],
             on_failure: OnFailure::Fail,
+            result_max_age: Duration::ZERO,
         },
-        limits: Limits::default(),
+        limits: CallLimits::default(),
         sha256: None,
     }
 }
@@ -48,8 +49,9 @@ pub(super) fn saml_attributes(served: &Did, config: Value) -> PluginSpec {
             applications: Some(vec![served.clone()]),
             writes: vec!["attribute:*".to_owned()],
             on_failure: OnFailure::Fail,
+            result_max_age: Duration::ZERO,
         },
-        limits: Limits::default(),
+        limits: CallLimits::default(),
         sha256: None,
     }
 }
@@ -70,17 +72,18 @@ pub(super) fn hostile_mapper(name: &str, served: &Did, config: Value) -> PluginS
                 "attribute:department".to_owned(),
             ],
             on_failure: OnFailure::Fail,
+            result_max_age: Duration::ZERO,
         },
-        limits: Limits::default(),
+        limits: CallLimits::default(),
         sha256: None,
     }
 }
 
 /// A channel with these settings.
 pub(super) fn channel(name: &str, config: Value, http: HttpGrant) -> PluginSpec {
-    let limits = Limits {
+    let limits = CallLimits {
         http_timeout: Duration::from_secs(60),
-        ..Limits::default()
+        ..CallLimits::default()
     };
     let role = Role::ApprovalChannel {
         applications: None,

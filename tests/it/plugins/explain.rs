@@ -78,7 +78,7 @@ async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
         calls[0]
     );
     let digest =
-        assent_model::secret::Digest::of(&read_bytes(component("account-roles"))).to_text();
+        assent_model::secret::Digest::sha256(&read_bytes(component("account-roles"))).to_text();
     assert_eq!(
         (&calls[0]["sha256"], &calls[0]["version"]),
         (&json!(digest), &json!("1.0.0"))

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use assent_model::clock::{ManualClock, SharedClock, Timestamp};
 use assent_model::id::Did;
-use assent_plugin_host::{Compiler, Fault, Limits, Loader, NoCredentials, PluginSpec, Plugins};
+use assent_plugin_host::{CallLimits, Compiler, Fault, Loader, NoCredentials, PluginSpec, Plugins};
 use assent_tests::harness::{Body, Browser, Respond, TestHost, Text, component, http_client};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use super::components::{Log, NOW, application, hostile_mapper, input};
 use super::mappers::fault;
 
 /// One hostile mapper, which serves two applications and behaves so for the first of them.
-async fn load(behaviour: &str, limits: Limits) -> (Arc<ManualClock>, Plugins) {
+async fn load(behaviour: &str, limits: CallLimits) -> (Arc<ManualClock>, Plugins) {
     let config = json!({ "behaviour": behaviour, "claim": "note", "only": application(1) });
     let mut spec = PluginSpec {
         limits,
@@ -41,9 +41,9 @@ async fn load(behaviour: &str, limits: Limits) -> (Arc<ManualClock>, Plugins) {
 async fn a_plugin_beyond_its_limits_is_suspended_for_that_application_only() {
     let (clock, plugins) = load(
         "loop",
-        Limits {
+        CallLimits {
             fuel: 1_000_000,
-            ..Limits::default()
+            ..CallLimits::default()
         },
     )
     .await;
@@ -99,9 +99,9 @@ async fn a_plugin_beyond_its_limits_is_suspended_for_that_application_only() {
 #[tokio::test]
 async fn a_suspended_plugin_fails_closed() {
     let (_, plugins) = {
-        let limits = Limits {
+        let limits = CallLimits {
             fuel: 1_000_000,
-            ..Limits::default()
+            ..CallLimits::default()
         };
         let config = json!({ "behaviour": "loop", "only": application(1) });
         let mut spec = PluginSpec {
@@ -139,7 +139,7 @@ async fn a_suspended_plugin_fails_closed() {
 #[tokio::test]
 async fn denials_and_panics_do_not_suspend_a_plugin() {
     for behaviour in ["deny", "panic", "fault"] {
-        let (_, plugins) = load(behaviour, Limits::default()).await;
+        let (_, plugins) = load(behaviour, CallLimits::default()).await;
         for _ in 0..20 {
             let failure = plugins
                 .map_claims(input(&application(1)))
@@ -153,7 +153,7 @@ async fn denials_and_panics_do_not_suspend_a_plugin() {
 
 #[tokio::test]
 async fn log_lines_per_plugin_are_limited() {
-    let (clock, plugins) = load("log", Limits::default()).await;
+    let (clock, plugins) = load("log", CallLimits::default()).await;
     let log = Log::capture();
     let lines = |log: &Log| {
         log.lines()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assent_plugin_host::{
-    ClaimInput, Fault, Limits, MapFailure, MapFailureKind, OnFailure, PluginSpec, Role, Sink,
+    CallLimits, ClaimInput, Fault, MapFailure, MapFailureKind, OnFailure, PluginSpec, Role, Sink,
 };
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use super::components::{Log, account_roles, application, hostile_mapper, input, 
 use crate::harness::{Parsed, Text};
 
 /// What the hostile mapper with these settings gets, beside a plugin of another application that goes on unharmed.
-async fn run_hostile(config: Value, limits: Limits) -> (MapFailure, Log) {
+async fn run_hostile(config: Value, limits: CallLimits) -> (MapFailure, Log) {
     let (ours, victim) = (application(1), application(2));
     let hostile = PluginSpec {
         limits,
@@ -81,9 +81,9 @@ async fn a_plugin_serves_only_its_applications() {
 async fn an_endless_loop_runs_out_of_fuel() {
     let (failure, _) = run_hostile(
         json!({ "behaviour": "loop" }),
-        Limits {
+        CallLimits {
             fuel: 1_000_000,
-            ..Limits::default()
+            ..CallLimits::default()
         },
     )
     .await;
@@ -93,10 +93,10 @@ async fn an_endless_loop_runs_out_of_fuel() {
 #[tokio::test]
 async fn an_endless_loop_meets_its_deadline() {
     let deadline = Duration::from_millis(50);
-    let limits = Limits {
+    let limits = CallLimits {
         fuel: u64::MAX,
         deadline,
-        ..Limits::default()
+        ..CallLimits::default()
     };
     let (failure, _) = run_hostile(json!({ "behaviour": "loop" }), limits).await;
     assert_eq!(fault(failure), Fault::Deadline(deadline));
@@ -104,15 +104,15 @@ async fn an_endless_loop_meets_its_deadline() {
 
 #[tokio::test]
 async fn endless_recursion_overflows_the_stack() {
-    let (failure, _) = run_hostile(json!({ "behaviour": "recurse" }), Limits::default()).await;
+    let (failure, _) = run_hostile(json!({ "behaviour": "recurse" }), CallLimits::default()).await;
     assert_eq!(fault(failure), Fault::Stack);
 }
 
 #[tokio::test]
 async fn memory_growth_stops_at_the_limit() {
-    let limits = Limits {
+    let limits = CallLimits {
         memory_bytes: 8 << 20,
-        ..Limits::default()
+        ..CallLimits::default()
     };
     let (failure, _) = run_hostile(json!({ "behaviour": "memory" }), limits).await;
     assert_eq!(fault(failure), Fault::Memory(8 << 20));
@@ -122,7 +122,7 @@ async fn memory_growth_stops_at_the_limit() {
 async fn oversized_output_is_rejected() {
     let (failure, _) = run_hostile(
         json!({ "behaviour": "output", "claim": "note" }),
-        Limits::default(),
+        CallLimits::default(),
     )
     .await;
     let fault = fault(failure);
@@ -137,7 +137,7 @@ async fn oversized_output_is_rejected() {
 
 #[tokio::test]
 async fn a_panic_is_a_trap_with_its_message() {
-    let (failure, log) = run_hostile(json!({ "behaviour": "panic" }), Limits::default()).await;
+    let (failure, log) = run_hostile(json!({ "behaviour": "panic" }), CallLimits::default()).await;
     let fault = fault(failure).to_string();
     assert!(
         fault.contains("trapped") && fault.contains("the hostile plugin panics"),
@@ -154,7 +154,7 @@ async fn a_panic_is_a_trap_with_its_message() {
 async fn an_invalid_json_value_is_a_fault() {
     let (failure, _) = run_hostile(
         json!({ "behaviour": "set", "claim": "note", "value": "{oops" }),
-        Limits::default(),
+        CallLimits::default(),
     )
     .await;
     let fault = fault(failure).to_string();
@@ -176,7 +176,7 @@ async fn deeply_nested_json_is_a_fault() {
         ("1e999999".to_owned(), "number out of range"),
     ] {
         let config = json!({ "behaviour": "set", "claim": "note", "value": value });
-        let (failure, _) = run_hostile(config, Limits::default()).await;
+        let (failure, _) = run_hostile(config, CallLimits::default()).await;
         let fault = fault(failure);
         assert!(
             matches!(&fault, Fault::NotJson { name, why: message } if name == "note" && message.contains(why)),
@@ -189,7 +189,7 @@ async fn deeply_nested_json_is_a_fault() {
 async fn a_plugin_that_reads_the_clock_learns_no_time() {
     let (failure, _) = run_hostile(
         json!({ "behaviour": "clock", "claim": "note" }),
-        Limits::default(),
+        CallLimits::default(),
     )
     .await;
     let fault = fault(failure);
@@ -211,7 +211,7 @@ async fn a_protected_claim_is_a_fault_with_its_name_in_the_log() {
         ("remove", "iss"),
     ] {
         let config = json!({ "behaviour": behaviour, "claim": claim, "value": "\"forged\"" });
-        let (failure, log) = run_hostile(config, Limits::default()).await;
+        let (failure, log) = run_hostile(config, CallLimits::default()).await;
         assert_eq!(fault(failure), Fault::Protected(claim.to_owned()));
         assert!(
             log.has(&["WARN", "plugin=\"hostile\"", "protected", claim]),
@@ -226,7 +226,7 @@ async fn an_ungranted_claim_is_a_fault_with_its_name_in_the_log() {
     // The last one is the claim of another plugin.
     for (behaviour, claim) in [("set", "salary"), ("remove", "name"), ("set", "account")] {
         let config = json!({ "behaviour": behaviour, "claim": claim, "value": "1" });
-        let (failure, log) = run_hostile(config, Limits::default()).await;
+        let (failure, log) = run_hostile(config, CallLimits::default()).await;
         assert_eq!(fault(failure), Fault::NotGranted(claim.to_owned()));
         assert!(
             log.has(&["WARN", "plugin=\"hostile\"", "not granted", claim]),
@@ -322,6 +322,7 @@ async fn a_later_plugin_sees_claims_of_earlier_plugins() {
         applications: None,
         writes: vec!["seen".to_owned()],
         on_failure: OnFailure::Fail,
+        result_max_age: Duration::ZERO,
     };
     let plugins = load(vec![first, second]).await;
     let names: Vec<_> = plugins
@@ -366,10 +367,10 @@ async fn a_plugin_removes_only_granted_claims() {
 #[tokio::test]
 async fn endless_loops_do_not_stall_the_thread_they_run_on() {
     let (ours, victim) = (application(1), application(2));
-    let limits = Limits {
+    let limits = CallLimits {
         fuel: u64::MAX,
         deadline: Duration::from_secs(600),
-        ..Limits::default()
+        ..CallLimits::default()
     };
     let hostile = PluginSpec {
         limits,
@@ -408,13 +409,13 @@ async fn calls_beyond_the_queue_are_rejected() {
     let ours = application(1);
     // The wait ends long before the running call is stopped, also where the machine is busy.
     let deadline = Duration::from_secs(3);
-    let limits = Limits {
+    let limits = CallLimits {
         fuel: u64::MAX,
         deadline,
         concurrency: 1,
         queue_length: 1,
         wait: Duration::from_millis(20),
-        ..Limits::default()
+        ..CallLimits::default()
     };
     let hostile = PluginSpec {
         limits,
@@ -454,12 +455,12 @@ fn omitting(mut spec: PluginSpec) -> PluginSpec {
 #[tokio::test]
 async fn a_busy_plugin_fails_closed() {
     let ours = application(1);
-    let limits = Limits {
+    let limits = CallLimits {
         fuel: u64::MAX,
         deadline: Duration::from_millis(200),
         concurrency: 1,
         queue_length: 0,
-        ..Limits::default()
+        ..CallLimits::default()
     };
     let mut hostile = PluginSpec {
         limits,
@@ -469,6 +470,7 @@ async fn a_busy_plugin_fails_closed() {
         applications: None,
         writes: vec!["note".to_owned()],
         on_failure: OnFailure::Omit,
+        result_max_age: Duration::ZERO,
     };
     let plugins = load(vec![hostile]).await;
     let call = async || plugins.map_claims(input(&ours)).await;
@@ -495,6 +497,7 @@ async fn a_rewritten_value_loses_its_verified_flag() {
             applications: None,
             writes,
             on_failure: OnFailure::Fail,
+            result_max_age: Duration::ZERO,
         };
         let plugins = load(vec![mapper]).await;
         let mut input = input(&ours);
@@ -517,13 +520,13 @@ async fn a_rewritten_value_loses_its_verified_flag() {
 #[tokio::test]
 async fn userinfo_calls_never_occupy_all_slots_of_a_plugin() {
     let ours = application(1);
-    let limits = Limits {
+    let limits = CallLimits {
         fuel: u64::MAX,
         deadline: Duration::from_secs(60),
         concurrency: 2,
         queue_length: 2,
         wait: Duration::from_secs(600),
-        ..Limits::default()
+        ..CallLimits::default()
     };
     let config = json!({ "behaviour": "busy", "value": "200000000" });
     let slow = PluginSpec {

@@ -109,7 +109,7 @@ async fn the_preview_of_a_service_provider_has_the_name_id_of_its_assertion() {
                 &service_provider.request(&host),
             )
             .await;
-        let response = Response::of(&page);
+        let response = Response::from_page(&page);
         let name = &shown[0]["name_id"];
         assert_eq!(
             name["format"],

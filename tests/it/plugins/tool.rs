@@ -122,7 +122,7 @@ fn a_package_must_match_its_digest() {
         );
         write_file(folder.path().join("plugin.toml"), manifest);
     };
-    let digest = Digest::of(&read_bytes(component("account-roles"))).to_text();
+    let digest = Digest::sha256(&read_bytes(component("account-roles"))).to_text();
     packed(&digest);
     assert!(printed(&["check", path(folder.path())]).contains("plugin.toml says the same"));
     assert!(
@@ -164,7 +164,7 @@ fn the_committed_manifests_match_the_build() {
             let bytes = read_bytes(component(name));
             let packed = temp_folder();
             write_file(packed.path().join(format!("{name}.wasm")), &bytes);
-            let digest = Digest::of(&bytes).to_text();
+            let digest = Digest::sha256(&bytes).to_text();
             write_file(
                 packed.path().join("plugin.toml"),
                 format!("{manifest}sha256 = \"{digest}\"\n"),

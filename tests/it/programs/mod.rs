@@ -1,6 +1,5 @@
 //! Programs of others that run beside an instance, as children of the test: Apache, and those of `tests/js` and
-//! `tests/py`,
-//! which are told things in lines of JSON.
+//! `tests/py`, which are told things in lines of JSON.
 
 mod apache;
 

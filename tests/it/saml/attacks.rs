@@ -614,7 +614,10 @@ async fn relay_state_is_escaped_and_bounded() {
         .await;
     let page = scene.browser.get(stored.location().as_str()).await;
     assert!(!page.body.contains("<script>"), "{}", page.body);
-    assert_eq!(Response::of(&page).relay_state.as_deref(), Some(state));
+    assert_eq!(
+        Response::from_page(&page).relay_state.as_deref(),
+        Some(state)
+    );
     // No longer than 2,048 bytes.
     let page = scene
         .service_provider
@@ -665,7 +668,7 @@ async fn a_request_for_another_user_is_rejected() {
         .await;
     let waiting = identify(&bob, &login).await;
     bob.approve(&waiting).await;
-    let response = Response::of(&scene.browser.finish(&waiting.url).await);
+    let response = Response::from_page(&scene.browser.finish(&waiting.url).await);
     assert_eq!(
         response.status(),
         [RESPONDER, "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed"]
@@ -674,7 +677,7 @@ async fn a_request_for_another_user_is_rejected() {
     // Whoever it names and is signed in goes on.
     let requested = scene.request().containing(&subject("ada@example.org"));
     assert_eq!(
-        Response::of(
+        Response::from_page(
             &scene
                 .service_provider
                 .begin(&scene.browser, &requested, None)
@@ -685,7 +688,7 @@ async fn a_request_for_another_user_is_rejected() {
     );
     // A policy changes the form of the name, and never whose it is.
     let policy = r#"<samlp:NameIDPolicy Format="urn:oasis:names:tc:SAML:2.0:nameid-format:transient" SPNameQualifier="https://sp.example/saml"/>"#;
-    let response = Response::of(
+    let response = Response::from_page(
         &scene
             .service_provider
             .begin(&scene.browser, &scene.request().containing(policy), None)
@@ -698,7 +701,7 @@ async fn a_request_for_another_user_is_rejected() {
         .begin_raw(&scene.browser, &scene.request().containing(foreign))
         .await;
     assert_eq!(
-        Response::of(&page).status()[1],
+        Response::from_page(&page).status()[1],
         "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed"
     );
 }
@@ -716,7 +719,7 @@ async fn a_requested_subject_does_not_reveal_users_behind_pseudonyms() {
             .request()
             .with("IsPassive", "true")
             .containing(&subject);
-        let response = Response::of(
+        let response = Response::from_page(
             &scene
                 .service_provider
                 .begin(&scene.browser, &request, None)

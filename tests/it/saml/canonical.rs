@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use assent_saml_core::xml::{Document, Limits, XmlError, canonical};
+use assent_saml_core::xml::{Document, XmlError, XmlLimits, canonical};
 use serde_json::{Value, json};
 
 use super::documents::{Dice, damaged, document};
@@ -66,7 +66,7 @@ impl Case {
 }
 
 fn read(text: &str) -> Result<Document, XmlError> {
-    Document::read(text.as_bytes(), Limits::METADATA)
+    Document::read(text.as_bytes(), XmlLimits::METADATA)
 }
 
 /// What libxml2 says to each.

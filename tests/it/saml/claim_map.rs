@@ -51,7 +51,7 @@ async fn an_assertion_contains_attributes_of_the_rules() {
             &service_provider.request(&host),
         )
         .await;
-    let response = Response::of(&page);
+    let response = Response::from_page(&page);
     let groups = ["read", "comment", "Wiki & <Co>"].map(|group| ("xs:string", group));
     assert_eq!(response.values("urn:oid:1.3.6.1.4.1.5923.1.5.1.1"), groups);
     let uri = "urn:oasis:names:tc:SAML:2.0:attrname-format:uri";

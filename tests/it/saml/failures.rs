@@ -52,7 +52,7 @@ impl Attempt {
     }
 
     fn answered(&self, page: &Page) -> Response {
-        let response = Response::of(page);
+        let response = Response::from_page(page);
         assert_eq!(
             response.status(),
             [RESPONDER, AUTHN_FAILED],

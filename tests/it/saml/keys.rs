@@ -37,7 +37,7 @@ async fn signs(
     browser: &Browser,
     host: &TestHost,
 ) -> String {
-    let response = Response::of(
+    let response = Response::from_page(
         &service_provider
             .begin(browser, &service_provider.request(host), None)
             .await,

@@ -2,7 +2,7 @@
 
 use assent_saml_core::message::{Header, LogoutRequest, LogoutResponse, NameId, Status};
 use assent_saml_core::xml::Document;
-use assent_saml_core::xml::Limits;
+use assent_saml_core::xml::XmlLimits;
 use assent_store::sql;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -41,7 +41,7 @@ pub(super) async fn signed_in(
         ada.approve(&waiting).await;
         browser.finish(&waiting.url).await
     };
-    let response = Response::of(&page);
+    let response = Response::from_page(&page);
     SessionRecord {
         name: response.text("NameID").to_owned(),
         format: response.attribute("NameID", "Format").to_owned(),
@@ -117,7 +117,7 @@ pub(super) fn message_text(location: &Url, parameter: &str) -> String {
 fn message(location: &Url, parameter: &str) -> Document {
     Document::read(
         message_text(location, parameter).as_bytes(),
-        Limits::MESSAGE,
+        XmlLimits::MESSAGE,
     )
     .expect("XML")
 }
@@ -237,7 +237,7 @@ async fn single_logout_by_cross_site_form_without_cookies() {
     assert_eq!(fields[1], ("RelayState".into(), "x".into()));
     let xml = STANDARD.decode(fields[0].1.as_bytes()).expect("base64");
     validate(std::str::from_utf8(&xml).expect("text")).expect("a valid message");
-    let document = Document::read(&xml, Limits::MESSAGE).expect("XML");
+    let document = Document::read(&xml, XmlLimits::MESSAGE).expect("XML");
     assert!(document.has_signature());
     assert_eq!(
         codes(&LogoutResponse::read(document.unverified()).expect("a response")),
@@ -527,7 +527,7 @@ async fn without_a_certificate_a_logout_needs_the_session_index() {
         denied.body
     );
     assert!(
-        Response::of(
+        Response::from_page(
             &service_provider
                 .begin(&browser, &service_provider.request(&host), None)
                 .await
@@ -686,7 +686,9 @@ async fn session_indexes_differ_per_service_provider_and_each_issued_name_ends_t
     let transient = service_provider
         .request(&host)
         .name_id("urn:oasis:names:tc:SAML:2.0:nameid-format:transient");
-    assert!(Response::of(&service_provider.begin(&browser, &transient, None).await).is_success());
+    assert!(
+        Response::from_page(&service_provider.begin(&browser, &transient, None).await).is_success()
+    );
     let page = send(
         &service_provider,
         &browser,

@@ -90,7 +90,7 @@ async fn a_logout_request_ends_only_the_named_sessions_and_once() {
     let page = send(&service_provider, &browser, &another, None).await;
     assert_eq!(codes(&answer(&page)), (SUCCESS, None));
     assert!(
-        Response::of(
+        Response::from_page(
             &service_provider
                 .begin(&browser, &service_provider.request(&host), None)
                 .await

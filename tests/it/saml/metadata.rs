@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use assent_saml_core::message::instant;
-use assent_saml_core::xml::{Document, Element, Limits, TrustedKey};
+use assent_saml_core::xml::{Document, Element, TrustedKey, XmlLimits};
 use openssl::x509::X509;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -23,13 +23,13 @@ struct Metadata {
 }
 
 impl Metadata {
-    async fn of(base: &str, application: &str) -> Self {
+    async fn fetch(base: &str, application: &str) -> Self {
         let page = Browser::new(base)
             .get(&format!("/sso/metadata/{application}"))
             .await;
         assert_eq!(page.status, StatusCode::OK, "{}", page.body);
         validate(&page.body).unwrap_or_else(|error| panic!("{error}: {}", page.body));
-        let document = Document::read(page.body.as_bytes(), Limits::METADATA).expect("XML");
+        let document = Document::read(page.body.as_bytes(), XmlLimits::METADATA).expect("XML");
         Self { page, document }
     }
 
@@ -126,7 +126,7 @@ async fn metadata_lists_endpoints_and_bindings() {
         "other_name_id_formats": ["emailAddress", "transient"],
     });
     let service_provider = TestServiceProvider::register(&host, settings).await;
-    let metadata = Metadata::of(&host.base, &service_provider.id).await;
+    let metadata = Metadata::fetch(&host.base, &service_provider.id).await;
     assert_eq!(metadata.page.headers["content-type"], "text/xml");
     assert_eq!(
         metadata.page.headers["cache-control"],
@@ -188,7 +188,7 @@ async fn metadata_lists_endpoints_and_bindings() {
         json!({"entity_id": "urn:other", "idp_entity_id": "urn:ours"}),
     )
     .await;
-    let others = Metadata::of(&host.base, &other.id).await;
+    let others = Metadata::fetch(&host.base, &other.id).await;
     assert_eq!(others.root().attribute("entityID"), Some("urn:ours"));
     assert_eq!(
         others.role().attribute("WantAuthnRequestsSigned"),
@@ -224,7 +224,7 @@ async fn metadata_exists_for_service_providers_only() {
 async fn metadata_lists_both_certificates_during_a_renewal(database: Database) {
     let host = TestHost::start_on(database).await;
     let service_provider = TestServiceProvider::register(&host, json!({})).await;
-    let first = Metadata::of(&host.base, &service_provider.id)
+    let first = Metadata::fetch(&host.base, &service_provider.id)
         .await
         .certificates()
         .remove(0);
@@ -232,7 +232,7 @@ async fn metadata_lists_both_certificates_during_a_renewal(database: Database) {
     let path = format!("/applications/{}/certificates", service_provider.id);
     let next = host.admin_ok(Method::POST, &path, Value::Null).await;
     let certificate = next["certificate"].text().to_owned();
-    let metadata = Metadata::of(&host.base, &service_provider.id).await;
+    let metadata = Metadata::fetch(&host.base, &service_provider.id).await;
     assert_eq!(
         metadata.certificates(),
         [first.clone(), certificate.clone()],
@@ -246,12 +246,12 @@ async fn metadata_lists_both_certificates_during_a_renewal(database: Database) {
         Value::Null,
     )
     .await;
-    let metadata = Metadata::of(&host.base, &service_provider.id).await;
+    let metadata = Metadata::fetch(&host.base, &service_provider.id).await;
     assert_eq!(metadata.certificates(), [certificate.clone(), first]);
     assert!(metadata.is_signed_by(&certificate));
 
     host.advance(3 * DAY);
-    let metadata = Metadata::of(&host.base, &service_provider.id).await;
+    let metadata = Metadata::fetch(&host.base, &service_provider.id).await;
     assert_eq!(
         metadata.certificates(),
         [certificate],

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use assent_saml_core::xml::{Document, Element, Limits, Name, Namespace, Signer, Writer};
+use assent_saml_core::xml::{Document, Element, Name, Namespace, Signer, Writer, XmlLimits};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
@@ -279,7 +279,7 @@ pub struct Response {
 
 impl Response {
     /// The response that this page posts, which is valid.
-    pub fn of(page: &Page) -> Self {
+    pub fn from_page(page: &Page) -> Self {
         let (action, body) = page.form();
         let field = |name: &str| {
             let mut fields = form_urlencoded::parse(body.as_bytes());
@@ -290,7 +290,7 @@ impl Response {
         let message = field("SAMLResponse").unwrap_or_else(|| panic!("no response: {}", page.body));
         let xml = utf8(STANDARD.decode(message).expect("base64"));
         validate(&xml).unwrap_or_else(|error| panic!("{error}: {xml}"));
-        let document = Document::read(xml.as_bytes(), Limits::MESSAGE).expect("XML");
+        let document = Document::read(xml.as_bytes(), XmlLimits::MESSAGE).expect("XML");
         Self {
             action,
             relay_state: field("RelayState"),

@@ -19,7 +19,7 @@ async fn a_redirect_sign_on_returns_an_assertion_as_specified() {
     let browser = Browser::new(&host.base);
     let request = service_provider.request(&host);
     let page = service_provider.sign_in(&ada, &browser, &request).await;
-    let response = Response::of(&page);
+    let response = Response::from_page(&page);
     assert!(response.is_success(), "{}", response.xml);
     assert_eq!(response.action, ACS);
     assert_eq!(response.relay_state.as_deref(), Some("back to /here?a=b&c"));
@@ -106,7 +106,7 @@ async fn each_configured_name_id_format_is_issued() {
             (&service_provider, &second),
             (&other, &browser),
         ] {
-            let response = Response::of(
+            let response = Response::from_page(
                 &sp.begin(browser, &sp.request(&host).name_id(format), None)
                     .await,
             );
@@ -146,7 +146,7 @@ async fn each_configured_name_id_format_is_issued() {
             json!({"other_name_id_formats": registered}),
         )
         .await;
-        let response = Response::of(
+        let response = Response::from_page(
             &service_provider
                 .begin(
                     &browser,
@@ -177,7 +177,7 @@ async fn the_name_id_may_be_the_account_name() {
             &service_provider.request(&host),
         )
         .await;
-    let response = Response::of(&page);
+    let response = Response::from_page(&page);
     assert_eq!(response.attribute("NameID", "Format"), UNSPECIFIED);
     assert_eq!(response.text("NameID"), ada.account["name"].text());
 }
@@ -193,7 +193,7 @@ async fn a_name_id_policy_for_an_unconfigured_format_is_rejected() {
         let page = browser
             .get(&service_provider.signed_redirect(&request.xml(), Some("state")))
             .await;
-        let response = Response::of(&page);
+        let response = Response::from_page(&page);
         let requester = "urn:oasis:names:tc:SAML:2.0:status:Requester";
         assert_eq!(
             response.status(),
@@ -219,7 +219,7 @@ async fn a_name_id_policy_for_an_unconfigured_format_is_rejected() {
             None,
         ))
         .await;
-    assert!(Response::of(&page).status()[1].ends_with(":InvalidNameIDPolicy"));
+    assert!(Response::from_page(&page).status()[1].ends_with(":InvalidNameIDPolicy"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -228,13 +228,13 @@ async fn a_session_is_sufficient_without_force_authn() {
     let service_provider = TestServiceProvider::register(&host, json!({})).await;
     let ada = service_provider.ada(&host).await;
     let browser = Browser::new(&host.base);
-    let first = Response::of(
+    let first = Response::from_page(
         &service_provider
             .sign_in(&ada, &browser, &service_provider.request(&host))
             .await,
     );
     host.advance(60);
-    let again = Response::of(
+    let again = Response::from_page(
         &service_provider
             .begin(&browser, &service_provider.request(&host), None)
             .await,
@@ -250,7 +250,7 @@ async fn a_session_is_sufficient_without_force_authn() {
     let login = service_provider.begin(&browser, &forced, None).await;
     let waiting = identify(&ada, &login).await;
     ada.approve(&waiting).await;
-    let fresh = Response::of(&browser.finish(&waiting.url).await);
+    let fresh = Response::from_page(&browser.finish(&waiting.url).await);
     assert_ne!(
         first.attribute("AuthnStatement", "AuthnInstant"),
         fresh.attribute("AuthnStatement", "AuthnInstant")
@@ -264,7 +264,7 @@ async fn a_passive_request_never_shows_a_page() {
     let ada = service_provider.ada(&host).await;
     let browser = Browser::new(&host.base);
     let passive = || service_provider.request(&host).with("IsPassive", "true");
-    let response = Response::of(
+    let response = Response::from_page(
         &service_provider
             .begin(&browser, &passive(), Some("x"))
             .await,
@@ -277,17 +277,19 @@ async fn a_passive_request_never_shows_a_page() {
     service_provider
         .sign_in(&ada, &browser, &service_provider.request(&host))
         .await;
-    assert!(Response::of(&service_provider.begin(&browser, &passive(), None).await).is_success());
+    assert!(
+        Response::from_page(&service_provider.begin(&browser, &passive(), None).await).is_success()
+    );
     let both = passive().with("ForceAuthn", "1");
     assert!(
-        Response::of(&service_provider.begin(&browser, &both, None).await).status()[1]
+        Response::from_page(&service_provider.begin(&browser, &both, None).await).status()[1]
             .ends_with(":NoPassive")
     );
     // Somebody who is signed in and has no account here is not asked either.
     let account = format!("/accounts/{}", id(&ada.account));
     host.admin(Method::DELETE, &account, serde_json::Value::Null)
         .await;
-    let response = Response::of(&service_provider.begin(&browser, &passive(), None).await);
+    let response = Response::from_page(&service_provider.begin(&browser, &passive(), None).await);
     assert_eq!(
         response.status(),
         [RESPONDER, "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed"]
@@ -348,7 +350,7 @@ async fn an_unsatisfiable_authentication_context_is_reported() {
         if met {
             assert_eq!(page.status, StatusCode::SEE_OTHER, "{}", request.content);
         } else {
-            let response = Response::of(&page);
+            let response = Response::from_page(&page);
             assert_eq!(
                 response.status(),
                 [
@@ -393,7 +395,7 @@ async fn a_request_for_exactly_unspecified_gets_unspecified() {
             classes.collect::<String>()
         );
         let request = service_provider.request(&host).containing(&context);
-        let response = Response::of(&service_provider.begin(&browser, &request, None).await);
+        let response = Response::from_page(&service_provider.begin(&browser, &request, None).await);
         assert_eq!(
             response.text("AuthnContextClassRef"),
             name(returned),
@@ -408,7 +410,7 @@ async fn assertion_lifetime_follows_the_settings() {
         let host = TestHost::start_with_settings(settings).await;
         let service_provider = TestServiceProvider::register(&host, json!({})).await;
         let ada = service_provider.ada(&host).await;
-        let response = Response::of(
+        let response = Response::from_page(
             &service_provider
                 .sign_in(
                     &ada,
@@ -464,7 +466,7 @@ async fn a_registered_acs_is_chosen_by_url_by_index_or_by_default() {
         (index("7"), second),
         (service_provider.request(&host), second),
     ] {
-        let response = Response::of(&service_provider.begin(&browser, &request, None).await);
+        let response = Response::from_page(&service_provider.begin(&browser, &request, None).await);
         assert!(response.is_success());
         assert_eq!(response.action, expected);
         assert_eq!(response.root().attribute("Destination"), Some(expected));
@@ -480,7 +482,7 @@ async fn a_registered_acs_is_chosen_by_url_by_index_or_by_default() {
     let page = browser
         .get(&service_provider.signed_redirect(&artifact.xml(), None))
         .await;
-    assert!(Response::of(&page).status()[1].ends_with(":UnsupportedBinding"));
+    assert!(Response::from_page(&page).status()[1].ends_with(":UnsupportedBinding"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -504,7 +506,7 @@ async fn a_cross_site_form_without_cookies_is_accepted() {
         .await;
     assert_eq!(stored.status, StatusCode::SEE_OTHER);
     // The browser goes on with its cookies.
-    let response = Response::of(&browser.get(stored.location().as_str()).await);
+    let response = Response::from_page(&browser.get(stored.location().as_str()).await);
     assert!(response.is_success());
     assert_eq!(response.relay_state.as_deref(), Some("é ☃ %0A <b>"));
     assert_eq!(
@@ -531,7 +533,7 @@ async fn unsupported_versions_and_encrypted_names_return_an_error_status() {
         .get(&service_provider.signed_redirect(&newer, None))
         .await;
     assert_eq!(
-        Response::of(&response).status(),
+        Response::from_page(&response).status(),
         ["urn:oasis:names:tc:SAML:2.0:status:VersionMismatch"]
     );
     // The answer names the cause.
@@ -548,7 +550,7 @@ async fn unsupported_versions_and_encrypted_names_return_an_error_status() {
         let request = service_provider
             .request(&host)
             .containing(&format!("<saml:Subject>{content}</saml:Subject>"));
-        let response = Response::of(
+        let response = Response::from_page(
             &browser
                 .get(&service_provider.signed_redirect(&request.xml(), None))
                 .await,
@@ -569,7 +571,7 @@ async fn unsupported_versions_and_encrypted_names_return_an_error_status() {
     let response = browser
         .get(&service_provider.signed_redirect(&encrypted.xml(), None))
         .await;
-    assert!(Response::of(&response).status()[1].ends_with(":RequestUnsupported"));
+    assert!(Response::from_page(&response).status()[1].ends_with(":RequestUnsupported"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -628,7 +630,7 @@ async fn idp_initiated_sign_on_needs_the_setting_and_the_user() {
     host.admin_ok(Method::PATCH, &path, json!({"idp_initiated": true}))
         .await;
     let home = browser.get("/").await;
-    let response = Response::of(&home.submit(&service_provider.sign_on(), &[]).await);
+    let response = Response::from_page(&home.submit(&service_provider.sign_on(), &[]).await);
     assert!(response.is_success());
     assert_eq!(response.relay_state.as_deref(), Some("/home"));
     assert_eq!(response.root().attribute("InResponseTo"), None);
@@ -642,7 +644,7 @@ async fn idp_initiated_sign_on_needs_the_setting_and_the_user() {
         ))
         .await;
     assert!(!question.body.contains("SAMLResponse"));
-    let response = Response::of(
+    let response = Response::from_page(
         &question
             .submit(&service_provider.sign_on(), &[("RelayState", "/reports")])
             .await,
@@ -734,7 +736,7 @@ async fn custom_attributes_come_from_the_plugin() {
             &service_provider.request(&host),
         )
         .await;
-    let response = Response::of(&page);
+    let response = Response::from_page(&page);
     assert_eq!(
         response.values("department"),
         [("xs:string", "Engines & <Co>"), ("xs:string", "Looms")]

@@ -10,8 +10,8 @@ use assent_model::saml::{NameId, NameIdFormat};
 use assent_model::session::{Amr, Authentication};
 use assent_plugin_host::{SamlAttribute, ValueType};
 use assent_saml_core::xml::{
-    Document, Limits, Name, Namespace, SignatureAlgorithm, SignatureError, SignedDocument, Signer,
-    TrustedKey, Writer, XS, XSI,
+    Document, Name, Namespace, SignatureAlgorithm, SignatureError, SignedDocument, Signer,
+    TrustedKey, Writer, XS, XSI, XmlLimits,
 };
 use openssl::ec::{EcGroup, EcKey};
 use openssl::nid::Nid;
@@ -120,7 +120,7 @@ impl KeyHolder {
     }
 
     fn verify(&self, text: &str) -> Result<SignedDocument, SignatureError> {
-        let document = Document::read(text.as_bytes(), Limits::MESSAGE)
+        let document = Document::read(text.as_bytes(), XmlLimits::MESSAGE)
             .unwrap_or_else(|error| panic!("{error}: {text}"));
         document.verify(slice::from_ref(&self.trusted))
     }
@@ -286,7 +286,7 @@ fn assent_accepts_signatures_of_xmlsec1() {
                 matches!(changed, Err(SignatureError::Digest)),
                 "{changed:?}"
             );
-            let other = Document::read(text.as_bytes(), Limits::MESSAGE).expect("a document");
+            let other = Document::read(text.as_bytes(), XmlLimits::MESSAGE).expect("a document");
             assert!(matches!(
                 other.verify(&[KeyHolder::rsa().trusted]),
                 Err(SignatureError::Untrusted)

@@ -26,7 +26,7 @@ async fn concurrent_requests_have_different_numbers_and_five_are_sent(database: 
                 "ada@example.org"
             };
             let mut request = request(approval(&login, Some(&ada), name), Some(&ada));
-            request.browser = Digest::of(&[count]);
+            request.browser = Digest::sha256(&[count]);
             let id = request.approval.id;
             let requested = store.request_approval(request).await.expect("asked");
             (
@@ -96,7 +96,7 @@ async fn ten_thousand_foreign_requests_never_reuse_a_pending_number() {
         };
         let request = ApprovalRequest {
             kind,
-            browser: Digest::of(browser.as_bytes()),
+            browser: Digest::sha256(browser.as_bytes()),
             ..request(approval, Some(&ada))
         };
         let requested = store.request_approval(request).await.expect("asked");

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A kind of protected action: an action in the console that needs a new approval on the administrator's own device,
-/// because
-/// another person with access to the administrator's browser could cause harm with it.
+/// because another person with access to the administrator's browser could cause harm with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -88,7 +88,7 @@ impl Entry {
 
     /// The same, about this application.
     #[must_use]
-    pub fn of(mut self, application: Did) -> Self {
+    pub fn in_application(mut self, application: Did) -> Self {
         self.application = Some(application);
         self
     }

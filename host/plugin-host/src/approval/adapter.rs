@@ -1,11 +1,10 @@
 //! The common part of the adapters of the two approval contracts. Their generated bindings have the same functions, but
-//! on
-//! different types.
+//! on different types.
 
 use wasmtime::component::{Component, HasSelf, Linker};
 
 use crate::bindings::approval::assent::host::{clock, http, log};
-use crate::call::Call;
+use crate::call::CallState;
 
 /// What the components of both contracts get: log, clock, and HTTP through their grant.
 pub(super) const IMPORTS: &[&str] = &[
@@ -15,21 +14,20 @@ pub(super) const IMPORTS: &[&str] = &[
 ];
 
 /// A linker with these imports.
-pub(super) fn linker(component: &Component) -> wasmtime::Result<Linker<Call>> {
-    let mut linker = Linker::<Call>::new(component.engine());
-    log::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
-    http::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
-    clock::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
+pub(super) fn linker(component: &Component) -> wasmtime::Result<Linker<CallState>> {
+    let mut linker = Linker::<CallState>::new(component.engine());
+    log::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?;
+    http::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?;
+    clock::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?;
     Ok(linker)
 }
 
 /// Implements a channel component over the bindings of a contract. The module that uses the macro has the types of the
-/// contract as
-/// `wit`, and the functions `request`, `started`, `state` and `callback_content` for what differs between the
-/// contracts.
+/// contract as `wit`, and the functions `request`, `started`, `state` and `callback_content` for what differs between
+/// the contracts.
 macro_rules! channel_component {
     ($pre:ident, $interface:ident) => {
-        struct V1($pre<Call>);
+        struct V1($pre<CallState>);
 
         impl DescribedComponent for V1 {
             fn describe<'a>(&'a self, runner: &'a Runner) -> CallFuture<'a, String> {

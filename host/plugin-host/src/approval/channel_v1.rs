@@ -10,13 +10,15 @@ use super::types::{
 use super::wire::{milliseconds, rejected, retry_after, whole_seconds};
 use crate::bindings::approval::ApprovalChannelPre;
 use crate::bindings::approval::exports::assent::approval::channel as wit;
-use crate::call::{Call, CallOrigin, Runner, fresh, fresh_for};
-use crate::contract::{CallFuture, ChannelComponent, DescribedComponent, LinkedComponent, Version};
+use crate::call::{CallOrigin, CallState, Runner, fresh, fresh_for};
+use crate::contract::{
+    CallFuture, ChannelComponent, ContractVersion, DescribedComponent, LinkedComponent,
+};
 use crate::usage::CallResult;
 use crate::world::World;
 
 /// The version, with what its components get.
-pub(crate) const VERSION: Version = Version {
+pub(crate) const VERSION: ContractVersion = ContractVersion {
     world: World::ApprovalChannel,
     version: "1.0.0",
     imports: IMPORTS,

@@ -9,13 +9,15 @@ use super::types::{
 use super::wire::{milliseconds, rejected, retry_after, whole_seconds};
 use crate::bindings::delegated::DelegatedApprovalChannelPre;
 use crate::bindings::delegated::exports::assent::approval::delegated_channel as wit;
-use crate::call::{Call, CallOrigin, Runner, fresh, fresh_for};
-use crate::contract::{CallFuture, ChannelComponent, DescribedComponent, LinkedComponent, Version};
+use crate::call::{CallOrigin, CallState, Runner, fresh, fresh_for};
+use crate::contract::{
+    CallFuture, ChannelComponent, ContractVersion, DescribedComponent, LinkedComponent,
+};
 use crate::usage::CallResult;
 use crate::world::World;
 
 /// The version, with what its components get.
-pub(crate) const VERSION: Version = Version {
+pub(crate) const VERSION: ContractVersion = ContractVersion {
     world: World::DelegatedChannel,
     version: "1.0.0",
     imports: IMPORTS,

@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use super::state::{Call, EgressMode, LOG_LINES, REQUESTS};
+use super::state::{CallState, EgressMode, LOG_LINES, REQUESTS};
 use crate::bindings::approval::assent::host::{clock, http, log};
 use crate::log_line::{one_line, say_suppressed};
 
-impl log::Host for Call {
+impl log::Host for CallState {
     fn write(&mut self, level: log::Level, message: String) {
         let plugin = &*self.plugin;
         let Some(left) = self.lines.checked_sub(1) else {
@@ -48,13 +48,13 @@ impl log::Host for Call {
     }
 }
 
-impl clock::Host for Call {
+impl clock::Host for CallState {
     fn now(&mut self) -> u64 {
         u64::try_from(self.clock.now().seconds()).unwrap_or(0)
     }
 }
 
-impl http::Host for Call {
+impl http::Host for CallState {
     async fn send(&mut self, request: http::Request) -> Result<http::Response, http::Error> {
         let Some(left) = self.requests.checked_sub(1) else {
             return Err(http::Error::Refused(format!(

@@ -2,11 +2,11 @@
 
 use wasmtime::ResourceLimiter;
 
-use super::state::Call;
+use super::state::CallState;
 use crate::engine::TABLE_ENTRIES;
 use crate::fault::Fault;
 
-impl ResourceLimiter for Call {
+impl ResourceLimiter for CallState {
     fn memory_growing(
         &mut self,
         current: usize,
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn all_memories_of_a_call_share_one_limit() {
-        let mut call = Call {
+        let mut call = CallState {
             plugin: "greedy".into(),
             memory: 100,
             used_memory: 0,

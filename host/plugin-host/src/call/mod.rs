@@ -26,13 +26,13 @@ use crate::fault::Fault;
 use crate::log_limit::LogLimit;
 use crate::log_line::{Journal, one_line, say_suppressed};
 use crate::meter::Meter;
-use crate::spec::Limits;
+use crate::spec::CallLimits;
 use crate::turns::{Ticket, TurnBounds, Turns};
 use crate::usage::{CallResult, Usage};
 use assent_model::clock::SharedClock;
 use assent_model::id::Did;
 use own_time::OwnTime;
-pub(crate) use state::{Call, EgressMode};
+pub(crate) use state::{CallState, EgressMode};
 use state::{LOG_LINES, REQUESTS};
 
 /// The message of a Rust plugin before it traps because it requested the time.
@@ -66,7 +66,7 @@ pub(crate) use fresh;
 /// The same, for an asker.
 macro_rules! fresh_for {
     ($runner:expr, $asker:expr, $component:expr, $interface:ident . $function:ident $(, $argument:expr)*) => {{
-        let call = async |mut store: wasmtime::Store<$crate::call::Call>| {
+        let call = async |mut store: wasmtime::Store<$crate::call::CallState>| {
             let called = async {
                 let instance = $component.instantiate_async(&mut store).await?;
                 instance.$interface().$function(&mut store $(, $argument)*).await
@@ -83,7 +83,7 @@ pub(crate) use fresh_for;
 pub(crate) struct Runner {
     engine: Engine,
     name: Arc<str>,
-    limits: Limits,
+    limits: CallLimits,
     clock: SharedClock,
     outside: EgressMode,
     meter: Arc<Meter>,
@@ -106,7 +106,7 @@ impl Runner {
     pub(crate) fn new(
         engine: Engine,
         name: &str,
-        limits: Limits,
+        limits: CallLimits,
         clock: SharedClock,
         outside: EgressMode,
         meter: Arc<Meter>,
@@ -161,7 +161,7 @@ impl Runner {
     }
 
     /// The limits of its calls.
-    pub(crate) const fn limits(&self) -> &Limits {
+    pub(crate) const fn limits(&self) -> &CallLimits {
         &self.limits
     }
 
@@ -174,10 +174,10 @@ impl Runner {
     pub(crate) async fn run<T, F>(
         &self,
         asker: CallOrigin<'_>,
-        call: impl FnOnce(Store<Call>) -> F,
+        call: impl FnOnce(Store<CallState>) -> F,
     ) -> CallResult<T>
     where
-        F: Future<Output = (Store<Call>, wasmtime::Result<T>)>,
+        F: Future<Output = (Store<CallState>, wasmtime::Result<T>)>,
     {
         let key = match asker {
             CallOrigin::Application(application) => application.as_str().into(),
@@ -242,8 +242,8 @@ impl Runner {
         allowed.line
     }
 
-    fn store(&self, own: Arc<OwnTime>) -> wasmtime::Result<Store<Call>> {
-        let call = Call {
+    fn store(&self, own: Arc<OwnTime>) -> wasmtime::Result<Store<CallState>> {
+        let call = CallState {
             plugin: Arc::clone(&self.name),
             memory: self.limits.memory_bytes,
             used_memory: 0,
@@ -303,7 +303,7 @@ impl Runner {
 
 /// How many calls of a plugin have an instance or wait for one. Claim mappers are called for applications, of which
 /// none has more than half of the places, and each a queue of its own; calls of a channel are for all of them.
-fn bounds(limits: &Limits, outside: &EgressMode) -> TurnBounds {
+fn bounds(limits: &CallLimits, outside: &EgressMode) -> TurnBounds {
     let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
     let (all, each_waiting) = (count(limits.concurrency), count(limits.queue_length));
     match outside {

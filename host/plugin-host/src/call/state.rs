@@ -28,7 +28,7 @@ pub(crate) enum EgressMode {
 }
 
 /// The state of one call.
-pub(crate) struct Call {
+pub(crate) struct CallState {
     pub(super) plugin: Arc<str>,
     pub(super) memory: usize,
     /// Bytes of linear memory that it has.

@@ -21,14 +21,14 @@ use crate::usage::Usage;
 use assent_model::id::Did;
 
 /// What a claim mapper is asked for; everything, where a list is not there.
-pub(crate) struct Scope {
+pub(crate) struct MapperScope {
     /// The applications, by the operator's settings.
     pub(crate) applications: Option<Vec<Did>>,
     /// Where the claims go, by the plugin's own description.
     pub(crate) sinks: Option<Vec<Sink>>,
 }
 
-impl Scope {
+impl MapperScope {
     pub(super) fn includes(&self, application: &Did, sink: Sink) -> bool {
         self.applications
             .as_ref()
@@ -47,7 +47,7 @@ pub(crate) struct ClaimMapper {
     pub(crate) lookups: Share,
     pub(crate) runner: Runner,
     pub(crate) component: Box<dyn MapperComponent>,
-    pub(crate) scope: Scope,
+    pub(crate) scope: MapperScope,
     pub(crate) grants: Grants,
     pub(crate) on_failure: OnFailure,
     /// How long a result may be reused although the time has changed.
@@ -270,12 +270,12 @@ mod tests {
     #[test]
     fn a_mapper_is_asked_for_what_it_and_the_operator_name() {
         let [one, other] = [[1; 32], [2; 32]].map(|key| Did::from_ed25519(&key));
-        let whole = Scope {
+        let whole = MapperScope {
             applications: None,
             sinks: None,
         };
         assert!(whole.includes(&one, Sink::IdToken));
-        let part = Scope {
+        let part = MapperScope {
             applications: Some(vec![one.clone()]),
             sinks: Some(vec![Sink::SamlAssertion]),
         };

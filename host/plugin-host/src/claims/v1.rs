@@ -7,13 +7,15 @@ use super::{ClaimInput, Edit, MapError, Protocol, SamlAttribute, ValueType};
 use crate::bindings::approval::assent::host::log;
 use crate::bindings::claims::ClaimMapperPre;
 use crate::bindings::claims::exports::assent::claims::mapper as wit;
-use crate::call::{Call, CallOrigin, Runner, fresh, fresh_for};
-use crate::contract::{CallFuture, DescribedComponent, LinkedComponent, MapperComponent, Version};
+use crate::call::{CallOrigin, CallState, Runner, fresh, fresh_for};
+use crate::contract::{
+    CallFuture, ContractVersion, DescribedComponent, LinkedComponent, MapperComponent,
+};
 use crate::sink::Sink;
 use crate::world::World;
 
 /// The version, with what its components get: the log.
-pub(crate) const VERSION: Version = Version {
+pub(crate) const VERSION: ContractVersion = ContractVersion {
     world: World::ClaimMapper,
     version: "1.0.0",
     imports: &["assent:host/log@1.0.0"],
@@ -21,14 +23,14 @@ pub(crate) const VERSION: Version = Version {
 };
 
 fn link(component: &Component) -> wasmtime::Result<LinkedComponent> {
-    let mut linker = Linker::<Call>::new(component.engine());
-    log::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
+    let mut linker = Linker::<CallState>::new(component.engine());
+    log::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?;
     Ok(LinkedComponent::Mapper(Box::new(V1(ClaimMapperPre::new(
         linker.instantiate_pre(component)?,
     )?))))
 }
 
-struct V1(ClaimMapperPre<Call>);
+struct V1(ClaimMapperPre<CallState>);
 
 impl DescribedComponent for V1 {
     fn describe<'a>(&'a self, runner: &'a Runner) -> CallFuture<'a, String> {

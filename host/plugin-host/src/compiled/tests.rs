@@ -5,7 +5,7 @@
 )]
 
 use super::*;
-use crate::{Limits, engine};
+use crate::{CallLimits, engine};
 
 /// An empty component: its preamble alone.
 const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
@@ -14,7 +14,7 @@ fn warm() -> Engine {
     let turns = std::sync::Arc::new(crate::turns::Turns::of_processors());
     engine::engine(
         engine::Pool::Warm,
-        std::iter::once(&Limits::default()),
+        std::iter::once(&CallLimits::default()),
         &turns,
     )
     .unwrap()
@@ -101,7 +101,7 @@ fn module(section: u8, content: &[u8]) -> Vec<u8> {
 #[test]
 fn what_does_not_fit_is_said_in_the_terms_of_the_limits() {
     let engine = warm();
-    let limits = Limits::default();
+    let limits = CallLimits::default();
     let said = |bytes: &[u8]| {
         let fits = crate::component_check::check_limits(bytes, &limits);
         fits.and_then(|()| compile(&engine, &Compiler::InProcess, bytes).map(drop))

@@ -29,13 +29,13 @@ const FORM_ANSWER: usize = 4 << 10;
 /// The host's own way out.
 #[derive(Debug)]
 pub struct Egress {
-    client: Client,
+    client: HttpClient,
     allow_private: bool,
 }
 
 /// What came back, whatever its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct EgressResponse {
     /// The HTTP status. A redirect is one too: it is not followed.
     pub status: u16,
     /// The body.
@@ -44,7 +44,7 @@ pub struct Answer {
 
 /// Why a call brought no answer. The message is the end of a sentence and may be logged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
+pub enum EgressError {
     /// The URL leads where this host does not call.
     #[error("{0}")]
     Refused(String),
@@ -67,14 +67,19 @@ impl Egress {
     /// networks too.
     pub fn new(allow_private: bool) -> Self {
         Self {
-            client: Client::new(allow_private, TIMEOUT),
+            client: HttpClient::new(allow_private, TIMEOUT),
             allow_private,
         }
     }
 
     /// Gets what is at `url`, with `accept` as the header of that name. An answer longer than `most_bytes` is
-    /// [`Failure::TooLarge`].
-    pub async fn get(&self, url: &Url, accept: &str, most_bytes: usize) -> Result<Answer, Failure> {
+    /// [`EgressError::TooLarge`].
+    pub async fn get(
+        &self,
+        url: &Url,
+        accept: &str,
+        most_bytes: usize,
+    ) -> Result<EgressResponse, EgressError> {
         self.judge(url)?;
         let mut response = self
             .client
@@ -87,18 +92,22 @@ impl Egress {
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await? {
             if body.len().saturating_add(chunk.len()) > most_bytes {
-                return Err(Failure::TooLarge);
+                return Err(EgressError::TooLarge);
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer {
+        Ok(EgressResponse {
             status: response.status().as_u16(),
             body,
         })
     }
 
     /// Posts a form to `url`. The status counts: of the body there are the first 4 KiB, or what came of them.
-    pub async fn post_form(&self, url: &Url, form: &[(&str, &str)]) -> Result<Answer, Failure> {
+    pub async fn post_form(
+        &self,
+        url: &Url,
+        form: &[(&str, &str)],
+    ) -> Result<EgressResponse, EgressError> {
         self.judge(url)?;
         let mut response = self
             .client
@@ -116,24 +125,24 @@ impl Egress {
                 break;
             }
         }
-        Ok(Answer {
+        Ok(EgressResponse {
             status: response.status().as_u16(),
             body,
         })
     }
 
-    /// What can be judged before a name is resolved: [`Failure::Refused`] where no call is ever made. An address in
+    /// What can be judged before a name is resolved: [`EgressError::Refused`] where no call is ever made. An address in
     /// place of a name is never resolved, so it is judged here.
-    pub fn judge(&self, url: &Url) -> Result<(), Failure> {
+    pub fn judge(&self, url: &Url) -> Result<(), EgressError> {
         let plain = url.scheme() == "http" && self.allow_private;
         if url.scheme() != "https" && !plain {
-            return Err(Failure::Refused(format!(
+            return Err(EgressError::Refused(format!(
                 "the scheme `{}` is not allowed, only `https`",
                 url.scheme()
             )));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(Failure::Refused(
+            return Err(EgressError::Refused(
                 "a URL with a user name or password is not allowed".to_owned(),
             ));
         }
@@ -141,7 +150,7 @@ impl Egress {
             Some(Host::Ipv4(v4)) => IpAddr::V4(v4),
             Some(Host::Ipv6(v6)) => IpAddr::V6(v6),
             Some(Host::Domain(_)) => return Ok(()),
-            None => return Err(Failure::Refused("the URL has no host".to_owned())),
+            None => return Err(EgressError::Refused("the URL has no host".to_owned())),
         };
         if reachable(address, self.allow_private) {
             Ok(())
@@ -158,13 +167,13 @@ impl Egress {
 /// It is made at its first use: it reads this machine's certificate authorities, which would be a third of the host's
 /// start.
 #[derive(Debug)]
-pub struct Client {
+pub struct HttpClient {
     allow_private: bool,
     timeout: Duration,
     made: OnceCell<reqwest::Client>,
 }
 
-impl Client {
+impl HttpClient {
     /// A client whose calls may take so long.
     pub fn new(allow_private: bool, timeout: Duration) -> Self {
         Self {
@@ -174,20 +183,20 @@ impl Client {
         }
     }
 
-    /// The client. [`Failure::Setup`] if this machine's TLS can't be used.
-    pub async fn ready(&self) -> Result<&reqwest::Client, Failure> {
+    /// The client. [`EgressError::Setup`] if this machine's TLS can't be used.
+    pub async fn ready(&self) -> Result<&reqwest::Client, EgressError> {
         let (allow_private, timeout) = (self.allow_private, self.timeout);
         let make = async || {
             let making = tokio::task::spawn_blocking(move || make(allow_private, timeout));
             making
                 .await
-                .map_err(|error| Failure::Setup(error.to_string()))?
+                .map_err(|error| EgressError::Setup(error.to_string()))?
         };
         self.made.get_or_try_init(make).await
     }
 }
 
-fn make(allow_private: bool, timeout: Duration) -> Result<reqwest::Client, Failure> {
+fn make(allow_private: bool, timeout: Duration) -> Result<reqwest::Client, EgressError> {
     reqwest::Client::builder()
         .user_agent(concat!("assent/", env!("CARGO_PKG_VERSION")))
         .redirect(reqwest::redirect::Policy::none())
@@ -201,10 +210,10 @@ fn make(allow_private: bool, timeout: Duration) -> Result<reqwest::Client, Failu
         .connect_timeout(CONNECT.min(timeout))
         .timeout(timeout)
         .build()
-        .map_err(|error| Failure::Setup(error.to_string()))
+        .map_err(|error| EgressError::Setup(error.to_string()))
 }
 
-impl From<reqwest::Error> for Failure {
+impl From<reqwest::Error> for EgressError {
     fn from(error: reqwest::Error) -> Self {
         let causes =
             || std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
@@ -272,7 +281,7 @@ impl fmt::Display for AddressError {
 
 impl std::error::Error for AddressError {}
 
-impl From<AddressError> for Failure {
+impl From<AddressError> for EgressError {
     fn from(refused: AddressError) -> Self {
         Self::Refused(refused.to_string())
     }
@@ -324,9 +333,15 @@ mod tests {
             "https://localhost/",
         ] {
             let got = egress.get(&url(inside), "*/*", 10).await;
-            assert!(matches!(got, Err(Failure::Refused(_))), "{inside}: {got:?}");
+            assert!(
+                matches!(got, Err(EgressError::Refused(_))),
+                "{inside}: {got:?}"
+            );
             let got = egress.post_form(&url(inside), &[]).await;
-            assert!(matches!(got, Err(Failure::Refused(_))), "{inside}: {got:?}");
+            assert!(
+                matches!(got, Err(EgressError::Refused(_))),
+                "{inside}: {got:?}"
+            );
         }
     }
 
@@ -343,7 +358,7 @@ mod tests {
             .await;
         assert_eq!(
             got,
-            Ok(Answer {
+            Ok(EgressResponse {
                 status: 200,
                 body: b"fine".to_vec()
             })
@@ -354,7 +369,7 @@ mod tests {
             "{request}"
         );
         let got = egress.get(&url("http://169.254.169.254/"), "*/*", 10).await;
-        assert!(matches!(got, Err(Failure::Refused(_))), "{got:?}");
+        assert!(matches!(got, Err(EgressError::Refused(_))), "{got:?}");
     }
 
     #[tokio::test]
@@ -371,7 +386,7 @@ mod tests {
             egress
                 .get(&url(&format!("http://{address}/")), "*/*", 4)
                 .await,
-            Err(Failure::TooLarge)
+            Err(EgressError::TooLarge)
         );
     }
 
@@ -385,7 +400,7 @@ mod tests {
             .await;
         assert_eq!(
             got,
-            Ok(Answer {
+            Ok(EgressResponse {
                 status: 400,
                 body: b"no".to_vec()
             })

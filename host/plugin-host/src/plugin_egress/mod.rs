@@ -19,7 +19,7 @@ use self::credentials::Keychain;
 use self::host::{HOST_HEADERS, HostPattern};
 use super::bindings::approval::assent::host::http::{Error, Method, Request, Response};
 use super::spec::{Credentials, HttpGrant};
-use crate::egress::{self, Failure};
+use crate::egress::{self, EgressError};
 use assent_model::clock::SharedClock;
 
 /// How many redirects are followed, where they are.
@@ -39,7 +39,7 @@ pub(super) struct PluginEgress {
     follow_redirects: bool,
     keychain: Keychain,
     timeout: Duration,
-    client: egress::Client,
+    client: egress::HttpClient,
 }
 
 impl PluginEgress {
@@ -61,7 +61,7 @@ impl PluginEgress {
             follow_redirects: grant.follow_redirects,
             keychain: Keychain::new(&grant.credentials, credentials, clock)?,
             timeout,
-            client: egress::Client::new(grant.allow_private, timeout),
+            client: egress::HttpClient::new(grant.allow_private, timeout),
         })
     }
 
@@ -268,11 +268,11 @@ async fn answer(mut response: reqwest::Response) -> Result<Response, Error> {
 
 /// What an error of the HTTP client means for the plugin.
 fn failure(error: reqwest::Error) -> Error {
-    match Failure::from(error) {
-        Failure::Refused(why) => Error::Refused(why),
-        Failure::TimedOut => Error::TimedOut,
-        Failure::TooLarge => Error::TooLarge,
-        Failure::Unreachable(why) | Failure::Setup(why) => Error::Unreachable(why),
+    match EgressError::from(error) {
+        EgressError::Refused(why) => Error::Refused(why),
+        EgressError::TimedOut => Error::TimedOut,
+        EgressError::TooLarge => Error::TooLarge,
+        EgressError::Unreachable(why) | EgressError::Setup(why) => Error::Unreachable(why),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The detached signature of a redirect (SAML bindings section 3.4.4.1), over the octets of the query.
 
-use crate::binding::parameters::Parameters;
+use crate::binding::parameters::MessageParameters;
 use crate::binding::relay_state::RELAY_STATE;
 use crate::binding::{BindingError, MessageKind};
 use crate::xml::{AlgorithmError, SignatureAlgorithm, TrustedKey};
@@ -21,8 +21,8 @@ pub(super) struct Detached {
 impl Detached {
     /// The signature of a query, if there is one. It covers the message, the relay state if there is one, and the
     /// algorithm, in this order, in whichever order they came (SAML bindings section 3.4.4.1).
-    pub(super) fn of(
-        parameters: &Parameters<'_>,
+    pub(super) fn from_query(
+        parameters: &MessageParameters<'_>,
         kind: MessageKind,
     ) -> Result<Option<Self>, BindingError> {
         let (algorithm, value) = match (

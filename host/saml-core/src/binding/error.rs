@@ -3,7 +3,7 @@
 use openssl::error::ErrorStack;
 
 use super::relay_state::RELAY_STATE_BYTES;
-use crate::xml::{Limits, XmlError};
+use crate::xml::{XmlError, XmlLimits};
 
 /// A query or a form that brings no message. It is not known who sent it, so there is nobody to answer but the person.
 /// The texts hold nothing of what was sent.
@@ -37,8 +37,8 @@ pub enum BindingError {
     /// Something follows the compressed message.
     #[error("there is something after the end of the compressed message")]
     Trailing,
-    /// It is over [`Limits::MESSAGE`], compressed or not.
-    #[error("the message is longer than {} bytes", Limits::MESSAGE.bytes)]
+    /// It is over [`XmlLimits::MESSAGE`], compressed or not.
+    #[error("the message is longer than {} bytes", XmlLimits::MESSAGE.bytes)]
     TooLong,
     /// The relay state is over [`RELAY_STATE_BYTES`].
     #[error("the RelayState is longer than {RELAY_STATE_BYTES} bytes")]

@@ -6,14 +6,14 @@ use percent_encoding::percent_decode;
 
 use super::relay_state::{RELAY_STATE, RELAY_STATE_BYTES};
 use super::{BindingError, MessageKind};
-use crate::xml::{Document, Limits};
+use crate::xml::{Document, XmlLimits};
 
 /// The known parameters of a query or a form, each at most once. Unknown ones are ignored: other systems on the way add
 /// their own.
 #[derive(Debug)]
-pub(super) struct Parameters<'q>(Vec<(&'static str, &'q [u8])>);
+pub(super) struct MessageParameters<'q>(Vec<(&'static str, &'q [u8])>);
 
-impl<'q> Parameters<'q> {
+impl<'q> MessageParameters<'q> {
     /// Finds the message, the relay state, and those of the other names that are there.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl<'q> Parameters<'q> {
         };
         text.retain(|byte| !byte.is_ascii_whitespace());
         // Not even decoded: it could be no message. Padding may stand for up to three of the bytes.
-        if text.len() / 4 * 3 > Limits::MESSAGE.bytes.saturating_add(3) {
+        if text.len() / 4 * 3 > XmlLimits::MESSAGE.bytes.saturating_add(3) {
             return Err(BindingError::TooLong);
         }
         STANDARD
@@ -132,5 +132,5 @@ impl<'q> Parameters<'q> {
 
 /// Reads a message's XML.
 pub(super) fn document(bytes: &[u8]) -> Result<Document, BindingError> {
-    Ok(Document::read(bytes, Limits::MESSAGE)?)
+    Ok(Document::read(bytes, XmlLimits::MESSAGE)?)
 }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::BindingError;
 use super::incoming::{Incoming, MessageCarrier};
-use super::parameters::{Parameters, document};
+use super::parameters::{MessageParameters, document};
 
 impl Incoming {
     /// Reads the body of a form, whose type is `application/x-www-form-urlencoded`. Its signature is the message's own:
@@ -14,7 +14,7 @@ impl Incoming {
     /// # Errors
     /// [`BindingError`] unless there is one message that is XML.
     pub fn read_post(body: &[u8]) -> Result<Self, BindingError> {
-        let parameters = Parameters::find(body, &[])?;
+        let parameters = MessageParameters::find(body, &[])?;
         let (kind, message) = parameters.message()?;
         let relay_state = parameters.relay_state()?;
         Ok(Self {

@@ -7,11 +7,11 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::deflate::{deflate, inflate};
 use super::incoming::{Incoming, MessageCarrier};
-use super::parameters::{Parameters, document};
+use super::parameters::{MessageParameters, document};
 use super::relay_state::RELAY_STATE;
 use super::{BindingError, MessageKind, SendError};
 use crate::binding::detached::{ALGORITHM, Detached, SIGNATURE};
-use crate::xml::{Limits, Signer};
+use crate::xml::{Signer, XmlLimits};
 
 const ENCODING: &str = "SAMLEncoding";
 /// The one encoding (SAML bindings section 3.4.4.1).
@@ -29,7 +29,7 @@ impl Incoming {
     /// # Errors
     /// [`BindingError`] unless there is one message that is XML, signed wholly or not at all.
     pub fn read_redirect(query: &[u8]) -> Result<Self, BindingError> {
-        let parameters = Parameters::find(query, &[ENCODING, ALGORITHM, SIGNATURE])?;
+        let parameters = MessageParameters::find(query, &[ENCODING, ALGORITHM, SIGNATURE])?;
         if parameters
             .decoded(ENCODING)?
             .is_some_and(|encoding| encoding != DEFLATE)
@@ -38,8 +38,8 @@ impl Incoming {
         }
         let (kind, compressed) = parameters.message()?;
         let relay_state = parameters.relay_state()?;
-        let detached = Detached::of(&parameters, kind)?;
-        let message = inflate(&compressed, Limits::MESSAGE.bytes)?;
+        let detached = Detached::from_query(&parameters, kind)?;
+        let message = inflate(&compressed, XmlLimits::MESSAGE.bytes)?;
         Ok(Self {
             kind,
             relay_state,

@@ -10,7 +10,7 @@ use super::deflate::deflate;
 use super::*;
 use crate::xml::testing::{ISSUER, PARTNER, STRANGER, request};
 use crate::xml::{
-    AlgorithmError, Limits, SignatureAlgorithm, SignatureError, Signer, TrustedKey, XmlProblem,
+    AlgorithmError, SignatureAlgorithm, SignatureError, Signer, TrustedKey, XmlLimits, XmlProblem,
 };
 
 const RSA_SHA256: &str = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
@@ -240,7 +240,7 @@ fn a_bomb_and_trailing_bytes_are_refused() {
         BindingError::Deflate
     );
     // What is too long is not even decoded.
-    let long = "A".repeat(Limits::MESSAGE.bytes * 2);
+    let long = "A".repeat(XmlLimits::MESSAGE.bytes * 2);
     assert_eq!(
         refused(&format!("SAMLRequest={long}")),
         BindingError::TooLong
@@ -263,8 +263,8 @@ fn a_message_may_be_as_long_as_the_reader_allows() {
             Incoming::read_redirect(format!("SAMLRequest={}", compressed(&xml)).as_bytes()).is_ok(),
         )
     };
-    assert_eq!(of_length(Limits::MESSAGE.bytes), (true, true));
-    assert_eq!(of_length(Limits::MESSAGE.bytes + 1), (false, false));
+    assert_eq!(of_length(XmlLimits::MESSAGE.bytes), (true, true));
+    assert_eq!(of_length(XmlLimits::MESSAGE.bytes + 1), (false, false));
 }
 
 #[test]

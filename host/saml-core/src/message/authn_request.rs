@@ -4,7 +4,7 @@ use super::names::{
     AUTHN_CONTEXT_DECL_REF, AUTHN_REQUEST, NAME_ID_POLICY, REQUESTED_AUTHN_CONTEXT, SUBJECT,
     SUBJECT_CONFIRMATION,
 };
-use super::{FormError, Header, MessageError, NameId, Unsupported, read};
+use super::{FormError, Header, MessageError, NameId, UnsupportedError, read};
 use crate::xml::{Element, WriteError};
 
 /// A request to sign a person in (SAML core section 3.4.1). `Conditions`, `Scoping`, `Extensions`,
@@ -177,9 +177,9 @@ impl Subject {
             .children()
             .any(|child| child.is(SUBJECT_CONFIRMATION));
         let unnamed = if has_confirmation {
-            Unsupported::SubjectConfirmation
+            UnsupportedError::SubjectConfirmation
         } else {
-            Unsupported::UnnamedSubject
+            UnsupportedError::UnnamedSubject
         };
         Ok(Self {
             name_id: name_id.ok_or_else(|| header.unsupported(unnamed))?,

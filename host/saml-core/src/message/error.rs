@@ -11,13 +11,13 @@ pub enum MessageError {
     /// Its form is wrong, so nothing of it counts, and nobody is answered.
     #[error("the message is malformed: {0}")]
     Malformed(#[from] FormError),
-    /// It asks for what Assent does not do. The one that sent it may be told, by [`Unsupported::status`].
+    /// It asks for what Assent does not do. The one that sent it may be told, by [`UnsupportedError::status`].
     #[error("{what}")]
     Unsupported {
         /// What an answer refers to.
         header: Box<Header>,
         /// What it asks for.
-        what: Unsupported,
+        what: UnsupportedError,
     },
 }
 
@@ -29,7 +29,7 @@ impl From<ShapeError> for MessageError {
 
 /// What a message may ask for, and Assent does not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unsupported {
+pub enum UnsupportedError {
     /// Another version of SAML.
     #[error("the message's Version is not 2.0, the only one that is supported")]
     Version,
@@ -52,7 +52,7 @@ pub enum Unsupported {
     SubjectConfirmation,
 }
 
-impl Unsupported {
+impl UnsupportedError {
     /// What the sender is told (SAML core section 3.2.2.2).
     pub fn status(self) -> Status {
         match self {

@@ -16,7 +16,7 @@ mod received_header;
 pub mod status;
 
 pub use authn_request::{AuthnRequest, Comparison, NameIdPolicy, RequestedAuthnContext, Subject};
-pub use error::{MessageError, Unsupported};
+pub use error::{MessageError, UnsupportedError};
 pub use flaw::FormError;
 pub use header::Header;
 pub use instant::{instant, instant_text};

@@ -1,7 +1,7 @@
 //! What a person is called.
 
 use super::names::{BASE_ID, ENCRYPTED_ID, NAME_ID};
-use super::{FormError, Header, MessageError, Unsupported, read};
+use super::{FormError, Header, MessageError, UnsupportedError, read};
 use crate::xml::{Element, ShapeError, Writer};
 
 /// What a person is called (SAML core section 2.2.2).
@@ -30,7 +30,7 @@ impl NameId {
     /// The identifier in a subject or a request, which is one of three, if there is any.
     ///
     /// # Errors
-    /// [`Unsupported`] for each of the other two; [`ShapeError::Repeated`] where there are several.
+    /// [`UnsupportedError`] for each of the other two; [`ShapeError::Repeated`] where there are several.
     pub(super) fn within(
         parent: Element<'_>,
         header: &Header,
@@ -47,10 +47,10 @@ impl NameId {
             return Err(ShapeError::Repeated("identifier").into());
         }
         if identifier.is(ENCRYPTED_ID) {
-            return Err(header.unsupported(Unsupported::EncryptedId));
+            return Err(header.unsupported(UnsupportedError::EncryptedId));
         }
         if identifier.is(BASE_ID) {
-            return Err(header.unsupported(Unsupported::BaseId));
+            return Err(header.unsupported(UnsupportedError::BaseId));
         }
         Ok(Some(Self::read(identifier)?))
     }

@@ -1,14 +1,14 @@
 //! The header of a received message.
 
 use crate::message::header::Header;
-use crate::message::{FormError, MessageError, Unsupported, read};
+use crate::message::{FormError, MessageError, UnsupportedError, read};
 use crate::xml::{Element, Name};
 
 impl Header {
     /// Reads the header of a message that has this name.
     ///
     /// # Errors
-    /// [`FormError`], and [`Unsupported::Version`] if it is a message of another version.
+    /// [`FormError`], and [`UnsupportedError::Version`] if it is a message of another version.
     pub(super) fn read(root: Element<'_>, name: Name) -> Result<Self, MessageError> {
         if !root.is(name) {
             return Err(FormError::Root(name.local).into());
@@ -23,12 +23,12 @@ impl Header {
         if version == "2.0" {
             Ok(header)
         } else {
-            Err(header.unsupported(Unsupported::Version))
+            Err(header.unsupported(UnsupportedError::Version))
         }
     }
 
     /// The error for a message that has this header.
-    pub(super) fn unsupported(&self, what: Unsupported) -> MessageError {
+    pub(super) fn unsupported(&self, what: UnsupportedError) -> MessageError {
         MessageError::Unsupported {
             header: Box::new(self.clone()),
             what,

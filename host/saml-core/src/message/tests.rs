@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::status::RESPONDER;
 use super::*;
 use crate::xml::testing::{PARTNER, read};
-use crate::xml::{Document, Limits, ShapeError, WriteError, XmlProblem};
+use crate::xml::{Document, ShapeError, WriteError, XmlLimits, XmlProblem};
 use assent_model::clock::Timestamp;
 
 const AT: Timestamp = Timestamp::from_seconds(1_795_248_000);
@@ -87,7 +87,7 @@ macro_rules! assert_malformed {
 /// That a message is refused, and its sender can be told with this status.
 fn assert_unsupported<T: std::fmt::Debug>(
     read: Result<T, MessageError>,
-    expected: Unsupported,
+    expected: UnsupportedError,
     status: &str,
 ) {
     match read {
@@ -250,7 +250,7 @@ fn another_version_can_be_answered() {
     for version in ["1.1", "2.1", "2", "", " 2.0"] {
         let text = message("AuthnRequest", &HEAD.replace("2.0", version), ISSUER);
         let read = AuthnRequest::read(read(&text).unverified());
-        assert_unsupported(read, Unsupported::Version, "VersionMismatch");
+        assert_unsupported(read, UnsupportedError::Version, "VersionMismatch");
     }
     // What can't be referred to can't be answered.
     let text = message(
@@ -314,7 +314,7 @@ fn a_comment_in_an_issuer_or_a_name_is_refused() {
                 HEAD,
                 &text.replace(".org", &format!(".org{inside}.evil.example")),
             );
-            let problem = Document::read(text.as_bytes(), Limits::MESSAGE)
+            let problem = Document::read(text.as_bytes(), XmlLimits::MESSAGE)
                 .unwrap_err()
                 .problem;
             assert!(
@@ -458,13 +458,13 @@ fn a_person_is_named_by_a_name_id() {
     let confirmation = "<saml:SubjectConfirmation Method='urn:m'/>";
     assert_unsupported(
         subject(confirmation),
-        Unsupported::SubjectConfirmation,
+        UnsupportedError::SubjectConfirmation,
         "Requester",
     );
-    assert_unsupported(subject(""), Unsupported::UnnamedSubject, "Requester");
+    assert_unsupported(subject(""), UnsupportedError::UnnamedSubject, "Requester");
     for (other, expected) in [
-        ("<saml:EncryptedID/>", Unsupported::EncryptedId),
-        ("<saml:BaseID/>", Unsupported::BaseId),
+        ("<saml:EncryptedID/>", UnsupportedError::EncryptedId),
+        ("<saml:BaseID/>", UnsupportedError::BaseId),
     ] {
         assert_unsupported(subject(other), expected, "Requester");
         assert_unsupported(logout("", other), expected, "Requester");
@@ -604,7 +604,7 @@ fn a_written_message_is_signed_by_itself_or_not_at_all() {
         Status::new(RESPONDER, None),
         Status {
             message: Some("a <b> & \"c\"".into()),
-            ..Unsupported::EncryptedId.status()
+            ..UnsupportedError::EncryptedId.status()
         },
     ];
     let responses = statuses.map(|status| LogoutResponse {

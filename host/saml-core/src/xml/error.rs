@@ -13,19 +13,19 @@ pub struct XmlError {
 /// What is wrong with a document. The messages hold nothing of its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum XmlProblem {
-    /// Over [`Limits::bytes`](super::Limits).
+    /// Over [`XmlLimits::bytes`](super::XmlLimits).
     #[error("the document is too long")]
     TooLong,
-    /// Over [`Limits::nodes`](super::Limits).
+    /// Over [`XmlLimits::nodes`](super::XmlLimits).
     #[error("the document has too many elements and texts")]
     TooManyNodes,
-    /// Over [`Limits::DEPTH`](super::Limits::DEPTH).
+    /// Over [`XmlLimits::DEPTH`](super::XmlLimits::DEPTH).
     #[error("the elements are nested too deeply")]
     TooDeep,
-    /// Over [`Limits::ATTRIBUTES`](super::Limits::ATTRIBUTES).
+    /// Over [`XmlLimits::ATTRIBUTES`](super::XmlLimits::ATTRIBUTES).
     #[error("an element has too many attributes")]
     TooManyAttributes,
-    /// Over [`Limits::NAMESPACES`](super::Limits::NAMESPACES).
+    /// Over [`XmlLimits::NAMESPACES`](super::XmlLimits::NAMESPACES).
     #[error("too many namespaces are declared at once")]
     TooManyNamespaces,
     /// It is not UTF-8, or says that it is something else.

@@ -2,14 +2,14 @@
 
 /// How much a document may be. All of it is read into memory, and some of it several times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct XmlLimits {
     /// The length of the document, and of its canonical form, in bytes.
     pub bytes: usize,
     /// How many elements and texts there are.
     pub nodes: usize,
 }
 
-impl Limits {
+impl XmlLimits {
     /// How deeply elements may stand in each other.
     pub const DEPTH: usize = 64;
     /// How many attributes an element may have, declarations of namespaces among them.

@@ -2,7 +2,7 @@
 
 use super::chars::{is_char, is_ncname, is_space};
 use super::error::XmlProblem;
-use super::limits::Limits;
+use super::limits::XmlLimits;
 
 /// The attributes of a start tag (XML 1.0 production 40): what follows its name, as names and values, which are
 /// normalized (section 3.3.3) and may be anything that XML can hold.
@@ -18,7 +18,7 @@ pub(super) fn attributes(raw: &str) -> Result<Vec<(&str, String)>, XmlProblem> {
             // It touches the name or the attribute before it.
             return Err(XmlProblem::Attribute);
         }
-        if attributes.len() >= Limits::ATTRIBUTES {
+        if attributes.len() >= XmlLimits::ATTRIBUTES {
             return Err(XmlProblem::TooManyAttributes);
         }
         let (name, quoted) = next.split_once('=').ok_or(XmlProblem::Attribute)?;

@@ -29,9 +29,9 @@ pub use algorithm::{
 pub use c14n::canonical;
 pub use chars::{is_ncname, is_text};
 pub use error::{ShapeError, XmlError, XmlProblem};
-pub use limits::Limits;
+pub use limits::XmlLimits;
 pub use names::{DSIG, EXC_C14N, Name, Namespace, XS, XSI};
 pub use sign::Signer;
 pub use tree::{Children, Document, Element};
 pub use verify::{SignatureError, SignedDocument};
-pub use writer::{Start, WriteError, Writer};
+pub use writer::{ElementStart, WriteError, Writer};

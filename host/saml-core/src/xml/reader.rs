@@ -10,7 +10,7 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::chars::{is_char, is_space};
 use super::error::{XmlError, XmlProblem};
-use super::limits::Limits;
+use super::limits::XmlLimits;
 use super::markup::{
     attributes, check_declaration, declared_prefix, is_absolute, reference, split_name,
 };
@@ -23,7 +23,7 @@ impl Document {
     /// # Errors
     /// [`XmlError`] for what is not well-formed with its namespaces, for what is over the limits, and for what SAML
     /// messages never have: a document type, processing instructions, entities, comments inside text.
-    pub fn read(bytes: &[u8], limits: Limits) -> Result<Self, XmlError> {
+    pub fn read(bytes: &[u8], limits: XmlLimits) -> Result<Self, XmlError> {
         let text = decode(bytes, limits).map_err(|problem| XmlError { problem, line: 1 })?;
         let mut reader = Reader::new(&text, limits);
         reader.read().map_err(|problem| XmlError {
@@ -34,7 +34,7 @@ impl Document {
 }
 
 /// The document's text, its line ends as line feeds (XML 1.0 section 2.11).
-fn decode(bytes: &[u8], limits: Limits) -> Result<Cow<'_, str>, XmlProblem> {
+fn decode(bytes: &[u8], limits: XmlLimits) -> Result<Cow<'_, str>, XmlProblem> {
     if bytes.len() > limits.bytes {
         return Err(XmlProblem::TooLong);
     }
@@ -49,7 +49,7 @@ fn decode(bytes: &[u8], limits: Limits) -> Result<Cow<'_, str>, XmlProblem> {
 struct Reader<'t> {
     text: &'t str,
     events: Events<&'t [u8]>,
-    limits: Limits,
+    limits: XmlLimits,
     root: Option<ElementNode>,
     nodes: Vec<Node>,
     /// The elements that are not closed yet.
@@ -73,7 +73,7 @@ struct OpenElement {
 }
 
 impl<'t> Reader<'t> {
-    fn new(text: &'t str, limits: Limits) -> Self {
+    fn new(text: &'t str, limits: XmlLimits) -> Self {
         let mut events = Events::from_str(text);
         events.config_mut().check_comments = true;
         let xml = Arc::new(PrefixBinding {
@@ -169,7 +169,7 @@ impl<'t> Reader<'t> {
         if parent.is_none() && self.root.is_some() {
             return Err(XmlProblem::NotOneRoot);
         }
-        if self.open.len() >= Limits::DEPTH {
+        if self.open.len() >= XmlLimits::DEPTH {
             return Err(XmlProblem::TooDeep);
         }
         let attributes = attributes(tag.attributes_raw())?;
@@ -225,7 +225,7 @@ impl<'t> Reader<'t> {
             if !undoes_default && !is_absolute(uri) {
                 return Err(XmlProblem::Namespace);
             }
-            if self.scope.len() >= Limits::NAMESPACES {
+            if self.scope.len() >= XmlLimits::NAMESPACES {
                 return Err(XmlProblem::TooManyNamespaces);
             }
             self.scope.push(Arc::new(PrefixBinding {

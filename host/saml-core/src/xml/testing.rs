@@ -8,7 +8,7 @@ use openssl::pkey::{PKey, Private};
 use openssl::rsa::Rsa;
 use openssl::x509::{X509, X509Name};
 
-use super::{Document, Limits, Name, Namespace, Signer, TrustedKey, Writer};
+use super::{Document, Name, Namespace, Signer, TrustedKey, Writer, XmlLimits};
 
 pub(crate) const SAMLP: Namespace = Namespace::new("samlp", "urn:oasis:names:tc:SAML:2.0:protocol");
 pub(crate) const SAML: Namespace = Namespace::new("saml", "urn:oasis:names:tc:SAML:2.0:assertion");
@@ -63,7 +63,7 @@ pub(crate) fn certificate(key: &PKey<Private>) -> X509 {
 }
 
 pub(crate) fn read(text: &str) -> Document {
-    Document::read(text.as_bytes(), Limits::MESSAGE)
+    Document::read(text.as_bytes(), XmlLimits::MESSAGE)
         .unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::error::ShapeError;
-use super::limits::Limits;
+use super::limits::XmlLimits;
 use super::names::{Name, SIGNATURE};
 
 /// A document that was read whole and is well-formed. Its content is what a stranger claims, until a signature is
@@ -16,7 +16,7 @@ pub struct Document {
     /// What is in the root, in the document's order: an element is followed by what it holds.
     pub(super) nodes: Vec<Node>,
     /// What it was read within, for what is made of it.
-    pub(super) limits: Limits,
+    pub(super) limits: XmlLimits,
 }
 
 #[derive(Clone, Debug)]

@@ -109,7 +109,7 @@ impl Document {
         let root = self.root();
         let signature = only_signature(root)?;
         check_ids(root)?;
-        let parts = SignatureElements::of(signature)?;
+        let parts = SignatureElements::read(signature)?;
         parts.reference.check_uri(root)?;
 
         let signed_info = canonical(parts.signed_info, &parts.inclusive, None)?;
@@ -185,7 +185,7 @@ struct Reference<'d> {
 }
 
 impl<'d> SignatureElements<'d> {
-    fn of(signature: Element<'d>) -> Result<Self, SignatureError> {
+    fn read(signature: Element<'d>) -> Result<Self, SignatureError> {
         let parts: Vec<_> = signature.children().collect();
         let (signed_info, value) = match *parts.as_slice() {
             [info, value] if named([info, value], [SIGNED_INFO, SIGNATURE_VALUE]) => (info, value),
@@ -214,7 +214,7 @@ impl<'d> SignatureElements<'d> {
             }
         };
         let reference = match *references {
-            [reference] if reference.is(REFERENCE) => Reference::of(reference)?,
+            [reference] if reference.is(REFERENCE) => Reference::read(reference)?,
             _ => return Err(SignatureError::Reference),
         };
         let algorithm = SignatureAlgorithm::from_uri(algorithm_of_leaf(method)?)?;
@@ -229,7 +229,7 @@ impl<'d> SignatureElements<'d> {
 }
 
 impl<'d> Reference<'d> {
-    fn of(reference: Element<'d>) -> Result<Self, SignatureError> {
+    fn read(reference: Element<'d>) -> Result<Self, SignatureError> {
         let parts: Vec<_> = reference.children().collect();
         let (transforms, method, value) = match *parts.as_slice() {
             [a, b, c] if named([a, b, c], [TRANSFORMS, DIGEST_METHOD, DIGEST_VALUE]) => (a, b, c),

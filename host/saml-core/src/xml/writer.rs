@@ -70,8 +70,8 @@ impl Writer {
     }
 
     /// Begins an element. Nothing is written before it is given its content.
-    pub fn open(&mut self, name: Name) -> Start<'_, '_> {
-        Start {
+    pub fn open(&mut self, name: Name) -> ElementStart<'_, '_> {
+        ElementStart {
             writer: self,
             name,
             attributes: Vec::new(),
@@ -172,14 +172,14 @@ impl Writer {
 /// An element whose start tag is being put together. It is written by giving it its content.
 #[derive(Debug)]
 #[must_use = "an element is written by `empty`, `text`, `content` or `signed`"]
-pub struct Start<'w, 'v> {
+pub struct ElementStart<'w, 'v> {
     writer: &'w mut Writer,
     name: Name,
     attributes: Vec<(Option<Namespace>, &'static str, Cow<'v, str>)>,
     declared: Vec<Namespace>,
 }
 
-impl<'w, 'v> Start<'w, 'v> {
+impl<'w, 'v> ElementStart<'w, 'v> {
     /// Adds an attribute that is in no namespace.
     pub fn attribute(mut self, name: &'static str, value: impl Into<Cow<'v, str>>) -> Self {
         self.attributes.push((None, name, value.into()));

@@ -107,7 +107,7 @@ function complain(item, words) {
  * @param {Item} item
  * @param {FailedCall} failure
  */
-function refused(item, failure) {
+function rejected(item, failure) {
   item.phase = 'open';
   if (failure.code === 'expired') return finish(item, 'expired');
   if (failure.code === 'already_decided') return finish(item, 'decided');
@@ -143,9 +143,9 @@ async function decide(item, decision) {
   // The account may be gone by now.
   if (state.requests.get(item.request.id) !== item) return;
   change(() => {
-    if (failure !== null) return refused(item, failure);
+    if (failure !== null) return rejected(item, failure);
     if (outcome === 'approved' || outcome === 'denied' || outcome === 'reported') return finish(item, outcome);
-    return refused(item, new Failure(502, 'unreadable', 'an unknown outcome'));
+    return rejected(item, new Failure(502, 'unreadable', 'an unknown outcome'));
   });
 }
 

@@ -86,7 +86,7 @@ const WORDS = {
   too_many_requests: 'app-failure-too-many',
   invalid_subscription: 'app-failure-subscription',
   passkey_unconfirmed: 'app-failure-passkey-unconfirmed',
-  invalid_passkey: 'app-failure-passkey-refused',
+  invalid_passkey: 'app-failure-passkey-rejected',
   passkey_exists: 'app-failure-has-passkey',
   passkeys_unsupported: 'app-passkey-impossible',
 };

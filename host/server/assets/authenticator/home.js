@@ -88,7 +88,7 @@ function cooldowns(state, act) {
  * @returns {Child}
  */
 function notifications(state, act) {
-  if (state.push === 'refused') return el('p', { class: 'muted small' }, text('app-push-blocked'));
+  if (state.push === 'denied') return el('p', { class: 'muted small' }, text('app-push-blocked'));
   if (state.push !== 'off') return null;
   const turnOn = button(text('app-push-turn-on'), act.turnOnPush, 'primary');
   return notice(text('app-push-offer'), 'calm', turnOn, el('p', { role: 'alert' }, state.pushError));

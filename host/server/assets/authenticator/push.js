@@ -24,7 +24,7 @@ export async function registerWorker() {
 /** What can be said of notifications in this browser. */
 async function pushState() {
   if (!registration?.pushManager || !('Notification' in self)) return 'impossible';
-  if (Notification.permission === 'denied') return 'refused';
+  if (Notification.permission === 'denied') return 'denied';
   return Notification.permission === 'granted' && (await registration.pushManager.getSubscription()) ? 'on' : 'off';
 }
 

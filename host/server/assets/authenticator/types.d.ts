@@ -242,7 +242,7 @@ export interface State {
   online: boolean;
   /** Whether the phone has a lock that the browser can ask for; null until that is known. */
   lockable: boolean | null;
-  push: 'impossible' | 'refused' | 'off' | 'on';
+  push: 'impossible' | 'denied' | 'off' | 'on';
   pushError: string;
   camera: boolean;
   install: InstallPrompt | null;

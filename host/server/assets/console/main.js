@@ -150,7 +150,7 @@ async function show(address, { keep = false } = {}) {
   let /** @type {Page} */ made;
   try {
     if (!found) made = screen({ title: 'Page not found' }, el('p', {}, link('/admin', 'Back to the overview')));
-    else if (!me.permissions.includes(found.permission)) made = refused();
+    else if (!me.permissions.includes(found.permission)) made = denied();
     else made = await found.page(surroundings(address), found.values);
   } catch (problem) {
     const status = statusOf(problem);
@@ -185,7 +185,7 @@ function statusOf(problem) {
 }
 
 /** The page for administrators whose role does not allow the one that they opened. */
-function refused() {
+function denied() {
   return screen(
     { title: 'Your role does not allow this' },
     el(

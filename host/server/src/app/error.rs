@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use crate::domain::operations::branding::LogoError;
+use crate::domain::operations::branding::LogoFileError;
 use crate::domain::operations::plugin_specs::SecretFileError;
 use crate::geoip::GeoIpError;
 use crate::http::tls::TlsError;
@@ -44,5 +44,5 @@ pub enum StartError {
     #[error(transparent)]
     GeoIp(#[from] GeoIpError),
     #[error(transparent)]
-    Logo(#[from] LogoError),
+    Logo(#[from] LogoFileError),
 }

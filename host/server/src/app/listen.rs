@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 
 use crate::app::error::StartError;
 use crate::config::Settings;
-use crate::http::tls::{Clients, Identity};
+use crate::http::tls::{Clients, TlsIdentity};
 use assent_model::clock::SharedClock;
 
 /// How many connections there may be, where the system lets the process have as many descriptors.
@@ -50,14 +50,14 @@ async fn bind(setting: &'static str, address: SocketAddr) -> Result<TcpListener,
 /// The certificates of the listeners.
 #[derive(Debug)]
 pub struct Identities {
-    pub(super) main: Option<Arc<Identity>>,
-    pub(super) mtls: Option<Arc<Identity>>,
+    pub(super) main: Option<Arc<TlsIdentity>>,
+    pub(super) mtls: Option<Arc<TlsIdentity>>,
 }
 
 /// Reads the certificates and keys that the settings name.
 pub fn identities(settings: &Settings, clock: &SharedClock) -> Result<Identities, StartError> {
     let load = |table, files, clients| {
-        Identity::load(table, files, clients, Arc::clone(clock)).map(Arc::new)
+        TlsIdentity::load(table, files, clients, Arc::clone(clock)).map(Arc::new)
     };
     let (main, mtls) = (settings.http.tls.clone(), settings.http.mtls.as_ref());
     Ok(Identities {

@@ -23,7 +23,7 @@ pub struct Authenticator {
 
 /// A request that waits for the person, as the server tells it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Request {
+pub struct PendingRequest {
     /// The approval.
     pub id: ApprovalId,
     /// The application that asks.

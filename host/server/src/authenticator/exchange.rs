@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use crate::authenticator::enrolled::{Authenticator, Request};
+use crate::authenticator::enrolled::{Authenticator, PendingRequest};
 use crate::http::devices::{DecisionBody, ErrorCode};
 use crate::http::sign_in::qr_sign_in::QrSignInToken;
 use assent_model::clock::{Clock, SystemClock, Timestamp};
@@ -27,7 +27,7 @@ impl Authenticator {
     /// What is signed about a request: approval with a number, denial without.
     pub fn statement<'a>(
         &'a self,
-        request: &'a Request,
+        request: &'a PendingRequest,
         number: Option<&'a str>,
     ) -> ApprovalStatement<'a> {
         ApprovalStatement {

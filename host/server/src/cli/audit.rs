@@ -26,14 +26,11 @@ pub(super) enum AuditCommand {
     /// Verify the hash chain: no entry was changed, inserted or removed.
     ///
     /// The exit code is 0 if the log is intact, 1 if the chain is broken, and 3 if the log cannot be read. An attacker
-    /// who can
-    /// write the database but does not have the master key cannot change entries unnoticed. A rollback of entries and
-    /// head
-    /// together to an earlier state shows only in a comparison with an export or a stream.
+    /// who can write the database but does not have the master key cannot change entries unnoticed. A rollback of
+    /// entries and head together to an earlier state shows only in a comparison with an export or a stream.
     Verify {
         /// Verify an export (`-` is standard input) or the file of a stream in place of the database, from its first
-        /// entry to
-        /// its last.
+        /// entry to its last.
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
         /// Print JSON.

@@ -12,9 +12,7 @@ use assent_model::id::ApprovalId;
 #[derive(Debug, Subcommand)]
 pub(super) enum AuthenticatorCommand {
     /// Enrol a device with a link: creates a key and stores it in the file. It has no passkey, which needs a browser
-    /// and a
-    /// screen
-    /// lock.
+    /// and a screen lock.
     Enrol {
         /// The link, as `POST /admin/api/v1/users/{id}/enrolments` or the bootstrap returns it.
         url: String,
@@ -29,8 +27,7 @@ pub(super) enum AuthenticatorCommand {
         push: Option<String>,
     },
     /// Decide the pending request, or the next one. If several are pending, specify one with `--request`. A device with
-    /// a
-    /// passkey approves only in its browser.
+    /// a passkey approves only in its browser.
     #[command(group(clap::ArgGroup::new("decision").required(true).args(["number", "deny", "report"])))]
     Decide {
         /// The file that `enrol` created.

@@ -37,7 +37,7 @@ use crate::geoip::GeoIp;
 use crate::http::admin_api::openapi_document;
 use crate::http::devices;
 use crate::{app, config};
-use assent_admin_client::{failure, terminal};
+use assent_admin_client::{error, terminal};
 use assent_model::audit::AuditContext;
 use assent_plugin_host as plugins;
 
@@ -151,14 +151,14 @@ pub fn run() -> ExitCode {
                 terminal::harmless_lines(&format!("{error:#}"))
             );
             error
-                .downcast_ref::<failure::Failure>()
+                .downcast_ref::<error::CommandError>()
                 .map_or(ExitCode::FAILURE, |failure| failure.kind.code())
         }
     }
 }
 
 fn commands() -> anyhow::Result<api::Commands> {
-    api::Commands::of(openapi_document())
+    api::Commands::from_document(openapi_document())
 }
 
 /// Each operation of the admin API by its name, with its method and path, as `users.list` and `GET /users`.

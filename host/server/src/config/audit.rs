@@ -31,8 +31,8 @@ pub struct AuditStream {
     /// --file` verifies it.
     pub file: Option<PathBuf>,
     /// A receiver of syslog messages (RFC 5424): `udp://HOST:PORT`, `tcp://HOST:PORT` (with octet counting, RFC 6587),
-    /// or
-    /// `unix:///dev/log`. The server does not encrypt them: for another machine, use a local syslog daemon that does.
+    /// or `unix:///dev/log`. The server does not encrypt them: for another machine, use a local syslog daemon that
+    /// does.
     #[schemars(with = "Option<String>")]
     pub syslog: Option<SyslogAddress>,
 }

@@ -52,7 +52,7 @@ pub(super) fn check(branding: &Branding, expect: &mut impl FnMut(bool, &str, &st
         ("accent_dark", branding.accent_dark, Theme::Dark),
     ] {
         let Some(accent) = accent else { continue };
-        let (contrast, ground) = Palette::of(accent, theme).least_contrast(theme);
+        let (contrast, ground) = Palette::from_accent(accent, theme).least_contrast(theme);
         let expected = format!(
             "{accent} has a contrast of {contrast:.1} to 1 where {ground} is beside it, and text needs \
              {LEAST_CONTRAST} \

@@ -132,9 +132,9 @@ impl Serialize for HumanDuration {
 
 impl<'de> Deserialize<'de> for HumanDuration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
+        struct DurationVisitor;
 
-        impl Visitor<'_> for Text {
+        impl Visitor<'_> for DurationVisitor {
             type Value = HumanDuration;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -150,7 +150,7 @@ impl<'de> Deserialize<'de> for HumanDuration {
             }
         }
 
-        deserializer.deserialize_str(Text)
+        deserializer.deserialize_str(DurationVisitor)
     }
 }
 

@@ -18,33 +18,28 @@ pub struct Http {
     /// The addresses of proxies whose `X-Forwarded-For` header the server trusts.
     pub trusted_proxies: Vec<IpAddr>,
     /// The maximum number of connections from one IPv4 address, or from the first 64 bits of an IPv6 address, at each
-    /// listener.
-    /// The server closes further ones at once. The `trusted_proxies` have no limit.
+    /// listener. The server closes further ones at once. The `trusted_proxies` have no limit.
     pub connections_per_network: u32,
     /// The timeout of the TLS handshake of a new connection, and then of the head of its first request. For the
     /// `trusted_proxies` it is `head_timeout`, because they may open connections in advance.
     pub first_request_timeout: HumanDuration,
     /// The timeout of a request's head, and of an idle connection. It should be longer than the idle timeout of a proxy
-    /// in
-    /// front.
+    /// in front.
     pub head_timeout: HumanDuration,
     /// The timeout of writes to a client that does not read the response.
     pub write_timeout: HumanDuration,
     /// How long the server still accepts requests after SIGTERM, while `/readyz` returns 503: the time that a load
-    /// balancer
-    /// needs to notice. Then the listeners close. `0s` closes them at once.
+    /// balancer needs to notice. Then the listeners close. `0s` closes them at once.
     pub drain_time: HumanDuration,
     /// TLS for `listen`. Without this table it is http, and a proxy in front terminates TLS.
     pub tls: Option<Tls>,
     /// A second listener, for applications that authenticate with a client certificate.
     pub mtls: Option<Mtls>,
     /// The URL by which applications reach the listener of `[http.mtls]`, or the proxy that requests their certificate
-    /// in its
-    /// place, such as `https://mtls.id.example.org`, without a path or query.
+    /// in its place, such as `https://mtls.id.example.org`, without a path or query.
     pub mtls_url: Option<Url>,
     /// Trusts the `Client-Cert` header (RFC 9440) of the `trusted_proxies` in place of a certificate of the connection.
-    /// The
-    /// proxy must remove this header from requests of clients.
+    /// The proxy must remove this header from requests of clients.
     pub client_cert_header: bool,
     /// A file with the bearer token for `/metrics`; surrounding white space is ignored. Without it there are no
     /// metrics.
@@ -62,10 +57,8 @@ pub struct Tls {
 }
 
 /// A listener that requests a client certificate. It serves only the token, introspection, revocation and UserInfo
-/// endpoints.
-/// It accepts each certificate whose key the client has, and compares it with the certificate that is registered for
-/// the
-/// application.
+/// endpoints. It accepts each certificate whose key the client has, and compares it with the certificate that is
+/// registered for the application.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mtls {

@@ -12,7 +12,7 @@ const SECRETS: [&str; 2] = ["keys.master_key", "database.url"];
 
 /// The source of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum ConfigSource {
     /// Nobody set it.
     Default,
     /// The settings file.
@@ -31,7 +31,7 @@ pub struct Setting {
     /// Whether it has a value.
     pub is_set: bool,
     /// Where that comes from.
-    pub source: Source,
+    pub source: ConfigSource,
 }
 
 /// The settings in force in the order of their keys. `file` is read anew, so that what was changed in it since the
@@ -57,9 +57,9 @@ pub fn in_force(settings: &Settings, file: Option<&Path>) -> Vec<Setting> {
     };
     let told = |(key, value): (String, Value)| {
         let source = match variable_of(&key) {
-            Some(variable) => Source::Environment(variable),
-            None if is_in_file(&key) => Source::File,
-            None => Source::Default,
+            Some(variable) => ConfigSource::Environment(variable),
+            None if is_in_file(&key) => ConfigSource::File,
+            None => ConfigSource::Default,
         };
         let is_set = !value.is_null();
         let value = (!SECRETS.contains(&key.as_str())).then(|| without_configuration(value));
@@ -119,10 +119,10 @@ mod tests {
         let settings = super::super::load(&file).unwrap();
         let told = in_force(&settings, Some(&file));
         let of = |key: &str| told.iter().find(|setting| setting.key == key).unwrap();
-        assert_eq!(of("base_url").source, Source::File);
+        assert_eq!(of("base_url").source, ConfigSource::File);
         assert_eq!(
             (&of("audit.retention").source, of("audit.retention").is_set),
-            (&Source::Default, true)
+            (&ConfigSource::Default, true)
         );
         for secret in SECRETS {
             assert_eq!(

@@ -71,8 +71,7 @@ pub struct Lifetimes {
     /// A consent: how long a user is not asked again, and how long an application can refresh its tokens.
     pub consent: HumanDuration,
     /// How long after its use a client may retry a refresh token, because the response was lost. Only while no token of
-    /// that
-    /// response was used. `0s`: never.
+    /// that response was used. `0s`: never.
     pub refresh_token_grace: HumanDuration,
     /// An ID token.
     pub id_token: HumanDuration,

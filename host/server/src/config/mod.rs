@@ -30,7 +30,7 @@ pub use bootstrap::{Bootstrap, Demo};
 pub use branding::Branding;
 pub use duration::HumanDuration;
 pub use http::{Http, Mtls, Tls};
-pub use in_force::{Setting, Source, in_force};
+pub use in_force::{ConfigSource, Setting, in_force};
 pub use keys::Keys;
 pub use lifetimes::{Lifetimes, Session};
 pub use load::{ConfigError, load};

@@ -20,12 +20,10 @@ pub struct Plugins {
     /// application, and the next one if that fails. Without one, devices find requests by polling.
     pub approval_channels: Vec<ApprovalChannel>,
     /// The cache folder for compiled plugins, which makes the next start faster. The server creates it, and it may be
-    /// emptied
-    /// at any time. Without it each start compiles all plugins.
+    /// emptied at any time. Without it each start compiles all plugins.
     pub compiled_folder: Option<PathBuf>,
     /// The retention of claim traces: the plugin calls for each ID token and assertion. `0s`: no traces. A trace
-    /// contains the
-    /// claims that the application received about the user.
+    /// contains the claims that the application received about the user.
     pub trace_retention: HumanDuration,
 }
 
@@ -99,17 +97,15 @@ pub struct ApprovalChannel {
     #[serde(default)]
     pub sha256: Option<String>,
     /// The Client IDs of the applications that it serves; by default all, and the server's own pages. The console
-    /// always
-    /// requires a device that is enrolled at this server.
+    /// always requires a device that is enrolled at this server.
     #[serde(default)]
     pub applications: Option<Vec<String>>,
     /// Who verifies the approval.
     #[serde(default)]
     pub trust: Trust,
     /// Whether the vendor's app shows the letters of the waiting page (`binding_message`), so that users compare them.
-    /// Only for
-    /// a delegated channel. A channel that does not show them carries no request while another one of the same name is
-    /// pending.
+    /// Only for a delegated channel. A channel that does not show them carries no request while another one of the same
+    /// name is pending.
     #[serde(default)]
     pub shows_letters: bool,
     /// The hosts that it may call: `push.example.org`, `*.push.example.org`, each with `:port` unless it is 443.
@@ -196,8 +192,7 @@ pub struct PluginLimits {
     /// The timeout of one HTTP request.
     pub http_timeout: HumanDuration,
     /// The maximum number of concurrent calls; by default 16 of a claim mapper and 512 of a channel. Further calls wait
-    /// in the
-    /// queue. One application can have at most half of the calls of a claim mapper.
+    /// in the queue. One application can have at most half of the calls of a claim mapper.
     pub concurrency: Option<u32>,
     /// The maximum length of the queue for one application. A call waits two seconds at most. Further calls fail at
     /// once.

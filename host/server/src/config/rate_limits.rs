@@ -9,15 +9,13 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct RateLimits {
     /// Requests of one IP address to the authorization endpoint and the login pages. A sign-in needs about five;
-    /// without
-    /// JavaScript, twenty more for each minute of waiting.
+    /// without JavaScript, twenty more for each minute of waiting.
     pub login_pages_per_ip: Rate,
     /// The maximum number of open sign-ins without a typed name of one IP address. Above it the server removes the
     /// oldest ones.
     pub open_sign_ins_per_ip: u32,
     /// The maximum number of open sign-ins without a typed name in total, on all instances. A sign-in needs up to 10 KB
-    /// in the
-    /// database.
+    /// in the database.
     pub open_sign_ins_total: u32,
     /// Sign-ins with one user name, from any client, whether or not a user has the name. Each may notify a device.
     pub sign_ins_per_user_name: Rate,
@@ -29,12 +27,10 @@ pub struct RateLimits {
     /// the browser receives the same page as for an unknown name, and no device receives the request.
     pub prompts_per_user: Rate,
     /// Actions that one device begins: QR sign-ins, which do not count towards the limits above; enrolment links;
-    /// recovery
-    /// codes.
+    /// recovery codes.
     pub actions_per_device: Rate,
     /// Requests of one IP address to the token, introspection and revocation endpoints. The default permits a gateway
-    /// 1,000
-    /// introspections a second, and as many other requests.
+    /// 1,000 introspections a second, and as many other requests.
     pub token_requests_per_ip: Rate,
     /// Failed client authentications of one confidential application from one IP address. Successful ones do not count.
     pub client_auth_failures: Rate,

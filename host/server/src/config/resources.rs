@@ -11,16 +11,13 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct GeoIp {
     /// A GeoIP database in the MaxMind DB format, such as GeoLite2 City or DB-IP City Lite. Approval requests show the
-    /// location
-    /// of the browser; without a database only the IP address. The server holds the database in memory, and reads a
-    /// changed
-    /// file within a minute.
+    /// location of the browser; without a database only the IP address. The server holds the database in memory, and
+    /// reads a changed file within a minute.
     pub database_file: Option<PathBuf>,
 }
 
 /// The HTTP requests that this server sends on behalf of applications: for their key sets (`jwks_uri`), their SAML
-/// metadata
-/// (`metadata_url`) and their back-channel logout.
+/// metadata (`metadata_url`) and their back-channel logout.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Egress {
@@ -38,8 +35,7 @@ pub struct Database {
     /// The maximum number of read connections; by default twice the number of cores, and at least 4.
     pub read_connections: Option<NonZeroU32>,
     /// The maximum number of write connections to PostgreSQL; by default the number of cores, and at least 2. SQLite
-    /// always has
-    /// one. An instance opens two more for its own purposes.
+    /// always has one. An instance opens two more for its own purposes.
     pub write_connections: Option<NonZeroU32>,
     /// When migrations of the schema are applied. By default `assent serve` applies them to SQLite and to an empty
     /// database; a PostgreSQL database with data needs `assent migrate` before the first instance of a new release

@@ -23,10 +23,8 @@ use crate::config::saml::Saml;
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The URL by which users and applications reach this server, such as `https://id.example.org`, without a path or
-    /// query.
-    /// `http` only for localhost and loopback addresses. The issuer is this URL with `/oidc` appended. Passkeys are
-    /// bound to
-    /// its host name: a new name invalidates them, and an IP address permits none.
+    /// query. `http` only for localhost and loopback addresses. The issuer is this URL with `/oidc` appended. Passkeys
+    /// are bound to its host name: a new name invalidates them, and an IP address permits none.
     pub base_url: Url,
     /// The operator's name, as the pages show it.
     #[serde(default = "default::operator")]

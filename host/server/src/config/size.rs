@@ -55,9 +55,9 @@ impl Serialize for HumanSize {
 
 impl<'de> Deserialize<'de> for HumanSize {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
+        struct SizeVisitor;
 
-        impl Visitor<'_> for Text {
+        impl Visitor<'_> for SizeVisitor {
             type Value = HumanSize;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -69,7 +69,7 @@ impl<'de> Deserialize<'de> for HumanSize {
             }
         }
 
-        deserializer.deserialize_str(Text)
+        deserializer.deserialize_str(SizeVisitor)
     }
 }
 

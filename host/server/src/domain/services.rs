@@ -14,7 +14,7 @@ use super::operations::branding::Logo;
 use super::operations::draining::DrainSwitch;
 use super::operations::latency::LatencyHistograms;
 use super::operations::plugin_reloads::Reloads;
-use super::operations::rate_limits::Limits;
+use super::operations::rate_limits::RateLimiters;
 use super::operations::task_restarts::TaskRestarts;
 use super::operations::wakeups::Wakeups;
 use crate::config::Settings;
@@ -82,7 +82,7 @@ pub struct Services {
     /// Tells waiting requests of changes.
     pub wakeups: Wakeups,
     /// Who came how often.
-    pub rate_limits: Limits,
+    pub rate_limits: RateLimiters,
     /// The time.
     pub clock: SharedClock,
     /// Randomness.

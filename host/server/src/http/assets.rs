@@ -185,20 +185,20 @@ impl LocalizedAssets {
             .replace("\"{dir}\"", &Value::from(language.direction()).to_string())
             .replace(
                 "\"{description}\"",
-                &say(Message::of("authenticator-description")).to_string(),
+                &say(Message::new("authenticator-description")).to_string(),
             );
         let worker = worker(&[&messages, &manifest])
             .replace(
                 "'{title}'",
-                &say(Message::of("authenticator-push")).to_string(),
+                &say(Message::new("authenticator-push")).to_string(),
             )
             .replace(
                 "'{body}'",
-                &say(Message::of("authenticator-push-body")).to_string(),
+                &say(Message::new("authenticator-push-body")).to_string(),
             )
             .replace(
                 "'{notification}'",
-                &say(Message::of("authenticator-push-notification")).to_string(),
+                &say(Message::new("authenticator-push-notification")).to_string(),
             );
         Self {
             messages,

@@ -14,7 +14,7 @@ use super::reply::{ErrorReply, internal_error, layout, page, see_other, with_bro
 use super::texts::Message;
 use crate::domain::approvals::channels;
 use crate::domain::operations::rate_limits::Network;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::login;
 use crate::domain::{InternalError, Services};
 use crate::http::operations::rate_limits;
@@ -41,7 +41,7 @@ pub(super) async fn front(
                     .count_call(&from, services.now())
                 {
                     let (refused, again) = (
-                        Message::of("error-too-many-network"),
+                        Message::new("error-too-many-network"),
                         rate_limits::try_again("/admin"),
                     );
                     return Ok(rate_limits::too_many_pages(
@@ -94,7 +94,7 @@ pub(super) async fn inside(State(services): State<Arc<Services>>, browser: Brows
 /// Who looks at the console.
 enum ConsoleVisitor {
     /// Somebody with a role in it.
-    Administrator(Box<SignedIn>),
+    Administrator(Box<BrowserSession>),
     /// Somebody without one.
     Other,
     /// Nobody who is signed in well enough.
@@ -112,7 +112,7 @@ async fn administrator(
     browser: &Browser,
 ) -> Result<ConsoleVisitor, InternalError> {
     let request = console();
-    let enough = |signed_in: &SignedIn| {
+    let enough = |signed_in: &BrowserSession| {
         channels::is_enough_for(services, &request, &signed_in.session.authentication)
     };
     Ok(match browser.signed_in(services).await?.filter(enough) {
@@ -127,7 +127,7 @@ async fn administrator(
 fn render(
     services: &Services,
     browser: &Browser,
-    signed_in: Option<&SignedIn>,
+    signed_in: Option<&BrowserSession>,
 ) -> Result<Response, InternalError> {
     let console = ConsolePage {
         // It speaks English alone.
@@ -144,9 +144,9 @@ fn render(
 fn not_allowed(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::FORBIDDEN,
-        title: Message::of("error-not-administrator"),
-        what_happened: Message::of("error-not-administrator-happened"),
-        what_to_do: Message::of("error-not-administrator-advice"),
+        title: Message::new("error-not-administrator"),
+        what_happened: Message::new("error-not-administrator-happened"),
+        what_to_do: Message::new("error-not-administrator-advice"),
     }
     .render(services, language, &"the user has no console role")
 }

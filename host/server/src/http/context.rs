@@ -15,7 +15,7 @@ use super::texts::{Message, preferred};
 use super::user_agent;
 use crate::domain::operations::rate_limits::Network;
 use crate::domain::sessions::session;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::known_browsers::KnownUsers;
 use crate::domain::{InternalError, Services};
 use crate::geoip::GeoIp;
@@ -85,7 +85,7 @@ impl Browser {
     pub(crate) async fn signed_in(
         &self,
         services: &Services,
-    ) -> Result<Option<SignedIn>, InternalError> {
+    ) -> Result<Option<BrowserSession>, InternalError> {
         match &self.session {
             Some(cookie) => session::current(services, cookie.expose()).await,
             None => Ok(None),
@@ -227,19 +227,19 @@ pub(crate) fn place(
         IpAddr::V6(v6) => v6.is_unique_local() || v6.is_unicast_link_local(),
     };
     match (address.is_loopback(), private) {
-        (true, _) if host_is_local => Message::of("place-here"),
+        (true, _) if host_is_local => Message::new("place-here"),
         (true, _) => UNKNOWN,
-        (false, true) => Message::of("place-local").text("address", address.to_string()),
-        (false, false) => match places.of(address, language.tag()) {
-            Some(place) => Message::of("place-known")
+        (false, true) => Message::new("place-local").text("address", address.to_string()),
+        (false, false) => match places.place_of(address, language.tag()) {
+            Some(place) => Message::new("place-known")
                 .text("place", place)
                 .text("address", address.to_string()),
-            None => Message::of("place-internet").text("address", address.to_string()),
+            None => Message::new("place-internet").text("address", address.to_string()),
         },
     }
 }
 
-const UNKNOWN: Message = Message::of("place-unknown");
+const UNKNOWN: Message = Message::new("place-unknown");
 
 #[cfg(test)]
 mod tests {

@@ -38,7 +38,7 @@ impl Cause {
     /// Two kinds of requests of frames are legitimate. A single-page application renews its tokens in a hidden frame
     /// with `prompt=none`: an application of the same site finds the session there, any other gets `login_required`.
     /// Service providers ask with `IsPassive`, and answer a logout, in frames. Every other page forbids to be framed.
-    pub(super) fn of(request: &Request) -> Self {
+    pub(super) fn from_request(request: &Request) -> Self {
         let headers = request.headers();
         let path = request.uri().path();
         if !is_cross_site(headers) {
@@ -80,7 +80,7 @@ fn is_silent(request: &Request) -> bool {
 
 /// Rejects requests of other sites' pages that can't show the answer.
 pub(super) async fn reject_embedded(request: Request, next: Next) -> Response {
-    match Cause::of(&request) {
+    match Cause::from_request(&request) {
         Cause::Embedded => rejected(),
         Cause::Navigation | Cause::Frame => next.run(request).await,
     }
@@ -108,7 +108,7 @@ mod tests {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        Cause::of(&request.body(Body::empty()).unwrap())
+        Cause::from_request(&request.body(Body::empty()).unwrap())
     }
 
     fn from(site: &'static str, destination: &'static str) -> [(&'static str, &'static str); 2] {

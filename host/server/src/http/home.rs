@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use super::context::Browser;
 use super::csrf;
-use super::pages::SignedIn as Header;
+use super::pages::SignedInUser as Header;
 use super::reply::{forged, internal_error, see_other};
 use crate::domain::sessions::session;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
 use crate::http::saml::logout;
 use crate::http::sign_in::sign_out::without_session;
@@ -24,7 +24,7 @@ const SIGN_OUT: &str = "/sign-out";
 pub(super) fn signed_in_header(
     services: &Services,
     browser: &Browser,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
 ) -> Result<Header, InternalError> {
     Ok(Header {
         name: signed_in.user.display_name().to_owned(),

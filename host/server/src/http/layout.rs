@@ -54,13 +54,13 @@ impl Layout {
 
     /// A message that has no values.
     pub fn text(&self, id: &'static str) -> String {
-        Message::of(id).plain(self.language)
+        Message::new(id).plain(self.language)
     }
 
     /// A message, to be given its values.
     pub fn say(&self, id: &'static str) -> PageMessage {
         PageMessage {
-            message: Message::of(id),
+            message: Message::new(id),
             language: self.language,
         }
     }

@@ -25,7 +25,8 @@ use super::texts::Message;
 pub use super::layout::{Layout, Page, Support};
 pub use link::Link;
 pub use login::{
-    Choice, ConfirmPage, ConsentPage, Ended, EndedPage, LoginPage, ReturnNotice, Scan, WaitingPage,
+    Choice, ConfirmPage, ConsentPage, EndedPage, EndedPageKind, LoginPage, ReturnNotice, Scan,
+    WaitingPage,
 };
 pub use protocol::{FormPostPage, SamlPostPage, SamlStartPage, TestSignInPage};
 pub use sign_out::{SamlLogoutAnsweredPage, SamlLogoutPage, SignOutPage, SignedOutPage};
@@ -74,8 +75,8 @@ pub struct RecoverPage {
     pub csrf: String,
     /// What the name field holds already.
     pub name: String,
-    /// Whether a name and code were refused.
-    pub refused: bool,
+    /// Whether a name and code were rejected.
+    pub rejected: bool,
 }
 
 /// The code was good: the way on to enrol an authenticator.
@@ -108,7 +109,7 @@ pub struct ErrorPage {
 
 /// The person whose browser this is.
 #[derive(Clone, Debug)]
-pub struct SignedIn {
+pub struct SignedInUser {
     /// The person's name.
     pub name: String,
     /// Where the form that signs out is sent: `csrf`.
@@ -173,7 +174,7 @@ pub struct ConsolePage {
     /// This server's own address.
     pub address: String,
     /// The administrator, if they are signed in.
-    pub user: Option<SignedIn>,
+    pub user: Option<SignedInUser>,
 }
 
 /// The authenticator's web app: the same page for everybody, kept by its service worker.

@@ -168,10 +168,10 @@ pub(super) struct ProblemView {
 impl Problem {
     /// The first kind of problem that has this status.
     pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self::of(status.into(), detail)
+        Self::with_kind(status.into(), detail)
     }
 
-    pub(super) fn of(kind: ProblemKind, detail: impl Into<String>) -> Self {
+    pub(super) fn with_kind(kind: ProblemKind, detail: impl Into<String>) -> Self {
         Self {
             kind,
             detail: detail.into(),
@@ -193,7 +193,7 @@ impl Problem {
         }];
         Self {
             errors,
-            ..Self::of(kind, format!("{field}: {detail}"))
+            ..Self::with_kind(kind, format!("{field}: {detail}"))
         }
     }
 
@@ -205,7 +205,7 @@ impl Problem {
         );
         Self {
             action_approval: Some(Box::new(approval)),
-            ..Self::of(ProblemKind::ApprovalRequired, detail)
+            ..Self::with_kind(ProblemKind::ApprovalRequired, detail)
         }
     }
 
@@ -217,7 +217,7 @@ impl Problem {
         }];
         Self {
             errors,
-            ..Self::of(
+            ..Self::with_kind(
                 ProblemKind::Malformed,
                 "the body is not the JSON expected here: expected an object",
             )
@@ -233,7 +233,7 @@ impl Problem {
         let detail = format!("the body is not the JSON expected here: {error}");
         Self {
             errors,
-            ..Self::of(ProblemKind::Malformed, detail)
+            ..Self::with_kind(ProblemKind::Malformed, detail)
         }
     }
 }
@@ -274,20 +274,20 @@ impl From<AdminError> for Problem {
             }
             AdminError::Internal(error) if error.is_outage() => {
                 tracing::error!(%error, "admin API request failed");
-                return Self::of(
+                return Self::with_kind(
                     ProblemKind::Unavailable,
                     "the database cannot be reached at the moment; try again",
                 );
             }
             AdminError::Internal(_) => {
                 tracing::error!(error = %refused, "admin API request failed");
-                return Self::of(
+                return Self::with_kind(
                     ProblemKind::Internal,
                     "the server could not do this; try again",
                 );
             }
         };
-        Self::of(kind, refused.to_string())
+        Self::with_kind(kind, refused.to_string())
     }
 }
 

@@ -84,11 +84,11 @@ pub(super) async fn as_pages(
     }
     let reply = ErrorReply {
         status,
-        title: Message::of("error-rejected"),
+        title: Message::new("error-rejected"),
         what_happened: what_happened(status),
         what_to_do: match status {
-            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Message::of("error-rejected-cookies"),
-            _ => Message::of("error-rejected-advice"),
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Message::new("error-rejected-cookies"),
+            _ => Message::new("error-rejected-advice"),
         },
     };
     let cause = format!("{about} was refused with the status {status}");
@@ -105,15 +105,15 @@ pub(super) async fn as_pages(
 
 const fn what_happened(status: StatusCode) -> Message {
     match status {
-        StatusCode::PAYLOAD_TOO_LARGE => Message::of("error-rejected-body"),
-        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Message::of("error-rejected-head"),
-        StatusCode::URI_TOO_LONG => Message::of("error-rejected-address"),
-        StatusCode::METHOD_NOT_ALLOWED => Message::of("error-rejected-method"),
+        StatusCode::PAYLOAD_TOO_LARGE => Message::new("error-rejected-body"),
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Message::new("error-rejected-head"),
+        StatusCode::URI_TOO_LONG => Message::new("error-rejected-address"),
+        StatusCode::METHOD_NOT_ALLOWED => Message::new("error-rejected-method"),
         StatusCode::SERVICE_UNAVAILABLE | StatusCode::REQUEST_TIMEOUT => {
-            Message::of("error-rejected-timeout")
+            Message::new("error-rejected-timeout")
         }
-        status if status.as_u16() < 500 => Message::of("error-rejected-unreadable"),
-        _ => Message::of("error-internal-happened"),
+        status if status.as_u16() < 500 => Message::new("error-rejected-unreadable"),
+        _ => Message::new("error-internal-happened"),
     }
 }
 

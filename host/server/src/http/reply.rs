@@ -295,17 +295,17 @@ pub(super) fn internal_error(
     if error.is_outage() {
         let page = ErrorReply {
             status: StatusCode::SERVICE_UNAVAILABLE,
-            title: Message::of("error-outage"),
-            what_happened: Message::of("error-outage-happened"),
-            what_to_do: Message::of("error-outage-advice"),
+            title: Message::new("error-outage"),
+            what_happened: Message::new("error-outage-happened"),
+            what_to_do: Message::new("error-outage-advice"),
         };
         return unavailable(page.render(services, language, error));
     }
     ErrorReply {
         status: StatusCode::INTERNAL_SERVER_ERROR,
-        title: Message::of("error-internal"),
-        what_happened: Message::of("error-internal-happened"),
-        what_to_do: Message::of("error-internal-advice"),
+        title: Message::new("error-internal"),
+        what_happened: Message::new("error-internal-happened"),
+        what_to_do: Message::new("error-internal-advice"),
     }
     .render(services, language, error)
 }
@@ -314,9 +314,9 @@ pub(super) fn internal_error(
 pub(super) fn forged(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::FORBIDDEN,
-        title: Message::of("error-form"),
-        what_happened: Message::of("error-form-happened"),
-        what_to_do: Message::of("error-form-advice"),
+        title: Message::new("error-form"),
+        what_happened: Message::new("error-form-happened"),
+        what_to_do: Message::new("error-form-advice"),
     }
     .render(services, language, &"the CSRF token is missing or wrong")
 }

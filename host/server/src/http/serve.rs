@@ -20,7 +20,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt;
 
-use super::tls::Identity;
+use super::tls::TlsIdentity;
 use crate::domain::operations::rate_limits::{ConcurrencyLimit, Network};
 use crate::http::forwarded::is_trusted;
 use crate::http::handshake::HandshakeCredentials;
@@ -38,7 +38,7 @@ pub struct Listener {
     /// Where connections come.
     pub socket: TcpListener,
     /// What it needs to speak TLS, if it does.
-    pub tls: Option<Arc<Identity>>,
+    pub tls: Option<Arc<TlsIdentity>>,
     /// How many connections there may be; a further one waits until another ends.
     pub most_connections: usize,
     /// How many connections one network may have, and how long a new one may take for its handshake and for the head of
@@ -90,7 +90,7 @@ pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output 
                     tracing::debug!(%peer, "connection closed: limit of the network exceeded");
                     continue;
                 }
-                let connection = Connection {
+                let connection = HttpConnection {
                     peer,
                     router: router.clone(),
                     patience: if is_exempt {
@@ -120,7 +120,7 @@ pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output 
     let _ = tokio::time::timeout(GOODBYE, graceful.shutdown()).await;
 }
 
-struct Connection {
+struct HttpConnection {
     peer: SocketAddr,
     router: Router,
     patience: Duration,
@@ -129,8 +129,8 @@ struct Connection {
     watcher: Watcher,
 }
 
-impl Connection {
-    async fn serve(self, stream: TcpStream, tls: Option<Arc<Identity>>) {
+impl HttpConnection {
+    async fn serve(self, stream: TcpStream, tls: Option<Arc<TlsIdentity>>) {
         // An answer is written whole, so holding it back to fill a packet only delays it.
         let _ = stream.set_nodelay(true);
         let mut stream = TimeoutStream::new(stream);

@@ -1,6 +1,6 @@
 //! What the pages say: messages of the catalogue in `messages/`, one file a language, made into text or HTML.
 //!
-//! The catalogue is [Fluent](https://projectfluent.org)'s. A message is named in the source by [`Message::of`], in a
+//! The catalogue is [Fluent](https://projectfluent.org)'s. A message is named in the source by [`Message::new`], in a
 //! template by `layout.say`; `tests/it/pages/catalogue.rs` holds that each exists in each language with the same
 //! values. Values that come from people are isolated in their direction, so that a name can't turn round what stands
 //! beside it: by `<bdi>` in HTML. What they hold of such marks themselves is dropped.
@@ -58,11 +58,11 @@ impl FromRequestParts<Arc<Services>> for PageLanguage {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
     id: &'static str,
-    values: Vec<(&'static str, Value)>,
+    values: Vec<(&'static str, MessageValue)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Value {
+enum MessageValue {
     /// What a person wrote: isolated.
     Text(String),
     Number(i64),
@@ -72,7 +72,7 @@ enum Value {
 
 impl Message {
     /// The message with this id in the catalogue.
-    pub const fn of(id: &'static str) -> Self {
+    pub const fn new(id: &'static str) -> Self {
         Self {
             id,
             values: Vec::new(),
@@ -81,17 +81,17 @@ impl Message {
 
     /// With a text that comes from people, or from applications.
     pub fn text(self, name: &'static str, text: impl Into<String>) -> Self {
-        self.with(name, Value::Text(text.into()))
+        self.with(name, MessageValue::Text(text.into()))
     }
 
     /// With a number, which may decide between singular and plural.
     pub fn number(self, name: &'static str, number: impl Into<i64>) -> Self {
-        self.with(name, Value::Number(number.into()))
+        self.with(name, MessageValue::Number(number.into()))
     }
 
     /// With another message.
     pub fn message(self, name: &'static str, message: Self) -> Self {
-        self.with(name, Value::Message(message))
+        self.with(name, MessageValue::Message(message))
     }
 
     /// A day, as it is in Greenwich.
@@ -100,13 +100,13 @@ impl Message {
             .unwrap_or_default()
             .to_zoned(jiff::tz::TimeZone::UTC)
             .date();
-        Message::of("date")
+        Message::new("date")
             .number("day", date.day())
             .number("month", date.month())
             .number("year", date.year())
     }
 
-    fn with(mut self, name: &'static str, value: Value) -> Self {
+    fn with(mut self, name: &'static str, value: MessageValue) -> Self {
         self.values.push((name, value));
         self
     }
@@ -137,9 +137,11 @@ impl Message {
             values.set(
                 *name,
                 match value {
-                    Value::Text(text) => FluentValue::from(isolated(text)),
-                    Value::Number(number) => FluentValue::from(*number),
-                    Value::Message(message) => FluentValue::from(message.formatted(language)),
+                    MessageValue::Text(text) => FluentValue::from(isolated(text)),
+                    MessageValue::Number(number) => FluentValue::from(*number),
+                    MessageValue::Message(message) => {
+                        FluentValue::from(message.formatted(language))
+                    }
                 },
             );
         }
@@ -225,7 +227,7 @@ mod tests {
     #[test]
     fn values_are_escaped_and_isolated_and_cannot_turn_the_text_round() {
         let name = "<b>\u{202e}olleH\u{2069}\u{2068}'\"&";
-        let message = Message::of("login-title").text("application", name);
+        let message = Message::new("login-title").text("application", name);
         assert_eq!(
             message.html(Language::English).0,
             "Sign in to <bdi>&#60;b&#62;olleH&#39;&#34;&#38;</bdi>"
@@ -235,7 +237,7 @@ mod tests {
 
     #[test]
     fn numbers_choose_the_plural_and_stand_bare() {
-        let left = |seconds: u32| Message::of("waiting-left").number("seconds", seconds);
+        let left = |seconds: u32| Message::new("waiting-left").number("seconds", seconds);
         assert_eq!(english(&left(1)), "1 second left");
         assert_eq!(left(1999).html(Language::English).0, "1999 seconds left");
         assert_eq!(left(1).plain(Language::German), "noch 1 Sekunde");
@@ -253,7 +255,7 @@ mod tests {
             Message::day(leap).plain(Language::German),
             "29. Februar 2024"
         );
-        let since = Message::of("consents-since").message("since", Message::day(first));
+        let since = Message::new("consents-since").message("since", Message::day(first));
         assert_eq!(
             since.html(Language::English).0,
             "Allowed on 1 January 1970."
@@ -262,6 +264,6 @@ mod tests {
 
     #[test]
     fn a_message_that_there_is_not_is_its_id() {
-        assert_eq!(english(&Message::of("no-such-message")), "no-such-message");
+        assert_eq!(english(&Message::new("no-such-message")), "no-such-message");
     }
 }

@@ -68,7 +68,7 @@ pub enum Clients {
 }
 
 /// What a listener needs to speak TLS.
-pub struct Identity {
+pub struct TlsIdentity {
     /// The table of the settings, for messages.
     table: &'static str,
     files: config::Tls,
@@ -85,7 +85,7 @@ struct CurrentContext {
     seen: Digest,
 }
 
-impl std::fmt::Debug for Identity {
+impl std::fmt::Debug for TlsIdentity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Identity")
             .field("table", &self.table)
@@ -94,7 +94,7 @@ impl std::fmt::Debug for Identity {
     }
 }
 
-impl Identity {
+impl TlsIdentity {
     /// Reads certificate and key. `table` is the table of the settings that names them.
     pub fn load(
         table: &'static str,
@@ -229,10 +229,10 @@ impl CertificatePair {
     /// What tells this pair from another.
     fn digest(&self) -> Digest {
         let both = [
-            *Digest::of(&self.certificates).as_bytes(),
-            *Digest::of(&self.key).as_bytes(),
+            *Digest::sha256(&self.certificates).as_bytes(),
+            *Digest::sha256(&self.key).as_bytes(),
         ];
-        Digest::of(both.as_flattened())
+        Digest::sha256(both.as_flattened())
     }
 
     /// TLS 1.2 and 1.3 as Mozilla's intermediate configuration has them, HTTP/1.1 alone.

@@ -35,12 +35,12 @@ pub(super) fn in_words(user_agent: &str) -> Message {
             .map(|(_, name)| *name)
     };
     match (find(&BROWSERS), find(&SYSTEMS)) {
-        (Some(browser), Some(system)) => Message::of("browser-on")
+        (Some(browser), Some(system)) => Message::new("browser-on")
             .text("browser", browser)
             .text("system", system),
-        (Some(browser), None) => Message::of("browser-only").text("browser", browser),
-        (None, Some(system)) => Message::of("browser-unknown-on").text("system", system),
-        (None, None) => Message::of("browser-unknown"),
+        (Some(browser), None) => Message::new("browser-only").text("browser", browser),
+        (None, Some(system)) => Message::new("browser-unknown-on").text("system", system),
+        (None, None) => Message::new("browser-unknown"),
     }
 }
 
@@ -59,12 +59,12 @@ pub(super) fn again(words: &str) -> Message {
         known(&BROWSERS, browser),
         system.and_then(|system| known(&SYSTEMS, system)),
     ) {
-        (Some(browser), Some(system)) => Message::of("browser-on")
+        (Some(browser), Some(system)) => Message::new("browser-on")
             .text("browser", browser)
             .text("system", system),
-        (Some(browser), None) => Message::of("browser-only").text("browser", browser),
-        (None, Some(system)) => Message::of("browser-unknown-on").text("system", system),
-        (None, None) => Message::of("browser-unknown"),
+        (Some(browser), None) => Message::new("browser-only").text("browser", browser),
+        (None, Some(system)) => Message::new("browser-unknown-on").text("system", system),
+        (None, None) => Message::new("browser-unknown"),
     }
 }
 

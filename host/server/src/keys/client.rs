@@ -31,7 +31,7 @@ const LONGEST: usize = 8 * 1024;
 
 /// A key that can't be registered. The message says what would do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SignatureKeyError {
+pub enum ClientKeyError {
     /// Not PEM, or not what is expected in it.
     #[error(
         "expected a public key or a certificate in PEM form (-----BEGIN PUBLIC KEY----- or -----BEGIN CERTIFICATE-----)"
@@ -73,20 +73,20 @@ pub fn secret_purpose(id: &Did) -> String {
 }
 
 /// The public key in a PEM text, of a key or of a certificate, as a JSON Web Key.
-pub fn key_of_pem(pem: &str) -> Result<Map<String, Value>, SignatureKeyError> {
+pub fn key_of_pem(pem: &str) -> Result<Map<String, Value>, ClientKeyError> {
     if pem.contains("PRIVATE KEY") {
-        return Err(SignatureKeyError::Private);
+        return Err(ClientKeyError::Private);
     }
     let key = if pem.contains("BEGIN CERTIFICATE") {
         X509::from_pem(pem.as_bytes()).and_then(|certificate| certificate.public_key())
     } else {
         PKey::public_key_from_pem(pem.as_bytes())
     };
-    jwk(&key.map_err(|_| SignatureKeyError::NotPem)?)
+    jwk(&key.map_err(|_| ClientKeyError::NotPem)?)
 }
 
 /// The key of a certificate in PEM form.
-pub fn key_of_certificate(pem: &str) -> Result<Map<String, Value>, SignatureKeyError> {
+pub fn key_of_certificate(pem: &str) -> Result<Map<String, Value>, ClientKeyError> {
     key_of_pem(&certificate(pem)?.pem)
 }
 
@@ -98,18 +98,18 @@ pub fn certificate_digest(pem: &str) -> String {
 }
 
 /// A certificate to be recognised again.
-pub fn certificate(pem: &str) -> Result<RegisteredCertificate, SignatureKeyError> {
+pub fn certificate(pem: &str) -> Result<RegisteredCertificate, ClientKeyError> {
     if pem.contains("PRIVATE KEY") {
-        return Err(SignatureKeyError::Private);
+        return Err(ClientKeyError::Private);
     }
-    let parsed = X509::from_pem(pem.as_bytes()).map_err(|_| SignatureKeyError::NotPem)?;
+    let parsed = X509::from_pem(pem.as_bytes()).map_err(|_| ClientKeyError::NotPem)?;
     let (der, text) = (
-        parsed.to_der().map_err(|_| SignatureKeyError::NotPem)?,
-        parsed.to_pem().map_err(|_| SignatureKeyError::NotPem)?,
+        parsed.to_der().map_err(|_| ClientKeyError::NotPem)?,
+        parsed.to_pem().map_err(|_| ClientKeyError::NotPem)?,
     );
     Ok(RegisteredCertificate {
-        pem: String::from_utf8(text).map_err(|_| SignatureKeyError::NotPem)?,
-        sha256: Digest::of(&der).to_text(),
+        pem: String::from_utf8(text).map_err(|_| ClientKeyError::NotPem)?,
+        sha256: Digest::sha256(&der).to_text(),
     })
 }
 
@@ -125,25 +125,25 @@ pub fn certificate_is_in_time(der: &[u8], now: i64) -> bool {
 }
 
 /// The keys of a JSON Web Key Set, public members alone.
-pub fn keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, SignatureKeyError> {
+pub fn keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, ClientKeyError> {
     let keys = set
         .get("keys")
         .and_then(Value::as_array)
-        .ok_or(SignatureKeyError::NotASet)?;
+        .ok_or(ClientKeyError::NotASet)?;
     if keys.is_empty() || keys.len() > MOST_KEYS {
-        return Err(SignatureKeyError::NotASet);
+        return Err(ClientKeyError::NotASet);
     }
     keys.iter()
-        .map(|key| fit(key.as_object().ok_or(SignatureKeyError::NotASet)?))
+        .map(|key| fit(key.as_object().ok_or(ClientKeyError::NotASet)?))
         .collect()
 }
 
 /// Those keys of an application's own set that can be used here; others in it are for other purposes.
-pub fn usable_keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, SignatureKeyError> {
+pub fn usable_keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, ClientKeyError> {
     let keys = set
         .get("keys")
         .and_then(Value::as_array)
-        .ok_or(SignatureKeyError::NotASet)?;
+        .ok_or(ClientKeyError::NotASet)?;
     Ok(keys
         .iter()
         .filter_map(Value::as_object)
@@ -172,16 +172,16 @@ pub fn thumbprint(key: &Map<String, Value>) -> String {
         "{{{}}}",
         members.iter().map(member).collect::<Vec<_>>().join(",")
     );
-    URL_SAFE_NO_PAD.encode(Digest::of(text.as_bytes()).as_bytes())
+    URL_SAFE_NO_PAD.encode(Digest::sha256(text.as_bytes()).as_bytes())
 }
 
-fn fit(key: &Map<String, Value>) -> Result<Map<String, Value>, SignatureKeyError> {
+fn fit(key: &Map<String, Value>) -> Result<Map<String, Value>, ClientKeyError> {
     let text = |name: &str| key.get(name).and_then(Value::as_str).unwrap_or_default();
     if ["d", "p", "q", "dp", "dq", "qi", "k"]
         .iter()
         .any(|private| key.contains_key(*private))
     {
-        return Err(SignatureKeyError::Private);
+        return Err(ClientKeyError::Private);
     }
     let bits = || {
         URL_SAFE_NO_PAD
@@ -202,32 +202,32 @@ fn fit(key: &Map<String, Value>) -> Result<Map<String, Value>, SignatureKeyError
     if good && usable {
         Ok(key.clone())
     } else {
-        Err(SignatureKeyError::Kind)
+        Err(ClientKeyError::Kind)
     }
 }
 
-fn jwk(key: &PKey<Public>) -> Result<Map<String, Value>, SignatureKeyError> {
+fn jwk(key: &PKey<Public>) -> Result<Map<String, Value>, ClientKeyError> {
     let number = |number: &openssl::bn::BigNumRef, length: i32| {
         number
             .to_vec_padded(length)
             .map(|bytes| URL_SAFE_NO_PAD.encode(bytes))
-            .map_err(|_| SignatureKeyError::Kind)
+            .map_err(|_| ClientKeyError::Kind)
     };
     let value = match key.id() {
         Id::RSA => {
-            let rsa = key.rsa().map_err(|_| SignatureKeyError::Kind)?;
+            let rsa = key.rsa().map_err(|_| ClientKeyError::Kind)?;
             let text = |number: &openssl::bn::BigNumRef| URL_SAFE_NO_PAD.encode(number.to_vec());
             json!({"kty": "RSA", "n": text(rsa.n()), "e": text(rsa.e())})
         }
         Id::EC => {
-            let ec = key.ec_key().map_err(|_| SignatureKeyError::Kind)?;
+            let ec = key.ec_key().map_err(|_| ClientKeyError::Kind)?;
             let (curve, length) = match ec.group().curve_name() {
                 Some(Nid::X9_62_PRIME256V1) => ("P-256", 32),
                 Some(Nid::SECP384R1) => ("P-384", 48),
                 Some(Nid::SECP521R1) => ("P-521", 66),
-                _ => return Err(SignatureKeyError::Kind),
+                _ => return Err(ClientKeyError::Kind),
             };
-            let failed = |_| SignatureKeyError::Kind;
+            let failed = |_| ClientKeyError::Kind;
             let (mut x, mut y) = (
                 BigNum::new().map_err(failed)?,
                 BigNum::new().map_err(failed)?,
@@ -239,12 +239,12 @@ fn jwk(key: &PKey<Public>) -> Result<Map<String, Value>, SignatureKeyError> {
             json!({"kty": "EC", "crv": curve, "x": number(&x, length)?, "y": number(&y, length)?})
         }
         Id::ED25519 => {
-            let raw = key.raw_public_key().map_err(|_| SignatureKeyError::Kind)?;
+            let raw = key.raw_public_key().map_err(|_| ClientKeyError::Kind)?;
             json!({"kty": "OKP", "crv": "Ed25519", "x": URL_SAFE_NO_PAD.encode(raw)})
         }
-        _ => return Err(SignatureKeyError::Kind),
+        _ => return Err(ClientKeyError::Kind),
     };
-    fit(value.as_object().ok_or(SignatureKeyError::Kind)?)
+    fit(value.as_object().ok_or(ClientKeyError::Kind)?)
 }
 
 /// The claims of a JWT that one of these keys signed. `jku`, `x5u`, `x5c` and `jwk` in its header are not looked at,

@@ -322,7 +322,7 @@ mod tests {
                 track_use_until: Some(Timestamp::from_millis(at + 5)),
             }),
             scopes: TokenScopes::known("openid email"),
-            certificate: Some(Digest::of(b"certificate")),
+            certificate: Some(Digest::sha256(b"certificate")),
             issued_at: Timestamp::from_millis(at),
             expires_at: Timestamp::from_millis(at + 1000),
         }

@@ -17,7 +17,7 @@ use crate::keys::TokenType;
 use assent_model::application::Application;
 use assent_model::id::{Did, TokenId};
 use assent_model::logout::LogoutDelivery;
-use assent_plugin_host::egress::Failure;
+use assent_plugin_host::egress::EgressError;
 
 /// How often the database is looked at without a signal: another instance may have ended a session, or a pause is over.
 const LOOK: Duration = Duration::from_secs(3);
@@ -199,7 +199,7 @@ async fn tell(
         .await
     {
         Ok(answer) => answer,
-        Err(Failure::Refused(why)) => return Ok(AttemptOutcome::OutOfReach(why)),
+        Err(EgressError::Refused(why)) => return Ok(AttemptOutcome::OutOfReach(why)),
         Err(failure) => return Ok(AttemptOutcome::Failed(failure.to_string())),
     };
     Ok(match answer.status {

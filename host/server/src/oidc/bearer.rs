@@ -76,7 +76,7 @@ pub async fn accept(
         .await?
         .ok_or(BearerError::InvalidToken)?;
     let bound_to = found.grant.certificate;
-    if bound_to.is_some() && bound_to != shown.certificate.map(Digest::of) {
+    if bound_to.is_some() && bound_to != shown.certificate.map(Digest::sha256) {
         return Err(BearerError::InvalidToken);
     }
     Ok(found)

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::parameters::{Parameters, ParametersError};
 use crate::domain::claims::standard_claims::{sid_of, subject_of};
 use crate::domain::keys::signing_keys;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
 use crate::keys::IdTokenError;
 use assent_model::application::Application;
@@ -28,7 +28,7 @@ const PURPOSE: &str = "end-session";
 
 /// A request that may be served.
 #[derive(Clone, Debug, Default)]
-pub struct EndSession {
+pub struct EndSessionRequest {
     application: Option<Arc<Application>>,
     hint: Option<IdTokenHint>,
     redirect: Option<CheckedRedirect>,
@@ -44,7 +44,7 @@ struct IdTokenHint {
 
 /// Why a request is not served. A page says so; no session ends, and nobody is sent anywhere.
 #[derive(Debug, thiserror::Error)]
-pub enum Rejected {
+pub enum EndSessionError {
     /// It can't be read.
     #[error("the request can't be read: {0}")]
     Parameters(#[from] ParametersError),
@@ -73,7 +73,10 @@ pub enum Rejected {
 
 /// Checks a request (section 2 of the specification). An ID token is a hint even when it has expired. `logout_hint` is
 /// taken and not used; `ui_locales` is for whoever makes the page.
-pub async fn check(services: &Services, parameters: &Parameters) -> Result<EndSession, Rejected> {
+pub async fn check(
+    services: &Services,
+    parameters: &Parameters,
+) -> Result<EndSessionRequest, EndSessionError> {
     parameters.refuse_repeated()?;
     let client_id = parameters.get("client_id");
     let asked = parameters.get("post_logout_redirect_uri");
@@ -85,14 +88,14 @@ pub async fn check(services: &Services, parameters: &Parameters) -> Result<EndSe
         // Section 2: with `client_id` the address can be looked for without a hint.
         (None, Some(id), Some(_)) => (client(services, id).await?, None),
         // The request shows nothing, and leads nowhere.
-        (None, ..) => return Ok(EndSession::default()),
+        (None, ..) => return Ok(EndSessionRequest::default()),
     };
     if client_id.is_some_and(|id| id != application.id.as_str()) {
-        return Err(Rejected::OtherClient);
+        return Err(EndSessionError::OtherClient);
     }
     let redirect = redirect(&application, asked)?;
     let state = parameters.get("state").map(str::to_owned);
-    Ok(EndSession {
+    Ok(EndSessionRequest {
         application: Some(application),
         hint,
         redirect,
@@ -100,23 +103,23 @@ pub async fn check(services: &Services, parameters: &Parameters) -> Result<EndSe
     })
 }
 
-async fn client(services: &Services, id: &str) -> Result<Arc<Application>, Rejected> {
-    let id: Did = id.parse().map_err(|_| Rejected::UnknownClient)?;
+async fn client(services: &Services, id: &str) -> Result<Arc<Application>, EndSessionError> {
+    let id: Did = id.parse().map_err(|_| EndSessionError::UnknownClient)?;
     services
         .store
         .application(&id)
         .await
         .map_err(InternalError::from)?
-        .ok_or(Rejected::UnknownClient)
+        .ok_or(EndSessionError::UnknownClient)
 }
 
 /// Where the browser goes afterwards: only to an address of this application.
 fn redirect(
     application: &Application,
     asked: Option<&str>,
-) -> Result<Option<CheckedRedirect>, Rejected> {
+) -> Result<Option<CheckedRedirect>, EndSessionError> {
     let registered = &application.settings.post_logout_redirect_uris;
-    let find = |asked| CheckedRedirect::find(registered, asked).ok_or(Rejected::RedirectUri);
+    let find = |asked| CheckedRedirect::find(registered, asked).ok_or(EndSessionError::RedirectUri);
     asked.map(find).transpose()
 }
 
@@ -131,24 +134,25 @@ struct SealedRequest {
     until: Timestamp,
 }
 
-/// Reads what [`EndSession::sealed`] made, a short while ago. The application is looked at again.
-pub async fn unseal(services: &Services, text: &str) -> Result<EndSession, Rejected> {
+/// Reads what [`EndSessionRequest::sealed`] made, a short while ago. The application is looked at again.
+pub async fn unseal(services: &Services, text: &str) -> Result<EndSessionRequest, EndSessionError> {
     let opened = services
         .master_key
         .open(PURPOSE, text)
-        .map_err(|_| Rejected::Sealed)?;
-    let sealed: SealedRequest = serde_json::from_slice(&opened).map_err(|_| Rejected::Sealed)?;
+        .map_err(|_| EndSessionError::Sealed)?;
+    let sealed: SealedRequest =
+        serde_json::from_slice(&opened).map_err(|_| EndSessionError::Sealed)?;
     if sealed.until < services.now() {
-        return Err(Rejected::Sealed);
+        return Err(EndSessionError::Sealed);
     }
     let application = services
         .store
         .application(&sealed.application)
         .await
         .map_err(InternalError::from)?;
-    let application = application.ok_or(Rejected::InvalidHint("application"))?;
+    let application = application.ok_or(EndSessionError::InvalidHint("application"))?;
     let redirect = redirect(&application, sealed.redirect.as_deref())?;
-    Ok(EndSession {
+    Ok(EndSessionRequest {
         application: Some(application),
         hint: sealed.hint,
         redirect,
@@ -159,11 +163,11 @@ pub async fn unseal(services: &Services, text: &str) -> Result<EndSession, Rejec
 async fn hint(
     services: &Services,
     token: &str,
-) -> Result<(Arc<Application>, IdTokenHint), Rejected> {
+) -> Result<(Arc<Application>, IdTokenHint), EndSessionError> {
     let claims = signing_keys::verify_own(services, token).await?;
     let claim = |name: &str| claims.get(name).and_then(|value| value.as_str());
     if claim("iss") != Some(services.issuer.as_str()) {
-        return Err(Rejected::InvalidHint("issuer"));
+        return Err(EndSessionError::InvalidHint("issuer"));
     }
     let audience: Option<Did> = claim("aud").and_then(|text| text.parse().ok());
     let found = match audience {
@@ -174,9 +178,9 @@ async fn hint(
             .map_err(InternalError::from)?,
         None => None,
     };
-    let application = found.ok_or(Rejected::InvalidHint("application"))?;
+    let application = found.ok_or(EndSessionError::InvalidHint("application"))?;
     let subject = claim("sub")
-        .ok_or(Rejected::InvalidHint("person"))?
+        .ok_or(EndSessionError::InvalidHint("person"))?
         .to_owned();
     Ok((
         application,
@@ -187,7 +191,7 @@ async fn hint(
     ))
 }
 
-impl EndSession {
+impl EndSessionRequest {
     /// The request as a text that this service alone can make and read, for half an hour. `None` if it shows nothing.
     pub fn sealed(&self, services: &Services) -> Result<Option<String>, InternalError> {
         let Some(application) = &self.application else {
@@ -212,7 +216,11 @@ impl EndSession {
     }
 
     /// Whether the application shows that it asks for this session's end, or for this person's: they need not be asked.
-    pub fn is_for(&self, services: &Services, signed_in: &SignedIn) -> Result<bool, InternalError> {
+    pub fn is_for(
+        &self,
+        services: &Services,
+        signed_in: &BrowserSession,
+    ) -> Result<bool, InternalError> {
         let (Some(application), Some(hint)) = (&self.application, &self.hint) else {
             return Ok(false);
         };

@@ -4,10 +4,10 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
-use crate::domain::claims::standard_claims::{ApplicationClaims, Subject, of_authentication};
+use crate::domain::claims::standard_claims::{ApplicationClaims, ClaimSubject, of_authentication};
 use crate::domain::claims::token_claims::{AtSignIn, IssuerClaims};
 use crate::domain::claims::traces;
-use crate::domain::claims::traces::Purpose;
+use crate::domain::claims::traces::TracePurpose;
 use crate::domain::{InternalError, Services};
 use crate::keys::TokenType;
 use assent_model::application::Application;
@@ -20,7 +20,7 @@ use assent_plugin_host::Sink;
 pub fn with_sign_in(
     services: &Services,
     made: ApplicationClaims,
-    subject: &Subject<'_>,
+    subject: &ClaimSubject<'_>,
     how: &Authentication,
     sid: &str,
 ) -> Map<String, Value> {
@@ -29,7 +29,7 @@ pub fn with_sign_in(
     let (user, application) = (subject.user.id, &subject.application.id);
     traces::record(
         services,
-        Purpose {
+        TracePurpose {
             token: &id,
             user,
             application,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::client_auth::Client;
+use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
 use super::parameters::Parameters;
 use super::tokens;
 use crate::domain::claims::result_cache::ResultKey;
 use crate::domain::claims::standard_claims;
-use crate::domain::claims::standard_claims::{Subject, subject_of};
+use crate::domain::claims::standard_claims::{ClaimSubject, subject_of};
 use crate::domain::sign_in::access;
 use crate::domain::{InternalError, Services};
 use assent_model::application::{Application, RegisteredApplication};
@@ -78,7 +78,7 @@ struct KnownToken {
 /// Serves an introspection request of an authenticated client.
 pub async fn introspect(
     services: &Services,
-    client: &Client,
+    client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<Introspection, TokenError> {
     let text = parameters
@@ -169,7 +169,7 @@ async fn more(
     if let Some(found) = results.get(services, &plugins, application, &key) {
         return Ok(Some(found));
     }
-    let subject = Subject {
+    let subject = ClaimSubject {
         application,
         user: &holder.user,
         account: &holder.account,

@@ -1,6 +1,6 @@
 //! Token revocation (RFC 7009).
 
-use super::client_auth::Client;
+use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
 use super::parameters::Parameters;
 use super::tokens;
@@ -12,7 +12,7 @@ use assent_model::token::prefix;
 /// kind.
 pub async fn revoke(
     services: &Services,
-    client: &Client,
+    client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<(), TokenError> {
     let text = parameters

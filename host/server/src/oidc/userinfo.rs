@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::bearer::{BearerError, BearerToken, accept};
 use crate::domain::claims::result_cache::ResultKey;
 use crate::domain::claims::standard_claims;
-use crate::domain::claims::standard_claims::{ApplicationClaims, Subject};
+use crate::domain::claims::standard_claims::{ApplicationClaims, ClaimSubject};
 use crate::domain::sign_in::access;
 use crate::domain::{InternalError, Services};
 use assent_model::application::{Application, RegisteredApplication};
@@ -99,7 +99,7 @@ async fn map(
     // The application may be allowed less today than when it was granted.
     let allowed = &application.settings.scopes;
     let requested = &family.context.claims.allowed(allowed).userinfo;
-    let subject = Subject {
+    let subject = ClaimSubject {
         application,
         user: &holder.user,
         account: &holder.account,

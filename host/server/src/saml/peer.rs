@@ -183,7 +183,7 @@ pub fn check_header(
 pub fn once(services: &Services, provider: &ServiceProvider, id: &str) -> MessageClaim {
     let skew = Duration::from_secs(provider.settings.clock_skew.into());
     // Neither holds a line break.
-    let digest = Digest::of(format!("saml message\n{}\n{id}", provider.id).as_bytes());
+    let digest = Digest::sha256(format!("saml message\n{}\n{id}", provider.id).as_bytes());
     MessageClaim {
         digest,
         until: services.now() + OLDEST + skew * 2,

@@ -11,7 +11,7 @@ use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::DerivedValue;
 use crate::domain::{InternalError, Services};
 use crate::oidc::bearer::BearerToken;
-use crate::oidc::client_auth::Client;
+use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::grant::{self, CodeExchange};
 use crate::oidc::parameters::Parameters;
 use crate::oidc::userinfo;
@@ -235,7 +235,7 @@ async fn exchange(
         return Ok(Err(failure));
     };
     let method = application.settings.auth_method().as_str();
-    let client = Client {
+    let client = AuthenticatedClient {
         application,
         certificate: None,
     };

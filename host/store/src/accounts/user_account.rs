@@ -22,7 +22,7 @@ crate::sql::row! {
     }
 }
 
-pub(crate) const USER_KIND: &str = statement!(
+pub(crate) const BY_ACCOUNT_ID: &str = statement!(
     "SELECT a.id AS account_id, a.application_id, a.name AS account_name, a.roles, a.short_code,
     a.state AS account_state, a.version AS account_version, a.created_at AS account_created_at, ",
     UserRow::COLUMNS,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::sql::Text;
+use crate::sql::StatementText;
 
 /// How many rows a statement is for: the least of these that suffices.
 const SIZES: [usize; 5] = [1, 4, 16, 32, MOST];
@@ -32,7 +32,7 @@ impl BulkSql {
     }
 
     /// The statement for so many rows.
-    pub(crate) fn sql_for(&self, rows: usize) -> Text {
+    pub(crate) fn sql_for(&self, rows: usize) -> StatementText {
         let found = self
             .texts
             .iter()

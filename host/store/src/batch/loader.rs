@@ -42,9 +42,9 @@ impl Key for (String, String) {
 }
 
 /// Reads rows of one kind by their keys.
-pub(crate) struct Loader<T, K = String>(Source<T, K>);
+pub(crate) struct BatchLoader<T, K = String>(LoaderKind<T, K>);
 
-enum Source<T, K> {
+enum LoaderKind<T, K> {
     /// PostgreSQL: what is asked for at the same moment shares a round trip.
     Batches(Batcher<K, Option<T>>),
     /// SQLite: the read costs less than the way to another task.
@@ -53,30 +53,30 @@ enum Source<T, K> {
 
 type Lookup<T, K> = dyn Fn(K) -> BoxFuture<'static, Result<Option<T>>> + Send + Sync;
 
-impl<T, K> Clone for Loader<T, K> {
+impl<T, K> Clone for BatchLoader<T, K> {
     fn clone(&self) -> Self {
         Self(match &self.0 {
-            Source::Batches(batches) => Source::Batches(batches.clone()),
-            Source::Inline(lookup) => Source::Inline(Arc::clone(lookup)),
+            LoaderKind::Batches(batches) => LoaderKind::Batches(batches.clone()),
+            LoaderKind::Inline(lookup) => LoaderKind::Inline(Arc::clone(lookup)),
         })
     }
 }
 
-impl<T, K> std::fmt::Debug for Loader<T, K> {
+impl<T, K> std::fmt::Debug for BatchLoader<T, K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Loader").finish_non_exhaustive()
     }
 }
 
-impl<T: Send + 'static, K: Key> Loader<T, K> {
+impl<T: Send + 'static, K: Key> BatchLoader<T, K> {
     /// The row with this key.
     ///
     /// # Errors
     /// If the database fails, or the row cannot be read.
     pub(crate) async fn call(&self, key: K) -> Result<Option<T>> {
         match &self.0 {
-            Source::Batches(batches) => batches.call(key).await,
-            Source::Inline(lookup) => lookup(key).await,
+            LoaderKind::Batches(batches) => batches.call(key).await,
+            LoaderKind::Inline(lookup) => lookup(key).await,
         }
     }
 }
@@ -89,14 +89,14 @@ pub(crate) fn start_loader<R: Row>(
     readers: &Readers,
     kind: DatabaseKind,
     statement: &str,
-) -> Loader<R::Value, R::Key> {
+) -> BatchLoader<R::Value, R::Key> {
     let (readers, statement) = (readers.clone(), Arc::new(BulkSql::new(statement, 0)));
-    Loader(match kind {
-        DatabaseKind::Postgres => Source::Batches(Batcher::start(BATCHES, move |keys| {
+    BatchLoader(match kind {
+        DatabaseKind::Postgres => LoaderKind::Batches(Batcher::start(BATCHES, move |keys| {
             let (readers, statement) = (readers.clone(), Arc::clone(&statement));
             Box::pin(async move { read::<R>(&readers, &statement, &keys).await })
         })),
-        DatabaseKind::Sqlite => Source::Inline(Arc::new(move |key: R::Key| {
+        DatabaseKind::Sqlite => LoaderKind::Inline(Arc::new(move |key: R::Key| {
             let (readers, statement) = (readers.clone(), Arc::clone(&statement));
             Box::pin(async move {
                 let query = key.bind(sql::query_as::<R>(statement.sql_for(1)));

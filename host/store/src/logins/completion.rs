@@ -106,8 +106,8 @@ impl Store {
     }
 
     /// Ends a login, once. It is not open if it was answered before, expired, or does not permit this completion: a new
-    /// session needs
-    /// an approval of this login with the state `approved`; the use of a session needs a session that is still open.
+    /// session needs an approval of this login with the state `approved`; the use of a session needs a session that is
+    /// still open.
     ///
     /// # Errors
     /// If the database fails.

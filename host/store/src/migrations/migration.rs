@@ -91,7 +91,7 @@ impl Migration {
 
     /// The digest of the statements.
     pub(crate) fn digest(&self) -> String {
-        Digest::of(self.text.as_bytes()).to_text()
+        Digest::sha256(self.text.as_bytes()).to_text()
     }
 
     /// The statements for execution within a transaction.

@@ -44,8 +44,7 @@ impl Options {
     }
 
     /// For PostgreSQL at this URL. `session` has settings of each session in the form of libpq's `options`; those of
-    /// the URL
-    /// take precedence.
+    /// the URL take precedence.
     ///
     /// # Errors
     /// [`Error::Settings`] if the URL cannot be used.

@@ -68,8 +68,7 @@ impl Error {
     }
 
     /// Whether the database is the reason, not the request: it could not be reached, broke off, is read-only or full,
-    /// has
-    /// too much to do, or did not answer in time. The same statement may succeed a moment later.
+    /// has too much to do, or did not answer in time. The same statement may succeed a moment later.
     pub(crate) fn is_outage(&self) -> bool {
         if self.is_connection_lost() || self.takes_too_long() {
             return true;
@@ -88,8 +87,7 @@ impl Error {
     }
 
     /// Whether the connection is of no use any more, or leads to a server that cannot serve: other connections that
-    /// were
-    /// opened at the same time probably are of no use either.
+    /// were opened at the same time probably are of no use either.
     pub(crate) fn is_connection_lost(&self) -> bool {
         match self {
             Self::Lost(_) | Self::TimedOut(_) => true,

@@ -1,6 +1,5 @@
 //! Statements for both databases: one text, typed arguments, rows by name. SQLite works in the calling thread,
-//! PostgreSQL over
-//! its own protocol. Nothing here knows the tables.
+//! PostgreSQL over its own protocol. Nothing here knows the tables.
 
 mod connection;
 mod error;
@@ -13,7 +12,7 @@ mod value;
 
 pub use connection::{Connection, DatabaseKind, Options};
 pub use error::{Code, Error, Result};
-pub use query::{Executor, Query, QueryAs, Text, query, query_as};
+pub use query::{Executor, Query, QueryAs, StatementText, query, query_as};
 pub(crate) use row::row;
 pub use row::{Field, FromRow, Places, Row, Rows};
 pub(crate) use statement::{join, joined, joined_length, statement};

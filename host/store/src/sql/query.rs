@@ -10,7 +10,7 @@ use super::value::Argument;
 
 /// The text of a statement. Both databases execute the same text; its places are `$1`, `$2`, ...
 #[derive(Clone)]
-pub struct Text(TextKind);
+pub struct StatementText(TextKind);
 
 #[derive(Clone)]
 enum TextKind {
@@ -18,7 +18,7 @@ enum TextKind {
     Shared(Arc<str>),
 }
 
-impl Text {
+impl StatementText {
     /// The text.
     pub fn as_str(&self) -> &str {
         match &self.0 {
@@ -28,19 +28,19 @@ impl Text {
     }
 }
 
-impl From<&'static str> for Text {
+impl From<&'static str> for StatementText {
     fn from(text: &'static str) -> Self {
         Self(TextKind::Static(text))
     }
 }
 
-impl From<String> for Text {
+impl From<String> for StatementText {
     fn from(text: String) -> Self {
         Self(TextKind::Shared(text.into()))
     }
 }
 
-impl From<Arc<str>> for Text {
+impl From<Arc<str>> for StatementText {
     fn from(text: Arc<str>) -> Self {
         Self(TextKind::Shared(text))
     }
@@ -50,7 +50,7 @@ impl From<Arc<str>> for Text {
 #[must_use = "a statement does nothing until it is executed"]
 #[derive(Clone)]
 pub struct Query {
-    pub(super) text: Text,
+    pub(super) text: StatementText,
     pub(super) arguments: Vec<Argument>,
     pub(super) prepared_once: bool,
 }
@@ -63,7 +63,7 @@ pub struct QueryAs<R> {
 }
 
 /// A statement.
-pub fn query(text: impl Into<Text>) -> Query {
+pub fn query(text: impl Into<StatementText>) -> Query {
     Query {
         text: text.into(),
         arguments: Vec::new(),
@@ -72,7 +72,7 @@ pub fn query(text: impl Into<Text>) -> Query {
 }
 
 /// A statement whose rows are read as `R`.
-pub fn query_as<R: FromRow>(text: impl Into<Text>) -> QueryAs<R> {
+pub fn query_as<R: FromRow>(text: impl Into<StatementText>) -> QueryAs<R> {
     QueryAs {
         query: query(text),
         row: PhantomData,
@@ -93,8 +93,7 @@ impl Query {
     }
 
     /// Whether the connection keeps the prepared statement; it does by default. PostgreSQL may plan a kept one without
-    /// regard to its
-    /// arguments.
+    /// regard to its arguments.
     pub const fn persistent(mut self, kept: bool) -> Self {
         self.prepared_once = kept;
         self

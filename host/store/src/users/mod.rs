@@ -123,9 +123,7 @@ impl Store {
     }
 
     /// Erases the personal data of this version of a terminated user. The row stays, so that no other user ever has its
-    /// identifiers;
-    /// its name becomes `name`, with which nobody can sign in. Stale is
-    /// also a user who is not terminated.
+    /// identifiers; its name becomes `name`, with which nobody can sign in. Stale is also a user who is not terminated.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

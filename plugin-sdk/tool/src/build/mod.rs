@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use crate::description::settle;
-use crate::plugin::{Plugin, Source};
+use crate::plugin::{Plugin, PluginSource};
 use crate::runtime::wait;
 use crate::toolchain::Choice;
 use assent_model::printable::lines;
@@ -23,7 +23,7 @@ pub fn build(folders: &[PathBuf], choice: Choice) -> Result<Vec<Plugin>> {
     rust::build(&plugins, choice)?;
     for plugin in plugins
         .iter()
-        .filter(|plugin| matches!(plugin.source, Source::TypeScript))
+        .filter(|plugin| matches!(plugin.source, PluginSource::TypeScript))
     {
         typescript::build(plugin).with_context(|| format!("plugin `{}`", plugin.name))?;
     }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use wit_component::ComponentEncoder;
 
 use crate::files::write_if_changed;
-use crate::plugin::{Crate, Plugin, Role, Source};
+use crate::plugin::{Crate, Plugin, PluginSource, Role};
 use crate::process::run;
 use crate::toolchain::{Choice, TARGET, Toolchain};
 
@@ -50,7 +50,7 @@ type Group<'a> = Vec<(&'a Plugin, &'a Crate)>;
 fn groups(plugins: &[Plugin]) -> Vec<Group<'_>> {
     let mut groups: Vec<((&Path, Option<Role>), Group<'_>)> = Vec::new();
     for plugin in plugins {
-        let Source::Rust(package) = &plugin.source else {
+        let PluginSource::Rust(package) = &plugin.source else {
             continue;
         };
         let key = (package.workspace.as_path(), package.role);
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     fn plugin(name: &str, role: Role, workspace: &str) -> Plugin {
-        let source = Source::Rust(Crate {
+        let source = PluginSource::Rust(Crate {
             package: name.to_owned(),
             role: Some(role),
             module: format!("{name}.wasm"),

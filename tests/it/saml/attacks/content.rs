@@ -57,7 +57,7 @@ async fn attribute_values_with_markup_are_escaped() {
         value = "<saml:NameID>eve</saml:NameID>]]>&amp;""#,
     )
     .await;
-    let response = Response::of(&page);
+    let response = Response::from_page(&page);
     assert!(response.is_success(), "{}", response.xml);
     let values = response.values("dep<art>&\"ment");
     assert_eq!(
@@ -84,7 +84,7 @@ async fn attribute_values_with_nul_u_fffe_or_ten_megabytes_are_faults() {
         let settings =
             format!("behaviour = \"{behaviour}\"\nclaim = \"department\"\nvalue = \"{value}\"");
         let (_host, page) = with_attribute(&settings).await;
-        let response = Response::of(&page);
+        let response = Response::from_page(&page);
         assert_eq!(response.status(), [RESPONDER], "{value}: {}", response.xml);
         assert!(response.element("Assertion").is_none());
     }

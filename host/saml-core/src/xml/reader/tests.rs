@@ -9,7 +9,7 @@ use crate::xml::{Namespace, ShapeError};
 const A: Namespace = Namespace::new("a", "urn:a");
 
 fn refused(text: impl AsRef<[u8]>) -> XmlProblem {
-    match Document::read(text.as_ref(), Limits::MESSAGE) {
+    match Document::read(text.as_ref(), XmlLimits::MESSAGE) {
         Ok(document) => panic!("{document:?} was read"),
         Err(error) => error.problem,
     }
@@ -261,7 +261,7 @@ fn repeated_attributes_are_refused_by_the_name_and_by_what_it_stands_for() {
 
 #[test]
 fn the_error_says_the_line() {
-    let error = Document::read(b"<r>\r\n<a>\r\n</b></r>", Limits::MESSAGE).unwrap_err();
+    let error = Document::read(b"<r>\r\n<a>\r\n</b></r>", XmlLimits::MESSAGE).unwrap_err();
     assert_eq!(
         error.to_string(),
         "line 3: the end tags do not fit the start tags"
@@ -272,7 +272,7 @@ fn the_error_says_the_line() {
 fn fastest(text: &str) -> Duration {
     let once = || {
         let start = Instant::now();
-        let _ = std::hint::black_box(Document::read(text.as_bytes(), Limits::METADATA));
+        let _ = std::hint::black_box(Document::read(text.as_bytes(), XmlLimits::METADATA));
         start.elapsed()
     };
     (0..5).map(|_| once()).min().unwrap_or_default()
@@ -284,7 +284,8 @@ fn ordinary(length: usize) -> String {
         "<md:a xmlns:md='urn:md' one='of some length' two='and another'>text &amp; text</md:a>\n";
     format!(
         "<r>{}</r>",
-        element.repeat((length.min(Limits::METADATA.bytes - 100) / element.len()).clamp(1, 10_000))
+        element
+            .repeat((length.min(XmlLimits::METADATA.bytes - 100) / element.len()).clamp(1, 10_000))
     )
 }
 
@@ -292,12 +293,12 @@ fn ordinary(length: usize) -> String {
 /// machine the measured ratio varies between one and four. A cost that grows with the square of the length is hundreds
 /// of times that. In release each takes less than 10 ms: the benchmark `saml_xml` asserts it.
 fn refused_at_once(text: &str) -> XmlProblem {
-    let problem = match Document::read(text.as_bytes(), Limits::METADATA) {
+    let problem = match Document::read(text.as_bytes(), XmlLimits::METADATA) {
         Ok(_) => panic!("it was read"),
         Err(error) => error.problem,
     };
     let ordinary = ordinary(text.len());
-    assert!(Document::read(ordinary.as_bytes(), Limits::METADATA).is_ok());
+    assert!(Document::read(ordinary.as_bytes(), XmlLimits::METADATA).is_ok());
     let (refused, read) = (fastest(text), fastest(&ordinary));
     assert!(
         refused < read * 8,
@@ -363,7 +364,7 @@ fn a_long_document_is_refused_at_once() {
 proptest! {
     #[test]
     fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        let _ = Document::read(&bytes, Limits::MESSAGE);
+        let _ = Document::read(&bytes, XmlLimits::MESSAGE);
     }
 
     #[test]
@@ -375,6 +376,6 @@ proptest! {
         ]),
         0..30,
     )) {
-        let _ = Document::read(parts.concat().as_bytes(), Limits::MESSAGE);
+        let _ = Document::read(parts.concat().as_bytes(), XmlLimits::MESSAGE);
     }
 }

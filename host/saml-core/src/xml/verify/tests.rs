@@ -8,7 +8,7 @@ use std::slice;
 
 use super::*;
 use crate::xml::testing::{ISSUER, PARTNER, POLICY, STRANGER, read, request};
-use crate::xml::{DSIG, Limits};
+use crate::xml::{DSIG, XmlLimits};
 
 fn verify(text: &str) -> Result<SignedDocument, SignatureError> {
     read(text).verify(slice::from_ref(&PARTNER.trusted))
@@ -239,7 +239,7 @@ fn a_comment_in_a_signed_text_truncates_nothing() {
         assert!(text.contains(part));
         let error = Document::read(
             text.replacen(part, commented, 1).as_bytes(),
-            Limits::MESSAGE,
+            XmlLimits::MESSAGE,
         )
         .unwrap_err();
         assert_eq!(error.problem, XmlProblem::CommentInText);
@@ -264,7 +264,7 @@ fn entities_in_a_signed_message() {
         ),
     ] {
         assert_eq!(
-            Document::read(text.as_bytes(), Limits::MESSAGE)
+            Document::read(text.as_bytes(), XmlLimits::MESSAGE)
                 .unwrap_err()
                 .problem,
             problem
@@ -311,7 +311,7 @@ fn no_changed_byte_changes_what_is_read() {
     for at in 0..text.len() {
         let mut bytes = text.clone().into_bytes();
         bytes[at] ^= 1;
-        let Ok(document) = Document::read(&bytes, Limits::MESSAGE) else {
+        let Ok(document) = Document::read(&bytes, XmlLimits::MESSAGE) else {
             continue;
         };
         if let Ok(verified) = document.verify(slice::from_ref(&PARTNER.trusted)) {

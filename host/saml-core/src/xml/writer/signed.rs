@@ -12,7 +12,7 @@ use crate::xml::names::{
     SIGNED_INFO, TRANSFORM, TRANSFORMS, X509_CERTIFICATE, X509_DATA,
 };
 use crate::xml::sign::Signer;
-use crate::xml::writer::{SignedElement, Start, WriteError, Writer};
+use crate::xml::writer::{ElementStart, SignedElement, WriteError, Writer};
 
 impl Writer {
     /// Signs the element that begins at `from` and was written last; the signature goes to `place`.
@@ -34,7 +34,7 @@ impl Writer {
     }
 }
 
-impl<'w, 'v> Start<'w, 'v> {
+impl<'w, 'v> ElementStart<'w, 'v> {
     /// Writes the element with the attribute `ID`, and signs it. The signature stands between what the two functions
     /// write, since SAML wants it right after the issuer (SAML core section 5.4.1).
     pub fn signed(

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::xml::testing::{ISSUER, PARTNER, POLICY, REQUEST, SAML, SAMLP, read, request};
-use crate::xml::{DSIG, Document, Limits, XS, XSI, canonical};
+use crate::xml::{DSIG, Document, XS, XSI, XmlLimits, canonical};
 
 /// What is written with this function, which is its own canonical form, for each signed element too.
 fn written(write: impl FnOnce(&mut Writer)) -> String {
@@ -197,7 +197,7 @@ fn a_namespace_of_an_element_around_cannot_be_used_in_a_signed_one() {
 #[test]
 fn a_signature_covers_what_stands_around_it() {
     let text = request(&PARTNER.signer);
-    let document = Document::read(text.as_bytes(), Limits::MESSAGE).unwrap();
+    let document = Document::read(text.as_bytes(), XmlLimits::MESSAGE).unwrap();
     let verified = document
         .verify(std::slice::from_ref(&PARTNER.trusted))
         .unwrap();

@@ -8,10 +8,10 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Args, Command, value_parser};
 use given::RESERVED;
 
-use super::connection::Connection;
-use super::document::{Body, Member, Operation, Shape};
-use super::show::Form;
-use assent_admin_client::lookup::Kind;
+use super::connection::ConnectionArguments;
+use super::document::{Body, BodyMember, Operation, Shape};
+use super::show::OutputFormat;
+use assent_admin_client::lookup::ResourceKind;
 
 pub(crate) use given::{Paging, ParsedArguments, Payload, flag, read};
 
@@ -57,7 +57,7 @@ pub(super) fn command(name: &str, operation: &Operation) -> Command {
         );
     }
     if operation.answer.is_json() {
-        command = Form::augment_args(command);
+        command = OutputFormat::augment_args(command);
     } else {
         let kind = operation.answer.media_type.as_deref().unwrap_or_default();
         let help = format!("The file for the output ({kind}); by default standard output");
@@ -72,15 +72,15 @@ pub(super) fn command(name: &str, operation: &Operation) -> Command {
     // Groups of flags bring descriptions of their own along.
     let summary = line(&operation.summary);
     let whole = format!("{summary}\n\n{}", paragraphs(&operation.description));
-    Connection::augment_args(command)
+    ConnectionArguments::augment_args(command)
         .about(summary)
         .long_about(whole.trim_end().to_owned())
 }
 
 fn positional(place: usize, name: &str) -> Arg {
-    let help = match Kind::of(name) {
-        Some(Kind::User) => "The user: an id, a name or an e-mail address".to_owned(),
-        Some(Kind::Application) => "The application: its id, or a unique name".to_owned(),
+    let help = match ResourceKind::from_parameter(name) {
+        Some(ResourceKind::User) => "The user: an id, a name or an e-mail address".to_owned(),
+        Some(ResourceKind::Application) => "The application: its id, or a unique name".to_owned(),
         _ => format!("The {}", name.replace(['_', '-'], " ")),
     };
     let argument = Arg::new(format!("path.{place}"))
@@ -91,7 +91,7 @@ fn positional(place: usize, name: &str) -> Arg {
     argument.allow_hyphen_values(name == "kid")
 }
 
-fn with_members(mut command: Command, members: &[Member]) -> Command {
+fn with_members(mut command: Command, members: &[BodyMember]) -> Command {
     let has_texts = members
         .iter()
         .any(|member| matches!(member.shape, Shape::Text));
@@ -148,7 +148,7 @@ fn file_argument(help: String) -> Arg {
 }
 
 /// The flag of a member or parameter.
-fn argument(id: String, member: &Member, flag: &str) -> Arg {
+fn argument(id: String, member: &BodyMember, flag: &str) -> Arg {
     let mut argument = Arg::new(id).long(flag.to_owned());
     let name = member.name.replace('_', "-");
     if name != flag && !RESERVED.contains(&name.as_str()) {
@@ -205,10 +205,12 @@ fn argument(id: String, member: &Member, flag: &str) -> Arg {
             }
         }
     };
-    let named = match Kind::of(&member.name) {
-        Some(Kind::User) => "an id, a name or an e-mail address",
-        Some(Kind::Application) => "an id, or a unique name",
-        Some(Kind::Account) => "an id; or its user's name or e-mail address, with the application",
+    let named = match ResourceKind::from_parameter(&member.name) {
+        Some(ResourceKind::User) => "an id, a name or an e-mail address",
+        Some(ResourceKind::Application) => "an id, or a unique name",
+        Some(ResourceKind::Account) => {
+            "an id; or its user's name or e-mail address, with the application"
+        }
         None => more,
     };
     let described = line(&member.description);
@@ -223,7 +225,7 @@ fn is_paging(name: &str) -> bool {
 }
 
 /// Whether null takes the value away, as its description says.
-fn is_clearable(member: &Member) -> bool {
+fn is_clearable(member: &BodyMember) -> bool {
     member.description.contains("; null ")
 }
 

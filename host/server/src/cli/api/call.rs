@@ -15,9 +15,9 @@ use crate::cli::api::arguments;
 use crate::cli::api::arguments::{Paging, ParsedArguments, Payload};
 use crate::cli::api::document::Operation;
 use crate::cli::api::listing::{Listing, Page};
-use crate::cli::api::show::Form;
+use crate::cli::api::show::OutputFormat;
 use assent_admin_client::connection::Api;
-use assent_admin_client::failure::Failure;
+use assent_admin_client::error::CommandError;
 use assent_admin_client::terminal;
 
 /// The most items of a page.
@@ -94,7 +94,7 @@ impl OperationCall<'_> {
     }
 
     /// Shows a list, page by page.
-    pub(super) async fn pages(&self, paging: &Paging, form: Form) -> anyhow::Result<()> {
+    pub(super) async fn pages(&self, paging: &Paging, form: OutputFormat) -> anyhow::Result<()> {
         let mut listing = Listing::new(&self.operation.answer, form);
         let mut left = if paging.all {
             u64::MAX
@@ -159,7 +159,7 @@ pub(super) struct PrivateFile {
 impl PrivateFile {
     pub(super) fn beside(path: &Path) -> anyhow::Result<Self> {
         let failure =
-            |why: &dyn Display| Failure::usage(format!("--out {}: {why}", path.display()));
+            |why: &dyn Display| CommandError::usage(format!("--out {}: {why}", path.display()));
         let there = std::fs::symlink_metadata(path)
             .ok()
             .map(|there| there.file_type());

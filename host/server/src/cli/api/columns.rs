@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::cli::api::document::{Member, Shape};
+use crate::cli::api::document::{BodyMember, Shape};
 use assent_admin_client::terminal;
 use assent_admin_client::terminal::{Table, harmless};
 
@@ -123,7 +123,7 @@ pub(super) struct Column {
 }
 
 impl Column {
-    fn of(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         let (place, head) = text.split_once('=').unwrap_or((text, text));
         let head = head.replace(['_', '.'], " ").to_uppercase();
         Self {
@@ -136,19 +136,19 @@ impl Column {
 /// The columns for a list of this schema, and a table for its first items.
 pub(super) fn begin(
     schema: Option<&str>,
-    members: Option<&[Member]>,
+    members: Option<&[BodyMember]>,
     items: &[Value],
 ) -> (Vec<Column>, Table) {
     let known = COLUMNS.iter().find(|(name, _)| Some(*name) == schema);
     let mut columns: Vec<Column> = match (known, members) {
-        (Some((_, columns)), _) => columns.iter().map(|column| Column::of(column)).collect(),
+        (Some((_, columns)), _) => columns.iter().map(|column| Column::parse(column)).collect(),
         (None, Some(members)) if !members.is_empty() => {
             let single =
-                |member: &&Member| !matches!(member.shape, Shape::Object(_) | Shape::List(_));
+                |member: &&BodyMember| !matches!(member.shape, Shape::Object(_) | Shape::List(_));
             members
                 .iter()
                 .filter(single)
-                .map(|member| Column::of(&member.name))
+                .map(|member| Column::parse(&member.name))
                 .collect()
         }
         _ => {
@@ -173,7 +173,7 @@ pub(super) fn begin(
     let rows: Vec<Vec<String>> = std::iter::once(heads(&columns))
         .chain(items.iter().map(|item| cells(&columns, item)))
         .collect();
-    let table = Table::of(&rows, terminal::width());
+    let table = Table::for_rows(&rows, terminal::width());
     (columns, table)
 }
 

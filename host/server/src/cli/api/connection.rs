@@ -9,7 +9,7 @@ use reqwest::ClientBuilder;
 use url::Url;
 
 use assent_admin_client::connection::{self, Api, PATIENCE};
-use assent_admin_client::failure::Failure;
+use assent_admin_client::error::CommandError;
 use assent_model::audit::AuditContext;
 use assent_model::secret::Secret;
 
@@ -20,18 +20,18 @@ use crate::domain::admin;
 /// The server and the token of a command. Without an address it is the instance on this machine, which needs no token.
 #[derive(Args, Clone, Debug)]
 #[group(skip)]
-pub(super) struct Connection {
+pub(super) struct ConnectionArguments {
     #[command(flatten)]
-    remote: connection::Connection,
+    remote: connection::ServerConnection,
     #[command(flatten)]
     config: ConfigFile,
 }
 
-impl Connection {
+impl ConnectionArguments {
     /// The admin API, with a token for it.
     ///
     /// # Errors
-    /// [`Failure`] if the arguments do not lead to an API.
+    /// [`CommandError`] if the arguments do not lead to an API.
     pub(super) async fn api(&self) -> anyhow::Result<Api> {
         if let Some(server) = &self.remote.server {
             return Api::at_server(&self.remote, server);
@@ -51,7 +51,7 @@ async fn here(
     token: Option<Secret>,
 ) -> anyhow::Result<(ClientBuilder, Url, Secret)> {
     if !file.exists() {
-        return Err(Failure::usage(format!(
+        return Err(CommandError::usage(format!(
             "there are no settings at {}; name the file with --config, or a server with --server",
             file.display()
         )));

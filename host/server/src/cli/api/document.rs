@@ -21,7 +21,7 @@ pub(super) struct Operation {
     /// The permission that it needs.
     pub(super) permission: String,
     /// The parameters of the query.
-    pub(super) query: Vec<Member>,
+    pub(super) query: Vec<BodyMember>,
     /// What it takes.
     pub(super) body: Option<Body>,
     /// What it answers.
@@ -54,14 +54,14 @@ pub(super) struct Document {
 #[derive(Debug)]
 pub(super) enum Body {
     /// An object with these members.
-    Json(Vec<Member>),
+    Json(Vec<BodyMember>),
     /// Something else, of this media type, which may have a `*`.
     Raw(String),
 }
 
 /// A member of an object, or a parameter.
 #[derive(Clone, Debug)]
-pub(super) struct Member {
+pub(super) struct BodyMember {
     /// Its name.
     pub(super) name: String,
     /// What it is; may be empty.
@@ -84,7 +84,7 @@ pub(super) enum Shape {
     /// Yes or no.
     Truth,
     /// An object; one without members may have any.
-    Object(Vec<Member>),
+    Object(Vec<BodyMember>),
     /// A list.
     List(Box<Shape>),
     /// Any JSON.
@@ -99,11 +99,11 @@ pub(super) struct ResponseDescription {
     /// The media type; none where there is no body.
     pub(super) media_type: Option<String>,
     /// Its members, of an object.
-    pub(super) members: Vec<Member>,
+    pub(super) members: Vec<BodyMember>,
     /// The name of the schema; of a list that of its items.
     pub(super) schema: Option<String>,
     /// What each item of a list has.
-    pub(super) items: Option<Vec<Member>>,
+    pub(super) items: Option<Vec<BodyMember>>,
 }
 
 impl ResponseDescription {
@@ -144,7 +144,7 @@ impl Operation {
     }
 
     /// The members of its body, where that is JSON.
-    pub(super) fn members(&self) -> &[Member] {
+    pub(super) fn members(&self) -> &[BodyMember] {
         match &self.body {
             Some(Body::Json(members)) => members,
             _ => &[],

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::cli::api::columns::{Column, begin, cells, heads, named};
 use crate::cli::api::document::ResponseDescription;
-use crate::cli::api::show::{Form, json, quoted, show};
+use crate::cli::api::show::{OutputFormat, json, quoted, show};
 use assent_admin_client::terminal;
 use assent_admin_client::terminal::{Table, harmless};
 
@@ -30,7 +30,7 @@ impl Page<'_> {
 /// A list that comes by pages, on its way to standard output.
 pub(crate) struct Listing<'a> {
     answer: &'a ResponseDescription,
-    form: Form,
+    form: OutputFormat,
     table: Option<(Vec<Column>, Table)>,
     shown: usize,
     /// Whether it was shown as it came.
@@ -39,7 +39,7 @@ pub(crate) struct Listing<'a> {
 
 impl<'a> Listing<'a> {
     /// A list of which nothing was shown.
-    pub(super) const fn new(answer: &'a ResponseDescription, form: Form) -> Self {
+    pub(super) const fn new(answer: &'a ResponseDescription, form: OutputFormat) -> Self {
         Self {
             answer,
             form,

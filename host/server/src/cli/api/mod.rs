@@ -13,13 +13,13 @@ mod show;
 
 use call::{OperationCall, save};
 use clap::{ArgMatches, FromArgMatches};
-use connection::Connection;
+use connection::ConnectionArguments;
 use document::{Document, Operation};
 use listing::{Listing, Page};
 use serde::Deserialize;
-use show::Form;
+use show::OutputFormat;
 
-use assent_admin_client::failure::{Failure, Kind};
+use assent_admin_client::error::{CommandError, ErrorKind};
 use assent_admin_client::terminal;
 
 /// The commands.
@@ -32,7 +32,7 @@ impl Commands {
     ///
     /// # Errors
     /// If its document can't be read.
-    pub(super) fn of(document: &str) -> anyhow::Result<Self> {
+    pub(super) fn from_document(document: &str) -> anyhow::Result<Self> {
         let document = document::reader::read(document)?;
         Ok(Self { document })
     }
@@ -67,7 +67,7 @@ impl Commands {
     /// Runs the command that was given; none where it is another one than these.
     ///
     /// # Errors
-    /// [`Failure`] with the exit code that says why not.
+    /// [`CommandError`] with the exit code that says why not.
     pub(super) async fn run(&self, matches: &ArgMatches) -> Option<anyhow::Result<()>> {
         let (operation, matches) = self.find(matches)?;
         Some(run(operation, matches).await)
@@ -94,10 +94,10 @@ impl Commands {
 }
 
 async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> {
-    let connection = Connection::from_arg_matches(matches)?;
+    let connection = ConnectionArguments::from_arg_matches(matches)?;
     let mut given = arguments::read(operation, matches)?;
     if operation.is_irreversible && !given.yes && !terminal::is_interactive() {
-        return Err(Failure::usage(
+        return Err(CommandError::usage(
             "confirmation is not possible without a terminal; use --yes to confirm",
         ));
     }
@@ -113,7 +113,7 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
         let answer = call.done(version).await?;
         return save(&call, answer).await;
     }
-    let form = Form::from_arg_matches(matches)?;
+    let form = OutputFormat::from_arg_matches(matches)?;
     if let Some(paging) = &call.given.paging {
         return call.pages(paging, form).await;
     }
@@ -144,16 +144,16 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
 /// notice.
 fn rows_were_taken(answer: &[u8]) -> anyhow::Result<()> {
     #[derive(Deserialize)]
-    struct Table {
+    struct ImportCounts {
         rows: u64,
         rejected: u64,
     }
     match serde_json::from_slice(answer) {
-        Ok(Table {
+        Ok(ImportCounts {
             rows,
             rejected: rejected @ 1..,
-        }) => Err(Failure::error(
-            Kind::Refused,
+        }) => Err(CommandError::with_kind(
+            ErrorKind::Refused,
             format!("{rejected} of {rows} rows are rejected; the output lists their lines"),
         )),
         _ => Ok(()),
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     fn commands() -> Commands {
-        Commands::of(crate::http::admin_api::openapi_document()).expect("the commands")
+        Commands::from_document(crate::http::admin_api::openapi_document()).expect("the commands")
     }
 
     fn each_group_has_a_text(command: &clap::Command) {

@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use clap::Args;
 use serde_json::Value;
 
-use super::document::{Member, ResponseDescription, Shape};
+use super::document::{BodyMember, ResponseDescription, Shape};
 use crate::cli::api::columns::{COLUMNS, begin, cells, heads, named, plain};
 use assent_admin_client::terminal::harmless;
 use assent_admin_client::{preview, terminal};
@@ -14,7 +14,7 @@ use assent_admin_client::{preview, terminal};
 /// How an answer is shown.
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "The output")]
-pub(super) struct Form {
+pub(super) struct OutputFormat {
     /// The API's own JSON.
     #[arg(long, conflicts_with = "quiet")]
     pub(super) json: bool,
@@ -23,7 +23,7 @@ pub(super) struct Form {
     pub(super) quiet: bool,
 }
 
-impl Form {
+impl OutputFormat {
     /// Whether people read it.
     pub(super) const fn is_text(self) -> bool {
         !self.json && !self.quiet
@@ -60,7 +60,11 @@ pub(super) fn json(text: &str) -> String {
 ///
 /// # Errors
 /// If standard output takes no more, or the answer is no JSON.
-pub(super) fn show(answer: &ResponseDescription, form: Form, bytes: &[u8]) -> anyhow::Result<()> {
+pub(super) fn show(
+    answer: &ResponseDescription,
+    form: OutputFormat,
+    bytes: &[u8],
+) -> anyhow::Result<()> {
     if form.json {
         if std::io::stdout().is_terminal() {
             let value: Value = serde_json::from_slice(bytes)?;
@@ -118,7 +122,7 @@ pub(super) fn show(answer: &ResponseDescription, form: Form, bytes: &[u8]) -> an
     {
         crate::cli::qr_code::print_qr(link);
     }
-    let once = |member: &&Member| member.description.contains("Only this response contains");
+    let once = |member: &&BodyMember| member.description.contains("Only this response contains");
     if answer
         .members
         .iter()

@@ -51,7 +51,7 @@ assent_model::admin_command! {
 fn about(services: &Services, event: Event, account: &Account, by: &AuditContext) -> Entry {
     audit::entry(services, event, by)
         .about(account.user_id)
-        .of(account.application_id.clone())
+        .in_application(account.application_id.clone())
         .with("account", account.id.to_string())
 }
 
@@ -131,7 +131,7 @@ impl AdminCommand for CreateAccount {
             .store
             .insert_account(account.clone(), &user, entries)
             .await;
-        let Execution::Done(()) = Execution::of(inserted)? else {
+        let Execution::Done(()) = Execution::from_write(inserted)? else {
             return Ok(Execution::Overtaken);
         };
         let application = &account.application_id;
@@ -319,7 +319,7 @@ impl AdminCommand for UpdateAccount {
             .store
             .update_account(after.clone(), &user, before.state, entries, services.now())
             .await;
-        let Execution::Done(VersionedWrite::Done) = Execution::of(updated)? else {
+        let Execution::Done(VersionedWrite::Done) = Execution::from_write(updated)? else {
             return Ok(Execution::Overtaken);
         };
         tracing::info!(account = %after.id, state = ?after.state, "account updated");
@@ -421,7 +421,7 @@ impl AdminCommand for DeleteAccount {
                 services.now(),
             )
             .await;
-        let Execution::Done(VersionedWrite::Done) = Execution::of(deleted)? else {
+        let Execution::Done(VersionedWrite::Done) = Execution::from_write(deleted)? else {
             return Ok(Execution::Overtaken);
         };
         services.wakeups.send(Wakeup::LoggedOut);

@@ -7,7 +7,7 @@ use crate::domain::approvals::approval::{self, RequestedAction};
 use crate::domain::approvals::prompts::prompt_of;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{ProtectedAction, Summary};
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
 use assent_model::action_approval::{ActionApproval, ActionProposal};
 use assent_model::approval::{Approval, ApprovalStage, Approver};
@@ -27,7 +27,7 @@ const FRESH: Duration = Duration::from_secs(120);
 #[derive(Clone, Debug)]
 pub struct Console {
     /// The administrator and the session.
-    pub signed_in: SignedIn,
+    pub signed_in: BrowserSession,
     /// The digest of the browser's cookie.
     pub browser: Digest,
     /// The location and the name of the browser.
@@ -101,11 +101,11 @@ pub async fn ask(
             outline: summary.outline(action),
             proposal: Some(ActionProposal {
                 action: serde_json::to_string(action)?,
-                summary_digest: Digest::of(summary.text.as_bytes()),
+                summary_digest: Digest::sha256(summary.text.as_bytes()),
                 names: action
                     .login_names()
                     .into_iter()
-                    .map(|name| Digest::of(name.as_str().as_bytes()))
+                    .map(|name| Digest::sha256(name.as_str().as_bytes()))
                     .collect(),
             }),
             requested_at: now,

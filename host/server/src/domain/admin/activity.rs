@@ -53,7 +53,7 @@ impl AdminCommand for EndSession {
             .store
             .end_session_of(&user, session, entry, services.now())
             .await;
-        let Execution::Done(ended) = Execution::of(ended)? else {
+        let Execution::Done(ended) = Execution::from_write(ended)? else {
             return Ok(Execution::Overtaken);
         };
         services.wakeups.send(Wakeup::LoggedOut);
@@ -92,7 +92,7 @@ impl AdminCommand for EndSessions {
             .store
             .end_other_sessions_of(&user, String::new(), entry, services.now())
             .await;
-        let Execution::Done(_) = Execution::of(ended)? else {
+        let Execution::Done(_) = Execution::from_write(ended)? else {
             return Ok(Execution::Overtaken);
         };
         services.wakeups.send(Wakeup::LoggedOut);
@@ -139,12 +139,12 @@ impl AdminCommand for WithdrawConsent {
         let services = &context.services;
         let entry = audit::entry(services, Event::ConsentWithdrawn, by)
             .about(user.id)
-            .of(application.clone());
+            .in_application(application.clone());
         let withdrawn = services
             .store
             .withdraw_consent(&user, application, vec![entry], services.now())
             .await;
-        match Execution::of(withdrawn)? {
+        match Execution::from_write(withdrawn)? {
             Execution::Done(true) => Ok(Execution::Done(())),
             Execution::Done(false) => Err(AdminError::NotFound("consent")),
             Execution::Overtaken => Ok(Execution::Overtaken),

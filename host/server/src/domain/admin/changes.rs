@@ -9,9 +9,9 @@ use assent_model::audit::Entry;
 use assent_model::saml::ServiceProvider;
 
 /// The name and settings of an application, each by its name.
-pub(in crate::domain) struct Settings(Map<String, Value>);
+pub(in crate::domain) struct AuditedSettings(Map<String, Value>);
 
-impl Settings {
+impl AuditedSettings {
     pub(in crate::domain) fn of_client(application: &Application) -> Self {
         Self::new(&application.name, &application.settings)
     }

@@ -51,7 +51,7 @@ pub trait AdminCommand: Classified + Serialize + Sync {
     /// # Errors
     /// If the command cannot be serialized.
     fn digest(&self) -> serde_json::Result<Digest> {
-        Ok(Digest::of(&serde_json::to_vec(self)?))
+        Ok(Digest::sha256(&serde_json::to_vec(self)?))
     }
 }
 
@@ -89,7 +89,7 @@ impl<T> Execution<T> {
     ///
     /// # Errors
     /// All other errors of the store.
-    pub(super) fn of(written: std::result::Result<T, StoreError>) -> Result<Self> {
+    pub(super) fn from_write(written: std::result::Result<T, StoreError>) -> Result<Self> {
         match written {
             Ok(done) => Ok(Self::Done(done)),
             Err(StoreError::Stale) => Ok(Self::Overtaken),
@@ -241,7 +241,7 @@ impl AdminContext {
         let summary = summarize(&self.services.store, action).await?;
         let claimed = ClaimedAction {
             action: digest,
-            summary: Digest::of(summary.text.as_bytes()),
+            summary: Digest::sha256(summary.text.as_bytes()),
         };
         if let Some(used) = used {
             return if used.action == claimed {

@@ -46,7 +46,7 @@ pub async fn find_users(
             .into_iter()
             .collect());
     }
-    let Some(prefix) = Prefix::of(&query.q) else {
+    let Some(prefix) = Prefix::parse(&query.q) else {
         return Ok(Vec::new());
     };
     let after = query.after.clone().unwrap_or_default();
@@ -97,7 +97,7 @@ pub async fn find_accounts(
             .into_iter()
             .collect());
     }
-    let Some(prefix) = Prefix::of(&query.q) else {
+    let Some(prefix) = Prefix::parse(&query.q) else {
         return Ok(Vec::new());
     };
     let after = query.after.clone().unwrap_or_default();

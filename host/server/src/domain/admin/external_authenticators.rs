@@ -92,7 +92,7 @@ impl AdminCommand for SetExternalAuthenticator {
                 services.now(),
             )
             .await;
-        match Execution::of(set)? {
+        match Execution::from_write(set)? {
             Execution::Done(true) => {}
             Execution::Done(false) => return Err(AdminError::NotFound("user")),
             Execution::Overtaken => return Ok(Execution::Overtaken),
@@ -168,7 +168,7 @@ impl AdminCommand for RemoveExternalAuthenticator {
             .store
             .remove_external_authenticator(&user, &channel, vec![entry])
             .await;
-        match Execution::of(removed)? {
+        match Execution::from_write(removed)? {
             Execution::Done(true) => {}
             Execution::Done(false) => return Err(AdminError::NotFound("external authenticator")),
             Execution::Overtaken => return Ok(Execution::Overtaken),

@@ -43,7 +43,7 @@ impl ImportRow {
             .iter()
             .map(|row| (&*row.columns, &*row.cells))
             .collect();
-        Ok(Digest::of(&serde_json::to_vec(&texts)?).to_text())
+        Ok(Digest::sha256(&serde_json::to_vec(&texts)?).to_text())
     }
 
     /// The text of a cell as it stands there; `None` where the file has no such column.
@@ -133,7 +133,7 @@ pub(super) struct RowProblem {
 }
 
 impl RowProblem {
-    pub(super) fn of(column: &str, detail: impl Into<String>) -> Self {
+    pub(super) fn in_column(column: &str, detail: impl Into<String>) -> Self {
         Self {
             column: Some(column.to_owned()),
             detail: detail.into(),
@@ -152,7 +152,7 @@ impl TryFrom<AdminError> for RowProblem {
                 expected,
             } => Ok(match expected.split_once(": ") {
                 // The full name is in the column `display_name`, since `name` is what the person signs in with.
-                Some((field, expected)) => Self::of(
+                Some((field, expected)) => Self::in_column(
                     if field == "name" {
                         "display_name"
                     } else {
@@ -165,7 +165,7 @@ impl TryFrom<AdminError> for RowProblem {
                     detail: expected,
                 },
             }),
-            AdminError::Invalid { field, expected } => Ok(Self::of(field, expected)),
+            AdminError::Invalid { field, expected } => Ok(Self::in_column(field, expected)),
             refused => Ok(Self {
                 column: None,
                 detail: refused.to_string(),

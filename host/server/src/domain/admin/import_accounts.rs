@@ -47,7 +47,7 @@ fn role_cell(roles: &[String]) -> String {
 fn roles_of(cell: &str) -> std::result::Result<Vec<String>, RowProblem> {
     if cell.starts_with('[') {
         let expected = "expected roles with ; or blanks between them, or a list of texts in JSON";
-        return serde_json::from_str(cell).map_err(|_| RowProblem::of("roles", expected));
+        return serde_json::from_str(cell).map_err(|_| RowProblem::in_column("roles", expected));
     }
     let separator: fn(char) -> bool = if cell.contains(';') {
         |c| c == ';'
@@ -83,7 +83,7 @@ struct ExistingRecords {
 }
 
 impl ExistingRecords {
-    async fn of(services: &Services, application: &Did, rows: &[ImportRow]) -> Result<Self> {
+    async fn read(services: &Services, application: &Did, rows: &[ImportRow]) -> Result<Self> {
         let people = || rows.iter().filter_map(|row| row.filled("user"));
         let logins: Vec<LoginName> = people().filter_map(|text| text.parse().ok()).collect();
         let ids: Vec<UserId> = people().filter_map(|text| text.parse().ok()).collect();
@@ -114,7 +114,7 @@ impl ExistingRecords {
     fn person(&self, row: &ImportRow) -> std::result::Result<&User, RowProblem> {
         let text = row
             .filled("user")
-            .ok_or_else(|| RowProblem::of("user", "expected a name, address or id"))?;
+            .ok_or_else(|| RowProblem::in_column("user", "expected a name, address or id"))?;
         let by_id = text.parse().ok().and_then(|id: UserId| self.by_id.get(&id));
         let by_login = || {
             text.parse()
@@ -123,7 +123,7 @@ impl ExistingRecords {
         };
         by_id
             .or_else(by_login)
-            .ok_or_else(|| RowProblem::of("user", "there is no such user"))
+            .ok_or_else(|| RowProblem::in_column("user", "there is no such user"))
     }
 }
 
@@ -158,7 +158,7 @@ pub async fn plan_accounts(
     rows: &[ImportRow],
 ) -> Result<PlannedAccounts> {
     registered(services, application).await?;
-    let known = ExistingRecords::of(services, application, rows).await?;
+    let known = ExistingRecords::read(services, application, rows).await?;
     let mut report = ImportReport {
         rows: rows.len() as u64,
         ..ImportReport::default()
@@ -171,7 +171,7 @@ pub async fn plan_accounts(
         let plan = plan(services, caller, application, &known, row).and_then(|plan| {
             let Account { user_id, name, .. } = &plan.account;
             if let Some(before) = people.insert(*user_id, plan.line) {
-                return Err(Ok(RowProblem::of(
+                return Err(Ok(RowProblem::in_column(
                     "user",
                     format!("line {before} is about the same person"),
                 )));
@@ -181,10 +181,10 @@ pub async fn plan_accounts(
                 .get(name)
                 .is_some_and(|owner| owner.user_id != *user_id)
             {
-                return Err(Ok(RowProblem::of("name", "it is taken")));
+                return Err(Ok(RowProblem::in_column("name", "it is taken")));
             }
             match names.insert(name.clone(), plan.line) {
-                Some(before) => Err(Ok(RowProblem::of(
+                Some(before) => Err(Ok(RowProblem::in_column(
                     "name",
                     format!("line {before} has the same"),
                 ))),
@@ -238,20 +238,20 @@ fn plan(
                 .into_iter()
                 .find(|state| state.as_str() == text);
             let state = state.ok_or_else(|| {
-                Ok(RowProblem::of(
+                Ok(RowProblem::in_column(
                     "state",
                     "expected invited, active or suspended",
                 ))
             })?;
             if state == LifecycleState::Terminated && account.state != state {
-                return Err(Ok(RowProblem::of(
+                return Err(Ok(RowProblem::in_column(
                     "state",
                     "an import cannot terminate an account; update the account separately",
                 )));
             }
             if before.is_none() {
                 if !state.is_open() {
-                    return Err(Ok(RowProblem::of(
+                    return Err(Ok(RowProblem::in_column(
                         "state",
                         "a new account is invited or active",
                     )));

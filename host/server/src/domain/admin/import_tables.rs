@@ -56,7 +56,7 @@ impl TablePlan {
             Self::Users(users) => users.targets(),
             Self::Accounts(accounts) => accounts.targets(),
         };
-        Ok(Digest::of(&serde_json::to_vec(&targets)?).to_text())
+        Ok(Digest::sha256(&serde_json::to_vec(&targets)?).to_text())
     }
 
     const fn report(&self) -> &ImportReport {

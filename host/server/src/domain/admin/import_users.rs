@@ -33,7 +33,7 @@ struct ExistingRecords {
 }
 
 impl ExistingRecords {
-    async fn of(services: &Services, rows: &[ImportRow]) -> Result<Self> {
+    async fn read(services: &Services, rows: &[ImportRow]) -> Result<Self> {
         let cells = |column: &'static str| rows.iter().filter_map(move |row| row.filled(column));
         let logins: Vec<LoginName> = cells("name")
             .chain(cells("email"))
@@ -51,7 +51,7 @@ impl ExistingRecords {
         if let Some(id) = row.filled("id") {
             let known = id.parse().ok().and_then(|id: UserId| self.by_id.get(&id));
             return known.map(Some).ok_or_else(|| {
-                RowProblem::of(
+                RowProblem::in_column(
                     "id",
                     "there is no such user; leave the cell empty to create one",
                 )
@@ -59,12 +59,12 @@ impl ExistingRecords {
         }
         let name = row
             .filled("name")
-            .ok_or_else(|| RowProblem::of("name", "expected a name"))?;
+            .ok_or_else(|| RowProblem::in_column("name", "expected a name"))?;
         let name: LoginName = name
             .parse()
-            .map_err(|error| RowProblem::of("name", format!("{error}")))?;
+            .map_err(|error| RowProblem::in_column("name", format!("{error}")))?;
         match self.by_login.get(&name) {
-            Some(user) if user.name != name => Err(RowProblem::of(
+            Some(user) if user.name != name => Err(RowProblem::in_column(
                 "name",
                 "it is the e-mail address of another user",
             )),
@@ -101,7 +101,7 @@ pub async fn plan_users(
     caller: &Caller,
     rows: &[ImportRow],
 ) -> Result<PlannedUsers> {
-    let known = ExistingRecords::of(services, rows).await?;
+    let known = ExistingRecords::read(services, rows).await?;
     let mut report = ImportReport {
         rows: rows.len() as u64,
         ..ImportReport::default()
@@ -175,7 +175,7 @@ impl InFile {
     ) -> std::result::Result<PlannedRow, RowProblem> {
         let PlannedRow { line, user, .. } = &plan;
         if let Some(before) = self.users.insert(user.id, *line) {
-            return Err(RowProblem::of(
+            return Err(RowProblem::in_column(
                 "name",
                 format!("line {before} is about the same user"),
             ));
@@ -191,10 +191,10 @@ impl InFile {
                 .get(name)
                 .is_some_and(|owner| owner.id != user.id)
             {
-                return Err(RowProblem::of(column, "it is taken"));
+                return Err(RowProblem::in_column(column, "it is taken"));
             }
             if let Some(before) = self.names.insert(name.clone(), *line) {
-                return Err(RowProblem::of(
+                return Err(RowProblem::in_column(
                     column,
                     format!("line {before} has the same"),
                 ));
@@ -223,14 +223,14 @@ fn plan(
             let name = row.filled("name").and_then(|name| name.parse().ok());
             user_with(
                 services,
-                name.ok_or_else(|| RowProblem::of("name", "expected a name"))?,
+                name.ok_or_else(|| RowProblem::in_column("name", "expected a name"))?,
                 no_did(),
             )
         }
     };
     let change = change(row, &user)?;
     if let Some(DeniedMember { member, why }) = change.beyond(caller, before.is_some()) {
-        return Err(RowProblem::of(member, why).into());
+        return Err(RowProblem::in_column(member, why).into());
     }
     let is_change = change.name.is_some()
         || change.email.is_some()
@@ -253,10 +253,10 @@ fn plan(
         let wanted = match text.to_ascii_lowercase().as_str() {
             "true" => true,
             "false" => false,
-            _ => return Err(RowProblem::of(column, "expected true or false").into()),
+            _ => return Err(RowProblem::in_column(column, "expected true or false").into()),
         };
         if wanted != *value && !caller.may(Permission::UsersManage) {
-            return Err(RowProblem::of(column, VOUCHING.0.why).into());
+            return Err(RowProblem::in_column(column, VOUCHING.0.why).into());
         }
         *value = wanted;
     }
@@ -321,7 +321,7 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
         .map(ConsoleRole::as_str)
         .unwrap_or_default();
     if row.cell("console_role").is_some_and(|cell| cell != role) {
-        return Err(RowProblem::of(
+        return Err(RowProblem::in_column(
             "console_role",
             "an import cannot change roles in the console; update the user separately",
         ));
@@ -332,10 +332,11 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
             let state = LifecycleState::ALL
                 .into_iter()
                 .find(|state| state.as_str() == text);
-            let state = state
-                .ok_or_else(|| RowProblem::of("state", "expected invited, active or suspended"))?;
+            let state = state.ok_or_else(|| {
+                RowProblem::in_column("state", "expected invited, active or suspended")
+            })?;
             if state == LifecycleState::Terminated && user.state != state {
-                return Err(RowProblem::of(
+                return Err(RowProblem::in_column(
                     "state",
                     "an import cannot terminate a user; update the user separately",
                 ));

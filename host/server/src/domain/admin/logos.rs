@@ -50,7 +50,7 @@ impl AdminCommand for SetLogo {
         let (application, logo) = approved.into_plan();
         let services = &context.services;
         let entry = audit::entry(services, Event::LogoSet, by)
-            .of(application.clone())
+            .in_application(application.clone())
             .with("media_type", logo.kind.media_type())
             .with("bytes", logo.bytes.len());
         if !services
@@ -88,7 +88,8 @@ impl AdminCommand for RemoveLogo {
     ) -> Result<Execution<()>> {
         let application = approved.into_plan();
         let services = &context.services;
-        let entry = audit::entry(services, Event::LogoRemoved, by).of(application.clone());
+        let entry =
+            audit::entry(services, Event::LogoRemoved, by).in_application(application.clone());
         if services
             .store
             .remove_logo(application.clone(), entry)

@@ -40,10 +40,10 @@ pub use applications::{
 pub use assent_model::caller::{Authorization, Caller, Denied, Principal};
 pub use assent_model::command::{Field, Member};
 pub use caller::service_account;
-pub(super) use changes::Settings;
+pub(super) use changes::AuditedSettings;
 pub use claims_preview::{
-    Comparison, Difference, MapperStop, Origin, Preview, PreviewContent, PreviewRequest,
-    PreviewedName, PreviewedToken, TryCandidate, ValueChange, preview,
+    ClaimOrigin, Difference, MapperStop, Preview, PreviewComparison, PreviewContent,
+    PreviewRequest, PreviewedName, PreviewedToken, TryCandidate, ValueChange, preview,
 };
 pub use command::{
     AdminCommand, AdminContext, ApprovedPlan, Execution, ExpectedVersion, NamedApproval, Planned,

@@ -20,7 +20,7 @@ impl Names {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn of(
+    pub async fn read(
         services: &Services,
         users: BTreeSet<UserId>,
         applications: BTreeSet<Did>,

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use crate::domain::approvals::approval;
-use crate::domain::approvals::approval::{DeviceProof, Outcome};
+use crate::domain::approvals::approval::{DecisionResult, DeviceProof};
 use crate::domain::{InternalError, Services};
 use assent_model::audit::Origin;
 use assent_model::id::{ApprovalId, DeviceId};
@@ -90,14 +90,16 @@ async fn verify_evidence(
         return fault("no device created it");
     };
     match approval::answer(services, &device, request, &proof, Origin::NOWHERE).await? {
-        Outcome::Approved | Outcome::Denied | Outcome::Reported => Ok(EvidenceOutcome::Decided),
-        Outcome::BadProof => fault("its signature is not over what was asked"),
-        Outcome::Unknown => fault("no user with such a request has this device"),
-        Outcome::PasskeyRequired(_) | Outcome::PasskeyRefused => {
+        DecisionResult::Approved | DecisionResult::Denied | DecisionResult::Reported => {
+            Ok(EvidenceOutcome::Decided)
+        }
+        DecisionResult::BadProof => fault("its signature is not over what was asked"),
+        DecisionResult::Unknown => fault("no user with such a request has this device"),
+        DecisionResult::PasskeyRequired(_) | DecisionResult::PasskeyRefused => {
             fault("its device has a passkey, which was not shown")
         }
-        Outcome::NumberMismatch { .. } | Outcome::AlreadyDecided | Outcome::Expired => {
-            Ok(EvidenceOutcome::Ignored)
-        }
+        DecisionResult::NumberMismatch { .. }
+        | DecisionResult::AlreadyDecided
+        | DecisionResult::Expired => Ok(EvidenceOutcome::Ignored),
     }
 }

@@ -83,7 +83,7 @@ async fn requested_summary(
     };
     match summarize(&services.store, &action).await {
         Ok(summary) => {
-            let is_requested = Digest::of(summary.text.as_bytes()) == summary_digest;
+            let is_requested = Digest::sha256(summary.text.as_bytes()) == summary_digest;
             Ok(is_requested.then_some(summary.text))
         }
         Err(SummaryError::Gone(_)) => Ok(None),

@@ -24,7 +24,7 @@ use assent_plugin_host::{
 
 /// On whom claims are made, and for whom.
 #[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
+pub struct ClaimSubject<'a> {
     /// The application.
     pub application: &'a Application,
     /// The user.
@@ -113,7 +113,7 @@ pub struct ApplicationClaims {
 /// [`MapFailure`] if a plugin fails.
 pub async fn map(
     services: &Services,
-    subject: Subject<'_>,
+    subject: ClaimSubject<'_>,
     sink: Sink,
 ) -> Result<ApplicationClaims, MapFailure> {
     map_by(services, &services.plugins.set(), subject, sink).await
@@ -126,10 +126,10 @@ pub async fn map(
 pub async fn map_by(
     services: &Services,
     plugins: &PluginSet,
-    subject: Subject<'_>,
+    subject: ClaimSubject<'_>,
     sink: Sink,
 ) -> Result<ApplicationClaims, MapFailure> {
-    let Subject {
+    let ClaimSubject {
         application,
         user,
         account,
@@ -268,7 +268,7 @@ fn amr_texts(authentication: &Authentication) -> Vec<String> {
 }
 
 /// The claims of the specification's table, but for `account`, which a plugin makes.
-fn standard(subject: &Subject<'_>, scopes: &Scopes) -> Map<String, Value> {
+fn standard(subject: &ClaimSubject<'_>, scopes: &Scopes) -> Map<String, Value> {
     let told = |name: &str| {
         let by_scope = Scope::of_claim(name).is_some_and(|scope| scopes.has(scope));
         by_scope || subject.requested.contains_key(name)

@@ -24,7 +24,7 @@ const GATHER: Duration = Duration::from_millis(50);
 
 /// What the claims were made for.
 #[derive(Clone, Copy, Debug)]
-pub struct Purpose<'a> {
+pub struct TracePurpose<'a> {
     /// The token's `jti`, or the assertion's ID.
     pub token: &'a str,
     /// Whom they are about.
@@ -36,7 +36,7 @@ pub struct Purpose<'a> {
 }
 
 /// Keeps what the plugins did, if there are any and the settings say so.
-pub fn record(services: &Services, purpose: Purpose<'_>, steps: &[MapperRun]) {
+pub fn record(services: &Services, purpose: TracePurpose<'_>, steps: &[MapperRun]) {
     if steps.is_empty() || services.settings.plugins.trace_retention.is_zero() {
         return;
     }
@@ -101,7 +101,7 @@ pub struct Explained {
     /// The memory at the end of the call, in bytes.
     pub memory: u64,
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: PluginOutcome,
     /// The reason, if it changed nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -113,8 +113,7 @@ pub struct Explained {
 /// The outcome of a plugin call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-#[schema(as = PluginOutcome)]
-pub enum Outcome {
+pub enum PluginOutcome {
     /// It made its changes, or had none to make.
     Changed,
     /// It failed, and what it would have changed was omitted.
@@ -183,14 +182,20 @@ pub fn explain(steps: &[MapperRun]) -> Vec<Explained> {
 fn explain_step(step: &MapperRun) -> Explained {
     let MapperRun { plugin, usage, end } = step;
     let (outcome, reason, changes) = match end {
-        MapperRunEnd::Changed(changes) => (Outcome::Changed, None, changes.as_slice()),
-        MapperRunEnd::LeftOut(fault) => (Outcome::Skipped, Some(fault.to_string()), [].as_slice()),
+        MapperRunEnd::Changed(changes) => (PluginOutcome::Changed, None, changes.as_slice()),
+        MapperRunEnd::LeftOut(fault) => (
+            PluginOutcome::Skipped,
+            Some(fault.to_string()),
+            [].as_slice(),
+        ),
         MapperRunEnd::Stopped(MapFailureKind::Deny(reason)) => {
-            (Outcome::Denied, Some(reason.clone()), [].as_slice())
+            (PluginOutcome::Denied, Some(reason.clone()), [].as_slice())
         }
-        MapperRunEnd::Stopped(MapFailureKind::Fault(fault)) => {
-            (Outcome::Failed, Some(fault.to_string()), [].as_slice())
-        }
+        MapperRunEnd::Stopped(MapFailureKind::Fault(fault)) => (
+            PluginOutcome::Failed,
+            Some(fault.to_string()),
+            [].as_slice(),
+        ),
     };
     Explained {
         plugin: plugin.plugin.clone(),

@@ -24,7 +24,7 @@ use assent_model::saml::SessionEnd;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{DeviceWrite, StoreError, UserGuard};
 
-pub use call::{Call, Caller, caller};
+pub use call::{DeviceCall, DeviceCaller, caller};
 pub use enrolment::{
     EnrolOutcome, EnrolmentRequest, enrol, enrolment_link, enrolment_path, find_enrolment,
     link_another, prepare_enrolment,

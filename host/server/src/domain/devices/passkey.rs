@@ -23,7 +23,7 @@ use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::device::Device;
 use assent_model::id::DeviceId;
-use assent_model::passkey::{DevicePasskey, PasskeyUse, Purpose};
+use assent_model::passkey::{DevicePasskey, PasskeyPurpose, PasskeyUse};
 use assent_store::{DeviceWrite, PasskeyUseOutcome, StoreError};
 
 /// How a device stands to passkeys.
@@ -90,7 +90,7 @@ pub async fn offer(services: &Services, device: &Device) -> Result<Offer, Intern
     if let Some(selection) = &mut options.public_key.authenticator_selection {
         selection.authenticator_attachment = Some(AuthenticatorAttachment::Platform);
     }
-    begin(services, device.id, Purpose::Add, &state, PATIENCE).await?;
+    begin(services, device.id, PasskeyPurpose::Add, &state, PATIENCE).await?;
     Ok(Offer::Make(Box::new(options)))
 }
 
@@ -118,7 +118,9 @@ pub async fn add(
     let Some(RelyingParty(webauthn)) = &services.passkeys else {
         return Ok(PasskeyAddition::Refused);
     };
-    let Some(state) = claim::<PasskeyRegistration>(services, device.id, Purpose::Add).await? else {
+    let Some(state) =
+        claim::<PasskeyRegistration>(services, device.id, PasskeyPurpose::Add).await?
+    else {
         return Ok(PasskeyAddition::Refused);
     };
     let credential = match webauthn.finish_passkey_registration(made, &state) {
@@ -177,7 +179,16 @@ pub async fn remove(
     by: &AuditContext,
 ) -> Result<PasskeyRemoval, InternalError> {
     Ok(
-        match ask(services, device, Purpose::Remove, assertion, PATIENCE, by).await? {
+        match ask(
+            services,
+            device,
+            PasskeyPurpose::Remove,
+            assertion,
+            PATIENCE,
+            by,
+        )
+        .await?
+        {
             AssertionCheck::NoPasskey => PasskeyRemoval::None,
             AssertionCheck::Required(options) => PasskeyRemoval::Required(options),
             AssertionCheck::Refused => PasskeyRemoval::Refused,
@@ -227,7 +238,7 @@ pub async fn confirm(
         match ask(
             services,
             device,
-            Purpose::Call(call),
+            PasskeyPurpose::Call(call),
             assertion,
             PATIENCE,
             by,
@@ -264,7 +275,7 @@ pub(crate) enum AssertionCheck {
 pub(crate) async fn ask(
     services: &Services,
     device: &Device,
-    purpose: Purpose<'_>,
+    purpose: PasskeyPurpose<'_>,
     assertion: Option<&PublicKeyCredential>,
     patience: Duration,
     by: &AuditContext,
@@ -327,7 +338,7 @@ pub(crate) async fn ask(
 async fn begin<S: Serialize>(
     services: &Services,
     device: DeviceId,
-    purpose: Purpose<'_>,
+    purpose: PasskeyPurpose<'_>,
     state: &S,
     patience: Duration,
 ) -> Result<(), InternalError> {
@@ -341,7 +352,7 @@ async fn begin<S: Serialize>(
 async fn claim<S: DeserializeOwned>(
     services: &Services,
     device: DeviceId,
-    purpose: Purpose<'_>,
+    purpose: PasskeyPurpose<'_>,
 ) -> Result<Option<S>, InternalError> {
     let state = services
         .store

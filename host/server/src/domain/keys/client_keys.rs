@@ -24,7 +24,7 @@ pub async fn verify(
         ClientKeys::Jwks(keys) => return client::verify(token, keys),
         ClientKeys::JwksUri(uri) => uri,
     };
-    let set = services.fetched_keys.of(uri);
+    let set = services.fetched_keys.keys_at(uri);
     if let Some(decided) = set.decide(token, services.now()) {
         return decided;
     }

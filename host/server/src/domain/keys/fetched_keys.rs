@@ -51,7 +51,7 @@ impl Default for FetchedKeys {
 }
 
 impl FetchedKeys {
-    pub(super) fn of(&self, uri: &Url) -> Arc<KeySet> {
+    pub(super) fn keys_at(&self, uri: &Url) -> Arc<KeySet> {
         let mut sets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let set = sets.get(uri).unwrap_or_default();
         sets.insert(uri.clone(), Arc::clone(&set));

@@ -14,7 +14,7 @@ use assent_store::{KeyDeletion, Transition};
 
 /// The key that signs for a service provider, and all that are in its metadata, that one first.
 #[derive(Clone, Debug)]
-pub struct Keys {
+pub struct SamlKeySet {
     /// The key that signs.
     pub signing: SamlKey,
     /// The others that are in the metadata.
@@ -39,7 +39,7 @@ pub async fn signing(
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn keys(services: &Services, application: &Did) -> Result<Keys, InternalError> {
+pub async fn keys(services: &Services, application: &Did) -> Result<SamlKeySet, InternalError> {
     let mut signing = None;
     let mut published = Vec::new();
     for (key, stage) in keys_with_stage(services, application).await? {
@@ -50,7 +50,7 @@ pub async fn keys(services: &Services, application: &Did) -> Result<Keys, Intern
         }
     }
     let signing = signing.ok_or_else(|| KeyError::NoSamlKey(application.clone()))?;
-    Ok(Keys { signing, published })
+    Ok(SamlKeySet { signing, published })
 }
 
 /// All keys of a service provider, each with its stage, the latest first.
@@ -100,7 +100,7 @@ async fn make(
 /// What the audit log is told of a key: which one, and nothing of what it is.
 fn audit_entry(services: &Services, event: Event, key: &SamlKey, by: &AuditContext) -> Entry {
     audit::entry(services, event, by)
-        .of(key.application.clone())
+        .in_application(key.application.clone())
         .with("certificate", key.id.to_string())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::config::{Bootstrap, Demo};
 use crate::domain::admin;
-use crate::domain::admin::{AdminError, Settings};
+use crate::domain::admin::{AdminError, AuditedSettings};
 use crate::domain::devices::device;
 use crate::domain::{Services, audit};
 use assent_model::application::{Application, ApplicationType, InitiateLoginUri, OidcSettings};
@@ -65,13 +65,13 @@ pub async fn bootstrap(
         entry(Event::EnrolmentLinkCreated).with("enrolment", enrolment.id.to_string()),
     ];
     if let Some((application, account)) = &demo {
-        let made = Settings::of_client(application).made(audit::entry(
+        let made = AuditedSettings::of_client(application).made(audit::entry(
             services,
             Event::ApplicationCreated,
             &AuditContext::SERVER,
         ));
-        entries.push(made.of(application.id.clone()));
-        let entry = entry(Event::AccountCreated).of(application.id.clone());
+        entries.push(made.in_application(application.id.clone()));
+        let entry = entry(Event::AccountCreated).in_application(application.id.clone());
         entries.push(
             entry
                 .with("account", account.id.to_string())

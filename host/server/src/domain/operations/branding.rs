@@ -32,7 +32,7 @@ pub enum LogoKind {
 
 /// Why a logo can't be used. The message says what to do.
 #[derive(Debug, thiserror::Error)]
-pub enum LogoError {
+pub enum LogoFileError {
     /// The file can't be read.
     #[error("branding.logo_file: {}: cannot be read: {reason}", file.display())]
     Unreadable {
@@ -56,9 +56,9 @@ impl Logo {
     /// Reads the file of a logo.
     ///
     /// # Errors
-    /// [`LogoError`] if the file cannot be read, or is not fit for a logo.
-    pub fn read(file: &Path) -> Result<Self, LogoError> {
-        let unreadable = |reason| LogoError::Unreadable {
+    /// [`LogoFileError`] if the file cannot be read, or is not fit for a logo.
+    pub fn read(file: &Path) -> Result<Self, LogoFileError> {
+        let unreadable = |reason| LogoFileError::Unreadable {
             file: file.to_owned(),
             reason,
         };
@@ -69,9 +69,9 @@ impl Logo {
             .read_to_end(&mut bytes)
             .map_err(unreadable)?;
         if bytes.len() as u64 > LARGEST {
-            return Err(LogoError::TooLarge(file.to_owned()));
+            return Err(LogoFileError::TooLarge(file.to_owned()));
         }
-        let kind = kind_of(&bytes).ok_or_else(|| LogoError::Unknown(file.to_owned()))?;
+        let kind = kind_of(&bytes).ok_or_else(|| LogoFileError::Unknown(file.to_owned()))?;
         let digest = sha256(&bytes)
             .iter()
             .take(8)

@@ -16,20 +16,20 @@ pub const UNDER_WAY: Duration = Duration::from_secs(10 * 60);
 
 /// A request with a key.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct KeyedRequest {
     id: String,
     body: Digest,
 }
 
-impl Request {
+impl KeyedRequest {
     /// The request that this caller makes: its method, its path and its key, and its body.
     pub fn new(actor: &Actor, [method, path, key]: [&str; 3], body: &[u8]) -> Self {
         // JSON, so that no two of them run into each other.
         let caller = actor.id().unwrap_or_default();
         let named = serde_json::json!([actor.kind(), caller, method, path, key]).to_string();
         Self {
-            id: Digest::of(named.as_bytes()).to_text(),
-            body: Digest::of(body),
+            id: Digest::sha256(named.as_bytes()).to_text(),
+            body: Digest::sha256(body),
         }
     }
 
@@ -55,7 +55,7 @@ pub enum KeyClaim {
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn claim(services: &Services, request: &Request) -> Result<KeyClaim, InternalError> {
+pub async fn claim(services: &Services, request: &KeyedRequest) -> Result<KeyClaim, InternalError> {
     let now = services.now();
     let (id, body) = (request.id.clone(), request.body);
     let Some(IdempotentRow { body, answer }) = services
@@ -82,7 +82,7 @@ pub async fn claim(services: &Services, request: &Request) -> Result<KeyClaim, I
 /// If the database or the cryptographic library fails.
 pub async fn store_response(
     services: &Services,
-    request: &Request,
+    request: &KeyedRequest,
     answer: &[u8],
     subjects: BTreeSet<String>,
 ) -> Result<(), InternalError> {
@@ -99,6 +99,6 @@ pub async fn store_response(
 ///
 /// # Errors
 /// If the database fails.
-pub async fn release(services: &Services, request: &Request) -> Result<(), InternalError> {
+pub async fn release(services: &Services, request: &KeyedRequest) -> Result<(), InternalError> {
     Ok(services.store.release_request(request.id.clone()).await?)
 }

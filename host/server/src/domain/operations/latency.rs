@@ -15,8 +15,7 @@ const LONGEST: u64 = 60_000_000;
 /// A group of endpoints with measured response times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-#[schema(as = EndpointGroup)]
-pub enum Endpoint {
+pub enum EndpointGroup {
     /// Where an OpenID Connect sign-in begins and goes on.
     Authorization,
     /// Codes and refresh tokens for tokens.
@@ -31,7 +30,7 @@ pub enum Endpoint {
     Administration,
 }
 
-impl Endpoint {
+impl EndpointGroup {
     /// All of them.
     pub const ALL: [Self; 5] = [
         Self::Authorization,
@@ -73,11 +72,11 @@ struct EndpointCounts {
 
 /// Counts the answers of this server.
 #[derive(Default)]
-pub struct LatencyHistograms(Mutex<BTreeMap<Endpoint, EndpointCounts>>);
+pub struct LatencyHistograms(Mutex<BTreeMap<EndpointGroup, EndpointCounts>>);
 
 impl LatencyHistograms {
     /// An answer was given.
-    pub fn count(&self, endpoint: Endpoint, took: Duration, failed: bool) {
+    pub fn count(&self, endpoint: EndpointGroup, took: Duration, failed: bool) {
         let mut all = self.all();
         if let std::collections::btree_map::Entry::Vacant(vacant) = all.entry(endpoint) {
             // Two digits are enough to compare by, and keep a histogram at a few kilobytes. It can't fail with these
@@ -99,7 +98,7 @@ impl LatencyHistograms {
     }
 
     /// What was counted of each endpoint; zeros where nobody came.
-    pub fn answered(&self) -> Vec<(Endpoint, EndpointLatency)> {
+    pub fn answered(&self) -> Vec<(EndpointGroup, EndpointLatency)> {
         let all = self.all();
         let of = |counted: &EndpointCounts| EndpointLatency {
             count: counted.micros.len(),
@@ -107,14 +106,14 @@ impl LatencyHistograms {
             p50: Duration::from_micros(counted.micros.value_at_quantile(0.5)),
             p99: Duration::from_micros(counted.micros.value_at_quantile(0.99)),
         };
-        Endpoint::ALL
+        EndpointGroup::ALL
             .into_iter()
             .map(|endpoint| (endpoint, all.get(&endpoint).map(of).unwrap_or_default()))
             .collect()
     }
 
     /// A thread that ended while it counted left numbers, and numbers are what is asked for.
-    fn all(&self) -> MutexGuard<'_, BTreeMap<Endpoint, EndpointCounts>> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<EndpointGroup, EndpointCounts>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -128,15 +127,19 @@ mod tests {
         let latency = LatencyHistograms::default();
         for milliseconds in 1..=100 {
             latency.count(
-                Endpoint::Token,
+                EndpointGroup::Token,
                 Duration::from_millis(milliseconds),
                 milliseconds == 100,
             );
         }
-        let all: BTreeMap<Endpoint, EndpointLatency> = latency.answered().into_iter().collect();
-        assert_eq!(all.len(), Endpoint::ALL.len());
-        assert_eq!(all.get(&Endpoint::Saml), Some(&EndpointLatency::default()));
-        let token = all.get(&Endpoint::Token).copied().unwrap_or_default();
+        let all: BTreeMap<EndpointGroup, EndpointLatency> =
+            latency.answered().into_iter().collect();
+        assert_eq!(all.len(), EndpointGroup::ALL.len());
+        assert_eq!(
+            all.get(&EndpointGroup::Saml),
+            Some(&EndpointLatency::default())
+        );
+        let token = all.get(&EndpointGroup::Token).copied().unwrap_or_default();
         assert_eq!((token.count, token.failures), (100, 1));
         // Two digits.
         assert!(

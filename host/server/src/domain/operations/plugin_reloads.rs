@@ -98,7 +98,7 @@ impl Reloads {
         sets.exchanges += 1;
         let known =
             serde_json::json!([sets.exchanges, until.millis(), set.identities()]).to_string();
-        let digest = Digest::of(known.as_bytes()).to_text();
+        let digest = Digest::sha256(known.as_bytes()).to_text();
         sets.previous = Some(Previous {
             until,
             set,

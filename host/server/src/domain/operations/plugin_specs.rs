@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::config;
 use assent_model::secret::{Digest, Secret};
 use assent_plugin_host::{
-    Credential, CredentialGrant, HttpGrant, Limits, OnFailure, PluginSpec, Role, Trust,
+    CallLimits, Credential, CredentialGrant, HttpGrant, OnFailure, PluginSpec, Role, Trust,
 };
 
 /// The longest secret that is read from a file, in bytes.
@@ -48,7 +48,7 @@ fn mapper(plugin: &config::ClaimMapper) -> PluginSpec {
             },
             result_max_age: plugin.result_max_age.get(),
         },
-        limits: limits(&plugin.limits, Limits::default()),
+        limits: limits(&plugin.limits, CallLimits::default()),
     }
 }
 
@@ -76,7 +76,7 @@ fn channel(plugin: &config::ApprovalChannel) -> Result<PluginSpec, SecretFileErr
                 credentials: credentials.collect::<Result<_, _>>()?,
             },
         },
-        limits: limits(&plugin.limits, Limits::of_channel()),
+        limits: limits(&plugin.limits, CallLimits::of_channel()),
     })
 }
 
@@ -175,8 +175,8 @@ pub(super) fn digest(text: Option<&str>) -> Option<Digest> {
     text.and_then(Digest::from_text)
 }
 
-fn limits(settings: &config::PluginLimits, default: Limits) -> Limits {
-    Limits {
+fn limits(settings: &config::PluginLimits, default: CallLimits) -> CallLimits {
+    CallLimits {
         fuel: settings.fuel,
         deadline: settings.deadline.get(),
         memory_bytes: usize::try_from(settings.memory.bytes()).unwrap_or(usize::MAX),

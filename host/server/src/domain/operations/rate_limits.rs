@@ -36,7 +36,7 @@ const TOLD_PAGES: usize = 500;
 
 /// The limits in force.
 #[derive(Debug)]
-pub struct Limits {
+pub struct RateLimiters {
     /// Requests to the authorization endpoint and the login pages.
     pub login_pages_per_ip: Limit<Network>,
     /// Requests to the pages of a sign-out.
@@ -96,7 +96,7 @@ pub struct Limits {
     pub test_sign_in_waits: Arc<ConcurrencyLimit<SessionId>>,
 }
 
-impl Limits {
+impl RateLimiters {
     /// The limits that the settings name.
     pub fn new(settings: RateLimits) -> Self {
         Self {
@@ -170,7 +170,7 @@ impl OpenSignInLimits {
     }
 
     /// The bounds of a sign-in that begins in this network.
-    pub fn of(&self, network: &Network) -> OpenSignIns {
+    pub fn for_network(&self, network: &Network) -> OpenSignIns {
         let begun = self.begun.fetch_add(1, Ordering::Relaxed);
         let looks_at_all = begun.is_multiple_of(OpenSignIns::check_interval(self.in_all));
         OpenSignIns {
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_gateway_may_introspect_a_thousand_tokens_a_second() {
-        let limits = Limits::new(RateLimits::default());
+        let limits = RateLimiters::new(RateLimits::default());
         let gateway = Network::from(Some("192.0.2.1".parse::<IpAddr>().unwrap()));
         for millis in 0..60_000 {
             assert_eq!(

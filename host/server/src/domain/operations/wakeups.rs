@@ -49,16 +49,16 @@ impl Wakeups {
     }
 
     /// Begins to listen. To miss nothing, listen first and read the database then.
-    pub fn listen(&self) -> Listener {
-        Listener(self.0.subscribe())
+    pub fn listen(&self) -> WakeupListener {
+        WakeupListener(self.0.subscribe())
     }
 }
 
 /// Receives the wake-ups that are sent after its creation.
 #[derive(Debug)]
-pub struct Listener(broadcast::Receiver<Wakeup>);
+pub struct WakeupListener(broadcast::Receiver<Wakeup>);
 
-impl Listener {
+impl WakeupListener {
     /// Returns when `wanted` comes, or when it is time to read the database again.
     pub async fn next(&mut self, wanted: Wakeup) {
         self.next_of([wanted]).await;

@@ -23,12 +23,12 @@ pub struct UsableApplication {
     /// The digest of its picture, where it has one.
     pub logo: Option<String>,
     /// How a sign-in to it begins here.
-    pub start: Start,
+    pub start: SignInStart,
 }
 
 /// How a sign-in to an application begins at this server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
+pub enum SignInStart {
     /// By a response that nobody asked for (SAML profiles section 4.1.5).
     IdpInitiated,
     /// At an address of the application's, which then asks (OpenID Connect Core section 4).
@@ -57,15 +57,15 @@ pub async fn applications(
             RegisteredApplication::Client(client)
                 if client.settings.initiate_login_uri.is_some() =>
             {
-                Start::LoginUri
+                SignInStart::LoginUri
             }
             RegisteredApplication::ServiceProvider(provider)
                 if provider.settings.idp_initiated.enabled =>
             {
-                Start::IdpInitiated
+                SignInStart::IdpInitiated
             }
             RegisteredApplication::Client(_) | RegisteredApplication::ServiceProvider(_) => {
-                Start::Elsewhere
+                SignInStart::Elsewhere
             }
         };
         let id = application.id().clone();

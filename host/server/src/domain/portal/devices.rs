@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services, seconds};
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::clock::Timestamp;
@@ -33,7 +33,7 @@ pub async fn device(
 }
 
 /// Whether the person signed in a moment ago.
-pub fn is_recent(services: &Services, signed_in: &SignedIn) -> bool {
+pub fn is_recent(services: &Services, signed_in: &BrowserSession) -> bool {
     services.now() <= signed_in.session.authentication.at + seconds(RECENT)
 }
 
@@ -73,7 +73,7 @@ pub enum Revocation {
 /// If the database or the cryptographic library fails.
 pub async fn revoke(
     services: &Arc<Services>,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
     id: DeviceId,
     codes: CodesOfDevice,
     from: Origin,

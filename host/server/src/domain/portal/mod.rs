@@ -6,7 +6,7 @@ mod devices;
 mod profile;
 mod sessions;
 
-pub use applications::{Start, UsableApplication, applications, login_address};
+pub use applications::{SignInStart, UsableApplication, applications, login_address};
 pub use devices::{Revocation, codes_of, device, is_recent, revoke};
 pub use profile::{VisibleClaims, seen_by};
 pub use sessions::{EndedSession, end, end_others, sessions};

@@ -1,7 +1,7 @@
 //! A person's own sessions, in whatever browsers they are.
 
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::id::SessionId;
@@ -52,7 +52,7 @@ pub async fn end(
 /// If the database fails.
 pub async fn end_others(
     services: &Services,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
     from: Origin,
 ) -> Result<EndedSession, InternalError> {
     let user = &signed_in.user;

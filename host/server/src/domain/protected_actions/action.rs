@@ -194,7 +194,7 @@ pub struct ClientState {
 
 impl ClientState {
     /// The state of this client.
-    pub fn of(client: &Application) -> Self {
+    pub fn from_client(client: &Application) -> Self {
         Self {
             name: client.name.clone(),
             settings: Box::new(client.settings.clone()),
@@ -213,7 +213,7 @@ pub struct ServiceProviderState {
 
 impl ServiceProviderState {
     /// The state of this service provider.
-    pub fn of(provider: &ServiceProvider) -> Self {
+    pub fn from_provider(provider: &ServiceProvider) -> Self {
         Self {
             name: provider.name.clone(),
             settings: Box::new(provider.settings.clone()),
@@ -271,7 +271,7 @@ pub enum ProtectedAccountChange {
 }
 
 /// What an action concerns.
-pub(super) enum Subject<'a> {
+pub(super) enum ActionSubject<'a> {
     /// The server.
     Server,
     /// A user.
@@ -337,19 +337,19 @@ impl ProtectedAction {
     }
 
     /// What the action concerns.
-    pub(super) const fn subject(&self) -> Subject<'_> {
+    pub(super) const fn subject(&self) -> ActionSubject<'_> {
         match self {
             Self::UpdateUser { user, .. }
             | Self::DeleteUser(user)
             | Self::EraseUser(user)
             | Self::EnrolDevice(user)
-            | Self::SetExternalAuthenticator { user, .. } => Subject::User(*user),
-            Self::RevokeDevice(device) => Subject::Device(*device),
+            | Self::SetExternalAuthenticator { user, .. } => ActionSubject::User(*user),
+            Self::RevokeDevice(device) => ActionSubject::Device(*device),
             Self::CreateAccount {
                 user, application, ..
-            } => Subject::UserIn(*user, application),
+            } => ActionSubject::UserIn(*user, application),
             Self::UpdateAccount { account, .. } | Self::DeleteAccount(account) => {
-                Subject::Account(*account)
+                ActionSubject::Account(*account)
             }
             Self::UpdateClient { application, .. }
             | Self::UpdateServiceProvider { application, .. }
@@ -362,7 +362,7 @@ impl ProtectedAction {
             | Self::ImportTable {
                 application: Some(application),
                 ..
-            } => Subject::Application(application),
+            } => ActionSubject::Application(application),
             // A new user or application has no id yet.
             Self::CreateUser { .. }
             | Self::CreateApplication(_)
@@ -373,7 +373,7 @@ impl ProtectedAction {
             | Self::TryComponent { .. }
             | Self::ImportTable {
                 application: None, ..
-            } => Subject::Server,
+            } => ActionSubject::Server,
         }
     }
 
@@ -382,6 +382,9 @@ impl ProtectedAction {
     /// # Errors
     /// If the action cannot be serialized.
     pub fn digest_in(&self, command: Digest) -> Result<Digest, serde_json::Error> {
-        Ok(Digest::of(&serde_json::to_vec(&(self, command.to_text()))?))
+        Ok(Digest::sha256(&serde_json::to_vec(&(
+            self,
+            command.to_text(),
+        ))?))
     }
 }

@@ -1,8 +1,8 @@
 //! The summary of a protected action, in English: the text that the administrator's device shows and signs.
 
 use super::action::{
-    Authenticators, ImportedTable, ProtectedAccountChange, ProtectedAction, ProtectedUserChange,
-    Subject,
+    ActionSubject, Authenticators, ImportedTable, ProtectedAccountChange, ProtectedAction,
+    ProtectedUserChange,
 };
 use super::application_summary;
 use super::escape::{quoted, shortened};
@@ -57,13 +57,13 @@ type Result<T> = std::result::Result<T, SummaryError>;
 /// # Errors
 /// [`SummaryError::Gone`] if what the action concerns does not exist.
 pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summary> {
-    let mut names = Names::default();
+    let mut names = SubjectNames::default();
     let (user, application) = match action.subject() {
-        Subject::Server => (None, None),
-        Subject::User(user) => (Some(user), None),
-        Subject::Application(application) => (None, Some(application.clone())),
-        Subject::UserIn(user, application) => (Some(user), Some(application.clone())),
-        Subject::Device(device) => {
+        ActionSubject::Server => (None, None),
+        ActionSubject::User(user) => (Some(user), None),
+        ActionSubject::Application(application) => (None, Some(application.clone())),
+        ActionSubject::UserIn(user, application) => (Some(user), Some(application.clone())),
+        ActionSubject::Device(device) => {
             let found = store.device(device).await?;
             let device = found.ok_or(SummaryError::Gone("device"))?;
             // Its holder can change the name, and would end the request to revoke it. The id and the date stay as they
@@ -75,7 +75,7 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
             );
             (Some(device.user_id), None)
         }
-        Subject::Account(account) => {
+        ActionSubject::Account(account) => {
             let found = store.account(account).await?;
             let account = found.ok_or(SummaryError::Gone("account"))?;
             names.account = quoted(&account.name);
@@ -106,7 +106,7 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
 
 /// The current names of what an action concerns. Those that others chose freely are in quotes.
 #[derive(Default)]
-struct Names {
+struct SubjectNames {
     user: String,
     /// The date of the user's creation (UTC), which the user does not choose. It tells a known user from one with a
     /// similar name.
@@ -117,9 +117,9 @@ struct Names {
     application: String,
 }
 
-fn text(action: &ProtectedAction, names: &Names) -> String {
+fn text(action: &ProtectedAction, names: &SubjectNames) -> String {
     use ProtectedAction as A;
-    let Names {
+    let SubjectNames {
         user,
         since,
         device,
@@ -257,7 +257,7 @@ fn joined(sentences: impl Iterator<Item = String>) -> String {
 }
 
 fn external_authenticator(
-    Names { user, since, .. }: &Names,
+    SubjectNames { user, since, .. }: &SubjectNames,
     channel: &str,
     identifier: &str,
     replaced: Option<&str>,
@@ -272,8 +272,8 @@ fn external_authenticator(
     )
 }
 
-fn user_change(change: &ProtectedUserChange, names: &Names) -> String {
-    let Names {
+fn user_change(change: &ProtectedUserChange, names: &SubjectNames) -> String {
+    let SubjectNames {
         user, since, email, ..
     } = names;
     match change {
@@ -306,8 +306,8 @@ fn user_change(change: &ProtectedUserChange, names: &Names) -> String {
     }
 }
 
-fn account_change(change: &ProtectedAccountChange, names: &Names) -> String {
-    let Names {
+fn account_change(change: &ProtectedAccountChange, names: &SubjectNames) -> String {
+    let SubjectNames {
         user,
         account,
         application,

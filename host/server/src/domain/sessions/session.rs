@@ -20,7 +20,7 @@ const BETWEEN_MOVES: Duration = Duration::from_secs(60);
 
 /// A signed-in person.
 #[derive(Clone, Debug)]
-pub struct SignedIn {
+pub struct BrowserSession {
     /// The session.
     pub session: Session,
     /// The person, who may sign in.
@@ -31,7 +31,10 @@ pub struct SignedIn {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn current(services: &Services, cookie: &str) -> Result<Option<SignedIn>, InternalError> {
+pub async fn current(
+    services: &Services,
+    cookie: &str,
+) -> Result<Option<BrowserSession>, InternalError> {
     let Some(token) = Token::parse(prefix::SESSION, cookie) else {
         return Ok(None);
     };
@@ -50,7 +53,7 @@ pub async fn current(services: &Services, cookie: &str) -> Result<Option<SignedI
         return Ok(None);
     };
     let session = prolonged(services, session).await?;
-    Ok(Some(SignedIn { session, user }))
+    Ok(Some(BrowserSession { session, user }))
 }
 
 /// The session after a use of it. With an idle timeout its end moves on, but not past the absolute timeout.
@@ -74,7 +77,7 @@ pub fn prepare(
     services: &Services,
     user: User,
     authentication: Authentication,
-) -> (SignedIn, Token) {
+) -> (BrowserSession, Token) {
     let now = services.now();
     let id = SessionId::new(now, &*services.entropy);
     let session = Session {
@@ -85,7 +88,7 @@ pub fn prepare(
         expires_at: now + services.settings.session.timeout(),
     };
     let token = Token::new(prefix::SESSION, id.as_bytes(), &*services.entropy);
-    (SignedIn { session, user }, token)
+    (BrowserSession { session, user }, token)
 }
 
 /// Ends what the person is signed in to by this session: the session itself, the tokens that it gave but for
@@ -96,7 +99,7 @@ pub fn prepare(
 /// If the database fails.
 pub async fn end(
     services: &Services,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
     from: Origin,
 ) -> Result<SessionEnd, InternalError> {
     let entry = audit::entry(

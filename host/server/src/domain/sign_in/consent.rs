@@ -71,7 +71,7 @@ pub async fn withdraw(
     let by = AuditContext::new(Actor::User(user.id), from);
     let entry = audit::entry(services, Event::ConsentWithdrawn, &by)
         .about(user.id)
-        .of(application.clone());
+        .in_application(application.clone());
     if services
         .store
         .withdraw_consent(user.id, application.clone(), vec![entry], services.now())

@@ -70,7 +70,7 @@ pub enum SignInEvent<'a> {
         agreement: Option<Agreement>,
     },
     /// The user is rejected.
-    Refused(&'a SignInDenied),
+    Denied(&'a SignInDenied),
 }
 
 /// Whether the user was asked for their consent to this request.
@@ -101,7 +101,7 @@ pub enum SignInAnswer<A, C = Infallible> {
     /// The user must consent first.
     AskConsent(C),
     /// A page tells the user the reason. They may return to the application from there.
-    Refused(SignInDenied),
+    Denied(SignInDenied),
     /// It was answered before, or the session that it continues has ended.
     AnsweredBefore,
 }
@@ -127,7 +127,7 @@ pub async fn answer_observed<A, C>(
         Admission::OtherUser => {
             // Whether this ended the login or another request did, this user is refused.
             let _ = login::end_without_sign_in(services, login).await?;
-            return Ok(SignInAnswer::Refused(SignInDenied::OthersTestSignIn));
+            return Ok(SignInAnswer::Denied(SignInDenied::OthersTestSignIn));
         }
     }
     let answer = answer.await?;
@@ -138,7 +138,7 @@ pub async fn answer_observed<A, C>(
                 .observe(SignInEvent::Granted { session, agreement })
                 .await?;
         }
-        SignInAnswer::Refused(reason) => observer.observe(SignInEvent::Refused(reason)).await?,
+        SignInAnswer::Denied(reason) => observer.observe(SignInEvent::Denied(reason)).await?,
         SignInAnswer::Failed(_) | SignInAnswer::AskConsent(_) | SignInAnswer::AnsweredBefore => {}
     }
     Ok(answer)

@@ -5,7 +5,7 @@ mod view;
 use crate::domain::approvals::approval;
 use crate::domain::operations::rate_limits::Network;
 use crate::domain::sessions::session;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::account::Account;
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
@@ -15,7 +15,7 @@ use assent_model::secret::{Digest, Token};
 use assent_model::user::LifecycleState;
 use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInRecord, Transition};
 
-pub use view::{Approved, Ended, View, view};
+pub use view::{Approved, LoginEnd, LoginView, view};
 
 /// A login that has begun and is not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub async fn store(
 ) -> Result<(), InternalError> {
     let bounds = from
         .filter(|_| matches!(login.stage, LoginStage::Identify))
-        .map(|from| services.rate_limits.open_sign_ins.of(&from));
+        .map(|from| services.rate_limits.open_sign_ins.for_network(&from));
     services
         .store
         .insert_login_within(login.clone(), bounds)
@@ -94,7 +94,7 @@ pub async fn begin(
 #[derive(Debug)]
 pub struct AuthenticatedUser {
     /// Who, and in which session.
-    pub signed_in: SignedIn,
+    pub signed_in: BrowserSession,
     /// The cookie of the session, where it is a new one.
     pub cookie: Option<Token>,
     /// From where they come.
@@ -109,7 +109,7 @@ pub struct AuthenticatedUser {
 pub async fn person(
     services: &Services,
     approved: &Approved,
-    old: Option<&SignedIn>,
+    old: Option<&BrowserSession>,
     origin: Origin,
 ) -> Result<Option<AuthenticatedUser>, InternalError> {
     let Some(id) = approved.approval.user_id else {
@@ -139,11 +139,11 @@ pub async fn person(
 
 /// What a login's answer brings about for the person.
 #[derive(Debug)]
-pub struct Outcome<'a> {
+pub struct LoginCompletion<'a> {
     /// Who it is.
     pub person: &'a AuthenticatedUser,
     /// The browser's session until now, which ends if a new one begins.
-    pub old: Option<&'a SignedIn>,
+    pub old: Option<&'a BrowserSession>,
     /// What the application is given, and the person's account there.
     pub given: Option<(IssuedGrant, &'a Account)>,
     /// What the person agreed to.
@@ -158,10 +158,10 @@ pub struct Outcome<'a> {
 pub async fn answer(
     services: &Services,
     login: OpenLogin,
-    outcome: Outcome<'_>,
+    outcome: LoginCompletion<'_>,
 ) -> Result<Transition, InternalError> {
     let (entries, activated) = audit_entries(services, &outcome);
-    let Outcome {
+    let LoginCompletion {
         person,
         old,
         given,
@@ -217,20 +217,23 @@ pub async fn answer(
 
 /// What the audit log is told of an outcome; and what it is told where the account was invited, and is active from now
 /// on.
-fn audit_entries(services: &Services, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
-    let Outcome {
+fn audit_entries(
+    services: &Services,
+    outcome: &LoginCompletion<'_>,
+) -> (Vec<Entry>, Option<Entry>) {
+    let LoginCompletion {
         person,
         old,
         given,
         consent,
     } = outcome;
-    let SignedIn { session, user } = &person.signed_in;
+    let BrowserSession { session, user } = &person.signed_in;
     let by = AuditContext::new(Actor::User(user.id), person.origin.clone());
     let account = given.as_ref().map(|(_, account)| *account);
     let about = |event| {
         let entry = audit::entry(services, event, &by).about(user.id);
         account.map_or(entry.clone(), |account| {
-            entry.of(account.application_id.clone())
+            entry.in_application(account.application_id.clone())
         })
     };
     let began = person.cookie.is_some();
@@ -293,7 +296,7 @@ pub async fn end_without_sign_in(
 pub async fn continue_with_session(
     services: &Services,
     login: &Login,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
 ) -> Result<(), InternalError> {
     services
         .store

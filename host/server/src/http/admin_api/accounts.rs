@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
 use super::context::Context;
-use super::input::{Body, Limit, List, Page, Query, Search, after};
+use super::input::{Body, List, Page, PageLimit, Query, Search, after};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{
@@ -101,7 +101,7 @@ async fn names<'a>(
     let applications = accounts
         .into_iter()
         .map(|account| account.application_id.clone());
-    Ok(Names::of(services, people.collect(), applications.collect()).await?)
+    Ok(Names::read(services, people.collect(), applications.collect()).await?)
 }
 
 fn shown(account: Account, names: &Names) -> AccountView {
@@ -159,8 +159,7 @@ async fn create(
 #[into_params(parameter_in = Query)]
 struct AccountsQuery {
     /// The beginning of the account name, or of the user's name, e-mail address or a word of the full name; or the
-    /// complete id
-    /// of the account or the user.
+    /// complete id of the account or the user.
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]
     q: Search,
@@ -172,7 +171,7 @@ struct AccountsQuery {
     /// The maximum number of items on the page.
     #[serde(default)]
     #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: Limit,
+    limit: PageLimit,
 }
 
 /// List and search an application's accounts.
@@ -206,7 +205,7 @@ async fn list(
     )
     .await?;
     let names = names(&services, rows.iter().map(|(_, account)| account)).await?;
-    Ok(Json(List::of(
+    Ok(Json(List::from_rows(
         rows,
         limit.get(),
         |(cursor, _)| cursor.clone(),
@@ -268,7 +267,7 @@ async fn of_user(
     )
     .await?;
     let names = names(&services, &rows).await?;
-    Ok(Json(List::of(
+    Ok(Json(List::from_rows(
         rows,
         page.limit.get(),
         |row| row.id.to_string(),
@@ -296,8 +295,7 @@ async fn read(
 /// Update an account.
 ///
 /// A new state that permits no sign-in ends the account's tokens and pending sign-ins. Members other than `state` need
-/// the
-/// permission `accounts:write`.
+/// the permission `accounts:write`.
 #[utoipa::path(
     patch,
     path = "/accounts/{id}",

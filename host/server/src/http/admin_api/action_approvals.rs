@@ -60,7 +60,7 @@ struct Standing {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct Wait {
+struct DecisionWaitQuery {
     /// The time to wait for a decision, in seconds; 25 at most.
     #[serde(default)]
     #[param(minimum = 0, maximum = 25)]
@@ -71,14 +71,14 @@ struct Wait {
 #[utoipa::path(
     get,
     path = "/action-approvals/{id}",
-    params(Wait),
+    params(DecisionWaitQuery),
     responses((status = 200, description = "The state.", body = Standing))
 )]
 async fn read(
     State(services): State<Arc<Services>>,
     session: Option<Extension<ConsoleSession>>,
     Path(id): Path<String>,
-    Query(Wait { wait }): Query<Wait>,
+    Query(DecisionWaitQuery { wait }): Query<DecisionWaitQuery>,
 ) -> Result<Json<Standing>, Problem> {
     let id: ActionApprovalId = id_of(&id, "action approval")?;
     let Some(Extension(ConsoleSession { console, .. })) = session else {

@@ -201,7 +201,7 @@ async fn happened(
     let found =
         crate::domain::audit::of_user(&services, user.id, page.after()?, page.limit.and_one())
             .await?;
-    let List { items, next } = List::of(
+    let List { items, next } = List::from_rows(
         found,
         page.limit.get(),
         |entry| entry.seq.to_string(),

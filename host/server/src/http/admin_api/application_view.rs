@@ -47,7 +47,7 @@ pub(super) struct ApplicationView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) client_secret: Option<String>,
     #[serde(flatten)]
-    pub(super) keys: Keys,
+    pub(super) keys: ClientKeysView,
     pub(super) id_token_signed_response_alg: SigningAlgorithm,
     pub(super) slim_id_token: bool,
     pub(super) subject_type: SubjectKind,
@@ -79,7 +79,7 @@ pub(super) enum OpenIdConnect {
 /// The key of the client authentication method: one of these, or none.
 #[derive(Default, Serialize, ToSchema)]
 #[schema(as = ClientKeys)]
-pub(super) struct Keys {
+pub(super) struct ClientKeysView {
     /// A JSON Web Key Set (RFC 7517 section 5).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
@@ -156,18 +156,18 @@ pub(super) fn view(application: Application) -> ApplicationView {
     }
 }
 
-fn keys(authentication: ClientAuthentication) -> Keys {
-    let none = Keys::default();
+fn keys(authentication: ClientAuthentication) -> ClientKeysView {
+    let none = ClientKeysView::default();
     match authentication {
-        ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(keys)) => Keys {
+        ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(keys)) => ClientKeysView {
             jwks: Some(json!({"keys": keys})),
             ..none
         },
-        ClientAuthentication::PrivateKeyJwt(ClientKeys::JwksUri(uri)) => Keys {
+        ClientAuthentication::PrivateKeyJwt(ClientKeys::JwksUri(uri)) => ClientKeysView {
             jwks_uri: Some(uri.into()),
             ..none
         },
-        ClientAuthentication::TlsClientCertificate(certificate) => Keys {
+        ClientAuthentication::TlsClientCertificate(certificate) => ClientKeysView {
             certificate: Some(certificate.pem),
             ..none
         },
@@ -179,12 +179,12 @@ fn keys(authentication: ClientAuthentication) -> Keys {
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 #[schema(as = Application)]
-pub(super) enum View {
+pub(super) enum RegisteredApplicationView {
     Client(Box<ApplicationView>),
     ServiceProvider(Box<ServiceProviderView>),
 }
 
-impl From<RegisteredApplication> for View {
+impl From<RegisteredApplication> for RegisteredApplicationView {
     fn from(application: RegisteredApplication) -> Self {
         match application {
             RegisteredApplication::Client(client) => {

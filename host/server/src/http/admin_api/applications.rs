@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
 use super::context::Context;
-use super::input::{Limit, List, Query, Search, Text, after, parse, parse_strictly};
+use super::input::{List, PageLimit, Query, Search, UnparsedJson, after, parse, parse_strictly};
 use super::routes::Area;
 use super::{saml_metadata, service_provider_view};
 use crate::domain::admin::{
@@ -21,7 +21,9 @@ use crate::domain::admin::{
     RotateClientSecret, ServiceProviderChange, UpdateClient, UpdateServiceProvider,
 };
 use crate::domain::{Services, admin};
-use crate::http::admin_api::application_view::{ApplicationView, OpenIdConnect, View, view};
+use crate::http::admin_api::application_view::{
+    ApplicationView, OpenIdConnect, RegisteredApplicationView, view,
+};
 use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use crate::saml::metadata::MetadataSource;
@@ -192,17 +194,17 @@ impl AnyChange {
     post,
     path = "/applications",
     request_body = New,
-    responses((status = 201, description = "The application.", body = View))
+    responses((status = 201, description = "The application.", body = RegisteredApplicationView))
 )]
 async fn create(
     context: Context,
-    Text(body): Text,
-) -> Result<(StatusCode, VersionedResponse<View>), Problem> {
+    UnparsedJson(body): UnparsedJson,
+) -> Result<(StatusCode, VersionedResponse<RegisteredApplicationView>), Problem> {
     match New::read(&body)? {
         New::Client(NewClient { change, .. }) => {
             let application = context.run(CreateClient(change)).await?;
             let version = application.version;
-            let view = View::Client(Box::new(view(application)));
+            let view = RegisteredApplicationView::Client(Box::new(view(application)));
             Ok((StatusCode::CREATED, VersionedResponse(version, view)))
         }
         New::ServiceProvider(NewServiceProvider { given, change, .. }) => {
@@ -219,12 +221,12 @@ fn saved(
     services: &Services,
     provider: ServiceProvider,
     mut notes: Vec<String>,
-) -> VersionedResponse<View> {
+) -> VersionedResponse<RegisteredApplicationView> {
     notes.extend(admin::service_provider_notes(services, &provider));
     let version = provider.version;
     VersionedResponse(
         version,
-        View::ServiceProvider(Box::new(
+        RegisteredApplicationView::ServiceProvider(Box::new(
             service_provider_view::view(provider).with_notes(notes),
         )),
     )
@@ -247,7 +249,7 @@ struct ApplicationsQuery {
     /// The maximum number of items on the page.
     #[serde(default)]
     #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: Limit,
+    limit: PageLimit,
 }
 
 /// List and search applications.
@@ -255,12 +257,12 @@ struct ApplicationsQuery {
     get,
     path = "/applications",
     params(ApplicationsQuery),
-    responses((status = 200, description = "A page of applications, in the order of their ids.", body = List<View>))
+    responses((status = 200, description = "A page of applications, in the order of their ids.", body = List<RegisteredApplicationView>))
 )]
 async fn list(
     State(services): State<Arc<Services>>,
     Query(query): Query<ApplicationsQuery>,
-) -> Result<Json<List<View>>, Problem> {
+) -> Result<Json<List<RegisteredApplicationView>>, Problem> {
     let ApplicationsQuery {
         q,
         protocol,
@@ -273,11 +275,11 @@ async fn list(
         after: after(cursor.as_deref())?,
     };
     let rows = admin::find_applications(&services, &query, limit.and_one()).await?;
-    Ok(Json(List::of(
+    Ok(Json(List::from_rows(
         rows,
         limit.get(),
         |row| row.id().to_string(),
-        View::from,
+        RegisteredApplicationView::from,
     )))
 }
 
@@ -285,12 +287,12 @@ async fn list(
 #[utoipa::path(
     get,
     path = "/applications/{id}",
-    responses((status = 200, description = "The application.", body = View))
+    responses((status = 200, description = "The application.", body = RegisteredApplicationView))
 )]
 async fn read(
     State(services): State<Arc<Services>>,
     Path(id): Path<String>,
-) -> Result<VersionedResponse<View>, Problem> {
+) -> Result<VersionedResponse<RegisteredApplicationView>, Problem> {
     let found = admin::registered(&services, &id_of(&id, "application")?).await?;
     Ok(VersionedResponse(found.version(), found.into()))
 }
@@ -302,13 +304,13 @@ async fn read(
     patch,
     path = "/applications/{id}",
     request_body = AnyChange,
-    responses((status = 200, description = "The updated application.", body = View))
+    responses((status = 200, description = "The updated application.", body = RegisteredApplicationView))
 )]
 async fn update(
     context: Context,
     Path(id): Path<String>,
-    Text(body): Text,
-) -> Result<VersionedResponse<View>, Problem> {
+    UnparsedJson(body): UnparsedJson,
+) -> Result<VersionedResponse<RegisteredApplicationView>, Problem> {
     let services = &context.0.services;
     let application = id_of(&id, "application")?;
     let protocol = admin::registered(services, &application).await?.protocol();
@@ -331,7 +333,7 @@ async fn update(
     let version = application.version;
     Ok(VersionedResponse(
         version,
-        View::Client(Box::new(ApplicationView {
+        RegisteredApplicationView::Client(Box::new(ApplicationView {
             client_secret,
             ..view(application)
         })),

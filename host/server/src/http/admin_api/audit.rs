@@ -115,7 +115,7 @@ pub(super) async fn views(
         let own = actor.into_iter().chain(&kept.entry.application).cloned();
         own.chain(target)
     });
-    let names = Names::of(services, people.collect(), applications.collect()).await?;
+    let names = Names::read(services, people.collect(), applications.collect()).await?;
     let shown = found
         .into_iter()
         .map(|entry| view(entry, &names, sees_targets));
@@ -187,8 +187,7 @@ pub(super) struct AuditQuery {
 /// List the audit log, the latest first.
 ///
 /// With several filters a page may have fewer items than `limit`, or none, together with `next`: one of the filters
-/// rejected
-/// many entries.
+/// rejected many entries.
 #[utoipa::path(
     get,
     path = "/audit",

@@ -45,12 +45,12 @@ pub(super) async fn limit_failures(
 ) -> Response {
     if is_cross_site(request.headers()) {
         let detail = "a page of another site can't call the admin API";
-        return Problem::of(ProblemKind::CrossSite, detail).into_response();
+        return Problem::with_kind(ProblemKind::CrossSite, detail).into_response();
     }
     let too_many = || {
         let detail =
             "too many requests without a valid token; try again after the time in Retry-After";
-        Problem::of(ProblemKind::TooMany, detail).into_response()
+        Problem::with_kind(ProblemKind::TooMany, detail).into_response()
     };
     let failed = |response: &Response| response.status() == ProblemKind::Unauthenticated.status();
     rate_limits::failures(
@@ -136,7 +136,7 @@ async fn caller(
 fn unknown() -> Problem {
     let detail = "a token of `assent admin token` or of a service account is required: Authorization: Bearer ...; in a \
                   browser a session of the console";
-    Problem::of(ProblemKind::Unauthenticated, detail)
+    Problem::with_kind(ProblemKind::Unauthenticated, detail)
 }
 
 /// Whoever shows an access token that was given for the admin API.
@@ -176,7 +176,7 @@ async fn by_session(
     if !channels::is_enough_for(services, &console, &signed_in.session.authentication) {
         let detail =
             "the session does not permit the console; sign in at /admin, with an enrolled device";
-        return Err(Problem::of(ProblemKind::Unauthenticated, detail));
+        return Err(Problem::with_kind(ProblemKind::Unauthenticated, detail));
     }
     let Some(role) = signed_in.user.console_role else {
         return Err(AdminError::Forbidden(
@@ -195,7 +195,7 @@ async fn by_session(
         let detail = "a browser's request must come from the console's own page, and change something only with the \
              header \
                       X-Assent-CSRF, whose value GET /me tells";
-        return Err(Problem::of(ProblemKind::CrossSite, detail));
+        return Err(Problem::with_kind(ProblemKind::CrossSite, detail));
     }
     let by = AuditContext::new(Actor::User(signed_in.user.id), browser.origin());
     let console = Console {

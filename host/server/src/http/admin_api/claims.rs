@@ -12,7 +12,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
-use super::input::{Limit, List, Query, after};
+use super::input::{List, PageLimit, Query, after};
 use super::routes::Area;
 use crate::domain::admin::{Caller, PreviewRequest};
 use crate::domain::claims::traces;
@@ -60,7 +60,7 @@ struct PreviewQuery {
 
 /// Reads the query. What is unknown or repeated is an error, but for `sink`.
 fn read_query(query: &str) -> Result<PreviewQuery, Problem> {
-    let malformed = |detail: String| Problem::of(ProblemKind::Malformed, detail);
+    let malformed = |detail: String| Problem::with_kind(ProblemKind::Malformed, detail);
     let (mut account, mut scope, mut sinks) = (None, None, Vec::new());
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         let value = value.into_owned();
@@ -128,7 +128,7 @@ async fn preview(
         .previews
         .hold(CallerKey::from(&caller.by.actor));
     let _held = held.ok_or_else(|| {
-        Problem::of(
+        Problem::with_kind(
             ProblemKind::TooMany,
             "you make too many previews at this moment; try again when one is done",
         )
@@ -151,7 +151,7 @@ struct TracesQuery {
     /// The maximum number of items on the page.
     #[serde(default)]
     #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: Limit,
+    limit: PageLimit,
 }
 
 /// List the claim traces of a user, the latest first.
@@ -177,7 +177,7 @@ async fn list(
         .traces(user, application.as_ref(), before, query.limit.and_one())
         .await
         .map_err(InternalError::from)?;
-    Ok(Json(List::of(
+    Ok(Json(List::from_rows(
         found,
         query.limit.get(),
         |trace| trace.id.to_string(),

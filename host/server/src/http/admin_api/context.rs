@@ -30,7 +30,7 @@ impl FromRequestParts<Arc<Services>> for Context {
     ) -> Result<Self, Problem> {
         let Some(caller) = parts.extensions.get::<Caller>().cloned() else {
             tracing::error!("command without a caller");
-            return Err(Problem::of(
+            return Err(Problem::with_kind(
                 ProblemKind::Internal,
                 "the server could not do this",
             ));

@@ -65,7 +65,7 @@ struct Rows {
 
 impl Rows {
     /// Where there may be more, the next ones begin at the cursor of the last one.
-    fn of<R>(
+    fn from_records<R>(
         found: &[R],
         cursor: impl Fn(&R) -> String,
         cells: impl Fn(&R) -> Vec<String>,
@@ -132,8 +132,7 @@ where
 /// Export users as CSV.
 ///
 /// UTF-8, in the order of the list. A cell that a spreadsheet would read as a formula begins with an apostrophe, which
-/// an
-/// import removes.
+/// an import removes.
 #[utoipa::path(
     get,
     path = "/users/export",
@@ -160,7 +159,7 @@ pub(super) async fn export_users(
         let (services, q) = (Arc::clone(&services), q.clone());
         Box::pin(async move {
             let found = users::page(&services, q, (state, role), after.as_deref(), ROWS).await?;
-            Ok(Rows::of(
+            Ok(Rows::from_records(
                 &found,
                 |(cursor, _)| cursor.clone(),
                 |(_, user)| admin::user_cells(user),
@@ -189,7 +188,7 @@ pub(super) async fn export_accounts(
     admin::registered(&services, &id).await?;
     let q = q.text();
     let entry = audit::entry(&services, Event::AccountsExported, &caller.by)
-        .of(id.clone())
+        .in_application(id.clone())
         .with("searched", q.is_some())
         .with("state", state.map(LifecycleState::as_str));
     services
@@ -209,7 +208,7 @@ pub(super) async fn export_accounts(
                 .map_err(InternalError::from)?;
             let cells =
                 |account: &Account| admin::account_cells(account, people.get(&account.user_id));
-            Ok(Rows::of(
+            Ok(Rows::from_records(
                 &found,
                 |(cursor, _)| cursor.clone(),
                 |(_, account)| cells(account),

@@ -18,7 +18,7 @@ use super::input;
 use crate::domain::Services;
 use crate::domain::admin::Caller;
 use crate::domain::operations::idempotency;
-use crate::domain::operations::idempotency::{KeyClaim, Request as KeyedRequest};
+use crate::domain::operations::idempotency::{KeyClaim, KeyedRequest};
 use crate::http::admin_api::context::ACTION_APPROVAL;
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::id::UserId;
@@ -58,7 +58,7 @@ pub(super) async fn once(
     let Some(key) = key else {
         let detail =
             format!("Idempotency-Key: expected 1 to {LONGEST} characters of ASCII, without blanks");
-        return Problem::of(ProblemKind::Malformed, detail).into_response();
+        return Problem::with_kind(ProblemKind::Malformed, detail).into_response();
     };
     match claim(&services, &caller, &key, request).await {
         Ok(ClaimOutcome::Ours(asked, request)) => run(services, asked, *request, next).await,
@@ -113,11 +113,11 @@ async fn claim(
         KeyClaim::InProgress => {
             let detail =
                 "the first request with this Idempotency-Key is still in progress; try again";
-            Err(Problem::of(ProblemKind::InProgress, detail))
+            Err(Problem::with_kind(ProblemKind::InProgress, detail))
         }
         KeyClaim::OtherBody => {
             let detail = "this Idempotency-Key was used with another body; use another key";
-            Err(Problem::of(ProblemKind::KeyReused, detail))
+            Err(Problem::with_kind(ProblemKind::KeyReused, detail))
         }
     }
 }
@@ -137,7 +137,7 @@ async fn run(
     });
     running.await.unwrap_or_else(|error| {
         tracing::error!(%error, "request with an Idempotency-Key aborted");
-        Problem::of(
+        Problem::with_kind(
             ProblemKind::Internal,
             "the server could not do this; try again",
         )
@@ -157,7 +157,7 @@ async fn store_response(
         Ok(bytes) => bytes,
         Err(error) => {
             tracing::error!(%error, "response for an Idempotency-Key not stored");
-            return Problem::of(ProblemKind::Internal, "the server could not answer")
+            return Problem::with_kind(ProblemKind::Internal, "the server could not answer")
                 .into_response();
         }
     };
@@ -234,7 +234,7 @@ fn replay(answer: &[u8]) -> Response {
     };
     read().unwrap_or_else(|| {
         tracing::error!("stored response for an Idempotency-Key unreadable");
-        Problem::of(
+        Problem::with_kind(
             ProblemKind::Internal,
             "the stored response is unreadable; use another key",
         )

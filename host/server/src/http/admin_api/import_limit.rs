@@ -32,7 +32,7 @@ pub(super) async fn alone(
     let Some(held) = services.rate_limits.import.hold(()) else {
         let detail =
             "another table is imported at this moment; send this one again when that is done";
-        return Problem::of(ProblemKind::TooMany, detail).into_response();
+        return Problem::with_kind(ProblemKind::TooMany, detail).into_response();
     };
     request
         .extensions_mut()
@@ -47,7 +47,7 @@ pub(super) async fn arrived(
     caller: &Caller,
     request: Request,
 ) -> Result<Request, Problem> {
-    let too_many = |detail: &str| Problem::of(ProblemKind::TooMany, detail);
+    let too_many = |detail: &str| Problem::with_kind(ProblemKind::TooMany, detail);
     let _own = services
         .rate_limits
         .uploads_of

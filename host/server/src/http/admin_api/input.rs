@@ -22,7 +22,7 @@ impl<T: DeserializeOwned + Serialize, S: Send + Sync> FromRequest<S> for Body<T>
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let Text(bytes) = Text::from_request(request, state).await?;
+        let UnparsedJson(bytes) = UnparsedJson::from_request(request, state).await?;
         Ok(Self(parse_strictly(&bytes)?))
     }
 }
@@ -61,9 +61,9 @@ fn is_same(sent: &Value, own: &Value) -> bool {
 }
 
 /// A JSON body that is not read yet.
-pub(super) struct Text(pub(super) Bytes);
+pub(super) struct UnparsedJson(pub(super) Bytes);
 
-impl<S: Send + Sync> FromRequest<S> for Text {
+impl<S: Send + Sync> FromRequest<S> for UnparsedJson {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
@@ -77,7 +77,7 @@ impl<S: Send + Sync> FromRequest<S> for Text {
             let detail = format!(
                 "the body is JSON; send it with the header Content-Type: application/json{also}"
             );
-            return Err(Problem::of(ProblemKind::MediaType, detail));
+            return Err(Problem::with_kind(ProblemKind::MediaType, detail));
         }
         body(request, state).await.map(Self)
     }
@@ -100,9 +100,9 @@ pub(super) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<
         .await
         .map_err(|rejection| match rejection {
             BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
-                Problem::of(ProblemKind::TooLarge, TOO_LARGE)
+                Problem::with_kind(ProblemKind::TooLarge, TOO_LARGE)
             }
-            _ => Problem::of(ProblemKind::Malformed, "the body broke off"),
+            _ => Problem::with_kind(ProblemKind::Malformed, "the body broke off"),
         })
 }
 
@@ -124,7 +124,7 @@ fn is_json(headers: &HeaderMap, merges: bool) -> bool {
 /// members in their order, which nobody means, and which what looks for a member by its name does not see.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     if holds_nul(body) {
-        return Err(Problem::of(
+        return Err(Problem::with_kind(
             ProblemKind::Malformed,
             "no text may contain the character NUL",
         ));
@@ -136,7 +136,7 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let value =
         serde_path_to_error::deserialize(&mut json).map_err(|error| Problem::body(&error))?;
     json.end().map_err(|error| {
-        Problem::of(
+        Problem::with_kind(
             ProblemKind::Malformed,
             format!("the body is not the JSON expected here: {error}"),
         )
@@ -167,7 +167,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let read = axum::extract::Query::try_from_uri(&parts.uri);
         let problem =
-            |error: QueryRejection| Problem::of(ProblemKind::Malformed, error.body_text());
+            |error: QueryRejection| Problem::with_kind(ProblemKind::Malformed, error.body_text());
         read.map(|axum::extract::Query(query)| Self(query))
             .map_err(problem)
     }
@@ -176,15 +176,15 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
 /// How many rows a page of a list has at most.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "String")]
-pub(super) struct Limit(u32);
+pub(super) struct PageLimit(u32);
 
-impl Default for Limit {
+impl Default for PageLimit {
     fn default() -> Self {
         Self(50)
     }
 }
 
-impl TryFrom<String> for Limit {
+impl TryFrom<String> for PageLimit {
     type Error = &'static str;
     fn try_from(text: String) -> Result<Self, &'static str> {
         let limit = text.parse().ok().filter(|limit| (1..=200).contains(limit));
@@ -192,7 +192,7 @@ impl TryFrom<String> for Limit {
     }
 }
 
-impl Limit {
+impl PageLimit {
     /// How many rows.
     pub(super) const fn get(self) -> u32 {
         self.0
@@ -241,7 +241,7 @@ pub(super) struct Page {
     /// The maximum number of items on the page.
     #[serde(default)]
     #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    pub(super) limit: Limit,
+    pub(super) limit: PageLimit,
 }
 
 impl Page {
@@ -254,7 +254,7 @@ impl Page {
 /// Where a page begins that this cursor stands for.
 pub(super) fn after<T: std::str::FromStr>(cursor: Option<&str>) -> Result<Option<T>, Problem> {
     let invalid = || {
-        Problem::of(
+        Problem::with_kind(
             ProblemKind::Malformed,
             "after: expected `next` of the page before",
         )
@@ -276,7 +276,7 @@ pub(super) struct List<T> {
 
 impl<T> List<T> {
     /// Makes a page of rows that were asked for with one more than `limit`, to see whether there is more.
-    pub(super) fn of<R>(
+    pub(super) fn from_rows<R>(
         mut rows: Vec<R>,
         limit: u32,
         id: impl Fn(&R) -> String,

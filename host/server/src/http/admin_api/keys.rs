@@ -93,8 +93,7 @@ struct Rotation {
     /// The algorithm; by default both.
     algorithm: Option<SigningAlgorithm>,
     /// Whether the next key signs at once. Applications that cache the key set and do not fetch it for an unknown key
-    /// reject
-    /// tokens until they do.
+    /// reject tokens until they do.
     #[serde(default)]
     now: bool,
 }
@@ -102,8 +101,7 @@ struct Rotation {
 /// Publish the next signing key.
 ///
 /// It signs as soon as every application has had the time to fetch it, or at once with `now`. If a published key does
-/// not sign
-/// yet, it is the next one.
+/// not sign yet, it is the next one.
 #[utoipa::path(
     post,
     path = "/keys/rotate",
@@ -122,8 +120,7 @@ async fn rotate(
 /// Revoke a signing key at once.
 ///
 /// For a key that may have leaked. If it signs, the server activates another key. Applications that fetch the key set
-/// again
-/// reject tokens with its signature.
+/// again reject tokens with its signature.
 #[utoipa::path(
     post,
     path = "/keys/{kid}/revoke",

@@ -72,7 +72,7 @@ pub(super) fn routes(services: &Arc<Services>) -> Router<Arc<Services>> {
         route.mount(router, "", services)
     });
     let nothing = || async {
-        Problem::of(
+        Problem::with_kind(
             ProblemKind::NotFound,
             "there is no such path in the admin API",
         )

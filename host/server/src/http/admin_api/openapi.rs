@@ -52,7 +52,7 @@ pub(super) async fn serve(request: Request) -> Response {
     static TAG: LazyLock<String> = LazyLock::new(|| {
         format!(
             "\"{}\"",
-            assent_model::secret::Digest::of(DOCUMENT.as_bytes()).to_base64url()
+            assent_model::secret::Digest::sha256(DOCUMENT.as_bytes()).to_base64url()
         )
     });
     let known = request

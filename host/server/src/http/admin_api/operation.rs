@@ -12,10 +12,10 @@ use utoipa_axum::routes;
 
 use super::input::{List, Query};
 use super::routes::Area;
-use crate::config::{self, Setting, Source};
+use crate::config::{self, ConfigSource, Setting};
 use crate::domain::Services;
 use crate::domain::admin::{self, Range, SignIns};
-use crate::domain::operations::latency::{Endpoint, EndpointLatency};
+use crate::domain::operations::latency::{EndpointGroup, EndpointLatency};
 use crate::http::admin_api::values::moment;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
@@ -49,7 +49,7 @@ struct OverviewView {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ResponseTimes)]
 struct ResponsesView {
-    endpoint: Endpoint,
+    endpoint: EndpointGroup,
     /// The number of responses.
     count: u64,
     /// The number of responses with a status of 500 or more.
@@ -60,7 +60,7 @@ struct ResponsesView {
     p99_us: u64,
 }
 
-fn responses((endpoint, answered): (Endpoint, EndpointLatency)) -> ResponsesView {
+fn responses((endpoint, answered): (EndpointGroup, EndpointLatency)) -> ResponsesView {
     let EndpointLatency {
         count,
         failures,
@@ -256,9 +256,9 @@ fn setting(
     }: Setting,
 ) -> SettingView {
     let (source, variable) = match source {
-        Source::Default => (SettingSource::Default, None),
-        Source::File => (SettingSource::File, None),
-        Source::Environment(variable) => (SettingSource::Environment, Some(variable)),
+        ConfigSource::Default => (SettingSource::Default, None),
+        ConfigSource::File => (SettingSource::File, None),
+        ConfigSource::Environment(variable) => (SettingSource::Environment, Some(variable)),
     };
     SettingView {
         key,

@@ -52,8 +52,7 @@ struct PluginsView {
     /// Whether a reload is in progress; `last_reload` has its result afterwards.
     reloading: bool,
     /// The plugins of before the last reload, which a rollback restores; `null` if there was no reload since the
-    /// instance
-    /// started.
+    /// instance started.
     previous: Option<PreviousView>,
     /// Whether the files or settings on disk differ from the loaded ones. A reload or restart loads them.
     changed_on_disk: bool,
@@ -75,7 +74,7 @@ struct PreviousView {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct Wait {
+struct ReloadWaitQuery {
     /// The time to wait for the result, in seconds; 50 at most.
     #[serde(default = "longest_wait")]
     #[param(value_type = u64, minimum = 0, maximum = 50, default = 50, required = false)]
@@ -145,7 +144,7 @@ async fn list(State(services): State<Arc<Services>>) -> Json<PluginsView> {
 #[utoipa::path(
     post,
     path = "/plugins/reload",
-    params(Wait),
+    params(ReloadWaitQuery),
     responses(
         (status = 200, description = "The plugins are loaded.", body = PluginsView),
         (
@@ -159,7 +158,7 @@ async fn list(State(services): State<Arc<Services>>) -> Json<PluginsView> {
 async fn reload(
     State(services): State<Arc<Services>>,
     context: Context,
-    Query(Wait { wait }): Query<Wait>,
+    Query(ReloadWaitQuery { wait }): Query<ReloadWaitQuery>,
 ) -> Result<(StatusCode, Json<PluginsView>), Problem> {
     if wait > LONGEST_WAIT {
         return Err(Problem::new(
@@ -211,8 +210,7 @@ async fn reload(
 /// Restore the plugins of before the last reload.
 ///
 /// They have the components and settings of that time, until the next reload or restart. Another rollback restores the
-/// current
-/// plugins.
+/// current plugins.
 #[utoipa::path(
     post,
     path = "/plugins/rollback",

@@ -232,7 +232,7 @@ async fn permit(
             "this needs the permission {}, which you do not have",
             rule.permission.as_str()
         );
-        return Problem::of(ProblemKind::Forbidden, detail).into_response();
+        return Problem::with_kind(ProblemKind::Forbidden, detail).into_response();
     }
     next.run(request).await
 }

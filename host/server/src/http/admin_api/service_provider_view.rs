@@ -45,8 +45,7 @@ pub(super) struct ServiceProviderView {
     #[schema(format = DateTime)]
     updated_at: String,
     /// Warnings about the stored service provider: parts that the import omitted, and settings without effect. Only
-    /// responses
-    /// to a change have them.
+    /// responses to a change have them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }

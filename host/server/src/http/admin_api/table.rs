@@ -23,9 +23,9 @@ pub(super) const MARK: &str = "\u{feff}";
 const MOST_ROWS: usize = 50_000;
 
 /// The body of a request, a table.
-pub(super) struct Table(Bytes);
+pub(super) struct CsvBody(Bytes);
 
-impl<S: Send + Sync> FromRequest<S> for Table {
+impl<S: Send + Sync> FromRequest<S> for CsvBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
@@ -48,13 +48,13 @@ fn is_table(headers: &HeaderMap) -> Result<(), Problem> {
     {
         return Ok(());
     }
-    Err(Problem::of(
+    Err(Problem::with_kind(
         ProblemKind::MediaType,
         "the body is a CSV file; send it with the header Content-Type: text/csv",
     ))
 }
 
-impl Table {
+impl CsvBody {
     /// The rows of a file, which may be a large one. Others have their turn meanwhile.
     pub(super) async fn read(
         self,
@@ -64,7 +64,7 @@ impl Table {
             .await
             .map_err(|error| {
                 tracing::error!(%error, "CSV file not read");
-                Problem::of(
+                Problem::with_kind(
                     ProblemKind::Internal,
                     "the server could not read the CSV file",
                 )
@@ -74,7 +74,7 @@ impl Table {
     /// The rows, of which no column is another than these. The cells are separated by commas, or by semicolons where
     /// the first line has these alone.
     fn rows(&self, columns: &'static [&'static str]) -> Result<Vec<ImportRow>, Problem> {
-        let malformed = |detail: String| Problem::of(ProblemKind::Malformed, detail);
+        let malformed = |detail: String| Problem::with_kind(ProblemKind::Malformed, detail);
         let text = std::str::from_utf8(&self.0).map_err(|_| {
             malformed("the file is not UTF-8; spreadsheets call it \"CSV UTF-8\"".to_owned())
         })?;
@@ -117,7 +117,7 @@ impl Table {
         };
         for record in reader.records() {
             let record = record.map_err(unreadable)?;
-            let line = place.of(record.position());
+            let line = place.line_at(record.position());
             // Spreadsheets leave such lines at the end.
             if record.iter().all(str::is_empty) {
                 continue;
@@ -127,11 +127,11 @@ impl Table {
                 let detail = format!(
                     "line {line} has {found} cells and not {expected}, as the first line has"
                 );
-                return Err(Problem::of(ProblemKind::Invalid, detail));
+                return Err(Problem::with_kind(ProblemKind::Invalid, detail));
             }
             if rows.len() == MOST_ROWS {
                 let detail = format!("the file has more than {MOST_ROWS} rows; import it in parts");
-                return Err(Problem::of(ProblemKind::TooLarge, detail));
+                return Err(Problem::with_kind(ProblemKind::TooLarge, detail));
             }
             rows.push(ImportRow::new(
                 line,
@@ -152,7 +152,7 @@ struct LineCount<'a> {
 }
 
 impl LineCount<'_> {
-    fn of(&mut self, position: Option<&csv::Position>) -> u64 {
+    fn line_at(&mut self, position: Option<&csv::Position>) -> u64 {
         let start = position
             .and_then(|position| usize::try_from(position.byte()).ok())
             .unwrap_or(self.passed);
@@ -255,7 +255,7 @@ mod tests {
     const COLUMNS: [&str; 2] = ["name", "email"];
 
     fn read(text: impl Into<Bytes>) -> Result<Vec<ImportRow>, Problem> {
-        Table(text.into()).rows(&COLUMNS)
+        CsvBody(text.into()).rows(&COLUMNS)
     }
 
     fn cells(rows: &[ImportRow]) -> Vec<[String; 2]> {

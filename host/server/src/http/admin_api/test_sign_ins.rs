@@ -61,10 +61,8 @@ struct BegunView {
 /// Start a test sign-in to an application.
 ///
 /// Only a console session can start one. It is a real sign-in of the administrator with the application's own settings,
-/// and
-/// needs a new approval. It ends the session's previous test sign-in. Only this administrator can complete it. The
-/// application
-/// receives nothing, and the issued tokens are not valid.
+/// and needs a new approval. It ends the session's previous test sign-in. Only this administrator can complete it. The
+/// application receives nothing, and the issued tokens are not valid.
 #[utoipa::path(
     post,
     path = "/applications/{id}/test-sign-ins",
@@ -216,11 +214,9 @@ struct AttributeView {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct Wait {
+struct ProgressWaitQuery {
     /// The time to wait, in seconds; 25 at most. The response comes as soon as there is another step or a result, and
-    /// at once
-    /// if two
-    /// requests of the session wait already.
+    /// at once if two requests of the session wait already.
     #[serde(default)]
     #[param(minimum = 0, maximum = 25)]
     wait: u64,
@@ -230,14 +226,14 @@ struct Wait {
 #[utoipa::path(
     get,
     path = "/test-sign-ins/{id}",
-    params(Wait),
+    params(ProgressWaitQuery),
     responses((status = 200, description = "The test sign-in.", body = TestSignInView))
 )]
 async fn read(
     State(services): State<Arc<Services>>,
     session: Option<Extension<ConsoleSession>>,
     Path(id): Path<String>,
-    Query(Wait { wait }): Query<Wait>,
+    Query(ProgressWaitQuery { wait }): Query<ProgressWaitQuery>,
 ) -> Result<Json<TestSignInView>, Problem> {
     let id: TestSignInId = id_of(&id, "test sign-in")?;
     let Some(Extension(ConsoleSession { console, .. })) = session else {

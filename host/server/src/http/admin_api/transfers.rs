@@ -9,7 +9,7 @@ use utoipa_axum::routes;
 use super::context::Context;
 use super::input::Query;
 use super::routes::Area;
-use super::table::Table;
+use super::table::CsvBody;
 use crate::domain::admin::{ACCOUNT_COLUMNS, ImportReport, ImportTable, RowError, USER_COLUMNS};
 use crate::http::admin_api::export;
 use crate::http::admin_api::import_limit::ImportPermit;
@@ -132,7 +132,7 @@ async fn to_the_end(
     };
     tokio::spawn(importing).await.map_err(|error| {
         tracing::error!(%error, "import aborted");
-        Problem::of(
+        Problem::with_kind(
             ProblemKind::Internal,
             "the server could not do this; import the same again",
         )
@@ -144,7 +144,7 @@ async fn imported(
     context: Context,
     alone: ImportPermit,
     application: Option<Did>,
-    table: Table,
+    table: CsvBody,
     dry_run: bool,
 ) -> Result<Json<ImportView>, Problem> {
     let columns: &[&'static str] = match application {
@@ -164,10 +164,9 @@ async fn imported(
 /// Import users from CSV.
 ///
 /// The columns are those of an export. A missing column leaves its value unchanged, and an empty cell removes it. A row
-/// updates
-/// the user with its `id` or, without an `id`, the user with its `name`; if there is none, it creates an invited user.
-/// If a row
-/// is not valid, the import changes nothing. No row can change a role in the console or terminate a user.
+/// updates the user with its `id` or, without an `id`, the user with its `name`; if there is none, it creates an
+/// invited user. If a row is not valid, the import changes nothing. No row can change a role in the console or
+/// terminate a user.
 #[utoipa::path(
     post,
     path = "/users/import",
@@ -179,7 +178,7 @@ async fn import_users(
     context: Context,
     Extension(alone): Extension<ImportPermit>,
     Query(ImportQuery { dry_run }): Query<ImportQuery>,
-    table: Table,
+    table: CsvBody,
 ) -> Result<Json<ImportView>, Problem> {
     imported(context, alone, None, table, dry_run).await
 }
@@ -187,8 +186,8 @@ async fn import_users(
 /// Import an application's accounts from CSV.
 ///
 /// By the rules of the import of users. `user` is a user's name, e-mail address or id. `roles` are separated by `;` or
-/// blanks,
-/// or are a JSON array. A new account has the user's name if `name` is missing, and is active if `state` is missing.
+/// blanks, or are a JSON array. A new account has the user's name if `name` is missing, and is active if `state` is
+/// missing.
 #[utoipa::path(
     post,
     path = "/applications/{id}/accounts/import",
@@ -201,7 +200,7 @@ async fn import_accounts(
     Extension(alone): Extension<ImportPermit>,
     Path(application): Path<String>,
     Query(ImportQuery { dry_run }): Query<ImportQuery>,
-    table: Table,
+    table: CsvBody,
 ) -> Result<Json<ImportView>, Problem> {
     let id: Did = id_of(&application, "application")?;
     imported(context, alone, Some(id), table, dry_run).await

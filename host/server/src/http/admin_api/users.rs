@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
 use super::context::Context;
-use super::input::{Body, Limit, List, Query, Search, after};
+use super::input::{Body, List, PageLimit, Query, Search, after};
 use super::routes::Area;
 use crate::domain::admin::{CreateUser, DeleteUser, EraseUser, UpdateUser, UserChange, UserQuery};
 use crate::domain::{Services, admin};
@@ -171,7 +171,7 @@ struct UsersQuery {
     /// The maximum number of items on the page.
     #[serde(default)]
     #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: Limit,
+    limit: PageLimit,
 }
 
 /// List and search users.
@@ -202,7 +202,7 @@ async fn list(
         limit.and_one(),
     )
     .await?;
-    Ok(Json(List::of(
+    Ok(Json(List::from_rows(
         rows,
         limit.get(),
         |(cursor, _)| cursor.clone(),
@@ -258,10 +258,8 @@ async fn read(
 /// Update a user.
 ///
 /// A new state that permits no sign-in ends the user's sessions, tokens and pending approval requests. A new role in
-/// the
-/// console revokes unused enrolment links, and a role with more permissions also ends the user's sessions. The role of
-/// the last
-/// owner cannot be removed.
+/// the console revokes unused enrolment links, and a role with more permissions also ends the user's sessions. The role
+/// of the last owner cannot be removed.
 #[utoipa::path(
     patch,
     path = "/users/{id}",

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::devices::device;
+use crate::http::devices::device_api_error::DeviceApiError;
 use crate::http::devices::error_code::ErrorCode;
-use crate::http::devices::failure::Failure;
 use crate::http::devices::request_body::parse;
 use crate::http::devices::signed_call::SignedCall;
 use assent_model::device::PushSubscription;
@@ -27,7 +27,7 @@ pub(crate) struct PushBody {
 /// Set or remove the push subscription of the device.
 #[utoipa::path(put, path = "/device/push", operation_id = "device.push.set", request_body = PushBody,
     responses((status = 204, description = "The server has the subscription, or none.")))]
-pub(super) async fn set_push(call: SignedCall) -> Result<StatusCode, Failure> {
+pub(super) async fn set_push(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
     let SignedCall {
         services,
         device,
@@ -45,7 +45,7 @@ pub(super) async fn set_push(call: SignedCall) -> Result<StatusCode, Failure> {
 /// Remove the device that calls.
 #[utoipa::path(delete, path = "/device", operation_id = "device.remove",
     responses((status = 204, description = "The device is revoked. The browsers that it signed in are signed out.")))]
-pub(super) async fn remove(call: SignedCall) -> Result<StatusCode, Failure> {
+pub(super) async fn remove(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
     device::revoke(&call.services, &call.device, CodesOfDevice::End, &call.by()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

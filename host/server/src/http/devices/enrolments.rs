@@ -15,8 +15,8 @@ use crate::domain::Services;
 use crate::domain::devices::device::{EnrolOutcome, EnrolmentRequest};
 use crate::domain::devices::{device, passkey};
 use crate::http::context::RequestOrigin;
+use crate::http::devices::device_api_error::DeviceApiError;
 use crate::http::devices::error_code::ErrorCode;
-use crate::http::devices::failure::Failure;
 use crate::http::devices::passkeys::PasskeyState;
 use crate::http::devices::request_body::parse;
 use assent_model::device::DeviceKey;
@@ -54,7 +54,7 @@ pub(crate) struct EnrolmentPreview {
 pub(super) async fn preview(
     State(services): State<Arc<Services>>,
     body: Bytes,
-) -> Result<Json<EnrolmentPreview>, Failure> {
+) -> Result<Json<EnrolmentPreview>, DeviceApiError> {
     let EnrolmentToken { token } = parse(&body)?;
     let (enrolment, user) = device::find_enrolment(&services, &token)
         .await?
@@ -125,7 +125,7 @@ pub(super) async fn enrol(
     State(services): State<Arc<Services>>,
     RequestOrigin(from): RequestOrigin,
     body: Bytes,
-) -> Result<(StatusCode, Json<EnrolledDevice>), Failure> {
+) -> Result<(StatusCode, Json<EnrolledDevice>), DeviceApiError> {
     let enrolment: EnrolmentBody = parse(&body)?;
     let request = EnrolmentRequest {
         token: enrolment.token,

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::domain::devices::device_activity;
 use crate::domain::devices::device_activity::{PastOutcome, PastRequest};
 use crate::domain::protected_actions::{ActionTarget, PastAction};
-use crate::http::devices::failure::Failure;
+use crate::http::devices::device_api_error::DeviceApiError;
 use crate::http::devices::signed_call::SignedCall;
 use assent_model::administration::ProtectedActionKind;
 use assent_model::statement::application_identifier;
@@ -89,7 +89,7 @@ pub(super) struct History {
 /// List the outcomes of the user's last requests, on any device.
 #[utoipa::path(get, path = "/history", operation_id = "history.list",
     responses((status = 200, description = "The last requests.", body = History)))]
-pub(super) async fn list(call: SignedCall) -> Result<Json<History>, Failure> {
+pub(super) async fn list(call: SignedCall) -> Result<Json<History>, DeviceApiError> {
     let SignedCall {
         services, device, ..
     } = call;

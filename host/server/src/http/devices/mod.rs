@@ -4,9 +4,9 @@
 //! with its errors; `openapi` makes the document of them.
 
 mod device;
+mod device_api_error;
 mod enrolments;
 mod error_code;
-mod failure;
 mod history;
 mod openapi;
 mod own_devices;
@@ -21,9 +21,9 @@ mod signed_call;
 mod web_app;
 
 pub(crate) use device::PushBody;
+pub(crate) use device_api_error::DeviceApiError;
 pub(crate) use enrolments::{EnrolledDevice, EnrolmentBody, EnrolmentPreview, EnrolmentToken};
 pub(crate) use error_code::ErrorCode;
-pub(crate) use failure::Failure;
 pub use openapi::text as openapi_document;
 pub(crate) use request_body::parse;
 pub(crate) use requests::{DecisionBody, DecisionOutcome};

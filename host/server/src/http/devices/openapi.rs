@@ -10,9 +10,9 @@ use utoipa::openapi::schema::ComponentsBuilder;
 use utoipa::openapi::{InfoBuilder, OpenApiBuilder};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::http::devices::device_api_error::ErrorView;
 use crate::http::devices::error_code::ErrorCode;
-use crate::http::devices::failure::ErrorView;
-use crate::http::devices::routes::{Operation, operations};
+use crate::http::devices::routes::{DeviceOperation, operations};
 
 const ABOUT: &str = "\
 The API of authenticators: of the web app at `/authenticator`, and of `assent authenticator`.
@@ -48,12 +48,12 @@ pub fn text() -> &'static str {
     &DOCUMENT
 }
 
-fn document(operations: Vec<Operation>) -> Value {
+fn document(operations: Vec<DeviceOperation>) -> Value {
     let mut schemas = vec![(ErrorView::name().into_owned(), ErrorView::schema())];
     ErrorView::schemas(&mut schemas);
     let mut paths: Map<String, Value> = Map::new();
     for operation in operations {
-        let Operation {
+        let DeviceOperation {
             described,
             is_signed,
             errors,

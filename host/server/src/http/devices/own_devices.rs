@@ -12,9 +12,9 @@ use utoipa::ToSchema;
 use crate::domain::devices::device::{OwnDevice, RenameOutcome};
 use crate::domain::devices::{account_notifications, device, recovery};
 use crate::domain::operations::rate_limits::Limit;
+use crate::http::devices::device_api_error::DeviceApiError;
 use crate::http::devices::enrolments::qr_code;
 use crate::http::devices::error_code::ErrorCode;
-use crate::http::devices::failure::Failure;
 use crate::http::devices::passkeys::{Confirmation, confirmed};
 use crate::http::devices::request_body::parse;
 use crate::http::devices::signed_call::SignedCall;
@@ -55,7 +55,7 @@ pub(super) struct Devices {
 /// List the user's devices, and count the recovery codes.
 #[utoipa::path(get, path = "/devices", operation_id = "devices.list",
     responses((status = 200, description = "The devices.", body = Devices)))]
-pub(super) async fn list(call: SignedCall) -> Result<Json<Devices>, Failure> {
+pub(super) async fn list(call: SignedCall) -> Result<Json<Devices>, DeviceApiError> {
     let view = |OwnDevice {
                     device,
                     used_at,
@@ -89,7 +89,7 @@ pub(super) struct DeviceName {
 pub(super) async fn rename(
     Path(id): Path<String>,
     call: SignedCall,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, DeviceApiError> {
     let DeviceName { name } = parse(&call.body)?;
     let id: DeviceId = id.parse().map_err(|_| ErrorCode::DeviceNotFound)?;
     within(&call.services.rate_limits.renames_per_device, &call)?;
@@ -107,7 +107,7 @@ pub(super) async fn rename(
 pub(super) async fn revoke(
     Path(id): Path<String>,
     call: SignedCall,
-) -> Result<StatusCode, Failure> {
+) -> Result<StatusCode, DeviceApiError> {
     let id: DeviceId = id.parse().map_err(|_| ErrorCode::DeviceNotFound)?;
     let found = device::of_owner(&call.services, call.device.user_id, id)
         .await?
@@ -144,7 +144,7 @@ pub(super) struct DeviceEnrolmentLink {
          most.", body = DeviceEnrolmentLink)))]
 pub(super) async fn enrolment_link(
     call: SignedCall,
-) -> Result<(StatusCode, Json<DeviceEnrolmentLink>), Failure> {
+) -> Result<(StatusCode, Json<DeviceEnrolmentLink>), DeviceApiError> {
     confirmed(&call, "POST /devices/enrolment-links").await?;
     within(&call.services.rate_limits.actions_per_device, &call)?;
     let made = device::link_another(&call.services, &call.device, &call.by()).await?;
@@ -171,7 +171,7 @@ pub(super) struct RecoveryCodes {
     responses((status = 201, description = "The codes, each valid once.", body = RecoveryCodes)))]
 pub(super) async fn recovery_codes(
     call: SignedCall,
-) -> Result<(StatusCode, Json<RecoveryCodes>), Failure> {
+) -> Result<(StatusCode, Json<RecoveryCodes>), DeviceApiError> {
     confirmed(&call, "POST /recovery-codes").await?;
     within(&call.services.rate_limits.actions_per_device, &call)?;
     let codes = recovery::make(&call.services, &call.device, call.origin.clone())
@@ -182,10 +182,10 @@ pub(super) async fn recovery_codes(
 }
 
 /// Counts a call to a limit of its device.
-fn within(limit: &Limit<DeviceId>, call: &SignedCall) -> Result<(), Failure> {
+fn within(limit: &Limit<DeviceId>, call: &SignedCall) -> Result<(), DeviceApiError> {
     limit
         .count_call(&call.device.id, call.services.now())
-        .map_err(|exhausted| Failure::from(ErrorCode::TooManyCalls).retry_after(exhausted))
+        .map_err(|exhausted| DeviceApiError::from(ErrorCode::TooManyCalls).retry_after(exhausted))
 }
 
 /// A notification of a change to the user's account.
@@ -226,7 +226,7 @@ pub(super) struct ReadNotifications {
 #[utoipa::path(post, path = "/notifications/read", operation_id = "notifications.mark-read",
     request_body = ReadNotifications,
     responses((status = 204, description = "They are not listed any more.")))]
-pub(super) async fn notifications_read(call: SignedCall) -> Result<StatusCode, Failure> {
+pub(super) async fn notifications_read(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
     let ReadNotifications { last } = parse(&call.body)?;
     account_notifications::mark_read(&call.services, &call.device, last).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -13,8 +13,8 @@ use crate::domain::devices::passkey;
 use crate::domain::devices::passkey::{
     Offer, PasskeyAddition, PasskeyConfirmation, PasskeyRemoval, PasskeyStatus,
 };
+use crate::http::devices::device_api_error::DeviceApiError;
 use crate::http::devices::error_code::ErrorCode;
-use crate::http::devices::failure::Failure;
 use crate::http::devices::passkey_schemas::{
     self, PasskeyAssertion, PasskeyCreationOptions, PasskeyRegistration,
 };
@@ -59,7 +59,7 @@ pub(super) struct PasskeyOffer {
         body = PasskeyOffer
     ))
 )]
-pub(super) async fn offer(call: SignedCall) -> Result<Json<PasskeyOffer>, Failure> {
+pub(super) async fn offer(call: SignedCall) -> Result<Json<PasskeyOffer>, DeviceApiError> {
     match passkey::offer(&call.services, &call.device).await? {
         Offer::Make(options) => Ok(Json(PasskeyOffer { options })),
         Offer::HasOne => Err(ErrorCode::PasskeyExists.into()),
@@ -70,7 +70,7 @@ pub(super) async fn offer(call: SignedCall) -> Result<Json<PasskeyOffer>, Failur
 /// Add the passkey that the browser created.
 #[utoipa::path(put, path = "/device/passkey", operation_id = "device.passkey.add", request_body = PasskeyRegistration,
     responses((status = 204, description = "The device approves only with the passkey from now on.")))]
-pub(super) async fn add(call: SignedCall) -> Result<StatusCode, Failure> {
+pub(super) async fn add(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
     let made: RegisterPublicKeyCredential = parse(&call.body)?;
     match passkey::add(&call.services, &call.device, &made, &call.by()).await? {
         PasskeyAddition::Added => Ok(StatusCode::NO_CONTENT),
@@ -88,7 +88,7 @@ pub(super) struct Confirmation {
 }
 
 impl Confirmation {
-    fn read(call: &SignedCall) -> Result<Self, Failure> {
+    fn read(call: &SignedCall) -> Result<Self, DeviceApiError> {
         if call.body.is_empty() {
             Ok(Self::default())
         } else {
@@ -99,7 +99,7 @@ impl Confirmation {
 }
 
 /// Has the device's passkey confirm this call, where it has one. Without it the answer is `passkey_required`.
-pub(super) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), Failure> {
+pub(super) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), DeviceApiError> {
     let Confirmation { passkey } = Confirmation::read(call)?;
     match passkey::confirm(
         &call.services,
@@ -111,7 +111,7 @@ pub(super) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), Failu
     .await?
     {
         PasskeyConfirmation::Yes => Ok(()),
-        PasskeyConfirmation::Required(options) => Err(Failure::passkey_required(options)),
+        PasskeyConfirmation::Required(options) => Err(DeviceApiError::passkey_required(options)),
         PasskeyConfirmation::Refused => Err(ErrorCode::InvalidPasskey.into()),
     }
 }
@@ -120,11 +120,11 @@ pub(super) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), Failu
 #[utoipa::path(post, path = "/device/passkey/removal", operation_id = "device.passkey.remove",
     request_body = Option<Confirmation>,
     responses((status = 204, description = "The device has no passkey.")))]
-pub(super) async fn remove(call: SignedCall) -> Result<StatusCode, Failure> {
+pub(super) async fn remove(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
     let Confirmation { passkey } = Confirmation::read(&call)?;
     match passkey::remove(&call.services, &call.device, passkey.as_ref(), &call.by()).await? {
         PasskeyRemoval::Removed | PasskeyRemoval::None => Ok(StatusCode::NO_CONTENT),
-        PasskeyRemoval::Required(options) => Err(Failure::passkey_required(options)),
+        PasskeyRemoval::Required(options) => Err(DeviceApiError::passkey_required(options)),
         PasskeyRemoval::Refused => Err(ErrorCode::InvalidPasskey.into()),
     }
 }

@@ -59,7 +59,7 @@ pub(crate) async fn redeem(
             .recovery_failures
             .check(&from, services.now())
         {
-            let refused = Message::of("error-too-many-here");
+            let refused = Message::new("error-too-many-here");
             return Ok(too_many_pages(
                 &services,
                 browser.language(),
@@ -140,14 +140,14 @@ fn form(
     services: &Services,
     browser: &Browser,
     name: &str,
-    refused: bool,
+    rejected: bool,
 ) -> Result<Response, InternalError> {
     let recover = RecoverPage {
         layout: layout(services, browser.language()),
         action: RECOVER.to_owned(),
         csrf: csrf::token(services, browser, RECOVER)?,
         name: name.chars().take(254).collect(),
-        refused,
+        rejected,
     };
     Ok(with_browser(page(&recover, None), services, browser))
 }

@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
+use crate::http::devices::device_api_error::DeviceApiError;
 use crate::http::devices::error_code::ErrorCode;
-use crate::http::devices::failure::Failure;
 
 /// Reads a body. Members that the type does not have are ignored, unless it denies them.
-pub(crate) fn parse<T: for<'a> Deserialize<'a>>(body: &[u8]) -> Result<T, Failure> {
+pub(crate) fn parse<T: for<'a> Deserialize<'a>>(body: &[u8]) -> Result<T, DeviceApiError> {
     serde_json::from_slice(body).map_err(|_| ErrorCode::InvalidRequest.into())
 }

@@ -11,11 +11,11 @@ use utoipa::{IntoParams, ToSchema};
 use webauthn_rs::prelude::PublicKeyCredential;
 
 use crate::domain::approvals::approval;
-use crate::domain::approvals::approval::{DeviceProof, Outcome};
+use crate::domain::approvals::approval::{DecisionResult, DeviceProof};
 use crate::domain::devices::device::DeviceInbox;
 use crate::domain::devices::{device, passkey};
+use crate::http::devices::device_api_error::DeviceApiError;
 use crate::http::devices::error_code::ErrorCode;
-use crate::http::devices::failure::Failure;
 use crate::http::devices::own_devices::{AccountNotification, notification};
 use crate::http::devices::passkey_schemas::PasskeyAssertion;
 use crate::http::devices::passkeys::PasskeyState;
@@ -78,14 +78,13 @@ pub(super) struct Pending {
 /// List the pending requests and unread notifications.
 ///
 /// While the pending requests are those in `shown_requests` and no notification follows `last_notification`, the call
-/// waits for
-/// a change.
+/// waits for a change.
 #[utoipa::path(get, path = "/requests", operation_id = "requests.list", params(PendingQuery),
     responses((status = 200, description = "The pending requests and unread notifications.", body = Pending)))]
 pub(super) async fn list(
     query: Result<Query<PendingQuery>, QueryRejection>,
     call: SignedCall,
-) -> Result<Json<Pending>, Failure> {
+) -> Result<Json<Pending>, DeviceApiError> {
     let Query(query) = query.map_err(|_| ErrorCode::InvalidRequest)?;
     let SignedCall {
         services, device, ..
@@ -129,7 +128,7 @@ pub(super) async fn list(
 /// End the cooldown that a denial or a report began, if there is one.
 #[utoipa::path(delete, path = "/cooldown", operation_id = "cooldown.lift",
     responses((status = 204, description = "There is no cooldown.")))]
-pub(super) async fn lift_cooldown(call: SignedCall) -> Result<StatusCode, Failure> {
+pub(super) async fn lift_cooldown(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
     let SignedCall {
         services,
         device,
@@ -194,7 +193,7 @@ pub(crate) struct DecisionOutcome {
 pub(super) async fn decide(
     Path(id): Path<String>,
     call: SignedCall,
-) -> Result<Json<DecisionOutcome>, Failure> {
+) -> Result<Json<DecisionOutcome>, DeviceApiError> {
     let SignedCall {
         services,
         device,
@@ -213,22 +212,24 @@ pub(super) async fn decide(
     };
     let id: ApprovalId = id.parse().map_err(|_| ErrorCode::RequestNotFound)?;
     let outcome = match approval::answer(&services, &device, id, &proof, origin).await? {
-        Outcome::Approved => OutcomeView::Approved,
-        Outcome::Denied => OutcomeView::Denied,
-        Outcome::Reported => OutcomeView::Reported,
-        Outcome::NumberMismatch {
+        DecisionResult::Approved => OutcomeView::Approved,
+        DecisionResult::Denied => OutcomeView::Denied,
+        DecisionResult::Reported => OutcomeView::Reported,
+        DecisionResult::NumberMismatch {
             attempts_left,
             other,
         } => {
             let other = other.map(|other| other_request(&services, &other));
-            return Err(Failure::number_mismatch(attempts_left, other));
+            return Err(DeviceApiError::number_mismatch(attempts_left, other));
         }
-        Outcome::BadProof => return Err(ErrorCode::InvalidProof.into()),
-        Outcome::PasskeyRequired(options) => return Err(Failure::passkey_required(options)),
-        Outcome::PasskeyRefused => return Err(ErrorCode::InvalidPasskey.into()),
-        Outcome::AlreadyDecided => return Err(ErrorCode::AlreadyDecided.into()),
-        Outcome::Expired => return Err(ErrorCode::Expired.into()),
-        Outcome::Unknown => return Err(ErrorCode::RequestNotFound.into()),
+        DecisionResult::BadProof => return Err(ErrorCode::InvalidProof.into()),
+        DecisionResult::PasskeyRequired(options) => {
+            return Err(DeviceApiError::passkey_required(options));
+        }
+        DecisionResult::PasskeyRefused => return Err(ErrorCode::InvalidPasskey.into()),
+        DecisionResult::AlreadyDecided => return Err(ErrorCode::AlreadyDecided.into()),
+        DecisionResult::Expired => return Err(ErrorCode::Expired.into()),
+        DecisionResult::Unknown => return Err(ErrorCode::RequestNotFound.into()),
     };
     Ok(Json(DecisionOutcome { outcome }))
 }

@@ -14,15 +14,15 @@ use utoipa_axum::routes;
 
 use crate::domain::Services;
 use crate::domain::operations::rate_limits::Network;
+use crate::http::devices::device_api_error::{DeviceApiError, UnauthenticatedCaller};
 use crate::http::devices::error_code::ErrorCode;
-use crate::http::devices::failure::{Failure, Unauthenticated};
 use crate::http::devices::{device, enrolments, history, own_devices, passkeys, requests};
 use crate::http::fetch_metadata::is_cross_site;
 use crate::http::operations::rate_limits;
 use crate::http::sign_in::qr_sign_in;
 
 /// An operation with its errors.
-pub(super) struct Operation {
+pub(super) struct DeviceOperation {
     /// The handler with its description.
     pub(super) described: UtoipaMethodRouter<Arc<Services>, Infallible>,
     /// Whether an enrolled device signs the call.
@@ -35,8 +35,8 @@ pub(super) struct Operation {
 const fn signed(
     described: UtoipaMethodRouter<Arc<Services>, Infallible>,
     errors: &'static [ErrorCode],
-) -> Operation {
-    Operation {
+) -> DeviceOperation {
+    DeviceOperation {
         described,
         is_signed: true,
         errors,
@@ -47,8 +47,8 @@ const fn signed(
 const fn unsigned(
     described: UtoipaMethodRouter<Arc<Services>, Infallible>,
     errors: &'static [ErrorCode],
-) -> Operation {
-    Operation {
+) -> DeviceOperation {
+    DeviceOperation {
         described,
         is_signed: false,
         errors,
@@ -56,7 +56,7 @@ const fn unsigned(
 }
 
 /// All operations.
-pub(super) fn operations() -> Vec<Operation> {
+pub(super) fn operations() -> Vec<DeviceOperation> {
     use ErrorCode as E;
     vec![
         unsigned(routes!(enrolments::preview), &[E::LinkNotFound]),
@@ -154,12 +154,17 @@ async fn limit_failures(
     next: Next,
 ) -> Response {
     if is_cross_site(request.headers()) {
-        return Failure::from(ErrorCode::CrossSiteRequest).into_response();
+        return DeviceApiError::from(ErrorCode::CrossSiteRequest).into_response();
     }
-    let failed = |response: &Response| response.extensions().get::<Unauthenticated>().is_some();
+    let failed = |response: &Response| {
+        response
+            .extensions()
+            .get::<UnauthenticatedCaller>()
+            .is_some()
+    };
     let limit = (&*services, &services.rate_limits.authenticator_failures);
     rate_limits::failures(limit, from, request, next, failed, || {
-        Failure::from(ErrorCode::TooManyRequests).into_response()
+        DeviceApiError::from(ErrorCode::TooManyRequests).into_response()
     })
     .await
 }

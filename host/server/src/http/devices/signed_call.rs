@@ -8,10 +8,10 @@ use axum::http::header::AUTHORIZATION;
 
 use crate::domain::Services;
 use crate::domain::devices::device;
-use crate::domain::devices::device::{Call, Caller};
+use crate::domain::devices::device::{DeviceCall, DeviceCaller};
 use crate::http::context::origin_of;
+use crate::http::devices::device_api_error::DeviceApiError;
 use crate::http::devices::error_code::ErrorCode;
-use crate::http::devices::failure::Failure;
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::device::{CallCredentials, Device};
 
@@ -31,9 +31,12 @@ impl SignedCall {
 }
 
 impl FromRequest<Arc<Services>> for SignedCall {
-    type Rejection = Failure;
+    type Rejection = DeviceApiError;
 
-    async fn from_request(request: Request, services: &Arc<Services>) -> Result<Self, Failure> {
+    async fn from_request(
+        request: Request,
+        services: &Arc<Services>,
+    ) -> Result<Self, DeviceApiError> {
         let (parts, body) = request.into_parts();
         // Routes below a nest see their own part of the path alone; the device signed the whole of it.
         let path = parts
@@ -61,7 +64,7 @@ impl FromRequest<Arc<Services>> for SignedCall {
         else {
             return Err(ErrorCode::DeviceNotEnrolled.into());
         };
-        let call = Call {
+        let call = DeviceCall {
             device,
             time,
             signature: &signature,
@@ -70,14 +73,16 @@ impl FromRequest<Arc<Services>> for SignedCall {
             body: &body,
         };
         match device::caller(services, call).await? {
-            Caller::Device(device) => Ok(Self {
+            DeviceCaller::Device(device) => Ok(Self {
                 services: Arc::clone(services),
                 device: *device,
                 origin,
                 body,
             }),
-            Caller::Unknown => Err(ErrorCode::DeviceNotEnrolled.into()),
-            Caller::WrongClock(now) => Err(Failure::from(ErrorCode::ClockDifference).at(now)),
+            DeviceCaller::Unknown => Err(ErrorCode::DeviceNotEnrolled.into()),
+            DeviceCaller::WrongClock(now) => {
+                Err(DeviceApiError::from(ErrorCode::ClockDifference).at(now))
+            }
         }
     }
 }

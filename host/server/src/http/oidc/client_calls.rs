@@ -21,19 +21,19 @@ use crate::http::oidc::client_certificate::ClientCertificate;
 use crate::http::operations::rate_limits;
 use crate::http::outage::unavailable;
 use crate::http::reply::fault_in_words;
-use crate::oidc::client_auth::{self, Call, Client, Endpoint};
+use crate::oidc::client_auth::{self, AuthenticatedClient, ClientAuthRequest, ClientEndpoint};
 use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
 use crate::oidc::{grant, introspection, revocation};
 
 /// Where these endpoints are.
-const ENDPOINTS: [(&str, Endpoint); 3] = [
-    ("/oidc/token", Endpoint::Token),
-    ("/oidc/token/introspection", Endpoint::Introspection),
-    ("/oidc/token/revocation", Endpoint::Revocation),
+const ENDPOINTS: [(&str, ClientEndpoint); 3] = [
+    ("/oidc/token", ClientEndpoint::Token),
+    ("/oidc/token/introspection", ClientEndpoint::Introspection),
+    ("/oidc/token/revocation", ClientEndpoint::Revocation),
 ];
 
-fn endpoint_at(path: &str) -> Option<Endpoint> {
+fn endpoint_at(path: &str) -> Option<ClientEndpoint> {
     ENDPOINTS
         .into_iter()
         .find(|(known, _)| *known == path)
@@ -42,7 +42,7 @@ fn endpoint_at(path: &str) -> Option<Endpoint> {
 
 /// A form that an application posted, with the application that authenticated itself by it.
 pub(crate) struct AuthenticatedForm {
-    client: Client,
+    client: AuthenticatedClient,
     parameters: Parameters,
 }
 
@@ -66,7 +66,7 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
         let endpoint = request.extract_parts::<OriginalUri>().await.ok();
         let endpoint = endpoint
             .and_then(|uri| endpoint_at(uri.path()))
-            .unwrap_or(Endpoint::Token);
+            .unwrap_or(ClientEndpoint::Token);
         let body = Bytes::from_request(request, services)
             .await
             .map_err(IntoResponse::into_response)?;
@@ -80,7 +80,7 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
             parameters
                 .refuse_repeated()
                 .map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
-            let call = Call {
+            let call = ClientAuthRequest {
                 endpoint,
                 from,
                 authorization: authorization(&headers),

@@ -46,12 +46,12 @@ impl From<Vec<u8>> for ClientCertificate {
 }
 
 impl OptionalFromRequestParts<Arc<Services>> for ClientCertificate {
-    type Rejection = Malformed;
+    type Rejection = ClientCertificateError;
 
     async fn from_request_parts(
         parts: &mut Parts,
         services: &Arc<Services>,
-    ) -> Result<Option<Self>, Malformed> {
+    ) -> Result<Option<Self>, ClientCertificateError> {
         presented(&services.settings.http, parts)
     }
 }
@@ -59,7 +59,7 @@ impl OptionalFromRequestParts<Arc<Services>> for ClientCertificate {
 fn presented(
     settings: &config::Http,
     parts: &Parts,
-) -> Result<Option<ClientCertificate>, Malformed> {
+) -> Result<Option<ClientCertificate>, ClientCertificateError> {
     if parts.extensions.get::<HandshakeCredentials>().is_some() {
         return Ok(parts.extensions.get::<ClientCertificate>().cloned());
     }
@@ -78,9 +78,9 @@ fn presented(
 
 /// The header is there, and is no certificate.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Malformed;
+pub struct ClientCertificateError;
 
-impl IntoResponse for Malformed {
+impl IntoResponse for ClientCertificateError {
     fn into_response(self) -> Response {
         tracing::warn!("Client-Cert header of a trusted proxy violates RFC 9440");
         let description = "the Client-Cert header must be one certificate, :base64 of DER:";
@@ -91,24 +91,26 @@ impl IntoResponse for Malformed {
 
 /// Reads the header: a byte sequence (RFC 9651 section 3.3.5) which is a certificate in DER form (RFC 9440 section
 /// 2.2).
-pub fn from_header(headers: &HeaderMap) -> Result<Option<ClientCertificate>, Malformed> {
+pub fn from_header(
+    headers: &HeaderMap,
+) -> Result<Option<ClientCertificate>, ClientCertificateError> {
     let mut lines = headers.get_all(HEADER).iter();
     let Some(line) = lines.next() else {
         return Ok(None);
     };
     if lines.next().is_some() || line.len() > LONGEST {
-        return Err(Malformed);
+        return Err(ClientCertificateError);
     }
     let item: Item = Parser::new(line.as_bytes())
         .parse()
-        .map_err(|_| Malformed)?;
+        .map_err(|_| ClientCertificateError)?;
     let BareItem::ByteSequence(der) = item.bare_item else {
-        return Err(Malformed);
+        return Err(ClientCertificateError);
     };
     // What is compared later is the exact bytes, so nothing may follow the certificate.
     match X509::from_der(&der).and_then(|certificate| certificate.to_der()) {
         Ok(again) if again == der => Ok(Some(der.into())),
-        _ => Err(Malformed),
+        _ => Err(ClientCertificateError),
     }
 }
 
@@ -121,7 +123,7 @@ mod tests {
     use super::*;
     use crate::http::tls::tests::certificate;
 
-    fn read(lines: &[&[u8]]) -> Result<Option<Vec<u8>>, Malformed> {
+    fn read(lines: &[&[u8]]) -> Result<Option<Vec<u8>>, ClientCertificateError> {
         let mut headers = HeaderMap::new();
         for line in lines {
             headers.append(HEADER, http::HeaderValue::from_bytes(line).unwrap());
@@ -150,19 +152,23 @@ mod tests {
             &format!("\"{text}\""),
             &format!(":{text}:, :{text}:"),
         ] {
-            assert_eq!(read(&[bad.as_bytes()]), Err(Malformed), "{bad}");
+            assert_eq!(
+                read(&[bad.as_bytes()]),
+                Err(ClientCertificateError),
+                "{bad}"
+            );
         }
         for bad in ["", "::", ":%%%:", &longer, &cut, &pem, &too_long] {
             assert_eq!(
                 read(&[format!(":{bad}:").as_bytes()]),
-                Err(Malformed),
+                Err(ClientCertificateError),
                 "{bad}"
             );
         }
         let line = format!(":{text}:");
         assert_eq!(
             read(&[line.as_bytes(), line.as_bytes()]),
-            Err(Malformed),
+            Err(ClientCertificateError),
             "two lines"
         );
     }
@@ -199,7 +205,10 @@ mod tests {
             Ok(None),
             "the connection's is the proxy's own"
         );
-        assert_eq!(seen("10.0.0.1", true, true, "nonsense"), Err(Malformed));
+        assert_eq!(
+            seen("10.0.0.1", true, true, "nonsense"),
+            Err(ClientCertificateError)
+        );
         assert_eq!(
             seen("10.0.0.1", false, true, &header),
             Ok(Some(own.clone()))
@@ -214,8 +223,8 @@ mod tests {
             line in "[\\x20-\\x7e\\u{80}-\\u{ff}]{0,200}",
             bytes in prop::collection::vec(any::<u8>(), 0..200),
         ) {
-            prop_assert_eq!(read(&[line.as_bytes()]), Err(Malformed));
-            prop_assert_eq!(read(&[format!(":{}:", STANDARD.encode(&bytes)).as_bytes()]), Err(Malformed));
+            prop_assert_eq!(read(&[line.as_bytes()]), Err(ClientCertificateError));
+            prop_assert_eq!(read(&[format!(":{}:", STANDARD.encode(&bytes)).as_bytes()]), Err(ClientCertificateError));
         }
 
         #[test]
@@ -224,7 +233,7 @@ mod tests {
             let at = at % der.len();
             der[at] = to;
             let found = read(&[format!(":{}:", STANDARD.encode(&der)).as_bytes()]);
-            prop_assert!(found == Err(Malformed) || found == Ok(Some(der)));
+            prop_assert!(found == Err(ClientCertificateError) || found == Ok(Some(der)));
         }
     }
 }

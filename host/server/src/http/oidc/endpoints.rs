@@ -24,7 +24,10 @@ use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::login;
 use crate::http::texts::Message;
 use crate::http::texts::PageLanguage;
-use crate::oidc::authorize::{self, Accepted, Answer, Question, Rejected, Unanswerable};
+use crate::oidc::authorize::{
+    self, AcceptedAuthorization, AuthenticatedAuthorization, AuthorizeError, AuthorizeOutcome,
+    Unanswerable,
+};
 use crate::oidc::bearer::{BearerError, BearerToken, token_of};
 use crate::oidc::parameters::Parameters;
 use crate::oidc::{discovery, userinfo};
@@ -61,15 +64,19 @@ pub(crate) async fn auth(
             .get("redirect_uri")
             .and_then(|address| test_sign_in::at(&services, address));
         let tried = crate::http::sign_in::test_sign_in::open(&services, &browser, tried).await?;
-        let accepted =
-            authorize::check(&services, &parameters, RedirectPolicy::of(tried.as_ref())).await?;
+        let accepted = authorize::check(
+            &services,
+            &parameters,
+            RedirectPolicy::for_browser(tried.as_ref()),
+        )
+        .await?;
         begin(&services, &browser, accepted).await
     };
     let response = match reply.await {
         Ok(response) => response,
-        Err(Rejected::Page(why)) => unanswerable(&services, language, &why),
-        Err(Rejected::Answer(answer)) => deliver(&services, language, &answer).await,
-        Err(Rejected::Internal(error)) => internal_error(&services, language, &error),
+        Err(AuthorizeError::Page(why)) => unanswerable(&services, language, &why),
+        Err(AuthorizeError::Answer(answer)) => deliver(&services, language, &answer).await,
+        Err(AuthorizeError::Internal(error)) => internal_error(&services, language, &error),
     };
     with_browser(response, &services, &browser)
 }
@@ -92,8 +99,8 @@ pub(crate) async fn auth_by_post(
 async fn begin(
     services: &Services,
     browser: &Browser,
-    accepted: Accepted,
-) -> Result<Response, Rejected> {
+    accepted: AcceptedAuthorization,
+) -> Result<Response, AuthorizeError> {
     let request = &accepted.request;
     let session = match browser.signed_in(services).await? {
         Some(signed_in)
@@ -105,7 +112,7 @@ async fn begin(
         _ => None,
     };
     if accepted.silent && session.is_none() {
-        return Err(Rejected::Answer(accepted.login_required(services)));
+        return Err(AuthorizeError::Answer(accepted.login_required(services)));
     }
     let login_request = LoginRequest::Oidc(Box::new(request.clone()));
     let begun = match login::begin(services, browser, login_request, session).await? {
@@ -115,7 +122,7 @@ async fn begin(
     let Some(person) = &begun.person else {
         return Ok(begun.page(services).await?);
     };
-    let question = Question {
+    let authenticated = AuthenticatedAuthorization {
         login: begun.open(),
         request,
         person,
@@ -128,37 +135,37 @@ async fn begin(
         observer: &*observer,
     };
     if accepted.silent {
-        let answer = authorize::respond_silently(context, question).await?;
+        let answer = authorize::respond_silently(context, authenticated).await?;
         return Ok(match answer {
             Some(answer) => deliver(services, browser.language(), &answer).await,
             None => unanswerable(services, browser.language(), &Unanswerable::Request),
         });
     }
-    Ok(match authorize::respond(context, question).await? {
-        Answer::Granted(answer) | Answer::Failed(answer) => {
+    Ok(match authorize::respond(context, authenticated).await? {
+        AuthorizeOutcome::Granted(answer) | AuthorizeOutcome::Failed(answer) => {
             deliver(services, browser.language(), &answer).await
         }
         // The login's own page says so, and can be loaded again.
-        Answer::AskConsent(_) | Answer::Refused(_) | Answer::AnsweredBefore => {
-            begun.page(services).await?
-        }
+        AuthorizeOutcome::AskConsent(_)
+        | AuthorizeOutcome::Denied(_)
+        | AuthorizeOutcome::AnsweredBefore => begun.page(services).await?,
     })
 }
 
 fn unanswerable(services: &Services, language: Language, why: &Unanswerable) -> Response {
     let what_happened = match why {
         Unanswerable::NoClient | Unanswerable::Client(_) => {
-            Message::of("error-request-application")
+            Message::new("error-request-application")
         }
-        Unanswerable::NoRedirectUri(_) => Message::of("error-request-no-address"),
-        Unanswerable::RedirectUri { .. } => Message::of("error-request-address"),
-        Unanswerable::Request => Message::of("error-request-unreadable"),
+        Unanswerable::NoRedirectUri(_) => Message::new("error-request-no-address"),
+        Unanswerable::RedirectUri { .. } => Message::new("error-request-address"),
+        Unanswerable::Request => Message::new("error-request-unreadable"),
     };
     ErrorReply {
         status: StatusCode::BAD_REQUEST,
-        title: Message::of("error-request"),
+        title: Message::new("error-request"),
         what_happened,
-        what_to_do: Message::of("error-request-again"),
+        what_to_do: Message::new("error-request-again"),
     }
     .render_with(services, language, why, Some(Link::to_start()))
 }

@@ -42,7 +42,7 @@ fn colours(pages: &Branding) -> Option<String> {
             hover,
             ink,
             soft,
-        } = Palette::of(accent, theme);
+        } = Palette::from_accent(accent, theme);
         format!(
             ":root {{ --accent: {accent}; --accent-hover: {hover}; --accent-ink: {ink}; --accent-soft: {soft}; }}\n"
         )

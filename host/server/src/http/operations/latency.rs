@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 use crate::domain::Services;
-use crate::domain::operations::latency::Endpoint;
+use crate::domain::operations::latency::EndpointGroup;
 
 /// Counts an answer, where it is of an endpoint whose time is the server's own.
 pub(crate) async fn measured(
@@ -31,19 +31,21 @@ pub(crate) async fn measured(
 }
 
 /// The endpoint at an address. None where an answer waits for something to happen: that time says nothing of the server.
-fn endpoint(uri: &Uri) -> Option<Endpoint> {
+fn endpoint(uri: &Uri) -> Option<EndpointGroup> {
     let waits = || {
         uri.query()
             .is_some_and(|query| query.split('&').any(|part| part.starts_with("wait=")))
     };
     match uri.path() {
-        "/oidc/auth" => Some(Endpoint::Authorization),
-        "/oidc/token" => Some(Endpoint::Token),
-        "/oidc/me" => Some(Endpoint::UserInfo),
-        path if path.starts_with("/sso/") => Some(Endpoint::Saml),
+        "/oidc/auth" => Some(EndpointGroup::Authorization),
+        "/oidc/token" => Some(EndpointGroup::Token),
+        "/oidc/me" => Some(EndpointGroup::UserInfo),
+        path if path.starts_with("/sso/") => Some(EndpointGroup::Saml),
         // A table or a component takes as long as it is large.
         path if path.ends_with("/import") || path.ends_with("/claims-preview") => None,
-        path if path.starts_with("/admin/api/v1/") && !waits() => Some(Endpoint::Administration),
+        path if path.starts_with("/admin/api/v1/") && !waits() => {
+            Some(EndpointGroup::Administration)
+        }
         _ => None,
     }
 }
@@ -55,15 +57,18 @@ mod tests {
     #[test]
     fn what_waits_is_not_measured() {
         let of = |address: &'static str| endpoint(&Uri::from_static(address));
-        assert_eq!(of("/oidc/token"), Some(Endpoint::Token));
-        assert_eq!(of("/oidc/auth?client_id=x"), Some(Endpoint::Authorization));
+        assert_eq!(of("/oidc/token"), Some(EndpointGroup::Token));
+        assert_eq!(
+            of("/oidc/auth?client_id=x"),
+            Some(EndpointGroup::Authorization)
+        );
         assert_eq!(
             of("/sso/SingleSignOnService/did:key:x?SAMLRequest=x"),
-            Some(Endpoint::Saml)
+            Some(EndpointGroup::Saml)
         );
         assert_eq!(
             of("/admin/api/v1/users?q=a"),
-            Some(Endpoint::Administration)
+            Some(EndpointGroup::Administration)
         );
         for waiting in [
             "/admin/api/v1/action-approvals/x?wait=25",

@@ -27,7 +27,7 @@ pub(crate) fn address(application: &Did, digest: &str) -> String {
 
 /// Which version of a picture is asked for.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Version {
+pub(crate) struct LogoVersion {
     #[serde(default)]
     v: String,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Version {
 pub(crate) async fn show(
     State(services): State<Arc<Services>>,
     Path(application): Path<String>,
-    version: Result<Query<Version>, QueryRejection>,
+    version: Result<Query<LogoVersion>, QueryRejection>,
     headers: HeaderMap,
 ) -> Response {
     // A query that can't be read names no version.

@@ -17,7 +17,7 @@ use prometheus_client::registry::Registry;
 
 use crate::domain::Services;
 use crate::domain::audit::StreamStatus;
-use crate::domain::operations::latency::{Endpoint, EndpointLatency};
+use crate::domain::operations::latency::{EndpointGroup, EndpointLatency};
 use assent_model::secret::Digest;
 use assent_plugin_host::{PluginMetrics, PluginStatus};
 
@@ -34,7 +34,7 @@ pub(crate) async fn show(State(services): State<Arc<Services>>, headers: HeaderM
     let shown = header
         .and_then(|value| value.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    if shown.is_none_or(|(_, secret)| Digest::of(secret.trim().as_bytes()) != expected) {
+    if shown.is_none_or(|(_, secret)| Digest::sha256(secret.trim().as_bytes()) != expected) {
         let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
         return (
             StatusCode::UNAUTHORIZED,
@@ -76,7 +76,7 @@ pub(crate) async fn show(State(services): State<Arc<Services>>, headers: HeaderM
 
 /// How long this instance takes to answer.
 #[derive(Debug)]
-struct AllLatencies(Vec<(Endpoint, EndpointLatency)>);
+struct AllLatencies(Vec<(EndpointGroup, EndpointLatency)>);
 
 impl Collector for AllLatencies {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {

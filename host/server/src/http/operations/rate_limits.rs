@@ -81,7 +81,7 @@ async fn paced(
     request: Request,
     next: Next,
 ) -> Response {
-    let limit = match Cause::of(&request) {
+    let limit = match Cause::from_request(&request) {
         Cause::Navigation => navigations,
         Cause::Frame => &services.rate_limits.framed_pages_per_ip,
         Cause::Embedded => return fetch_metadata::rejected(),
@@ -89,7 +89,7 @@ async fn paced(
     match limit.count_call(&from, services.now()) {
         Ok(()) => next.run(request).await,
         Err(exhausted) => {
-            let refused = Message::of("error-too-many-network");
+            let refused = Message::new("error-too-many-network");
             too_many_pages(services, language, exhausted, refused, way_on(&request))
         }
     }
@@ -172,7 +172,7 @@ fn way_on(request: &Request) -> Link {
 pub(crate) fn try_again(address: &str) -> Link {
     Link {
         address: address.to_owned(),
-        text: Message::of("error-again"),
+        text: Message::new("error-again"),
     }
 }
 
@@ -186,9 +186,9 @@ pub(crate) fn too_many_pages(
 ) -> Response {
     let page = ErrorReply {
         status: StatusCode::TOO_MANY_REQUESTS,
-        title: Message::of("error-too-many"),
+        title: Message::new("error-too-many"),
         what_happened,
-        what_to_do: Message::of("error-wait").number(
+        what_to_do: Message::new("error-wait").number(
             "seconds",
             i64::try_from(exhausted.seconds()).unwrap_or(i64::MAX),
         ),

@@ -16,7 +16,7 @@ impl Link {
     pub fn to_start() -> Self {
         Self {
             address: "/".to_owned(),
-            text: Message::of("start-page"),
+            text: Message::new("start-page"),
         }
     }
 }

@@ -78,10 +78,10 @@ impl Scan {
 pub struct Choice {
     /// The person's name.
     pub name: String,
-    /// Where the form is sent: `csrf` and `person`.
+    /// Where the form is sent: `csrf` and `user`.
     pub action: String,
     /// The token that shows who was offered.
-    pub person: String,
+    pub user_token: String,
 }
 
 /// May the application have what it asks for?
@@ -96,14 +96,14 @@ pub struct ConsentPage {
     pub name: String,
     /// What the application wants to do.
     pub scopes: Vec<Message>,
-    /// Where the form is sent: `csrf`, `person` and `decision`, which is `allow` or `deny`.
+    /// Where the form is sent: `csrf`, `user` and `decision`, which is `allow` or `deny`.
     pub action: String,
     /// Where the form is sent with which somebody else signs in: `csrf`.
     pub again: String,
     /// The token that both forms carry.
     pub csrf: String,
     /// The token that shows who was asked.
-    pub person: String,
+    pub user_token: String,
     /// Whether it wants to keep access while the person is away, for which it has to ask each time.
     pub offline: bool,
     /// For how long the answer is remembered.
@@ -159,19 +159,19 @@ pub struct ConfirmPage {
     pub name: String,
     /// The user's account name.
     pub account: String,
-    /// Where the form that continues is sent: `csrf`, `person`.
+    /// Where the form that continues is sent: `csrf`, `user`.
     pub action: String,
     /// Where the form that starts again is sent: `csrf`.
     pub again: String,
     /// The token that the forms carry.
     pub csrf: String,
     /// The token that binds the page to its user.
-    pub person: String,
+    pub user_token: String,
 }
 
 /// Why a sign-in ended without success.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ended {
+pub enum EndedPageKind {
     /// It was denied on the phone.
     Denied,
     /// No approval came in time; also what an unknown name ends in.
@@ -183,7 +183,7 @@ pub enum Ended {
     /// Another sign-in with the same name started in another browser, and the user could not have distinguished them.
     Conflict,
     /// It may not go on, for this reason.
-    Refused(Message),
+    Rejected(Message),
 }
 
 /// A sign-in that ended without success, and what to do.
@@ -195,7 +195,7 @@ pub struct EndedPage {
     /// The name of the application that asks.
     pub application: String,
     /// Why it ended.
-    pub ended: Ended,
+    pub ended: EndedPageKind,
     /// Where the form that tries again is sent (`csrf`), if that may help.
     pub again: Option<String>,
     /// Where the form that goes back to the application is sent (`csrf`), if it waits for an answer.
@@ -221,45 +221,45 @@ impl EndedPage {
     /// For tests and assistive scripts: how it ended, in a word.
     fn outcome(&self) -> &'static str {
         match self.ended {
-            Ended::Denied => "denied",
-            Ended::Expired => "expired",
-            Ended::Cancelled => "cancelled",
-            Ended::Replaced => "replaced",
-            Ended::Conflict => "conflict",
-            Ended::Refused(_) => "refused",
+            EndedPageKind::Denied => "denied",
+            EndedPageKind::Expired => "expired",
+            EndedPageKind::Cancelled => "cancelled",
+            EndedPageKind::Replaced => "replaced",
+            EndedPageKind::Conflict => "conflict",
+            EndedPageKind::Rejected(_) => "rejected",
         }
     }
 
     fn heading(&self) -> Message {
         match self.ended {
-            Ended::Denied => Message::of("ended-denied"),
-            Ended::Expired => Message::of("ended-expired"),
-            Ended::Cancelled => Message::of("ended-cancelled"),
-            Ended::Replaced => Message::of("ended-replaced"),
-            Ended::Conflict => Message::of("ended-conflict"),
-            Ended::Refused(_) => Message::of("ended-rejected"),
+            EndedPageKind::Denied => Message::new("ended-denied"),
+            EndedPageKind::Expired => Message::new("ended-expired"),
+            EndedPageKind::Cancelled => Message::new("ended-cancelled"),
+            EndedPageKind::Replaced => Message::new("ended-replaced"),
+            EndedPageKind::Conflict => Message::new("ended-conflict"),
+            EndedPageKind::Rejected(_) => Message::new("ended-rejected"),
         }
     }
 
     fn happened(&self) -> Message {
         match &self.ended {
-            Ended::Denied => Message::of("ended-denied-happened"),
-            Ended::Expired => Message::of("ended-expired-happened"),
-            Ended::Cancelled => Message::of("ended-cancelled-happened"),
-            Ended::Replaced => Message::of("ended-replaced-happened"),
-            Ended::Conflict => Message::of("ended-conflict-happened"),
-            Ended::Refused(reason) => reason.clone(),
+            EndedPageKind::Denied => Message::new("ended-denied-happened"),
+            EndedPageKind::Expired => Message::new("ended-expired-happened"),
+            EndedPageKind::Cancelled => Message::new("ended-cancelled-happened"),
+            EndedPageKind::Replaced => Message::new("ended-replaced-happened"),
+            EndedPageKind::Conflict => Message::new("ended-conflict-happened"),
+            EndedPageKind::Rejected(reason) => reason.clone(),
         }
     }
 
     fn advice(&self) -> Message {
         match self.ended {
-            Ended::Denied => Message::of("ended-denied-advice"),
-            Ended::Expired => Message::of("ended-expired-advice"),
-            Ended::Cancelled => Message::of("ended-cancelled-advice"),
-            Ended::Replaced => Message::of("ended-replaced-advice"),
-            Ended::Conflict => Message::of("ended-conflict-advice"),
-            Ended::Refused(_) => Message::of("ended-rejected-advice"),
+            EndedPageKind::Denied => Message::new("ended-denied-advice"),
+            EndedPageKind::Expired => Message::new("ended-expired-advice"),
+            EndedPageKind::Cancelled => Message::new("ended-cancelled-advice"),
+            EndedPageKind::Replaced => Message::new("ended-replaced-advice"),
+            EndedPageKind::Conflict => Message::new("ended-conflict-advice"),
+            EndedPageKind::Rejected(_) => Message::new("ended-rejected-advice"),
         }
     }
 }

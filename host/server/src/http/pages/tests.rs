@@ -25,7 +25,7 @@ fn login() -> LoginPage {
         choice: Some(Choice {
             name: MARKUP.to_owned(),
             action: "/login/1/continue".to_owned(),
-            person: MARKUP.to_owned(),
+            user_token: MARKUP.to_owned(),
         }),
     }
 }
@@ -35,11 +35,11 @@ fn consent() -> ConsentPage {
         layout: layout(),
         application: MARKUP.to_owned(),
         name: MARKUP.to_owned(),
-        scopes: vec![Message::of("scope-openid")],
+        scopes: vec![Message::new("scope-openid")],
         action: "/login/1/consent".to_owned(),
         again: "/login/1/again".to_owned(),
         csrf: "token".to_owned(),
-        person: MARKUP.to_owned(),
+        user_token: MARKUP.to_owned(),
         offline: false,
         days: 14,
     }
@@ -83,7 +83,7 @@ fn sign_out() -> SignOutPage {
     }
 }
 
-fn ended(ended: Ended) -> EndedPage {
+fn ended(ended: EndedPageKind) -> EndedPage {
     EndedPage {
         layout: layout(),
         application: MARKUP.to_owned(),
@@ -109,7 +109,7 @@ fn admin() -> ConsolePage {
         },
         issuer: text(),
         address: text(),
-        user: Some(SignedIn {
+        user: Some(SignedInUser {
             name: text(),
             sign_out: "/logout".to_owned(),
             csrf: text(),
@@ -122,7 +122,7 @@ fn every_page() -> Vec<String> {
 }
 
 fn words() -> Message {
-    Message::of("rejected-no-account").text("application", MARKUP)
+    Message::new("rejected-no-account").text("application", MARKUP)
 }
 
 fn support() -> Option<Support> {
@@ -159,7 +159,7 @@ fn confirm() -> ConfirmPage {
         action: "/login/1/confirm".to_owned(),
         again: "/login/1/again".to_owned(),
         csrf: MARKUP.to_owned(),
-        person: MARKUP.to_owned(),
+        user_token: MARKUP.to_owned(),
     }
 }
 
@@ -261,12 +261,12 @@ fn every_page_in(language: Language) -> Vec<String> {
         },
     );
     for end in [
-        Ended::Denied,
-        Ended::Expired,
-        Ended::Cancelled,
-        Ended::Replaced,
-        Ended::Conflict,
-        Ended::Refused(words()),
+        EndedPageKind::Denied,
+        EndedPageKind::Expired,
+        EndedPageKind::Cancelled,
+        EndedPageKind::Replaced,
+        EndedPageKind::Conflict,
+        EndedPageKind::Rejected(words()),
     ] {
         render!(EndedPage {
             layout: Layout {
@@ -379,12 +379,12 @@ fn a_login_with_an_error_points_the_field_to_it() {
 
 #[test]
 fn an_end_offers_only_the_ways_that_there_are() {
-    let page = ended(Ended::Expired).render().unwrap();
+    let page = ended(EndedPageKind::Expired).render().unwrap();
     assert!(page.contains("Try again") && page.contains("Back to"));
     let page = EndedPage {
         again: None,
         leave: None,
-        ..ended(Ended::Cancelled)
+        ..ended(EndedPageKind::Cancelled)
     }
     .render()
     .unwrap();
@@ -491,7 +491,7 @@ fn a_page_says_nothing_in_another_language() {
         let found = |id| {
             pages
                 .iter()
-                .any(|page| page.contains(&escaped(&Message::of(id).plain(language))))
+                .any(|page| page.contains(&escaped(&Message::new(id).plain(language))))
         };
         assert!(
             found("login-lead") && found("ended-expired-advice") && found("signed-out-windows")
@@ -534,7 +534,7 @@ fn who_needs_help_is_told_where_it_is() {
             support,
             ..layout()
         },
-        ..ended(Ended::Expired)
+        ..ended(EndedPageKind::Expired)
     }
     .render()
     .unwrap();

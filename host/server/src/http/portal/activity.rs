@@ -75,11 +75,11 @@ fn row(
     let (services, user) = (&owner.services, &owner.signed_in.user);
     let application = match &entry.application {
         // The server's own pages.
-        None => Message::of("activity-application")
+        None => Message::new("activity-application")
             .text("application", services.settings.operator.as_str()),
         Some(id) => match names.get(id).and_then(Option::as_deref) {
-            Some(name) => Message::of("activity-application").text("application", name),
-            None => Message::of("activity-application-deleted-since"),
+            Some(name) => Message::new("activity-application").text("application", name),
+            None => Message::new("activity-application-deleted-since"),
         },
     };
     let from = origin_for(user, entry);

@@ -6,9 +6,9 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 
 use super::form_outcome::FormNotice;
-use super::pages::{ApplicationTile, ApplicationsPage, Form, Tab, TileStart};
+use super::pages::{ApplicationTile, ApplicationsPage, ButtonForm, Tab, TileStart};
 
-use crate::domain::portal::{self, Start, UsableApplication};
+use crate::domain::portal::{self, SignInStart, UsableApplication};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
@@ -59,14 +59,14 @@ async fn listed(owner: &Owner) -> Result<ApplicationsPage, InternalError> {
 
 fn tile(owner: &Owner, usable: UsableApplication) -> Result<ApplicationTile, InternalError> {
     let start = match usable.start {
-        Start::IdpInitiated => {
+        SignInStart::IdpInitiated => {
             // The form of the page that asks whether to go there; here nobody but the person does.
             let action = start_purpose(usable.id.as_str());
             let csrf = csrf::token(&owner.services, &owner.browser, &action)?;
-            TileStart::Form(Form { action, csrf })
+            TileStart::Form(ButtonForm { action, csrf })
         }
-        Start::LoginUri => TileStart::Link(format!("/applications/{}/start", usable.id)),
-        Start::Elsewhere => TileStart::Elsewhere,
+        SignInStart::LoginUri => TileStart::Link(format!("/applications/{}/start", usable.id)),
+        SignInStart::Elsewhere => TileStart::Elsewhere,
     };
     Ok(ApplicationTile {
         initial: usable

@@ -57,9 +57,9 @@ fn card(
         used: used_at.map(PageTime::new),
         // Each is made and kept by the browser's own cryptography, and can't be taken out of it.
         key: if has_passkey {
-            Message::of("devices-key-passkey")
+            Message::new("devices-key-passkey")
         } else {
-            Message::of("devices-key-browser")
+            Message::new("devices-key-browser")
         },
         rename,
         unfit: unfit == Some(device.id),

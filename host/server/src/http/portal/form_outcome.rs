@@ -44,13 +44,13 @@ impl FormResult {
 
     const fn message(self) -> Message {
         match self {
-            Self::Renamed => Message::of("devices-renamed"),
-            Self::Revoked => Message::of("devices-revoked"),
-            Self::RevokedUntold => Message::of("devices-revoked-not-notified"),
-            Self::Ended => Message::of("sessions-ended"),
-            Self::EndedUntold => Message::of("sessions-ended-not-notified"),
-            Self::OthersEnded => Message::of("sessions-others-ended"),
-            Self::OthersEndedUntold => Message::of("sessions-others-ended-not-notified"),
+            Self::Renamed => Message::new("devices-renamed"),
+            Self::Revoked => Message::new("devices-revoked"),
+            Self::RevokedUntold => Message::new("devices-revoked-not-notified"),
+            Self::Ended => Message::new("sessions-ended"),
+            Self::EndedUntold => Message::new("sessions-ended-not-notified"),
+            Self::OthersEnded => Message::new("sessions-others-ended"),
+            Self::OthersEndedUntold => Message::new("sessions-others-ended-not-notified"),
         }
     }
 }

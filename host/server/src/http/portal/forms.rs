@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
 
-use super::pages::Form;
+use super::pages::ButtonForm;
 use crate::domain::{InternalError, Services};
 use crate::http::csrf;
 use crate::http::portal::form_outcome::{FormResult, told};
@@ -23,13 +23,13 @@ fn purpose(action: &str, user: &User) -> String {
 
 impl Owner {
     /// A form that is sent to `action`, a path, with its token.
-    pub(super) fn form(&self, action: &str) -> Result<Form, InternalError> {
+    pub(super) fn form(&self, action: &str) -> Result<ButtonForm, InternalError> {
         let csrf = csrf::token(
             &self.services,
             &self.browser,
             &purpose(action, &self.signed_in.user),
         )?;
-        Ok(Form {
+        Ok(ButtonForm {
             action: action.to_owned(),
             csrf,
         })

@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use axum::response::Response;
 
 use crate::domain::approvals::channels;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::home::signed_in_header;
@@ -31,7 +31,7 @@ pub(super) fn way_in(page: LocalPage) -> String {
 pub(crate) struct Owner {
     pub(super) services: Arc<Services>,
     pub(super) browser: Browser,
-    pub(super) signed_in: SignedIn,
+    pub(super) signed_in: BrowserSession,
     /// What the page tells first.
     pub(super) told: FormNotice,
 }
@@ -61,7 +61,7 @@ impl FromRequestParts<Arc<Services>> for Owner {
 }
 
 /// Whether the session is by an authentication that the portal still takes.
-pub(crate) fn is_enough(services: &Services, page: LocalPage, signed_in: &SignedIn) -> bool {
+pub(crate) fn is_enough(services: &Services, page: LocalPage, signed_in: &BrowserSession) -> bool {
     channels::is_enough_for(
         services,
         &LoginRequest::Local { page },
@@ -106,9 +106,9 @@ impl Owner {
     pub(super) fn nothing_here(&self, back: Tab) -> Response {
         ErrorReply {
             status: StatusCode::NOT_FOUND,
-            title: Message::of("error-not-found"),
-            what_happened: Message::of("portal-not-found"),
-            what_to_do: Message::of("portal-not-found-advice"),
+            title: Message::new("error-not-found"),
+            what_happened: Message::new("portal-not-found"),
+            what_to_do: Message::new("portal-not-found-advice"),
         }
         .render_with(
             &self.services,

@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::words::PageTime;
-use crate::http::pages::{Consents, Layout, Page, SignedIn, Withdrawn};
+use crate::http::pages::{Consents, Layout, Page, SignedInUser, Withdrawn};
 use crate::http::texts::Message;
 
 macro_rules! pages {
@@ -69,12 +69,12 @@ impl Tab {
     /// What it is called.
     pub const fn label(self) -> Message {
         match self {
-            Self::Applications => Message::of("portal-applications"),
-            Self::Devices => Message::of("portal-devices"),
-            Self::Sessions => Message::of("portal-sessions"),
-            Self::Consents => Message::of("portal-consents"),
-            Self::Activity => Message::of("portal-activity"),
-            Self::Profile => Message::of("portal-profile"),
+            Self::Applications => Message::new("portal-applications"),
+            Self::Devices => Message::new("portal-devices"),
+            Self::Sessions => Message::new("portal-sessions"),
+            Self::Consents => Message::new("portal-consents"),
+            Self::Activity => Message::new("portal-activity"),
+            Self::Profile => Message::new("portal-profile"),
         }
     }
 }
@@ -83,7 +83,7 @@ impl Tab {
 #[derive(Clone, Debug)]
 pub struct Frame {
     /// Whose portal it is.
-    pub user: Option<SignedIn>,
+    pub user: Option<SignedInUser>,
     /// The part that is shown.
     pub tab: Tab,
     /// What was done just now.
@@ -99,7 +99,7 @@ impl Frame {
 
 /// A form, with nothing but its button where nothing else is said.
 #[derive(Clone, Debug)]
-pub struct Form {
+pub struct ButtonForm {
     /// Where it is sent: `csrf`.
     pub action: String,
     /// The token that it carries.
@@ -139,7 +139,7 @@ pub struct ApplicationTile {
 #[derive(Clone, Debug)]
 pub enum TileStart {
     /// By a form.
-    Form(Form),
+    Form(ButtonForm),
     /// By a link of this server's.
     Link(String),
     /// Not from here.
@@ -172,7 +172,7 @@ pub struct DeviceCard {
     /// What kind of key it has.
     pub key: Message,
     /// The form that takes another name: `csrf` and `name`.
-    pub rename: Form,
+    pub rename: ButtonForm,
     /// Whether the name that was sent can't be one.
     pub unfit: bool,
     /// Where the question is whether to revoke it.
@@ -194,7 +194,7 @@ pub struct RevokeDevicePage {
     /// When the recovery codes were made that it made and that are good, if there are any.
     pub codes: Option<PageTime>,
     /// Revokes it.
-    pub form: Form,
+    pub form: ButtonForm,
 }
 
 /// The browsers in which the person is signed in.
@@ -208,9 +208,9 @@ pub struct SessionsPage {
     /// The sessions.
     pub sessions: Vec<SessionCard>,
     /// Signs out all others, where there are any.
-    pub end_others: Option<Form>,
+    pub end_others: Option<ButtonForm>,
     /// Signs out everywhere.
-    pub end_all: Form,
+    pub end_all: ButtonForm,
 }
 
 /// A browser in which the person is signed in.
@@ -229,7 +229,7 @@ pub struct SessionCard {
     /// The applications that were used in it.
     pub applications: Vec<String>,
     /// Signs it out.
-    pub end: Form,
+    pub end: ButtonForm,
 }
 
 /// What the person let applications know.

@@ -38,38 +38,41 @@ pub(super) async fn show(owner: Owner) -> Response {
 fn facts(user: &User) -> Vec<Fact> {
     let profile = &user.profile;
     let texts = [
-        (Message::of("profile-login-name"), Some(user.name.as_str())),
-        (Message::of("claim-name"), profile.name.as_deref()),
+        (Message::new("profile-login-name"), Some(user.name.as_str())),
+        (Message::new("claim-name"), profile.name.as_deref()),
         (
-            Message::of("claim-given-name"),
+            Message::new("claim-given-name"),
             profile.given_name.as_deref(),
         ),
         (
-            Message::of("claim-middle-name"),
+            Message::new("claim-middle-name"),
             profile.middle_name.as_deref(),
         ),
         (
-            Message::of("claim-family-name"),
+            Message::new("claim-family-name"),
             profile.family_name.as_deref(),
         ),
-        (Message::of("claim-nickname"), profile.nickname.as_deref()),
+        (Message::new("claim-nickname"), profile.nickname.as_deref()),
         (
-            Message::of("claim-email"),
+            Message::new("claim-email"),
             user.email.as_ref().map(|email| email.as_str()),
         ),
         (
-            Message::of("claim-phone-number"),
+            Message::new("claim-phone-number"),
             profile.phone_number.as_deref(),
         ),
-        (Message::of("claim-birthdate"), profile.birthdate.as_deref()),
-        (Message::of("claim-gender"), profile.gender.as_deref()),
-        (Message::of("claim-locale"), profile.locale.as_deref()),
-        (Message::of("claim-zoneinfo"), profile.zoneinfo.as_deref()),
-        (Message::of("claim-website"), profile.website.as_deref()),
-        (Message::of("claim-profile"), profile.profile.as_deref()),
-        (Message::of("claim-picture"), profile.picture.as_deref()),
+        (
+            Message::new("claim-birthdate"),
+            profile.birthdate.as_deref(),
+        ),
+        (Message::new("claim-gender"), profile.gender.as_deref()),
+        (Message::new("claim-locale"), profile.locale.as_deref()),
+        (Message::new("claim-zoneinfo"), profile.zoneinfo.as_deref()),
+        (Message::new("claim-website"), profile.website.as_deref()),
+        (Message::new("claim-profile"), profile.profile.as_deref()),
+        (Message::new("claim-picture"), profile.picture.as_deref()),
     ];
-    let value = |text: &str| Message::of("claim-value").text("value", text);
+    let value = |text: &str| Message::new("claim-value").text("value", text);
     let known = texts
         .into_iter()
         .filter_map(|(label, text)| Some((label, text?)));
@@ -83,12 +86,12 @@ fn facts(user: &User) -> Vec<Fact> {
     if !lines.is_empty() {
         let values = lines.iter().map(|line| value(line)).collect();
         facts.push(Fact {
-            label: Message::of("claim-address"),
+            label: Message::new("claim-address"),
             values,
         });
     }
     facts.push(Fact {
-        label: Message::of("claim-user-did"),
+        label: Message::new("claim-user-did"),
         values: vec![value(user.did.as_str())],
     });
     facts
@@ -104,7 +107,7 @@ pub(super) async fn seen(owner: Owner, Path(id): Path<String>) -> Response {
             .hold(owner.signed_in.user.id)
         else {
             let (refused, again) = (
-                Message::of("error-too-many-here"),
+                Message::new("error-too-many-here"),
                 try_again(&format!("/profile/{id}")),
             );
             return Ok(too_many_pages(

@@ -28,7 +28,7 @@ impl PageTime {
         let moment = jiff::Timestamp::from_second(at.seconds()).unwrap_or_default();
         let time = moment.to_zoned(jiff::tz::TimeZone::UTC).time();
         let time = format!("{:02}:{:02}", time.hour(), time.minute());
-        let words = Message::of("portal-time")
+        let words = Message::new("portal-time")
             .message("date", Message::day(at))
             .text("time", time);
         Self {
@@ -77,17 +77,17 @@ pub(super) fn by_whom(user: &User, entry: &Entry, application: &Message) -> Opti
     match &entry.actor {
         // In a browser, on its way from the application.
         Actor::Application(_) | Actor::Server if entry.event == Event::SignInRequested => None,
-        Actor::AdminToken(_) => Some(Message::of("activity-by-administrator")),
+        Actor::AdminToken(_) => Some(Message::new("activity-by-administrator")),
         // Whoever holds the machine.
         Actor::Server if entry.event == Event::EnrolmentLinkCreated => {
-            Some(Message::of("activity-by-administrator"))
+            Some(Message::new("activity-by-administrator"))
         }
-        Actor::Device(_) => Some(Message::of("activity-by-device")),
-        Actor::Application(_) => {
-            Some(Message::of("activity-by-application").message("application", application.clone()))
-        }
-        Actor::Channel(_) => Some(Message::of("activity-by-channel")),
-        Actor::User(person) if *person != user.id => Some(Message::of("activity-by-other-user")),
+        Actor::Device(_) => Some(Message::new("activity-by-device")),
+        Actor::Application(_) => Some(
+            Message::new("activity-by-application").message("application", application.clone()),
+        ),
+        Actor::Channel(_) => Some(Message::new("activity-by-channel")),
+        Actor::User(person) if *person != user.id => Some(Message::new("activity-by-other-user")),
         Actor::User(_) | Actor::Server => None,
     }
 }
@@ -111,68 +111,70 @@ pub(super) fn activity_message(
     }
     match entry.event {
         Event::SignInRequested => {
-            Message::of("activity-requested").message("application", application())
+            Message::new("activity-requested").message("application", application())
         }
         Event::SignInApproved => {
-            Message::of("activity-approved").message("application", application())
+            Message::new("activity-approved").message("application", application())
         }
-        Event::SignInDenied => Message::of("activity-denied").message("application", application()),
+        Event::SignInDenied => {
+            Message::new("activity-denied").message("application", application())
+        }
         Event::SignInReported => {
-            Message::of("activity-reported").message("application", application())
+            Message::new("activity-reported").message("application", application())
         }
         Event::NumberMatchFailed => {
-            Message::of("activity-number-mismatch").message("application", application())
+            Message::new("activity-number-mismatch").message("application", application())
         }
-        Event::SignedIn => Message::of("activity-signed-in").message("application", application()),
-        Event::SignedOut => Message::of("activity-signed-out"),
-        Event::SessionEnded => Message::of("activity-session-ended"),
-        Event::CooldownStarted => Message::of("activity-cooldown-started"),
-        Event::CooldownLifted => Message::of("activity-cooldown-lifted"),
-        Event::EnrolmentLinkCreated => Message::of("activity-enrolment-link"),
+        Event::SignedIn => Message::new("activity-signed-in").message("application", application()),
+        Event::SignedOut => Message::new("activity-signed-out"),
+        Event::SessionEnded => Message::new("activity-session-ended"),
+        Event::CooldownStarted => Message::new("activity-cooldown-started"),
+        Event::CooldownLifted => Message::new("activity-cooldown-lifted"),
+        Event::EnrolmentLinkCreated => Message::new("activity-enrolment-link"),
         Event::DeviceEnrolled => {
-            Message::of("activity-device-enrolled").text("device", personal("name"))
+            Message::new("activity-device-enrolled").text("device", personal("name"))
         }
         Event::DeviceRenamed => {
-            Message::of("activity-device-renamed").text("device", personal("new_name"))
+            Message::new("activity-device-renamed").text("device", personal("new_name"))
         }
         Event::DeviceRevoked => {
-            Message::of("activity-device-revoked").text("device", personal("name"))
+            Message::new("activity-device-revoked").text("device", personal("name"))
         }
         Event::PasskeyAdded => {
-            Message::of("activity-passkey-added").text("device", personal("name"))
+            Message::new("activity-passkey-added").text("device", personal("name"))
         }
         Event::PasskeyRemoved => {
-            Message::of("activity-passkey-removed").text("device", personal("name"))
+            Message::new("activity-passkey-removed").text("device", personal("name"))
         }
         Event::PasskeyCloneSuspected => {
-            Message::of("activity-passkey-clone-suspected").text("device", personal("name"))
+            Message::new("activity-passkey-clone-suspected").text("device", personal("name"))
         }
-        Event::RecoveryCodesCreated => Message::of("activity-recovery-codes"),
-        Event::RecoveryCodeUsed => Message::of("activity-recovery-used"),
-        Event::RecoveryFailed => Message::of("activity-recovery-failed"),
-        Event::UserCreated => Message::of("activity-user-created"),
-        Event::UserUpdated => Message::of("activity-user-updated"),
+        Event::RecoveryCodesCreated => Message::new("activity-recovery-codes"),
+        Event::RecoveryCodeUsed => Message::new("activity-recovery-used"),
+        Event::RecoveryFailed => Message::new("activity-recovery-failed"),
+        Event::UserCreated => Message::new("activity-user-created"),
+        Event::UserUpdated => Message::new("activity-user-updated"),
         Event::UserLifecycleChanged => user_state(entry),
-        Event::UserErased => Message::of("activity-user-erased"),
-        Event::UserDeleted => Message::of("activity-user-deleted"),
-        Event::UsersExported => Message::of("activity-users-exported"),
+        Event::UserErased => Message::new("activity-user-erased"),
+        Event::UserDeleted => Message::new("activity-user-deleted"),
+        Event::UsersExported => Message::new("activity-users-exported"),
         Event::AccountCreated
         | Event::AccountUpdated
         | Event::AccountLifecycleChanged
         | Event::AccountsExported
         | Event::AccountDeleted => account_activity(entry, application()),
-        Event::ExternalAuthenticatorSet => Message::of("activity-external-authenticator-set"),
+        Event::ExternalAuthenticatorSet => Message::new("activity-external-authenticator-set"),
         Event::ExternalAuthenticatorRemoved => {
-            Message::of("activity-external-authenticator-removed")
+            Message::new("activity-external-authenticator-removed")
         }
         Event::ConsentGranted => {
-            Message::of("activity-consent-granted").message("application", application())
+            Message::new("activity-consent-granted").message("application", application())
         }
         Event::ConsentWithdrawn => {
-            Message::of("activity-consent-withdrawn").message("application", application())
+            Message::new("activity-consent-withdrawn").message("application", application())
         }
         Event::RefreshTokenReused => {
-            Message::of("activity-refresh-token-reused").message("application", application())
+            Message::new("activity-refresh-token-reused").message("application", application())
         }
         Event::ApplicationCreated
         | Event::ApplicationDeleted
@@ -184,18 +186,18 @@ pub(super) fn activity_message(
         | Event::CertificateActivated
         | Event::CertificateWithdrawn
         | Event::ApplicationUpdated => application_activity(entry, application()),
-        Event::SigningKeyPublished => Message::of("activity-key-published"),
-        Event::SigningKeyActivated => Message::of("activity-key-activated"),
-        Event::SigningKeyRevoked => Message::of("activity-key-revoked"),
-        Event::TokensRevoked => Message::of("activity-tokens-revoked"),
+        Event::SigningKeyPublished => Message::new("activity-key-published"),
+        Event::SigningKeyActivated => Message::new("activity-key-activated"),
+        Event::SigningKeyRevoked => Message::new("activity-key-revoked"),
+        Event::TokensRevoked => Message::new("activity-tokens-revoked"),
         Event::ClaimsCompared => {
-            Message::of("activity-claims-compared").message("application", application())
+            Message::new("activity-claims-compared").message("application", application())
         }
-        Event::TestSignInStarted => Message::of("activity-test-sign-in-started"),
-        Event::TestSignInEnded => Message::of("activity-test-sign-in-ended"),
-        Event::PluginsRolledBack => Message::of("activity-plugins-rolled-back"),
-        Event::PluginsReloaded => Message::of("activity-plugins-reloaded"),
-        Event::AdminTokenCreated => Message::of("activity-admin-token-created"),
+        Event::TestSignInStarted => Message::new("activity-test-sign-in-started"),
+        Event::TestSignInEnded => Message::new("activity-test-sign-in-ended"),
+        Event::PluginsRolledBack => Message::new("activity-plugins-rolled-back"),
+        Event::PluginsReloaded => Message::new("activity-plugins-reloaded"),
+        Event::AdminTokenCreated => Message::new("activity-admin-token-created"),
     }
 }
 
@@ -203,17 +205,17 @@ pub(super) fn activity_message(
 fn account_activity(entry: &Entry, application: Message) -> Message {
     match entry.event {
         Event::AccountCreated => {
-            Message::of("activity-account-created").message("application", application)
+            Message::new("activity-account-created").message("application", application)
         }
         Event::AccountUpdated => {
-            Message::of("activity-account-updated").message("application", application)
+            Message::new("activity-account-updated").message("application", application)
         }
         Event::AccountLifecycleChanged => account_state(entry, application),
         Event::AccountsExported => {
-            Message::of("activity-accounts-exported").message("application", application)
+            Message::new("activity-accounts-exported").message("application", application)
         }
         // AccountDeleted; a test checks that each event has its own words.
-        _ => Message::of("activity-account-deleted").message("application", application),
+        _ => Message::new("activity-account-deleted").message("application", application),
     }
 }
 
@@ -221,32 +223,32 @@ fn account_activity(entry: &Entry, application: Message) -> Message {
 fn application_activity(entry: &Entry, application: Message) -> Message {
     match entry.event {
         Event::ApplicationCreated => {
-            Message::of("activity-application-created").message("application", application)
+            Message::new("activity-application-created").message("application", application)
         }
         Event::ApplicationDeleted => {
-            Message::of("activity-application-deleted").message("application", application)
+            Message::new("activity-application-deleted").message("application", application)
         }
         Event::MetadataApplied => {
-            Message::of("activity-metadata-applied").message("application", application)
+            Message::new("activity-metadata-applied").message("application", application)
         }
         Event::ClientSecretRotated => {
-            Message::of("activity-secret-rotated").message("application", application)
+            Message::new("activity-secret-rotated").message("application", application)
         }
-        Event::LogoSet => Message::of("activity-logo-set").message("application", application),
+        Event::LogoSet => Message::new("activity-logo-set").message("application", application),
         Event::LogoRemoved => {
-            Message::of("activity-logo-removed").message("application", application)
+            Message::new("activity-logo-removed").message("application", application)
         }
         Event::CertificatePublished => {
-            Message::of("activity-certificate-published").message("application", application)
+            Message::new("activity-certificate-published").message("application", application)
         }
         Event::CertificateActivated => {
-            Message::of("activity-certificate-activated").message("application", application)
+            Message::new("activity-certificate-activated").message("application", application)
         }
         Event::CertificateWithdrawn => {
-            Message::of("activity-certificate-withdrawn").message("application", application)
+            Message::new("activity-certificate-withdrawn").message("application", application)
         }
         // ApplicationUpdated; a test checks that each event has its own words.
-        _ => Message::of("activity-application-updated").message("application", application),
+        _ => Message::new("activity-application-updated").message("application", application),
     }
 }
 
@@ -255,20 +257,20 @@ fn protected_action(event: Event, action: &PastAction) -> Option<Message> {
     let kind = action_kind(action.kind);
     let action = match &action.target {
         ActionTarget::None => kind,
-        ActionTarget::Named(name) => Message::of("app-action-target")
+        ActionTarget::Named(name) => Message::new("app-action-target")
             .message("action", kind)
             .text("target", name.as_str()),
-        ActionTarget::Gone => Message::of("app-action-erased").message("action", kind),
+        ActionTarget::Gone => Message::new("app-action-erased").message("action", kind),
     };
     Some(match event {
         Event::SignInRequested => {
-            Message::of("activity-action-requested").message("action", action)
+            Message::new("activity-action-requested").message("action", action)
         }
-        Event::SignInApproved => Message::of("activity-action-approved").message("action", action),
-        Event::SignInDenied => Message::of("activity-action-denied").message("action", action),
-        Event::SignInReported => Message::of("activity-action-reported").message("action", action),
+        Event::SignInApproved => Message::new("activity-action-approved").message("action", action),
+        Event::SignInDenied => Message::new("activity-action-denied").message("action", action),
+        Event::SignInReported => Message::new("activity-action-reported").message("action", action),
         Event::NumberMatchFailed => {
-            Message::of("activity-action-number-mismatch").message("action", action)
+            Message::new("activity-action-number-mismatch").message("action", action)
         }
         _ => return None,
     })
@@ -278,35 +280,35 @@ fn protected_action(event: Event, action: &PastAction) -> Option<Message> {
 fn action_kind(kind: ProtectedActionKind) -> Message {
     use ProtectedActionKind as Kind;
     match kind {
-        Kind::DeleteUser => Message::of("app-action-delete-user"),
-        Kind::EraseUser => Message::of("app-action-erase-user"),
-        Kind::UpdateUser => Message::of("app-action-update-user"),
-        Kind::ImportTable => Message::of("app-action-import-table"),
-        Kind::EnrolDevice => Message::of("app-action-enrol-device"),
-        Kind::SetExternalAuthenticator => Message::of("app-action-set-external-authenticator"),
-        Kind::CreateAccount => Message::of("app-action-create-account"),
-        Kind::UpdateAccount => Message::of("app-action-update-account"),
-        Kind::DeleteAccount => Message::of("app-action-delete-account"),
-        Kind::RevokeDevice => Message::of("app-action-revoke-device"),
-        Kind::DeleteApplication => Message::of("app-action-delete-application"),
-        Kind::GrantAdminScopes => Message::of("app-action-grant-admin-scopes"),
-        Kind::UpdateApplication => Message::of("app-action-update-application"),
-        Kind::ApplyMetadata => Message::of("app-action-apply-metadata"),
-        Kind::RotateClientSecret => Message::of("app-action-rotate-client-secret"),
-        Kind::RotateKey => Message::of("app-action-rotate-key"),
-        Kind::RevokeKey => Message::of("app-action-revoke-key"),
-        Kind::ReloadPlugins => Message::of("app-action-reload-plugins"),
-        Kind::RollBackPlugins => Message::of("app-action-roll-back-plugins"),
-        Kind::TryComponent => Message::of("app-action-try-component"),
+        Kind::DeleteUser => Message::new("app-action-delete-user"),
+        Kind::EraseUser => Message::new("app-action-erase-user"),
+        Kind::UpdateUser => Message::new("app-action-update-user"),
+        Kind::ImportTable => Message::new("app-action-import-table"),
+        Kind::EnrolDevice => Message::new("app-action-enrol-device"),
+        Kind::SetExternalAuthenticator => Message::new("app-action-set-external-authenticator"),
+        Kind::CreateAccount => Message::new("app-action-create-account"),
+        Kind::UpdateAccount => Message::new("app-action-update-account"),
+        Kind::DeleteAccount => Message::new("app-action-delete-account"),
+        Kind::RevokeDevice => Message::new("app-action-revoke-device"),
+        Kind::DeleteApplication => Message::new("app-action-delete-application"),
+        Kind::GrantAdminScopes => Message::new("app-action-grant-admin-scopes"),
+        Kind::UpdateApplication => Message::new("app-action-update-application"),
+        Kind::ApplyMetadata => Message::new("app-action-apply-metadata"),
+        Kind::RotateClientSecret => Message::new("app-action-rotate-client-secret"),
+        Kind::RotateKey => Message::new("app-action-rotate-key"),
+        Kind::RevokeKey => Message::new("app-action-revoke-key"),
+        Kind::ReloadPlugins => Message::new("app-action-reload-plugins"),
+        Kind::RollBackPlugins => Message::new("app-action-roll-back-plugins"),
+        Kind::TryComponent => Message::new("app-action-try-component"),
     }
 }
 
 /// How the person stands from then on.
 fn user_state(entry: &Entry) -> Message {
     match after(entry) {
-        Some("suspended") => Message::of("activity-user-suspended"),
-        Some("terminated") => Message::of("activity-user-terminated"),
-        _ => Message::of("activity-user-active"),
+        Some("suspended") => Message::new("activity-user-suspended"),
+        Some("terminated") => Message::new("activity-user-terminated"),
+        _ => Message::new("activity-user-active"),
     }
 }
 
@@ -314,12 +316,12 @@ fn user_state(entry: &Entry) -> Message {
 fn account_state(entry: &Entry, application: Message) -> Message {
     match after(entry) {
         Some("suspended") => {
-            Message::of("activity-account-suspended").message("application", application)
+            Message::new("activity-account-suspended").message("application", application)
         }
         Some("terminated") => {
-            Message::of("activity-account-terminated").message("application", application)
+            Message::new("activity-account-terminated").message("application", application)
         }
-        _ => Message::of("activity-account-active").message("application", application),
+        _ => Message::new("activity-account-active").message("application", application),
     }
 }
 
@@ -331,31 +333,31 @@ fn after(entry: &Entry) -> Option<&str> {
 /// What a claim or attribute is called: in words for those of the specification, else by its name.
 pub(super) fn claim(name: &str) -> Message {
     match name {
-        "sub" => Message::of("claim-sub"),
-        "name" => Message::of("claim-name"),
-        "given_name" => Message::of("claim-given-name"),
-        "family_name" => Message::of("claim-family-name"),
-        "middle_name" => Message::of("claim-middle-name"),
-        "nickname" => Message::of("claim-nickname"),
-        "picture" => Message::of("claim-picture"),
-        "profile" => Message::of("claim-profile"),
-        "website" => Message::of("claim-website"),
-        "gender" => Message::of("claim-gender"),
-        "birthdate" => Message::of("claim-birthdate"),
-        "zoneinfo" => Message::of("claim-zoneinfo"),
-        "locale" => Message::of("claim-locale"),
-        "preferred_username" => Message::of("claim-preferred-username"),
-        "updated_at" => Message::of("claim-updated-at"),
-        "upn" => Message::of("claim-upn"),
-        "user_did" => Message::of("claim-user-did"),
-        "user_short_code" => Message::of("claim-user-short-code"),
-        "email" => Message::of("claim-email"),
-        "email_verified" => Message::of("claim-email-verified"),
-        "phone_number" => Message::of("claim-phone-number"),
-        "phone_number_verified" => Message::of("claim-phone-number-verified"),
-        "address" => Message::of("claim-address"),
-        "account" => Message::of("claim-account"),
-        other => Message::of("claim-other").text("name", other),
+        "sub" => Message::new("claim-sub"),
+        "name" => Message::new("claim-name"),
+        "given_name" => Message::new("claim-given-name"),
+        "family_name" => Message::new("claim-family-name"),
+        "middle_name" => Message::new("claim-middle-name"),
+        "nickname" => Message::new("claim-nickname"),
+        "picture" => Message::new("claim-picture"),
+        "profile" => Message::new("claim-profile"),
+        "website" => Message::new("claim-website"),
+        "gender" => Message::new("claim-gender"),
+        "birthdate" => Message::new("claim-birthdate"),
+        "zoneinfo" => Message::new("claim-zoneinfo"),
+        "locale" => Message::new("claim-locale"),
+        "preferred_username" => Message::new("claim-preferred-username"),
+        "updated_at" => Message::new("claim-updated-at"),
+        "upn" => Message::new("claim-upn"),
+        "user_did" => Message::new("claim-user-did"),
+        "user_short_code" => Message::new("claim-user-short-code"),
+        "email" => Message::new("claim-email"),
+        "email_verified" => Message::new("claim-email-verified"),
+        "phone_number" => Message::new("claim-phone-number"),
+        "phone_number_verified" => Message::new("claim-phone-number-verified"),
+        "address" => Message::new("claim-address"),
+        "account" => Message::new("claim-account"),
+        other => Message::new("claim-other").text("name", other),
     }
 }
 
@@ -368,15 +370,15 @@ pub(super) fn shown(name: &str, value: &Value) -> Message {
             ))
             .words
         }
-        Value::Bool(true) => Message::of("claim-yes"),
-        Value::Bool(false) => Message::of("claim-no"),
-        Value::String(text) => Message::of("claim-value").text("value", text.as_str()),
+        Value::Bool(true) => Message::new("claim-yes"),
+        Value::Bool(false) => Message::new("claim-no"),
+        Value::String(text) => Message::new("claim-value").text("value", text.as_str()),
         Value::Object(_) if name == "address" => {
             // A plugin may have replaced it by a value of another type.
             let lines = Address::deserialize(value).map(|address| address.in_lines().join(", "));
-            Message::of("claim-value").text("value", lines.unwrap_or_else(|_| value.to_string()))
+            Message::new("claim-value").text("value", lines.unwrap_or_else(|_| value.to_string()))
         }
-        other => Message::of("claim-value").text("value", other.to_string()),
+        other => Message::new("claim-value").text("value", other.to_string()),
     }
 }
 
@@ -395,7 +397,7 @@ mod tests {
         let mut seen = BTreeSet::new();
         for event in Event::ALL {
             let entry = Entry::new(*event, &by, Timestamp::from_millis(0), &SystemEntropy);
-            let words = activity_message(&entry, None, &Message::of("claim-name"));
+            let words = activity_message(&entry, None, &Message::new("claim-name"));
             assert!(seen.insert(format!("{words:?}")), "{event:?}: {words:?}");
         }
     }

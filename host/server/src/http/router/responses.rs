@@ -70,9 +70,9 @@ pub(super) async fn not_found(
 ) -> Response {
     ErrorReply {
         status: StatusCode::NOT_FOUND,
-        title: Message::of("error-not-found"),
-        what_happened: Message::of("error-not-found-happened"),
-        what_to_do: Message::of("error-not-found-advice"),
+        title: Message::new("error-not-found"),
+        what_happened: Message::new("error-not-found-happened"),
+        what_to_do: Message::new("error-not-found-advice"),
     }
     .render(&services, language, &uri.path())
 }

@@ -19,7 +19,7 @@ use crate::http::saml::sign_on::posted;
 use crate::http::sign_in::sign_out::sign_out_here;
 use crate::http::texts::Message;
 use crate::http::texts::PageLanguage;
-use crate::saml::logout::{self, Begun, Finished, Outgoing, Rejected, Unanswerable, View};
+use crate::saml::logout::{self, Begun, Finished, LogoutError, LogoutView, Outgoing, Unanswerable};
 use assent_model::id::LogoutId;
 use assent_model::language::Language;
 use assent_model::name::QuotedText;
@@ -72,7 +72,7 @@ async fn serve(
     language: Language,
     application: &str,
     incoming: &Incoming,
-) -> Result<Response, Rejected> {
+) -> Result<Response, LogoutError> {
     match incoming.kind() {
         MessageKind::Request => Ok(go_on(
             services,
@@ -163,7 +163,7 @@ pub(crate) async fn show(
         };
         Ok(
             match logout::view(&services, id, &browser.digests()).await? {
-                View::Telling {
+                LogoutView::Telling {
                     name,
                     request,
                     turn,
@@ -179,8 +179,8 @@ pub(crate) async fn show(
                     };
                     page_with_frames(&services, &telling)
                 }
-                View::Finished(finished) => finish(&services, browser.language(), finished),
-                View::Unknown => see_other("/session/ended"),
+                LogoutView::Finished(finished) => finish(&services, browser.language(), finished),
+                LogoutView::Unknown => see_other("/session/ended"),
             },
         )
     };
@@ -215,23 +215,25 @@ fn refused(
     services: &Services,
     language: Language,
     application: &str,
-    rejected: &Rejected,
+    rejected: &LogoutError,
 ) -> Response {
     let why = match rejected {
-        Rejected::Internal(error) => return internal_error(services, language, error),
-        Rejected::Page(why) => why,
+        LogoutError::Internal(error) => return internal_error(services, language, error),
+        LogoutError::Page(why) => why,
     };
     let what_happened = match why {
-        Unanswerable::Application => Message::of("error-request-application"),
+        Unanswerable::Application => Message::new("error-request-application"),
         Unanswerable::Binding(_) | Unanswerable::Message(_) => {
-            Message::of("error-logout-unreadable")
+            Message::new("error-logout-unreadable")
         }
-        Unanswerable::Untrusted(_) => Message::of("error-logout-unsigned"),
-        Unanswerable::Header(_) | Unanswerable::Late => Message::of("error-logout-wrong-recipient"),
-        Unanswerable::Replay => Message::of("error-request-replay"),
-        Unanswerable::Unnamed => Message::of("error-logout-no-session"),
-        Unanswerable::Unasked => Message::of("error-logout-unexpected"),
-        Unanswerable::Principal => Message::of("error-logout-principal"),
+        Unanswerable::Untrusted(_) => Message::new("error-logout-unsigned"),
+        Unanswerable::Header(_) | Unanswerable::Late => {
+            Message::new("error-logout-wrong-recipient")
+        }
+        Unanswerable::Replay => Message::new("error-request-replay"),
+        Unanswerable::Unnamed => Message::new("error-logout-no-session"),
+        Unanswerable::Unasked => Message::new("error-logout-unexpected"),
+        Unanswerable::Principal => Message::new("error-logout-principal"),
     };
     let status = match why {
         Unanswerable::Application => StatusCode::NOT_FOUND,
@@ -243,9 +245,9 @@ fn refused(
     );
     ErrorReply {
         status,
-        title: Message::of("error-sign-out-request"),
+        title: Message::new("error-sign-out-request"),
         what_happened,
-        what_to_do: Message::of("error-sign-out-advice"),
+        what_to_do: Message::new("error-sign-out-advice"),
     }
     .render_with(services, language, &cause, Some(sign_out_here()))
 }

@@ -44,9 +44,9 @@ pub(crate) async fn metadata(
 fn unknown(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::NOT_FOUND,
-        title: Message::of("error-metadata"),
-        what_happened: Message::of("error-metadata-happened"),
-        what_to_do: Message::of("error-metadata-advice"),
+        title: Message::new("error-metadata"),
+        what_happened: Message::new("error-metadata-happened"),
+        what_to_do: Message::new("error-metadata-advice"),
     }
     .render(
         services,

@@ -21,7 +21,9 @@ use crate::http::reply::{
 use crate::http::sign_in::login;
 use crate::http::texts::Message;
 use crate::saml::peer::HeaderError;
-use crate::saml::sign_on::{self, Answer, Failure, Question, Rejected, SignOnAnswer, Unanswerable};
+use crate::saml::sign_on::{
+    self, AuthenticatedSignOn, SignOnAnswer, SignOnDenied, SignOnError, SignOnOutcome, Unanswerable,
+};
 use assent_model::id::SignOnId;
 use assent_model::language::Language;
 use assent_model::login::LoginRequest;
@@ -49,7 +51,7 @@ pub(crate) async fn sign_on(
                     &services,
                     &application,
                     &incoming,
-                    RedirectPolicy::of(tried.as_ref()),
+                    RedirectPolicy::for_browser(tried.as_ref()),
                 )
                 .await
             }
@@ -105,7 +107,7 @@ async fn asked(
     application: &str,
     incoming: &Incoming,
     policy: RedirectPolicy<'_>,
-) -> Result<Response, Rejected> {
+) -> Result<Response, SignOnError> {
     let accepted = sign_on::check(services, application, incoming, policy).await?;
     Ok(see_other(&format!("/sso/sign-on/{}", accepted.id)))
 }
@@ -156,7 +158,8 @@ async fn begin(
         return Ok(gone(services, browser.language()));
     };
     if request.passive && session.is_none() {
-        let answer = sign_on::failed(services, &request, &provider, Failure::NoPassive).await?;
+        let answer =
+            sign_on::failed(services, &request, &provider, SignOnDenied::NoPassive).await?;
         return Ok(deliver(services, browser.language(), &answer));
     }
     let login_request = LoginRequest::Saml(Box::new(request.clone()));
@@ -167,7 +170,7 @@ async fn begin(
     let Some(person) = &begun.person else {
         return begun.page(services).await;
     };
-    let question = Question {
+    let authenticated = AuthenticatedSignOn {
         login: begun.open(),
         request: &request,
         person,
@@ -178,18 +181,18 @@ async fn begin(
         services,
         observer: &*observer,
     };
-    Ok(match sign_on::respond(context, question).await? {
-        Answer::Granted(answer) | Answer::Failed(answer) => {
+    Ok(match sign_on::respond(context, authenticated).await? {
+        SignOnOutcome::Granted(answer) | SignOnOutcome::Failed(answer) => {
             deliver(services, browser.language(), &answer)
         }
-        Answer::Refused(_) if request.passive => {
-            match sign_on::deny(services, begun.open(), &request, Failure::GivenUp).await? {
+        SignOnOutcome::Denied(_) if request.passive => {
+            match sign_on::deny(services, begun.open(), &request, SignOnDenied::GivenUp).await? {
                 Some(answer) => deliver(services, browser.language(), &answer),
                 None => begun.page(services).await?,
             }
         }
         // The login's own page says so, and can be loaded again.
-        Answer::Refused(_) | Answer::AnsweredBefore => begun.page(services).await?,
+        SignOnOutcome::Denied(_) | SignOnOutcome::AnsweredBefore => begun.page(services).await?,
     })
 }
 
@@ -246,7 +249,7 @@ async fn start_page(
     browser: &Browser,
     application: &str,
     query: &str,
-) -> Result<Response, Rejected> {
+) -> Result<Response, SignOnError> {
     let asked = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "RelayState");
     let relay_state = asked.map(|(_, value)| value.into_owned());
     let (_, provider) = sign_on::unsolicited(services, application, relay_state.as_deref()).await?;
@@ -267,7 +270,7 @@ async fn started(
     browser: &Browser,
     application: &str,
     body: &[u8],
-) -> Result<Response, Rejected> {
+) -> Result<Response, SignOnError> {
     let field = |name: &str| {
         let mut pairs = form_urlencoded::parse(body);
         pairs
@@ -292,9 +295,9 @@ async fn started(
 fn gone(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::BAD_REQUEST,
-        title: Message::of("error-login-replayed"),
-        what_happened: Message::of("error-login-replayed-happened"),
-        what_to_do: Message::of("error-login-replayed-advice"),
+        title: Message::new("error-login-replayed"),
+        what_happened: Message::new("error-login-replayed-happened"),
+        what_to_do: Message::new("error-login-replayed-advice"),
     }
     .render(
         services,
@@ -305,30 +308,30 @@ fn gone(services: &Services, language: Language) -> Response {
 
 /// What a person is told of a request that can't be answered: what happened, and what to do.
 const fn in_words(why: &Unanswerable) -> (Message, Message) {
-    const AGAIN: Message = Message::of("error-request-again");
-    const TELL: Message = Message::of("error-request-tell");
+    const AGAIN: Message = Message::new("error-request-again");
+    const TELL: Message = Message::new("error-request-tell");
     match why {
-        Unanswerable::Application => (Message::of("error-request-application"), TELL),
+        Unanswerable::Application => (Message::new("error-request-application"), TELL),
         Unanswerable::Binding(BindingError::RelayStateTooLong) => {
-            (Message::of("error-request-relay-state"), TELL)
+            (Message::new("error-request-relay-state"), TELL)
         }
         Unanswerable::Binding(_) | Unanswerable::Response | Unanswerable::Message(_) => {
-            (Message::of("error-request-unreadable"), AGAIN)
+            (Message::new("error-request-unreadable"), AGAIN)
         }
-        Unanswerable::Untrusted(_) => (Message::of("error-request-unsigned"), TELL),
+        Unanswerable::Untrusted(_) => (Message::new("error-request-unsigned"), TELL),
         Unanswerable::Header(HeaderError::Old(_) | HeaderError::Early(_)) => {
-            (Message::of("error-request-clock"), AGAIN)
+            (Message::new("error-request-clock"), AGAIN)
         }
-        Unanswerable::Header(_) => (Message::of("error-request-wrong-recipient"), TELL),
-        Unanswerable::Replay => (Message::of("error-request-replay"), AGAIN),
-        Unanswerable::Acs(_) => (Message::of("error-request-address"), TELL),
+        Unanswerable::Header(_) => (Message::new("error-request-wrong-recipient"), TELL),
+        Unanswerable::Replay => (Message::new("error-request-replay"), AGAIN),
+        Unanswerable::Acs(_) => (Message::new("error-request-address"), TELL),
         Unanswerable::NotInitiated => (
-            Message::of("error-start-there-happened"),
-            Message::of("error-start-there-advice"),
+            Message::new("error-start-there-happened"),
+            Message::new("error-start-there-advice"),
         ),
         Unanswerable::RelayState(_) => (
-            Message::of("error-request-link"),
-            Message::of("error-request-link-advice"),
+            Message::new("error-request-link"),
+            Message::new("error-request-link-advice"),
         ),
     }
 }
@@ -337,12 +340,12 @@ fn refused(
     services: &Services,
     language: Language,
     application: &str,
-    rejected: Rejected,
+    rejected: SignOnError,
 ) -> Response {
     let why = match rejected {
-        Rejected::Answer(answer) => return deliver(services, language, &answer),
-        Rejected::Internal(error) => return internal_error(services, language, &error),
-        Rejected::Page(why) => why,
+        SignOnError::Answer(answer) => return deliver(services, language, &answer),
+        SignOnError::Internal(error) => return internal_error(services, language, &error),
+        SignOnError::Page(why) => why,
     };
     let (what_happened, what_to_do) = in_words(&why);
     let status = match why {
@@ -350,8 +353,8 @@ fn refused(
         _ => StatusCode::BAD_REQUEST,
     };
     let title = match why {
-        Unanswerable::NotInitiated => Message::of("error-start-there"),
-        _ => Message::of("error-request"),
+        Unanswerable::NotInitiated => Message::new("error-start-there"),
+        _ => Message::new("error-request"),
     };
     let cause = format!(
         "{why}; the application in the address is {}",

@@ -5,7 +5,7 @@ use axum::response::Response;
 use crate::domain::Services;
 use crate::http::pages::FormPostPage;
 use crate::http::reply::{layout, page_that_posts, see_other};
-use crate::oidc::authorize::{AuthorizationAnswer, Delivery};
+use crate::oidc::authorize::{AnswerDelivery, AuthorizationAnswer};
 use assent_model::language::Language;
 
 /// A redirect, or the page whose form the browser posts.
@@ -15,8 +15,8 @@ pub(crate) async fn deliver(
     answer: &AuthorizationAnswer,
 ) -> Response {
     match answer.delivery() {
-        Delivery::Redirect(location) => see_other(&location),
-        Delivery::Form {
+        AnswerDelivery::Redirect(location) => see_other(&location),
+        AnswerDelivery::Form {
             redirect_uri,
             fields,
         } => {

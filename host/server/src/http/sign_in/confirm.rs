@@ -9,7 +9,7 @@ use axum::response::Response;
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{Approved, AuthenticatedUser, View};
+use crate::domain::sign_in::login::{Approved, AuthenticatedUser, LoginView};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
@@ -57,7 +57,7 @@ pub(crate) async fn ask(
         action: format!("/login/{id}/confirm"),
         again: format!("/login/{id}/again"),
         csrf: csrf::token(services, browser, &id)?,
-        person: csrf::token(services, browser, &shown_to(login.id, user))?,
+        user_token: csrf::token(services, browser, &shown_to(login.id, user))?,
     };
     Ok(page(&confirming, asking.form_target.as_deref()))
 }
@@ -77,7 +77,7 @@ pub(crate) async fn confirm(posted: Posted) -> Response {
         ..
     } = &posted;
     let reply = async {
-        let View::Approved(login, approved) = view else {
+        let LoginView::Approved(login, approved) = view else {
             return Ok(posted.shown());
         };
         let old = session_before(services, browser, login).await?;
@@ -91,7 +91,7 @@ pub(crate) async fn confirm(posted: Posted) -> Response {
             services,
             browser,
             &shown_to(login.id, &signed_in.user),
-            &form.person,
+            &form.user,
         )? {
             return Ok(posted.shown());
         }

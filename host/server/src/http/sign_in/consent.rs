@@ -9,9 +9,9 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::context::Agreement;
-use crate::domain::sign_in::login::{OpenLogin, View};
+use crate::domain::sign_in::login::{LoginView, OpenLogin};
 use crate::domain::sign_in::{consent, login};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
@@ -45,17 +45,17 @@ pub(crate) async fn decide(posted: Posted) -> Response {
     let reply = async {
         let mut old = None;
         let (login, person) = match view {
-            View::Approved(login, approved) => {
+            LoginView::Approved(login, approved) => {
                 old = session_before(services, browser, login).await?;
                 (
                     login,
                     login::person(services, approved, old.as_ref(), browser.origin()).await?,
                 )
             }
-            View::SignedIn(login, session) => {
+            LoginView::SignedIn(login, session) => {
                 (login, resumed(services, browser, login, *session).await?)
             }
-            View::Answered(_) => return Ok(answered_before(services, browser.language())),
+            LoginView::Answered(_) => return Ok(answered_before(services, browser.language())),
             _ => return Ok(posted.shown()),
         };
         let (Some(person), LoginRequest::Oidc(request)) = (person, &login.request) else {
@@ -65,7 +65,7 @@ pub(crate) async fn decide(posted: Posted) -> Response {
             services,
             browser,
             &shown_to(login.id, &person.signed_in.user),
-            &form.person,
+            &form.user,
         )? {
             return Ok(posted.shown());
         }
@@ -179,7 +179,7 @@ fn withdrawn_by(user: &User, application: &Did) -> String {
 pub(crate) async fn withdrawn(
     services: &Services,
     browser: &Browser,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
     told: &WithdrawalNotice,
 ) -> Result<Option<Withdrawn>, InternalError> {
     let user = &signed_in.user;
@@ -209,7 +209,7 @@ pub(crate) async fn withdrawn(
 pub(crate) async fn list(
     services: &Services,
     browser: &Browser,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
 ) -> Result<Consents, InternalError> {
     let rows = consent::consents_of(services, &signed_in.user)
         .await?

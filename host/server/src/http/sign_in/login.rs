@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use ended::{ended_page, refused};
+use ended::{ended_page, rejected};
 use identify::identify_page;
 use no_login::unknown;
 use posted::find;
@@ -21,10 +21,10 @@ use waiting::waiting_page;
 
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{Approved, Ended, View};
+use crate::domain::sign_in::login::{Approved, LoginEnd, LoginView};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
-use crate::http::pages::Ended as EndedKind;
+use crate::http::pages::EndedPageKind;
 use crate::http::reply::internal_error;
 use crate::http::sign_in::confirm;
 use crate::http::texts::Message;
@@ -56,25 +56,25 @@ pub(crate) async fn show(
 async fn show_view(
     services: &Services,
     browser: &Browser,
-    view: View,
+    view: LoginView,
 ) -> Result<Response, InternalError> {
     match view {
-        View::Identify(login) => identify_page(services, browser, &login, None).await,
-        View::Waiting(login, approval) => waiting_page(services, browser, &login, &approval),
-        View::Ended(login, why) => {
+        LoginView::Identify(login) => identify_page(services, browser, &login, None).await,
+        LoginView::Waiting(login, approval) => waiting_page(services, browser, &login, &approval),
+        LoginView::Ended(login, why) => {
             let kind = match why {
-                Ended::Denied => EndedKind::Denied,
-                Ended::Expired => EndedKind::Expired,
-                Ended::Cancelled => EndedKind::Cancelled,
-                Ended::Conflict => EndedKind::Conflict,
-                Ended::Replaced => EndedKind::Replaced,
-                Ended::NumberMismatch => {
-                    EndedKind::Refused(Message::of("rejected-number-mismatch"))
+                LoginEnd::Denied => EndedPageKind::Denied,
+                LoginEnd::Expired => EndedPageKind::Expired,
+                LoginEnd::Cancelled => EndedPageKind::Cancelled,
+                LoginEnd::Conflict => EndedPageKind::Conflict,
+                LoginEnd::Replaced => EndedPageKind::Replaced,
+                LoginEnd::NumberMismatch => {
+                    EndedPageKind::Rejected(Message::new("rejected-number-mismatch"))
                 }
             };
             ended_page(services, browser, &login, kind).await
         }
-        View::SignedIn(login, session) => {
+        LoginView::SignedIn(login, session) => {
             match resumed(services, browser, &login, session).await? {
                 Some(person) => {
                     finish(services, browser, &login, &person, None, Agreement::Open).await
@@ -85,11 +85,11 @@ async fn show_view(
                 }
             }
         }
-        View::Approved(login, approved) => {
+        LoginView::Approved(login, approved) => {
             Box::pin(approved_reply(services, browser, &login, &approved)).await
         }
-        View::Answered(_) => Ok(answered_before(services, browser.language())),
-        View::Unknown => Ok(unknown(services, browser.language())),
+        LoginView::Answered(_) => Ok(answered_before(services, browser.language())),
+        LoginView::Unknown => Ok(unknown(services, browser.language())),
     }
 }
 
@@ -123,7 +123,7 @@ async fn approved_reply(
                 services,
                 browser,
                 login,
-                refused(SignInDenied::PersonClosed),
+                rejected(SignInDenied::PersonClosed),
             )
             .await
         }
@@ -133,7 +133,7 @@ async fn approved_reply(
 /// `POST /login/{id}/cancel`: the person gives up waiting.
 pub(crate) async fn cancel(posted: Posted) -> Response {
     let reply = async {
-        if let View::Waiting(login, _) = &posted.view {
+        if let LoginView::Waiting(login, _) = &posted.view {
             login::cancel(&posted.services, login).await?;
         }
         Ok(posted.shown())
@@ -144,8 +144,9 @@ pub(crate) async fn cancel(posted: Posted) -> Response {
 /// `POST /login/{id}/again`: the person tries again.
 pub(crate) async fn again(posted: Posted) -> Response {
     let reply = async {
-        if let View::Ended(login, _) | View::Approved(login, _) | View::SignedIn(login, _) =
-            &posted.view
+        if let LoginView::Ended(login, _)
+        | LoginView::Approved(login, _)
+        | LoginView::SignedIn(login, _) = &posted.view
         {
             login::again(&posted.services, login).await?;
         }

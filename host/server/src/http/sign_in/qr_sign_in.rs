@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::domain::sign_in::qr_sign_in;
 use crate::domain::sign_in::qr_sign_in::ScanOutcome;
-use crate::http::devices::{ErrorCode, Failure, SignedCall, parse};
+use crate::http::devices::{DeviceApiError, ErrorCode, SignedCall, parse};
 
 /// The code of a login page.
 #[derive(Serialize, Deserialize, ToSchema)]
@@ -36,7 +36,7 @@ pub(crate) struct QrSignInPreview {
 /// Preview the sign-in of a code. The login page is not notified.
 #[utoipa::path(post, path = "/qr-sign-ins/preview", operation_id = "qr-sign-ins.preview", request_body = QrSignInToken,
     responses((status = 200, description = "The sign-in.", body = QrSignInPreview)))]
-pub(crate) async fn preview(call: SignedCall) -> Result<Json<QrSignInPreview>, Failure> {
+pub(crate) async fn preview(call: SignedCall) -> Result<Json<QrSignInPreview>, DeviceApiError> {
     let QrSignInToken { token } = parse(&call.body)?;
     let look = qr_sign_in::preview(&call.services, &token)
         .await?
@@ -53,7 +53,7 @@ pub(crate) async fn preview(call: SignedCall) -> Result<Json<QrSignInPreview>, F
 /// Begin the sign-in of a code as the user of the device. An approval request like any other follows.
 #[utoipa::path(post, path = "/qr-sign-ins", operation_id = "qr-sign-ins.create", request_body = QrSignInToken,
     responses((status = 204, description = "The approval is requested.")))]
-pub(crate) async fn scan(call: SignedCall) -> Result<StatusCode, Failure> {
+pub(crate) async fn scan(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
     let SignedCall {
         services,
         device,
@@ -66,7 +66,7 @@ pub(crate) async fn scan(call: SignedCall) -> Result<StatusCode, Failure> {
         ScanOutcome::NotOpen => Err(ErrorCode::SignInNotFound.into()),
         ScanOutcome::Closed => Err(ErrorCode::UserInactive.into()),
         ScanOutcome::TooMany(exhausted) => {
-            Err(Failure::from(ErrorCode::TooManySignIns).retry_after(exhausted))
+            Err(DeviceApiError::from(ErrorCode::TooManySignIns).retry_after(exhausted))
         }
     }
 }

@@ -11,7 +11,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::domain::sessions::session;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
@@ -23,7 +23,7 @@ use crate::http::saml::logout;
 use crate::http::sign_in::sign_out::{QUESTION, sign_out_here, without_session};
 use crate::http::texts::{Message, PageLanguage};
 use crate::oidc::end_session;
-use crate::oidc::end_session::{EndSession, Rejected};
+use crate::oidc::end_session::{EndSessionError, EndSessionRequest};
 use crate::oidc::parameters::Parameters;
 use assent_model::language::Language;
 use assent_model::saml::SessionEnd;
@@ -88,7 +88,7 @@ pub(crate) async fn question(
     asked: Result<Query<EndQuery>, QueryRejection>,
 ) -> Response {
     let reply = async {
-        let Query(asked) = asked.map_err(|_| Rejected::Sealed)?;
+        let Query(asked) = asked.map_err(|_| EndSessionError::Sealed)?;
         let request = unsealed(&services, &asked.request).await?;
         Ok(serve(&services, &browser, &request).await?)
     };
@@ -168,9 +168,9 @@ pub(crate) fn ended_with_device(
     Ok(format!("/session/ended?device={token}"))
 }
 
-async fn unsealed(services: &Services, text: &str) -> Result<EndSession, Rejected> {
+async fn unsealed(services: &Services, text: &str) -> Result<EndSessionRequest, EndSessionError> {
     if text.is_empty() {
-        Ok(EndSession::default())
+        Ok(EndSessionRequest::default())
     } else {
         end_session::unseal(services, text).await
     }
@@ -180,7 +180,7 @@ async fn unsealed(services: &Services, text: &str) -> Result<EndSession, Rejecte
 async fn serve(
     services: &Services,
     browser: &Browser,
-    request: &EndSession,
+    request: &EndSessionRequest,
 ) -> Result<Response, InternalError> {
     match browser.signed_in(services).await? {
         Some(signed_in) if !request.is_for(services, &signed_in)? => {
@@ -195,8 +195,8 @@ async fn serve(
 async fn signed_out(
     services: &Services,
     browser: &Browser,
-    signed_in: Option<&SignedIn>,
-    request: &EndSession,
+    signed_in: Option<&BrowserSession>,
+    request: &EndSessionRequest,
 ) -> Result<Response, InternalError> {
     let ended = match (signed_in, request.sid()) {
         // The cookie of the session is taken away, so the browser is known by its own.
@@ -215,8 +215,8 @@ async fn signed_out(
 fn question_page(
     services: &Services,
     browser: &Browser,
-    signed_in: &SignedIn,
-    request: &EndSession,
+    signed_in: &BrowserSession,
+    request: &EndSessionRequest,
 ) -> Result<Response, InternalError> {
     let question = SignOutPage {
         layout: layout(services, browser.language()),
@@ -234,16 +234,16 @@ fn question_page(
     ))
 }
 
-fn refused(services: &Services, language: Language, rejected: &Rejected) -> Response {
+fn refused(services: &Services, language: Language, rejected: &EndSessionError) -> Response {
     let what_happened = match rejected {
-        Rejected::Internal(error) => return internal_error(services, language, error),
-        Rejected::Parameters(_) => return unreadable(services, language, rejected),
-        Rejected::Sealed => Message::of("error-sign-out-expired"),
-        Rejected::BadHint(_)
-        | Rejected::InvalidHint(_)
-        | Rejected::OtherClient
-        | Rejected::UnknownClient => Message::of("error-sign-out-unproven"),
-        Rejected::RedirectUri => Message::of("error-sign-out-address"),
+        EndSessionError::Internal(error) => return internal_error(services, language, error),
+        EndSessionError::Parameters(_) => return unreadable(services, language, rejected),
+        EndSessionError::Sealed => Message::new("error-sign-out-expired"),
+        EndSessionError::BadHint(_)
+        | EndSessionError::InvalidHint(_)
+        | EndSessionError::OtherClient
+        | EndSessionError::UnknownClient => Message::new("error-sign-out-unproven"),
+        EndSessionError::RedirectUri => Message::new("error-sign-out-address"),
     };
     unserved(services, language, what_happened, rejected)
 }
@@ -252,7 +252,7 @@ fn unreadable(services: &Services, language: Language, cause: &dyn std::fmt::Dis
     unserved(
         services,
         language,
-        Message::of("error-sign-out-unreadable"),
+        Message::new("error-sign-out-unreadable"),
         cause,
     )
 }
@@ -265,9 +265,9 @@ fn unserved(
 ) -> Response {
     ErrorReply {
         status: StatusCode::BAD_REQUEST,
-        title: Message::of("error-sign-out-request"),
+        title: Message::new("error-sign-out-request"),
         what_happened,
-        what_to_do: Message::of("error-sign-out-advice"),
+        what_to_do: Message::new("error-sign-out-advice"),
     }
     .render_with(services, language, cause, Some(sign_out_here()))
 }

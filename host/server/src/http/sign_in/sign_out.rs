@@ -24,6 +24,6 @@ pub(crate) fn without_session(mut response: Response, services: &Services) -> Re
 pub(crate) fn sign_out_here() -> Link {
     Link {
         address: QUESTION.to_owned(),
-        text: Message::of("error-sign-out"),
+        text: Message::new("error-sign-out"),
     }
 }

@@ -120,9 +120,9 @@ fn shown(
 pub(crate) fn unknown(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::NOT_FOUND,
-        title: Message::of("error-test-sign-in"),
-        what_happened: Message::of("error-test-sign-in-happened"),
-        what_to_do: Message::of("error-test-sign-in-advice"),
+        title: Message::new("error-test-sign-in"),
+        what_happened: Message::new("error-test-sign-in-happened"),
+        what_to_do: Message::new("error-test-sign-in-advice"),
     }
     .render(
         services,

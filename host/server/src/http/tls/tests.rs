@@ -77,7 +77,7 @@ struct Server {
 
 async fn server(files: config::Tls, clients: Clients) -> Server {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let identity = Identity::load("http.tls", files, clients, Arc::clone(&clock) as _).unwrap();
+    let identity = TlsIdentity::load("http.tls", files, clients, Arc::clone(&clock) as _).unwrap();
     let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = socket.local_addr().unwrap();
     let listener = Listener {
@@ -321,7 +321,7 @@ fn each_unfit_file_gets_a_sentence_with_its_setting() {
     let (certificate_of_server, key) = certificate("server");
     let folder = files.folder.path().display().to_string();
     let message = |files: &config::Tls| {
-        let loaded = Identity::load(
+        let loaded = TlsIdentity::load(
             "http.mtls",
             files.clone(),
             Clients::Anonymous,

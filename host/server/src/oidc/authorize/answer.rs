@@ -7,14 +7,14 @@ use super::super::id_token;
 use super::interaction::is_requested_subject;
 use super::response::{AuthorizationAnswer, Destination};
 use crate::domain::claims::standard_claims;
-use crate::domain::claims::standard_claims::Subject;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::claims::standard_claims::ClaimSubject;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::sign_in::consent;
 use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{Agreement, SignInAnswer, SignInContext, SignInEvent};
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin, Outcome};
+use crate::domain::sign_in::login::{AuthenticatedUser, LoginCompletion, OpenLogin};
 use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::application::Application;
@@ -27,7 +27,7 @@ use assent_store::IssuedGrant;
 
 /// A login that is to be answered for a person.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
+pub struct AuthenticatedAuthorization<'a> {
     /// The login.
     pub login: OpenLogin,
     /// What was asked.
@@ -35,7 +35,7 @@ pub struct Question<'a> {
     /// Who it is.
     pub person: &'a AuthenticatedUser,
     /// The browser's session until now.
-    pub old: Option<&'a SignedIn>,
+    pub old: Option<&'a BrowserSession>,
     /// Whether the person was asked for their consent.
     pub agreement: Agreement,
 }
@@ -48,38 +48,38 @@ pub struct ConsentQuestion {
 }
 
 /// The outcome of an authorization request.
-pub type Answer = SignInAnswer<AuthorizationAnswer, ConsentQuestion>;
+pub type AuthorizeOutcome = SignInAnswer<AuthorizationAnswer, ConsentQuestion>;
 
 /// Answers the request of a login with a code for this person, if they are who is meant, may use the application and
 /// agree, and the plugins do too.
 pub async fn respond(
     context: SignInContext<'_>,
-    question: Question<'_>,
-) -> Result<Answer, InternalError> {
-    let Question {
+    authenticated: AuthenticatedAuthorization<'_>,
+) -> Result<AuthorizeOutcome, InternalError> {
+    let AuthenticatedAuthorization {
         login,
         person,
         agreement,
         ..
-    } = question;
-    let answer = answered(context, question);
+    } = authenticated;
+    let answer = answered(context, authenticated);
     context::answer_observed(context, login, person, Some(agreement), answer).await
 }
 
 async fn answered(
     context: SignInContext<'_>,
-    question: Question<'_>,
-) -> Result<Answer, InternalError> {
+    authenticated: AuthenticatedAuthorization<'_>,
+) -> Result<AuthorizeOutcome, InternalError> {
     let SignInContext { services, observer } = context;
-    let Question {
+    let AuthenticatedAuthorization {
         login,
         request,
         person,
         agreement,
         ..
-    } = question;
+    } = authenticated;
     let Some(application) = services.store.application(&request.application).await? else {
-        return Ok(Answer::Refused(SignInDenied::ApplicationGone));
+        return Ok(AuthorizeOutcome::Denied(SignInDenied::ApplicationGone));
     };
     let signed_in = &person.signed_in;
     if let Some((code, description)) = mismatch(services, &application, request, signed_in)? {
@@ -88,12 +88,12 @@ async fn answered(
     let account = match access(services, &signed_in.user, &application.id).await? {
         Access::Granted(account) => account,
         Access::NoAccount => {
-            return Ok(Answer::Refused(SignInDenied::NoAccount(
+            return Ok(AuthorizeOutcome::Denied(SignInDenied::NoAccount(
                 application.name.clone(),
             )));
         }
         Access::Closed => {
-            return Ok(Answer::Refused(SignInDenied::AccountClosed(
+            return Ok(AuthorizeOutcome::Denied(SignInDenied::AccountClosed(
                 application.name.clone(),
             )));
         }
@@ -101,17 +101,19 @@ async fn answered(
     observer.observe(SignInEvent::AccountFound).await?;
     let agreed = agreement == Agreement::Given;
     if !agreed && consent::is_needed(services, &application, &signed_in.user, request).await? {
-        return Ok(Answer::AskConsent(ConsentQuestion {
+        return Ok(AuthorizeOutcome::AskConsent(ConsentQuestion {
             application: application.name.clone(),
         }));
     }
     match id_token_claims(context, request, &application, &account, signed_in).await? {
-        Ok(claims) => grant(services, question, &application, &account, claims).await,
+        Ok(claims) => grant(services, authenticated, &application, &account, claims).await,
         Err(failure) => {
             tracing::error!(%login, application = %application.id, plugin = failure.plugin, %failure, "sign-in failed \
                  in a plugin");
             match failure.kind {
-                MapFailureKind::Deny(reason) => Ok(Answer::Refused(SignInDenied::Plugin(reason))),
+                MapFailureKind::Deny(reason) => {
+                    Ok(AuthorizeOutcome::Denied(SignInDenied::Plugin(reason)))
+                }
                 MapFailureKind::Fault(_) => {
                     let description = "the sign-in could not be completed; the operator of the identity provider finds \
                          the cause in the log";
@@ -128,7 +130,7 @@ fn mismatch(
     services: &Services,
     application: &Application,
     request: &AuthorizationRequest,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
 ) -> Result<Option<(AuthorizeErrorCode, &'static str)>, InternalError> {
     if !is_requested_subject(services, application, request, &signed_in.user)? {
         return Ok(Some((
@@ -148,32 +150,32 @@ fn mismatch(
 /// Claims the login's one answer, and grants a code.
 async fn grant(
     services: &Services,
-    question: Question<'_>,
+    authenticated: AuthenticatedAuthorization<'_>,
     application: &Application,
     account: &Account,
     claims: Map<String, Value>,
-) -> Result<Answer, InternalError> {
-    let Question {
+) -> Result<AuthorizeOutcome, InternalError> {
+    let AuthenticatedAuthorization {
         login,
         request,
         person,
         old,
         agreement,
-    } = question;
+    } = authenticated;
     let signed_in = &person.signed_in;
     let (code, token) = code(services, request, application, account, signed_in, claims);
     let agreed = agreement == Agreement::Given;
-    let outcome = Outcome {
+    let outcome = LoginCompletion {
         person,
         old,
         given: Some((IssuedGrant::Code(Box::new(code)), account)),
         consent: agreed.then(|| consent::consent_to(services, &signed_in.user, request)),
     };
     if !login::answer(services, login, outcome).await?.is_done() {
-        return Ok(Answer::AnsweredBefore);
+        return Ok(AuthorizeOutcome::AnsweredBefore);
     }
-    Ok(Answer::Granted(
-        Destination::of(request).code(&services.issuer, token.expose()),
+    Ok(AuthorizeOutcome::Granted(
+        Destination::from_request(request).code(&services.issuer, token.expose()),
     ))
 }
 
@@ -184,23 +186,23 @@ async fn failed(
     request: &AuthorizationRequest,
     code: AuthorizeErrorCode,
     description: &str,
-) -> Result<Answer, InternalError> {
+) -> Result<AuthorizeOutcome, InternalError> {
     let answer = fail(services, login, request, code, description).await?;
-    Ok(answer.map_or(Answer::AnsweredBefore, Answer::Failed))
+    Ok(answer.map_or(AuthorizeOutcome::AnsweredBefore, AuthorizeOutcome::Failed))
 }
 
 /// The same where no page may be shown (`prompt=none`): what the person would be told or asked is an error for the
 /// application. `None` if it was answered before.
 pub async fn respond_silently(
     context: SignInContext<'_>,
-    question: Question<'_>,
+    authenticated: AuthenticatedAuthorization<'_>,
 ) -> Result<Option<AuthorizationAnswer>, InternalError> {
     let services = context.services;
-    let (login, request) = (question.login, question.request);
-    match respond(context, question).await? {
-        Answer::Granted(answer) | Answer::Failed(answer) => Ok(Some(answer)),
-        Answer::AnsweredBefore => Ok(None),
-        Answer::AskConsent(_) => {
+    let (login, request) = (authenticated.login, authenticated.request);
+    match respond(context, authenticated).await? {
+        AuthorizeOutcome::Granted(answer) | AuthorizeOutcome::Failed(answer) => Ok(Some(answer)),
+        AuthorizeOutcome::AnsweredBefore => Ok(None),
+        AuthorizeOutcome::AskConsent(_) => {
             let description = "the person has to agree, and prompt=none forbids to ask";
             fail(
                 services,
@@ -211,7 +213,7 @@ pub async fn respond_silently(
             )
             .await
         }
-        Answer::Refused(_) => deny(services, login, request, DenialReason::GivenUp).await,
+        AuthorizeOutcome::Denied(_) => deny(services, login, request, DenialReason::GivenUp).await,
     }
 }
 
@@ -221,10 +223,10 @@ async fn id_token_claims(
     request: &AuthorizationRequest,
     application: &Application,
     account: &Account,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
 ) -> Result<Result<Map<String, Value>, MapFailure>, InternalError> {
     let authentication = &signed_in.session.authentication;
-    let subject = Subject {
+    let subject = ClaimSubject {
         application,
         user: &signed_in.user,
         account,
@@ -254,7 +256,7 @@ fn code(
     request: &AuthorizationRequest,
     application: &Application,
     account: &Account,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
     claims: Map<String, Value>,
 ) -> (CodeGrant, Token) {
     let now = services.now();
@@ -333,5 +335,5 @@ async fn fail(
     let ended = login::end_without_sign_in(services, login).await?;
     Ok(ended
         .is_done()
-        .then(|| Destination::of(request).error(&services.issuer, code, description)))
+        .then(|| Destination::from_request(request).error(&services.issuer, code, description)))
 }

@@ -15,13 +15,13 @@ use assent_model::scope::{Scope, Scopes};
 use assent_model::session::Acr;
 
 /// A check that failed.
-pub(super) struct Failure {
+pub(super) struct CheckError {
     pub(super) code: AuthorizeErrorCode,
     pub(super) description: String,
 }
 
-fn failure<T>(code: AuthorizeErrorCode, description: impl Into<String>) -> Result<T, Failure> {
-    Err(Failure {
+fn fail<T>(code: AuthorizeErrorCode, description: impl Into<String>) -> Result<T, CheckError> {
+    Err(CheckError {
         code,
         description: description.into(),
     })
@@ -29,7 +29,7 @@ fn failure<T>(code: AuthorizeErrorCode, description: impl Into<String>) -> Resul
 
 /// What `prompt` asks for (OpenID Connect Core section 3.1.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Prompt {
+pub(super) struct PromptParameter {
     /// Show no page.
     pub(super) none: bool,
     /// Sign in afresh.
@@ -40,28 +40,28 @@ pub(super) struct Prompt {
     pub(super) select_account: bool,
 }
 
-pub(super) struct Request<'a> {
+pub(super) struct UncheckedRequest<'a> {
     pub(super) parameters: &'a Parameters,
     pub(super) application: &'a Application,
 }
 
-impl Request<'_> {
+impl UncheckedRequest<'_> {
     /// RFC 6749 section 3.1: parameters must not be repeated.
-    pub(super) fn not_repeated(&self) -> Result<(), Failure> {
+    pub(super) fn not_repeated(&self) -> Result<(), CheckError> {
         self.parameters
             .refuse_repeated()
-            .or_else(|error| failure(AuthorizeErrorCode::InvalidRequest, error.to_string()))
+            .or_else(|error| fail(AuthorizeErrorCode::InvalidRequest, error.to_string()))
     }
 
     /// What is kept until the answer has a limit, in bytes, since anybody may ask.
-    pub(super) fn sizes(&self) -> Result<(), Failure> {
+    pub(super) fn sizes(&self) -> Result<(), CheckError> {
         for (name, most) in [("state", 2048), ("nonce", 512), ("claims", 4096)] {
             if self
                 .parameters
                 .get(name)
                 .is_some_and(|value| value.len() > most)
             {
-                return failure(
+                return fail(
                     AuthorizeErrorCode::InvalidRequest,
                     format!("{name} is longer than {most} bytes"),
                 );
@@ -73,7 +73,7 @@ impl Request<'_> {
                 .get(name)
                 .is_some_and(|value| !is_printable(value))
             {
-                return failure(
+                return fail(
                     AuthorizeErrorCode::InvalidRequest,
                     format!("{name} must not contain control characters (RFC 6749 appendix A)"),
                 );
@@ -83,22 +83,22 @@ impl Request<'_> {
     }
 
     /// OpenID Connect Core section 6: not supported, and never ignored.
-    pub(super) fn no_request_object(&self) -> Result<(), Failure> {
+    pub(super) fn no_request_object(&self) -> Result<(), CheckError> {
         if self.parameters.get("request").is_some() {
-            return failure(
+            return fail(
                 AuthorizeErrorCode::RequestNotSupported,
                 "the parameter request is not supported",
             );
         }
         if self.parameters.get("request_uri").is_some() {
-            return failure(
+            return fail(
                 AuthorizeErrorCode::RequestUriNotSupported,
                 "the parameter request_uri is not supported",
             );
         }
         // Section 7.2.1: only a self-issued provider reads it.
         if self.parameters.get("registration").is_some() {
-            return failure(
+            return fail(
                 AuthorizeErrorCode::RegistrationNotSupported,
                 "the parameter registration is not supported",
             );
@@ -107,7 +107,7 @@ impl Request<'_> {
     }
 
     /// RFC 6749 section 3.1.1.
-    pub(super) fn response_type(&self) -> Result<(), Failure> {
+    pub(super) fn response_type(&self) -> Result<(), CheckError> {
         match self.parameters.get("response_type") {
             Some("code")
                 if self
@@ -118,15 +118,15 @@ impl Request<'_> {
             {
                 Ok(())
             }
-            Some("code") => failure(
+            Some("code") => fail(
                 AuthorizeErrorCode::UnauthorizedClient,
                 "the application may not use authorization codes",
             ),
-            Some(_) => failure(
+            Some(_) => fail(
                 AuthorizeErrorCode::UnsupportedResponseType,
                 "response_type must be code",
             ),
-            None => failure(
+            None => fail(
                 AuthorizeErrorCode::InvalidRequest,
                 "response_type is missing; it must be code",
             ),
@@ -137,15 +137,15 @@ impl Request<'_> {
     pub(super) fn known_response_mode(
         &self,
         redirect_uri: &CheckedRedirect,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CheckError> {
         match self.parameters.get("response_mode") {
             None | Some("query") => Ok(()),
             Some("form_post") if redirect_uri.takes_forms() => Ok(()),
-            Some("form_post") => failure(
+            Some("form_post") => fail(
                 AuthorizeErrorCode::InvalidRequest,
                 "response_mode=form_post needs a redirect_uri that begins with https:// or http://",
             ),
-            Some(_) => failure(
+            Some(_) => fail(
                 AuthorizeErrorCode::InvalidRequest,
                 "response_mode must be query or form_post",
             ),
@@ -153,7 +153,7 @@ impl Request<'_> {
     }
 
     /// The scopes that were asked for and that the application may have; others are ignored, as the specification says.
-    pub(super) fn scopes(&self) -> Result<Scopes, Failure> {
+    pub(super) fn scopes(&self) -> Result<Scopes, CheckError> {
         let asked = Scopes::known(self.parameters.get("scope").unwrap_or_default());
         let mut scopes = asked.both(&self.application.settings.scopes);
         // The specification: without `prompt=consent` there is no `offline_access`.
@@ -171,7 +171,7 @@ impl Request<'_> {
             scopes = scopes.without(Scope::OfflineAccess);
         }
         if !scopes.has(Scope::OpenId) {
-            return failure(
+            return fail(
                 AuthorizeErrorCode::InvalidScope,
                 "scope must include openid",
             );
@@ -180,9 +180,9 @@ impl Request<'_> {
     }
 
     /// PKCE (RFC 7636): required for public clients, `S256` alone.
-    pub(super) fn code_challenge(&self) -> Result<Option<CodeChallenge>, Failure> {
+    pub(super) fn code_challenge(&self) -> Result<Option<CodeChallenge>, CheckError> {
         let method = self.parameters.get("code_challenge_method");
-        let invalid = |description: &str| failure(AuthorizeErrorCode::InvalidRequest, description);
+        let invalid = |description: &str| fail(AuthorizeErrorCode::InvalidRequest, description);
         match (self.parameters.get("code_challenge"), method) {
             (Some(text), Some("S256")) => match CodeChallenge::parse(text) {
                 Some(challenge) => Ok(Some(challenge)),
@@ -202,7 +202,7 @@ impl Request<'_> {
     }
 
     /// OpenID Connect Core section 3.1.2.1: `none` stands alone.
-    pub(super) fn prompt(&self) -> Result<Prompt, Failure> {
+    pub(super) fn prompt(&self) -> Result<PromptParameter, CheckError> {
         let asked: Vec<&str> = self
             .parameters
             .get("prompt")
@@ -214,7 +214,7 @@ impl Request<'_> {
             .iter()
             .find(|p| !["none", "login", "consent", "select_account"].contains(p))
         {
-            return failure(
+            return fail(
                 AuthorizeErrorCode::InvalidRequest,
                 format!(
                     "prompt has an unknown value of {} characters",
@@ -223,14 +223,14 @@ impl Request<'_> {
             );
         }
         let has = |value| asked.contains(&value);
-        let prompt = Prompt {
+        let prompt = PromptParameter {
             none: has("none"),
             login: has("login"),
             consent: has("consent"),
             select_account: has("select_account"),
         };
         if prompt.none && asked.len() > 1 {
-            return failure(
+            return fail(
                 AuthorizeErrorCode::InvalidRequest,
                 "prompt=none stands alone",
             );
@@ -239,11 +239,11 @@ impl Request<'_> {
     }
 
     /// OpenID Connect Core section 3.1.2.1, in seconds.
-    pub(super) fn max_age(&self) -> Result<Option<u32>, Failure> {
+    pub(super) fn max_age(&self) -> Result<Option<u32>, CheckError> {
         match self.parameters.get("max_age").map(str::parse) {
             None => Ok(None),
             Some(Ok(seconds)) => Ok(Some(seconds)),
-            Some(Err(_)) => failure(
+            Some(Err(_)) => fail(
                 AuthorizeErrorCode::InvalidRequest,
                 "max_age must be a number of seconds",
             ),
@@ -252,12 +252,12 @@ impl Request<'_> {
 
     /// OpenID Connect Core section 5.5. What the application may not have is left out, as a scope would be. An `acr`
     /// that it can't do without and that is never ours is refused at once (section 5.5.1.1).
-    pub(super) fn claims(&self, services: &Services) -> Result<ClaimsRequest, Failure> {
+    pub(super) fn claims(&self, services: &Services) -> Result<ClaimsRequest, CheckError> {
         let Some(text) = self.parameters.get("claims") else {
             return Ok(ClaimsRequest::default());
         };
         let asked = ClaimsRequest::parse(text)
-            .or_else(|error| failure(AuthorizeErrorCode::InvalidRequest, error.to_string()))?;
+            .or_else(|error| fail(AuthorizeErrorCode::InvalidRequest, error.to_string()))?;
         let delegated = channels::are_delegated(services, Some(&self.application.id));
         let ours = if delegated {
             &[Acr::Device, Acr::Delegated][..]
@@ -267,7 +267,7 @@ impl Request<'_> {
         for wanted in asked.wanted("acr").filter(|wanted| wanted.essential) {
             if !ours.iter().any(|acr| wanted.admits(&json!(acr.as_str()))) {
                 let ours: Vec<&str> = ours.iter().map(|acr| acr.as_str()).collect();
-                return failure(
+                return fail(
                     AuthorizeErrorCode::UnmetAuthenticationRequirements,
                     format!("the only acr here is {}", ours.join(" or ")),
                 );
@@ -285,12 +285,12 @@ impl Request<'_> {
     pub(super) async fn id_token_hint(
         &self,
         services: &Services,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<Option<String>, CheckError> {
         let Some(jwt) = self.parameters.get("id_token_hint") else {
             return Ok(None);
         };
         let refused = |why: &dyn std::fmt::Display| {
-            failure(
+            fail(
                 AuthorizeErrorCode::InvalidRequest,
                 format!("id_token_hint is not an ID token from here: {why}"),
             )
@@ -322,10 +322,10 @@ const LARGEST: usize = 8 * 1024;
 
 /// Whether a request is small enough to be kept, as it is kept: characters that JSON escapes take more than they took
 /// in the request.
-pub(super) fn may_be_kept(request: &AuthorizationRequest) -> Result<(), Failure> {
+pub(super) fn may_be_kept(request: &AuthorizationRequest) -> Result<(), CheckError> {
     match serde_json::to_vec(request) {
         Ok(kept) if kept.len() <= LARGEST => Ok(()),
-        _ => failure(
+        _ => fail(
             AuthorizeErrorCode::InvalidRequest,
             format!(
                 "state, nonce, claims and redirect_uri together are longer than {LARGEST} bytes"

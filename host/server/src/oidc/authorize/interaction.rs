@@ -2,7 +2,7 @@
 
 use crate::domain::approvals::channels;
 use crate::domain::claims::standard_claims;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
 use assent_model::application::Application;
 use assent_model::login::AuthorizationRequest;
@@ -16,7 +16,7 @@ use serde_json::json;
 pub async fn may_go_on(
     services: &Services,
     request: &AuthorizationRequest,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
 ) -> Result<bool, InternalError> {
     if request.fresh_login
         || !is_young_enough(services, request, signed_in)
@@ -34,7 +34,7 @@ pub async fn may_go_on(
 fn is_young_enough(
     services: &Services,
     request: &AuthorizationRequest,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
 ) -> bool {
     let age = services.now().seconds() - signed_in.session.authentication.at.seconds();
     request.max_age.is_none_or(|most| age <= i64::from(most))
@@ -44,7 +44,7 @@ fn is_young_enough(
 fn is_strong_enough(
     services: &Services,
     request: &AuthorizationRequest,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
 ) -> bool {
     let authentication = &signed_in.session.authentication;
     request.admits(authentication.acr())
@@ -56,7 +56,7 @@ fn is_strong_enough(
 pub async fn hinted_name(
     services: &Services,
     request: &AuthorizationRequest,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
 ) -> Result<Option<LoginName>, InternalError> {
     let Some(hinted) = &request.hinted_subject else {
         return Ok(None);

@@ -7,10 +7,11 @@ mod interaction;
 mod response;
 
 pub use answer::{
-    Answer, ConsentQuestion, DenialReason, Question, deny, respond, respond_silently,
+    AuthenticatedAuthorization, AuthorizeOutcome, ConsentQuestion, DenialReason, deny, respond,
+    respond_silently,
 };
 pub use interaction::{hinted_name, may_go_on};
-pub use response::{AuthorizationAnswer, Delivery};
+pub use response::{AnswerDelivery, AuthorizationAnswer};
 
 use std::sync::Arc;
 
@@ -55,7 +56,7 @@ pub enum Unanswerable {
 
 /// Why a request was not accepted.
 #[derive(Debug)]
-pub enum Rejected {
+pub enum AuthorizeError {
     /// A page says so.
     Page(Unanswerable),
     /// The application is told.
@@ -64,7 +65,7 @@ pub enum Rejected {
     Internal(InternalError),
 }
 
-impl From<InternalError> for Rejected {
+impl From<InternalError> for AuthorizeError {
     fn from(error: InternalError) -> Self {
         Self::Internal(error)
     }
@@ -72,17 +73,17 @@ impl From<InternalError> for Rejected {
 
 /// An accepted request.
 #[derive(Debug)]
-pub struct Accepted {
+pub struct AcceptedAuthorization {
     /// The request.
     pub request: AuthorizationRequest,
     /// `prompt=none`: no page may be shown.
     pub silent: bool,
 }
 
-impl Accepted {
+impl AcceptedAuthorization {
     /// The answer where no page may be shown and nobody is signed in, or not well enough.
     pub fn login_required(&self, services: &Services) -> AuthorizationAnswer {
-        Destination::of(&self.request).error(
+        Destination::from_request(&self.request).error(
             &services.issuer,
             AuthorizeErrorCode::LoginRequired,
             "the person has to sign in, and prompt=none forbids to ask",
@@ -97,9 +98,9 @@ pub async fn check(
     services: &Services,
     parameters: &Parameters,
     policy: RedirectPolicy<'_>,
-) -> Result<Accepted, Rejected> {
+) -> Result<AcceptedAuthorization, AuthorizeError> {
     let application = find_application(services, parameters).await?;
-    let page = |why| Rejected::Page(why);
+    let page = |why| AuthorizeError::Page(why);
     let asked = parameters.get("redirect_uri");
     let asked = asked.ok_or_else(|| page(Unanswerable::NoRedirectUri(application.id.clone())))?;
     let registered = &application.settings.redirect_uris;
@@ -122,8 +123,8 @@ pub async fn check(
     };
     accept(services, parameters, &application, &destination)
         .await
-        .map_err(|checks::Failure { code, description }| {
-            Rejected::Answer(destination.error(&services.issuer, code, description))
+        .map_err(|checks::CheckError { code, description }| {
+            AuthorizeError::Answer(destination.error(&services.issuer, code, description))
         })
 }
 
@@ -133,8 +134,8 @@ async fn accept(
     parameters: &Parameters,
     application: &Application,
     destination: &Destination,
-) -> Result<Accepted, checks::Failure> {
-    let request = checks::Request {
+) -> Result<AcceptedAuthorization, checks::CheckError> {
+    let request = checks::UncheckedRequest {
         parameters,
         application,
     };
@@ -173,7 +174,7 @@ async fn accept(
         purpose: destination.purpose,
     };
     checks::may_be_kept(&request)?;
-    Ok(Accepted {
+    Ok(AcceptedAuthorization {
         request,
         silent: prompt.none,
     })
@@ -182,11 +183,11 @@ async fn accept(
 async fn find_application(
     services: &Services,
     parameters: &Parameters,
-) -> Result<Arc<Application>, Rejected> {
+) -> Result<Arc<Application>, AuthorizeError> {
     let asked = parameters
         .get("client_id")
-        .ok_or(Rejected::Page(Unanswerable::NoClient))?;
-    let unknown = || Rejected::Page(Unanswerable::Client(QuotedText::new(asked)));
+        .ok_or(AuthorizeError::Page(Unanswerable::NoClient))?;
+    let unknown = || AuthorizeError::Page(Unanswerable::Client(QuotedText::new(asked)));
     let id: Did = asked.parse().map_err(|_| unknown())?;
     let found = services
         .store
@@ -196,7 +197,7 @@ async fn find_application(
     found.ok_or_else(unknown)
 }
 
-impl From<ParametersError> for Rejected {
+impl From<ParametersError> for AuthorizeError {
     fn from(_: ParametersError) -> Self {
         Self::Page(Unanswerable::Request)
     }

@@ -17,7 +17,7 @@ pub struct AuthorizationAnswer {
 
 /// How an answer travels.
 #[derive(Debug)]
-pub enum Delivery<'a> {
+pub enum AnswerDelivery<'a> {
     /// The browser is redirected to this address.
     Redirect(String),
     /// The browser posts a form (OAuth 2.0 Form Post Response Mode section 2).
@@ -40,7 +40,7 @@ pub(super) struct Destination {
 }
 
 impl Destination {
-    pub(super) fn of(request: &AuthorizationRequest) -> Self {
+    pub(super) fn from_request(request: &AuthorizationRequest) -> Self {
         Self {
             application: request.application.clone(),
             redirect_uri: request.redirect_uri.clone(),
@@ -99,7 +99,7 @@ impl AuthorizationAnswer {
     }
 
     /// How the answer gets to the application.
-    pub fn delivery(&self) -> Delivery<'_> {
+    pub fn delivery(&self) -> AnswerDelivery<'_> {
         match self.mode {
             ResponseMode::Query => {
                 let parameters: Vec<(&str, &str)> = self
@@ -107,9 +107,9 @@ impl AuthorizationAnswer {
                     .iter()
                     .map(|(name, value)| (*name, value.as_str()))
                     .collect();
-                Delivery::Redirect(self.redirect_uri.with_query(&parameters))
+                AnswerDelivery::Redirect(self.redirect_uri.with_query(&parameters))
             }
-            ResponseMode::FormPost => Delivery::Form {
+            ResponseMode::FormPost => AnswerDelivery::Form {
                 redirect_uri: &self.redirect_uri,
                 fields: &self.parameters,
             },

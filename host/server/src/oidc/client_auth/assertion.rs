@@ -78,7 +78,7 @@ pub(super) async fn verify(
         Err(reason) => return Ok(Err(reason)),
     };
     // The client's name is in it, and has no blank: one client can't use up another's.
-    let known_as = Digest::of(format!("{} {id}", application.id).as_bytes());
+    let known_as = Digest::sha256(format!("{} {id}", application.id).as_bytes());
     let check = services
         .store
         .claim_assertion(known_as, until)

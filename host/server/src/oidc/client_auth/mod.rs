@@ -25,7 +25,7 @@ const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer
 
 /// Where an application calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Endpoint {
+pub enum ClientEndpoint {
     /// `/oidc/token`
     Token,
     /// `/oidc/token/introspection` (RFC 7662)
@@ -34,7 +34,7 @@ pub enum Endpoint {
     Revocation,
 }
 
-impl Endpoint {
+impl ClientEndpoint {
     /// Whether an application with this method may use HTTP Basic.
     fn accepts_basic(self, method: ClientAuthMethod) -> bool {
         match self {
@@ -46,9 +46,9 @@ impl Endpoint {
 
 /// A request of an application, as far as it says who calls.
 #[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
+pub struct ClientAuthRequest<'a> {
     /// Which endpoint it is for.
-    pub endpoint: Endpoint,
+    pub endpoint: ClientEndpoint,
     /// Where it comes from.
     pub from: Network,
     /// The `Authorization` header.
@@ -61,7 +61,7 @@ pub struct Call<'a> {
 
 /// An application that has shown who it is; a public one has only said so.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub struct AuthenticatedClient {
     /// The application.
     pub application: Arc<Application>,
     /// The certificate by which it authenticated itself: its tokens are bound to it (RFC 8705 section 3).
@@ -94,7 +94,10 @@ impl Credentials<'_> {
 /// Authenticates the calling application. A rate limit of failures for each application and network prevents brute
 /// force of secrets. Successful calls are not counted. Nor are those of a public application, which has no secret: any
 /// client in its users' networks could use its limit up.
-pub async fn authenticate(services: &Services, call: Call<'_>) -> Result<Client, TokenError> {
+pub async fn authenticate(
+    services: &Services,
+    call: ClientAuthRequest<'_>,
+) -> Result<AuthenticatedClient, TokenError> {
     let by_header = call.authorization.is_some();
     let presented = presented(call)?;
     let limit = &services.rate_limits.client_auth_failures;
@@ -118,7 +121,7 @@ pub async fn authenticate(services: &Services, call: Call<'_>) -> Result<Client,
         None => basic::UNKNOWN,
         Some(application) => match verify(services, &application, &presented, call).await? {
             Ok(certificate) => {
-                return Ok(Client {
+                return Ok(AuthenticatedClient {
                     application,
                     certificate,
                 });
@@ -141,7 +144,7 @@ async fn verify(
     services: &Services,
     application: &Application,
     presented: &Credentials<'_>,
-    call: Call<'_>,
+    call: ClientAuthRequest<'_>,
 ) -> Result<Result<Option<CertificateDigest>, Reason>, TokenError> {
     let settings = &application.settings;
     let secret_fits = |secret: &Secret| match application.secret == Some(secret.digest()) {
@@ -168,7 +171,7 @@ async fn verify(
                     if registered.is(der) =>
                 {
                     match certificate_is_in_time(der, services.now().seconds()) {
-                        true => Ok(Some(Digest::of(der))),
+                        true => Ok(Some(Digest::sha256(der))),
                         false => Err("the client certificate is not valid at this time"),
                     }
                 }
@@ -185,7 +188,7 @@ async fn verify(
     })
 }
 
-fn presented(call: Call<'_>) -> Result<Credentials<'_>, TokenError> {
+fn presented(call: ClientAuthRequest<'_>) -> Result<Credentials<'_>, TokenError> {
     let invalid = |what: &str| TokenError::InvalidRequest(what.to_owned());
     let refused = |reason| TokenError::InvalidClient {
         by_header: call.authorization.is_some(),

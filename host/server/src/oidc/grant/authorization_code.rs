@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::domain::{InternalError, Services};
-use crate::oidc::client_auth::Client;
+use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
 use crate::oidc::grant::checks::{ACCOUNT_CLOSED, required};
 use crate::oidc::grant::new_tokens::{AccessDraft, TokenResponse, issue_refresh, refresh_expiry};
@@ -20,7 +20,7 @@ use assent_store::Redemption;
 
 pub(super) async fn exchange(
     services: &Services,
-    client: &Client,
+    client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
     let presented = CodeExchange {
@@ -48,7 +48,7 @@ pub struct CodeExchange<'a> {
 /// Exchanges a code.
 pub async fn redeem(
     services: &Services,
-    client: &Client,
+    client: &AuthenticatedClient,
     presented: CodeExchange<'_>,
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;

@@ -1,7 +1,7 @@
 //! `client_credentials` (RFC 6749 section 4.4): the application acts as itself.
 
 use crate::domain::Services;
-use crate::oidc::client_auth::Client;
+use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
 use crate::oidc::grant::new_tokens::{AccessDraft, TokenResponse};
 use crate::oidc::parameters::Parameters;
@@ -12,7 +12,7 @@ use assent_model::token::{TokenScopes, TokenSource};
 
 pub(super) async fn exchange(
     services: &Services,
-    client: &Client,
+    client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;

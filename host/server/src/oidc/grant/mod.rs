@@ -6,7 +6,7 @@ mod client_credentials;
 mod new_tokens;
 mod refresh_token;
 
-use super::client_auth::Client;
+use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
 use super::parameters::Parameters;
 use crate::domain::Services;
@@ -19,7 +19,7 @@ pub use new_tokens::TokenResponse;
 /// Serves a token request of an authenticated client.
 pub async fn exchange(
     services: &Services,
-    client: &Client,
+    client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
     let asked = required(parameters, "grant_type")?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::domain::{InternalError, Services};
-use crate::oidc::client_auth::Client;
+use crate::oidc::client_auth::AuthenticatedClient;
 use assent_model::clock::Timestamp;
 use assent_model::id::{FamilyId, TokenId};
 use assent_model::secret::Secret;
@@ -57,7 +57,7 @@ impl AccessDraft {
     pub(super) fn issue(
         &self,
         services: &Services,
-        client: &Client,
+        client: &AuthenticatedClient,
         source: TokenSource,
         scopes: TokenScopes,
     ) -> Result<Secret, InternalError> {

@@ -12,10 +12,10 @@ use tokio::sync::oneshot;
 
 use crate::domain::approvals::channels;
 use crate::domain::claims::standard_claims;
-use crate::domain::claims::standard_claims::Subject;
+use crate::domain::claims::standard_claims::ClaimSubject;
 use crate::domain::sign_in::access;
 use crate::domain::{InternalError, Services, audit};
-use crate::oidc::client_auth::Client;
+use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
 use crate::oidc::grant::checks::{ACCOUNT_CLOSED, required};
 use crate::oidc::grant::new_tokens::{AccessDraft, TokenResponse, issue_refresh, refresh_expiry};
@@ -39,7 +39,7 @@ const INVALID: TokenError =
 
 pub(super) async fn exchange(
     services: &Services,
-    client: &Client,
+    client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
@@ -66,7 +66,7 @@ pub(super) async fn exchange(
     let by = AuditContext::new(Actor::Application(application.id.clone()), Origin::NOWHERE);
     let reuse = audit::entry(services, Event::RefreshTokenReused, &by)
         .about(holder.user.id)
-        .of(application.id.clone());
+        .in_application(application.id.clone());
     let retry = RefreshRetry::new(services, services.now());
     let rotation = retry
         .rotate(services, &presented.grant, access.stored(), reuse)
@@ -118,7 +118,7 @@ async fn mapped_claims(
     }
     let authentication = &family.context.authentication;
     let allowed = family.context.claims.allowed(&application.settings.scopes);
-    let subject = Subject {
+    let subject = ClaimSubject {
         application,
         user: &holder.user,
         account: &holder.account,
@@ -231,7 +231,11 @@ impl RefreshRetry {
 }
 
 /// The family of a refresh token, unless it is revoked. The token may have been used before.
-async fn find(services: &Services, client: &Client, text: &str) -> Result<OpenRefresh, TokenError> {
+async fn find(
+    services: &Services,
+    client: &AuthenticatedClient,
+    text: &str,
+) -> Result<OpenRefresh, TokenError> {
     let found = tokens::open_refresh(services, text).await?.ok_or(INVALID)?;
     if found.state.family.application != client.application.id {
         tracing::warn!(application = %client.application.id, "refresh token rejected: granted to another application");

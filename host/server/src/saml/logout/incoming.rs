@@ -56,20 +56,20 @@ pub enum Unanswerable {
 
 /// Why a message was not served.
 #[derive(Debug)]
-pub enum Rejected {
+pub enum LogoutError {
     /// A page says so.
     Page(Unanswerable),
     /// An internal error.
     Internal(InternalError),
 }
 
-impl From<InternalError> for Rejected {
+impl From<InternalError> for LogoutError {
     fn from(error: InternalError) -> Self {
         Self::Internal(error)
     }
 }
 
-impl<T: Into<Unanswerable>> From<T> for Rejected {
+impl<T: Into<Unanswerable>> From<T> for LogoutError {
     fn from(why: T) -> Self {
         Self::Page(why.into())
     }
@@ -80,7 +80,7 @@ impl<T: Into<Unanswerable>> From<T> for Rejected {
 fn trusted<'m>(
     provider: &ServiceProvider,
     incoming: &'m Incoming,
-) -> Result<TrustedMessage<'m>, Rejected> {
+) -> Result<TrustedMessage<'m>, LogoutError> {
     let signs =
         provider.settings.require_signed_requests || !provider.settings.certificates.is_empty();
     let wanted = if signs {
@@ -96,7 +96,7 @@ pub async fn requested(
     services: &Services,
     application: &str,
     incoming: &Incoming,
-) -> Result<Begun, Rejected> {
+) -> Result<Begun, LogoutError> {
     let provider = find(services, application)
         .await?
         .ok_or(Unanswerable::Application)?;
@@ -193,7 +193,7 @@ async fn refuse(
     answer: Option<LogoutAnswer>,
     status: Status,
     why: Unanswerable,
-) -> Result<Begun, Rejected> {
+) -> Result<Begun, LogoutError> {
     let Some(answer) = answer else {
         return Err(why.into());
     };
@@ -208,7 +208,7 @@ pub async fn answered(
     services: &Services,
     application: &str,
     incoming: &Incoming,
-) -> Result<LogoutId, Rejected> {
+) -> Result<LogoutId, LogoutError> {
     let provider = find(services, application)
         .await?
         .ok_or(Unanswerable::Application)?;
@@ -234,5 +234,5 @@ pub async fn answered(
         .settle_saml_logout(request, provider.id.clone(), outcome)
         .await
         .map_err(InternalError::from)?;
-    settled.ok_or(Rejected::Page(Unanswerable::Unasked))
+    settled.ok_or(LogoutError::Page(Unanswerable::Unasked))
 }

@@ -9,6 +9,6 @@ mod outgoing;
 mod principal;
 mod propagation;
 
-pub use incoming::{Rejected, Unanswerable, answered, requested};
+pub use incoming::{LogoutError, Unanswerable, answered, requested};
 pub use outgoing::{Outgoing, respond};
-pub use propagation::{Begun, Finished, View, ask, begin, view};
+pub use propagation::{Begun, Finished, LogoutView, ask, begin, view};

@@ -45,7 +45,7 @@ pub(super) async fn named_sessions(
     }
     let indexes: Vec<Digest> = indexes
         .into_iter()
-        .map(|index| Digest::of(index.as_bytes()))
+        .map(|index| Digest::sha256(index.as_bytes()))
         .collect();
     let parts = services
         .store

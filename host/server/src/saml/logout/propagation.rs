@@ -92,7 +92,7 @@ pub async fn begin(
 
 /// How far a logout has come.
 #[derive(Debug)]
-pub enum View {
+pub enum LogoutView {
     /// This service provider is told now.
     Telling {
         /// Its name.
@@ -120,15 +120,15 @@ pub async fn view(
     services: &Services,
     id: LogoutId,
     cookies: &[Digest],
-) -> Result<View, InternalError> {
+) -> Result<LogoutView, InternalError> {
     let now = services.now();
     let Some((logout, mut turns)) = services.store.saml_logout(id, now).await? else {
-        return Ok(View::Unknown);
+        return Ok(LogoutView::Unknown);
     };
     let held = held(&logout, cookies);
     let has_begun = turns.iter().any(|turn| turn.requested_at.is_some());
     if held.is_empty() && has_begun {
-        return Ok(View::Unknown);
+        return Ok(LogoutView::Unknown);
     }
     let of = turns.len();
     for (place, turn) in turns.iter_mut().enumerate() {
@@ -146,7 +146,7 @@ pub async fn view(
                     .start_saml_logout_turn(turn.request.clone(), now)
                     .await?;
                 let name = provider.name.clone();
-                return Ok(View::Telling {
+                return Ok(LogoutView::Telling {
                     name,
                     request: turn.request.clone(),
                     turn: place + 1,
@@ -171,8 +171,8 @@ pub async fn view(
     // It is made before the end is claimed, so that nothing can go wrong between the two.
     let finished = finished(services, logout.continuation.clone(), &turns, &held).await?;
     Ok(match services.store.finish_saml_logout(id, now).await? {
-        Transition::Done => View::Finished(finished),
-        Transition::NotOpen => View::Unknown,
+        Transition::Done => LogoutView::Finished(finished),
+        Transition::NotOpen => LogoutView::Unknown,
     })
 }
 

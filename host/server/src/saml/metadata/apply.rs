@@ -113,8 +113,8 @@ impl AdminCommand for ApplyMetadata {
         let applies = *apply && !comparison.changes.is_empty();
         let action = applies.then(|| ProtectedAction::ApplyMetadata {
             application: self.application.clone(),
-            before: ServiceProviderState::of(&comparison.provider),
-            after: ServiceProviderState::of(&after),
+            before: ServiceProviderState::from_provider(&comparison.provider),
+            after: ServiceProviderState::from_provider(&after),
             members: comparison
                 .changes
                 .iter()
@@ -173,7 +173,7 @@ async fn compared(
     let described = describe(services, given, Some(&settings.entity_id), Some(settings)).await?;
     let after = admin::changed_service_provider(services, provider.clone(), described.change)?;
     let changes = differences(&provider, &after)?;
-    let digest = Digest::of(&serde_json::to_vec(&changes).map_err(unwritable)?).to_base64url();
+    let digest = Digest::sha256(&serde_json::to_vec(&changes).map_err(unwritable)?).to_base64url();
     if shown.is_some_and(|shown| shown != digest) {
         return Err(AdminError::Conflict(
             "digest: the metadata or the application has changed since the changes were shown; look again",

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::encoding;
-use super::service_provider::{Description, MetadataRequirements, read};
+use super::service_provider::{MetadataDescription, MetadataRequirements, read};
 use crate::domain::Services;
 use crate::domain::admin::AdminError;
 use assent_model::saml::SamlSettings;
-use assent_saml_core::xml::{Limits, TrustedKey};
+use assent_saml_core::xml::{TrustedKey, XmlLimits};
 
 /// What is asked for. Some servers answer with a page to whoever asks for anything.
 const ACCEPT: &str =
@@ -48,7 +48,7 @@ pub async fn describe(
     given: &MetadataSource,
     entity_id: Option<&str>,
     registered: Option<&SamlSettings>,
-) -> Result<Description, AdminError> {
+) -> Result<MetadataDescription, AdminError> {
     let key = given
         .metadata_certificate
         .as_deref()
@@ -100,7 +100,7 @@ async fn fetch(services: &Services, url: &str) -> Result<Vec<u8>, AdminError> {
     let url = Url::parse(url).map_err(|_| unfit())?;
     let fetched = services
         .egress
-        .get(&url, ACCEPT, Limits::METADATA.bytes)
+        .get(&url, ACCEPT, XmlLimits::METADATA.bytes)
         .await;
     let answer = fetched
         .map_err(|failure| invalid(FIELD, format!("the metadata can't be fetched: {failure}")))?;

@@ -14,4 +14,4 @@ pub use apply::{ApplyMetadata, MemberDifference, MetadataComparison, MetadataRef
 pub use error::MetadataError;
 pub use import::{MetadataSource, describe};
 pub use own::document;
-pub use service_provider::{Description, MetadataRequirements, read};
+pub use service_provider::{MetadataDescription, MetadataRequirements, read};

@@ -17,7 +17,7 @@ use assent_model::name::display_text;
 use assent_model::saml::{NameIdFormat, SamlSettings};
 use assent_saml_core::message::FormError;
 use assent_saml_core::message::read::{boolean, uri_text};
-use assent_saml_core::xml::{Document, Element, Limits, TrustedKey};
+use assent_saml_core::xml::{Document, Element, TrustedKey, XmlLimits};
 
 /// How long the name of an application may be, in characters.
 const LONGEST_NAME: usize = 120;
@@ -37,7 +37,7 @@ pub struct MetadataRequirements<'a> {
 
 /// A service provider as its metadata describes it.
 #[derive(Clone, Debug)]
-pub struct Description {
+pub struct MetadataDescription {
     /// What is to be registered. There is no `name` in it.
     pub change: ServiceProviderChange,
     /// The name that users see.
@@ -51,8 +51,11 @@ pub struct Description {
 ///
 /// # Errors
 /// [`MetadataError`] where no service provider could be set up from it.
-pub fn read(bytes: &[u8], wanted: &MetadataRequirements<'_>) -> Result<Description, MetadataError> {
-    let document = Document::read(bytes, Limits::METADATA)?;
+pub fn read(
+    bytes: &[u8],
+    wanted: &MetadataRequirements<'_>,
+) -> Result<MetadataDescription, MetadataError> {
+    let document = Document::read(bytes, XmlLimits::METADATA)?;
     let Some(key) = wanted.key else {
         let mut description = described(document.unverified(), wanted)?;
         if document.has_signature() {
@@ -65,7 +68,7 @@ pub fn read(bytes: &[u8], wanted: &MetadataRequirements<'_>) -> Result<Descripti
     described(document.verify(std::slice::from_ref(key))?.root(), wanted)
 }
 
-impl Description {
+impl MetadataDescription {
     /// What is to be registered for a new application: what an administrator says, and
     /// what the metadata says of the rest.
     pub fn beside(self, said: ServiceProviderChange) -> ServiceProviderChange {
@@ -92,7 +95,7 @@ impl Description {
 fn described(
     root: Element<'_>,
     wanted: &MetadataRequirements<'_>,
-) -> Result<Description, MetadataError> {
+) -> Result<MetadataDescription, MetadataError> {
     let FoundEntity {
         entity_id,
         entity,
@@ -124,7 +127,7 @@ fn described(
         notes.push("It does not say that its requests are signed; this application requires it all the same.".into());
     }
     requested_attributes(role, &mut notes);
-    Ok(Description {
+    Ok(MetadataDescription {
         change: ServiceProviderChange {
             entity_id: Some(entity_id),
             acs: Some(acs),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use authn_context::{is_for_unspecified, is_met, is_met_by_any};
 
-use super::failure::Failure;
+use super::denied::SignOnDenied;
 use super::respond::{SignOnAnswer, failed};
 use crate::domain::{InternalError, Services};
 use crate::saml::peer::{HeaderError, check_header, find, once, single_sign_on_url, trusted_keys};
@@ -21,7 +21,7 @@ use assent_model::saml::{
     SignOnRequest,
 };
 use assent_saml_core::binding::{BindingError, Incoming, MessageKind, Signature, TrustError};
-use assent_saml_core::message::{AuthnRequest, MessageError, NameIdPolicy, Unsupported};
+use assent_saml_core::message::{AuthnRequest, MessageError, NameIdPolicy, UnsupportedError};
 use assent_store::ReplayCheck;
 
 /// How long a browser may take from the request to where it brings its cookies: a redirect.
@@ -68,7 +68,7 @@ pub enum Unanswerable {
 
 /// Why a request was not accepted.
 #[derive(Debug)]
-pub enum Rejected {
+pub enum SignOnError {
     /// A page says so.
     Page(Unanswerable),
     /// The service provider is told.
@@ -77,13 +77,13 @@ pub enum Rejected {
     Internal(InternalError),
 }
 
-impl From<InternalError> for Rejected {
+impl From<InternalError> for SignOnError {
     fn from(error: InternalError) -> Self {
         Self::Internal(error)
     }
 }
 
-impl<T: Into<Unanswerable>> From<T> for Rejected {
+impl<T: Into<Unanswerable>> From<T> for SignOnError {
     fn from(why: T) -> Self {
         Self::Page(why.into())
     }
@@ -91,7 +91,7 @@ impl<T: Into<Unanswerable>> From<T> for Rejected {
 
 /// An accepted request, which is kept until the browser comes with its cookies.
 #[derive(Clone, Copy, Debug)]
-pub struct Accepted {
+pub struct AcceptedSignOn {
     /// Where it waits.
     pub id: SignOnId,
 }
@@ -103,7 +103,7 @@ pub async fn check(
     application: &str,
     incoming: &Incoming,
     policy: RedirectPolicy<'_>,
-) -> Result<Accepted, Rejected> {
+) -> Result<AcceptedSignOn, SignOnError> {
     let provider = find(services, application)
         .await?
         .ok_or(Unanswerable::Application)?;
@@ -121,7 +121,7 @@ pub async fn check(
         Ok(message) => (message.header.clone(), Ok(message)),
         // Whoever sent it is told, once it is known who that is.
         Err(MessageError::Unsupported { header, what }) => {
-            (*header, Err(Failure::Unsupported(what)))
+            (*header, Err(SignOnDenied::Unsupported(what)))
         }
         Err(malformed) => return Err(malformed.into()),
     };
@@ -161,7 +161,7 @@ pub async fn check(
         if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
             return Err(Unanswerable::Replay.into());
         }
-        return Err(Rejected::Answer(Box::new(
+        return Err(SignOnError::Answer(Box::new(
             failed(services, &request, &provider, why).await?,
         )));
     }
@@ -178,7 +178,7 @@ pub async fn check(
     if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
         return Err(Unanswerable::Replay.into());
     }
-    Ok(Accepted { id: kept.id })
+    Ok(AcceptedSignOn { id: kept.id })
 }
 
 /// A sign-on that begins here (SAML profiles section 4.1.5), with the RelayState that a link asks for.
@@ -186,7 +186,7 @@ pub async fn unsolicited(
     services: &Services,
     application: &str,
     relay_state: Option<&str>,
-) -> Result<(SignOnRequest, Arc<ServiceProvider>), Rejected> {
+) -> Result<(SignOnRequest, Arc<ServiceProvider>), SignOnError> {
     let provider = find(services, application)
         .await?
         .ok_or(Unanswerable::Application)?;
@@ -245,19 +245,19 @@ fn ask(
     provider: &ServiceProvider,
     message: AuthnRequest,
     request: &mut SignOnRequest,
-) -> Result<(), Failure> {
+) -> Result<(), SignOnDenied> {
     if message
         .protocol_binding
         .is_some_and(|binding| binding != Binding::Post.uri())
     {
-        return Err(Failure::UnsupportedBinding);
+        return Err(SignOnDenied::UnsupportedBinding);
     }
     if let Some(policy) = &message.name_id_policy {
         request.name_id_format = name_id_format(provider, policy)?;
     }
     if let Some(context) = &message.requested_authn_context {
         if !is_met(context) {
-            return Err(Failure::NoAuthnContext);
+            return Err(SignOnDenied::NoAuthnContext);
         }
         request.needs_device = !is_met_by_any(context);
         request.unspecified_context = is_for_unspecified(context);
@@ -265,14 +265,16 @@ fn ask(
     if let Some(subject) = message.subject {
         // How the assertion is confirmed is not for the request to say: its bearer has it.
         if subject.has_confirmation {
-            return Err(Failure::Unsupported(Unsupported::SubjectConfirmation));
+            return Err(SignOnDenied::Unsupported(
+                UnsupportedError::SubjectConfirmation,
+            ));
         }
         let name = subject.name_id;
         if name
             .sp_name_qualifier
             .is_some_and(|qualifier| qualifier != provider.settings.entity_id)
         {
-            return Err(Failure::OtherSubject);
+            return Err(SignOnDenied::OtherSubject);
         }
         let opaque = [NameIdFormat::Persistent, NameIdFormat::Transient].map(NameIdFormat::uri);
         if !name
@@ -297,7 +299,7 @@ fn ask(
 fn name_id_format(
     provider: &ServiceProvider,
     policy: &NameIdPolicy,
-) -> Result<NameIdFormat, Failure> {
+) -> Result<NameIdFormat, SignOnDenied> {
     let settings = &provider.settings;
     // Names for a group of service providers are not given.
     if policy
@@ -305,13 +307,13 @@ fn name_id_format(
         .as_ref()
         .is_some_and(|qualifier| *qualifier != settings.entity_id)
     {
-        return Err(Failure::InvalidNameIdPolicy);
+        return Err(SignOnDenied::InvalidNameIdPolicy);
     }
     match &policy.format {
         None => Ok(settings.name_id.default),
         Some(uri) => settings
             .name_id
             .asked(uri)
-            .ok_or(Failure::InvalidNameIdPolicy),
+            .ok_or(SignOnDenied::InvalidNameIdPolicy),
     }
 }

@@ -4,14 +4,14 @@
 //! cookies along, which it does not when another site posts.
 
 mod checks;
-mod failure;
+mod denied;
 mod requested_subject;
 mod respond;
 mod response;
 mod session;
 
-pub use checks::{Accepted, Rejected, Unanswerable, check, unsolicited};
-pub use failure::Failure;
-pub use respond::{Answer, Question, SignOnAnswer, deny, failed, respond};
+pub use checks::{AcceptedSignOn, SignOnError, Unanswerable, check, unsolicited};
+pub use denied::SignOnDenied;
+pub use respond::{AuthenticatedSignOn, SignOnAnswer, SignOnOutcome, deny, failed, respond};
 pub use response::{Assertion, Envelope, failure as failure_response, success};
 pub use session::may_go_on;

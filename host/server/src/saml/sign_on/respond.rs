@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use super::failure::Failure;
+use super::denied::SignOnDenied;
 use super::requested_subject::is_requested_subject;
 use super::response::{self, Assertion, Envelope};
 use super::session::meets;
 use crate::domain::claims::traces;
-use crate::domain::claims::traces::Purpose;
+use crate::domain::claims::traces::TracePurpose;
 use crate::domain::claims::{name_id, standard_claims};
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{SignInAnswer, SignInContext, SignInEvent};
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin, Outcome};
+use crate::domain::sign_in::login::{AuthenticatedUser, LoginCompletion, OpenLogin};
 use crate::domain::{InternalError, Services};
 use crate::saml::peer::{entity_id, message_id, session_index, signer};
 use assent_model::account::Account;
@@ -40,7 +40,7 @@ pub struct SignOnAnswer {
 
 /// A login that is to be answered for a person.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
+pub struct AuthenticatedSignOn<'a> {
     /// The login.
     pub login: OpenLogin,
     /// What was asked.
@@ -48,64 +48,78 @@ pub struct Question<'a> {
     /// Who it is.
     pub person: &'a AuthenticatedUser,
     /// The browser's session until now.
-    pub old: Option<&'a SignedIn>,
+    pub old: Option<&'a BrowserSession>,
 }
 
 /// The outcome of a request for sign-on.
-pub type Answer = SignInAnswer<SignOnAnswer>;
+pub type SignOnOutcome = SignInAnswer<SignOnAnswer>;
 
 /// Answers the request of a login with an assertion about this person, if they are who is meant and may use the service
 /// provider, and the plugins agree.
 pub async fn respond(
     context: SignInContext<'_>,
-    question: Question<'_>,
-) -> Result<Answer, InternalError> {
-    let Question { login, person, .. } = question;
-    let answer = answered(context, question);
+    authenticated: AuthenticatedSignOn<'_>,
+) -> Result<SignOnOutcome, InternalError> {
+    let AuthenticatedSignOn { login, person, .. } = authenticated;
+    let answer = answered(context, authenticated);
     context::answer_observed(context, login, person, None, answer).await
 }
 
 async fn answered(
     context: SignInContext<'_>,
-    question: Question<'_>,
-) -> Result<Answer, InternalError> {
+    authenticated: AuthenticatedSignOn<'_>,
+) -> Result<SignOnOutcome, InternalError> {
     let SignInContext { services, observer } = context;
-    let Question {
+    let AuthenticatedSignOn {
         login,
         request,
         person,
         ..
-    } = question;
+    } = authenticated;
     let Some(provider) = services
         .store
         .service_provider(&request.application)
         .await?
     else {
-        return Ok(Answer::Refused(SignInDenied::ApplicationGone));
+        return Ok(SignOnOutcome::Denied(SignInDenied::ApplicationGone));
     };
     if !takes(&provider, request) {
-        return Ok(Answer::Refused(SignInDenied::AddressGone));
+        return Ok(SignOnOutcome::Denied(SignInDenied::AddressGone));
     }
-    let SignedIn { session, user } = &person.signed_in;
+    let BrowserSession { session, user } = &person.signed_in;
     let account = match access(services, user, &provider.id).await? {
         Access::Granted(account) => account,
         Access::NoAccount => {
-            return Ok(Answer::Refused(SignInDenied::NoAccount(
+            return Ok(SignOnOutcome::Denied(SignInDenied::NoAccount(
                 provider.name.clone(),
             )));
         }
         Access::Closed => {
-            return Ok(Answer::Refused(SignInDenied::AccountClosed(
+            return Ok(SignOnOutcome::Denied(SignInDenied::AccountClosed(
                 provider.name.clone(),
             )));
         }
     };
     observer.observe(SignInEvent::AccountFound).await?;
     if !is_requested_subject(services, &provider, request, user, &account)? {
-        return fail(services, login, request, &provider, Failure::OtherSubject).await;
+        return fail(
+            services,
+            login,
+            request,
+            &provider,
+            SignOnDenied::OtherSubject,
+        )
+        .await;
     }
     if !meets(request, &session.authentication) {
-        return fail(services, login, request, &provider, Failure::NoAuthnContext).await;
+        return fail(
+            services,
+            login,
+            request,
+            &provider,
+            SignOnDenied::NoAuthnContext,
+        )
+        .await;
     }
     let format = request.name_id_format;
     let name_id = name_id::name_id_for(services, &provider, user, &account, &session.sid, format)?;
@@ -117,7 +131,7 @@ async fn answered(
             %login, application = %provider.id, user = %user.id,
             "SAML sign-on failed: the user has no e-mail address for the NameID"
         );
-        return fail(services, login, request, &provider, Failure::Internal).await;
+        return fail(services, login, request, &provider, SignOnDenied::Internal).await;
     };
     let mapped =
         standard_claims::attributes(services, &provider, user, &account, &session.authentication)
@@ -135,7 +149,7 @@ async fn answered(
                 attributes,
                 steps,
             };
-            grant(services, question, &provider, content).await
+            grant(services, authenticated, &provider, content).await
         }
         Err(failure) => {
             tracing::error!(
@@ -143,9 +157,11 @@ async fn answered(
                 "SAML sign-on failed in a plugin"
             );
             match failure.kind {
-                MapFailureKind::Deny(reason) => Ok(Answer::Refused(SignInDenied::Plugin(reason))),
+                MapFailureKind::Deny(reason) => {
+                    Ok(SignOnOutcome::Denied(SignInDenied::Plugin(reason)))
+                }
                 MapFailureKind::Fault(_) => {
-                    fail(services, login, request, &provider, Failure::Internal).await
+                    fail(services, login, request, &provider, SignOnDenied::Internal).await
                 }
             }
         }
@@ -163,17 +179,17 @@ struct AssertionContent {
 /// Signs the assertion, and claims the login's one answer.
 async fn grant(
     services: &Services,
-    question: Question<'_>,
+    authenticated: AuthenticatedSignOn<'_>,
     provider: &Arc<ServiceProvider>,
     content: AssertionContent,
-) -> Result<Answer, InternalError> {
-    let Question {
+) -> Result<SignOnOutcome, InternalError> {
+    let AuthenticatedSignOn {
         login,
         request,
         person,
         old,
-    } = question;
-    let SignedIn { session, user } = &person.signed_in;
+    } = authenticated;
+    let BrowserSession { session, user } = &person.signed_in;
     let (id, assertion_id) = (message_id(services), message_id(services));
     let session_index = session_index(services, &provider.id, &session.sid)?;
     let envelope = envelope(services, &id, entity_id(services, provider), request);
@@ -194,7 +210,7 @@ async fn grant(
         Err(error) => {
             tracing::error!(%login, application = %provider.id, %error, "SAML sign-on failed: the assertion cannot be \
                  written");
-            return fail(services, login, request, provider, Failure::Internal).await;
+            return fail(services, login, request, provider, SignOnDenied::Internal).await;
         }
     };
     // Only a service provider that receives the assertion itself takes part in the session.
@@ -203,26 +219,26 @@ async fn grant(
         application: provider.id.clone(),
         user_id: user.id,
         name_id: content.name_id.clone(),
-        session_index: Digest::of(session_index.as_bytes()),
+        session_index: Digest::sha256(session_index.as_bytes()),
     });
     let given = IssuedGrant::Assertion(session.id, participation);
-    let outcome = Outcome {
+    let outcome = LoginCompletion {
         person,
         old,
         given: Some((given, &content.account)),
         consent: None,
     };
     if !login::answer(services, login, outcome).await?.is_done() {
-        return Ok(Answer::AnsweredBefore);
+        return Ok(SignOnOutcome::AnsweredBefore);
     }
-    let purpose = Purpose {
+    let purpose = TracePurpose {
         token: &assertion_id,
         user: user.id,
         application: &provider.id,
         sink: Sink::SamlAssertion,
     };
     traces::record(services, purpose, &content.steps);
-    Ok(Answer::Granted(answer(
+    Ok(SignOnOutcome::Granted(answer(
         services, provider, request, response,
     )?))
 }
@@ -239,7 +255,7 @@ pub async fn deny(
     services: &Services,
     login: OpenLogin,
     request: &SignOnRequest,
-    why: Failure,
+    why: SignOnDenied,
 ) -> Result<Option<SignOnAnswer>, InternalError> {
     let provider = services
         .store
@@ -260,7 +276,7 @@ pub async fn failed(
     services: &Services,
     request: &SignOnRequest,
     provider: &ServiceProvider,
-    why: Failure,
+    why: SignOnDenied,
 ) -> Result<SignOnAnswer, InternalError> {
     tracing::info!(application = %provider.id, reason = %why, "AuthnRequest rejected");
     let id = message_id(services);
@@ -275,12 +291,12 @@ async fn fail(
     login: OpenLogin,
     request: &SignOnRequest,
     provider: &ServiceProvider,
-    why: Failure,
-) -> Result<Answer, InternalError> {
+    why: SignOnDenied,
+) -> Result<SignOnOutcome, InternalError> {
     let failed = failed(services, request, provider, why).await?;
     Ok(match login::end_without_sign_in(services, login).await? {
-        Transition::Done => Answer::Failed(failed),
-        Transition::NotOpen => Answer::AnsweredBefore,
+        Transition::Done => SignOnOutcome::Failed(failed),
+        Transition::NotOpen => SignOnOutcome::AnsweredBefore,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Whether a session is enough for a request.
 
 use crate::domain::approvals::channels;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::{InternalError, Services};
 use crate::saml::sign_on::requested_subject;
@@ -14,7 +14,7 @@ use assent_model::session::{Acr, Authentication};
 pub async fn may_go_on(
     services: &Services,
     request: &SignOnRequest,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
 ) -> Result<bool, InternalError> {
     let authentication = &signed_in.session.authentication;
     let strong = meets(request, authentication)

@@ -9,9 +9,9 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, FromArgMatches, value_parser};
 use serde_json::{Map, Value};
 
-use crate::cli::api::document::{Body, Member, Operation, Shape};
-use assent_admin_client::failure::Failure;
-use assent_admin_client::lookup::Kind;
+use crate::cli::api::document::{Body, BodyMember, Operation, Shape};
+use assent_admin_client::error::CommandError;
+use assent_admin_client::lookup::ResourceKind;
 
 /// Flags of lists that come by pages.
 #[derive(Args, Clone, Debug)]
@@ -56,7 +56,7 @@ pub(crate) enum Payload {
 /// Reads what was given.
 ///
 /// # Errors
-/// [`Failure`] for a value that its member can't have; a file that can't be read.
+/// [`CommandError`] for a value that its member can't have; a file that can't be read.
 pub(crate) fn read(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<ParsedArguments> {
     let mut path = Vec::new();
     for (place, _) in operation.path_parameters().enumerate() {
@@ -66,7 +66,7 @@ pub(crate) fn read(operation: &Operation, matches: &ArgMatches) -> anyhow::Resul
             .unwrap_or_default();
         // Addresses are made without such parts, and would name something else.
         if matches!(text.as_str(), "" | "." | "..") {
-            return Err(Failure::usage(format!("\"{text}\" names nothing")));
+            return Err(CommandError::usage(format!("\"{text}\" names nothing")));
         }
         path.push(text);
     }
@@ -119,7 +119,7 @@ fn body(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<Option<Pa
     };
     let mut body = match file() {
         Some(file) => serde_json::from_slice(&bytes_of(file)?).map_err(|error| {
-            Failure::usage(format!(
+            CommandError::usage(format!(
                 "--file {}: expected a JSON object: {error}",
                 file.display()
             ))
@@ -137,7 +137,7 @@ fn body(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<Option<Pa
             .flatten()
             .collect();
         let value = value(&member.shape, &texts).map_err(|expected| {
-            Failure::usage(format!("--{}: {expected}", flag(member, members)))
+            CommandError::usage(format!("--{}: {expected}", flag(member, members)))
         })?;
         body.insert(member.name.clone(), value);
     }
@@ -145,7 +145,9 @@ fn body(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<Option<Pa
         let found = members
             .iter()
             .find(|member| member.name == called || flag(member, members) == called);
-        found.ok_or_else(|| Failure::usage(format!("--from {called}: there is no such value here")))
+        found.ok_or_else(|| {
+            CommandError::usage(format!("--from {called}: there is no such value here"))
+        })
     };
     for given in matches
         .try_get_many::<String>("from")
@@ -156,14 +158,14 @@ fn body(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<Option<Pa
     {
         let (called, file) = given
             .split_once('=')
-            .ok_or_else(|| Failure::usage(format!("--from {given}: expected MEMBER=FILE")))?;
+            .ok_or_else(|| CommandError::usage(format!("--from {given}: expected MEMBER=FILE")))?;
         let name = named(called)?.name.clone();
         let text = match String::from_utf8(bytes_of(Path::new(file))?) {
             Ok(text) => text,
             // Metadata in UTF-16 or Latin-1 goes as it is.
             Err(bytes) if name == "metadata" => STANDARD.encode(bytes.as_bytes()),
             Err(_) => {
-                return Err(Failure::usage(format!(
+                return Err(CommandError::usage(format!(
                     "--from {given}: the file is no text"
                 )));
             }
@@ -180,7 +182,7 @@ fn body(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<Option<Pa
         body.insert(named(called)?.name.clone(), Value::Null);
     }
     if operation.method == reqwest::Method::PATCH && body.is_empty() {
-        return Err(Failure::usage(
+        return Err(CommandError::usage(
             "no change specified; --help lists the flags",
         ));
     }
@@ -197,7 +199,7 @@ fn bytes_of(file: &Path) -> anyhow::Result<Vec<u8>> {
             .map(|_| bytes),
         false => std::fs::read(file),
     };
-    read.map_err(|error| Failure::usage(format!("{}: {error}", file.display())))
+    read.map_err(|error| CommandError::usage(format!("{}: {error}", file.display())))
 }
 
 /// The value that texts stand for: one for each time that the flag was given.
@@ -235,7 +237,7 @@ fn value(shape: &Shape, texts: &[&String]) -> Result<Value, String> {
 }
 
 /// A part of an object: JSON, or `member=value`.
-fn part_of_object(members: &[Member], text: &str) -> Result<Map<String, Value>, String> {
+fn part_of_object(members: &[BodyMember], text: &str) -> Result<Map<String, Value>, String> {
     if text.trim_start().starts_with('{') {
         return serde_json::from_str(text)
             .map_err(|error| format!("expected a JSON object: {error}"));
@@ -264,12 +266,12 @@ fn part_of_object(members: &[Member], text: &str) -> Result<Map<String, Value>, 
 }
 
 /// What the flag of a member is called: by its name, of a list by the singular where that is no other member.
-pub(crate) fn flag(member: &Member, all: &[Member]) -> String {
+pub(crate) fn flag(member: &BodyMember, all: &[BodyMember]) -> String {
     let mut name = member.name.as_str();
     if name == "q" {
         name = "search";
     }
-    if Kind::of(name).is_some() {
+    if ResourceKind::from_parameter(name).is_some() {
         name = name.trim_end_matches("_id");
     }
     if let (Shape::List(_), Some(one)) = (&member.shape, name.strip_suffix('s'))

@@ -4,7 +4,7 @@ use anyhow::Context;
 use serde_json::{Map, Value};
 
 use crate::cli::api::document::{
-    Body, Document, Member, Noun, Operation, ResponseDescription, Shape,
+    Body, BodyMember, Document, Noun, Operation, ResponseDescription, Shape,
 };
 
 /// Reads an OpenAPI document.
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
             let schema = parameter.get("schema").unwrap_or(&Value::Null);
             let member = self.member(&text(parameter, "name"), schema);
             let description = Some(text(parameter, "description")).filter(|text| !text.is_empty());
-            Member {
+            BodyMember {
                 description: description.unwrap_or(member.description),
                 is_required: parameter.get("required") == Some(&Value::Bool(true)),
                 ..member
@@ -139,7 +139,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn member(&self, name: &str, schema: &'a Value) -> Member {
+    fn member(&self, name: &str, schema: &'a Value) -> BodyMember {
         let parts = ["oneOf", "anyOf"]
             .iter()
             .find_map(|either| schema.get(*either)?.as_array());
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
             .into_iter()
             .flatten()
             .map(|place| text(place, "description"));
-        Member {
+        BodyMember {
             name: name.to_owned(),
             description: description
                 .into_iter()
@@ -172,16 +172,16 @@ impl<'a> Reader<'a> {
     }
 
     /// The members of an object; of one of several objects those of each.
-    fn members(&self, schema: &'a Value) -> Vec<Member> {
+    fn members(&self, schema: &'a Value) -> Vec<BodyMember> {
         let schema = self.resolved(schema);
         let required = schema.get("required").and_then(Value::as_array);
         let is_required =
             |name: &str| required.is_some_and(|names| names.iter().any(|one| one == name));
         let properties = schema.get("properties").and_then(Value::as_object);
-        let mut members: Vec<Member> = properties
+        let mut members: Vec<BodyMember> = properties
             .into_iter()
             .flatten()
-            .map(|(name, schema)| Member {
+            .map(|(name, schema)| BodyMember {
                 is_required: is_required(name),
                 ..self.member(name, schema)
             })
@@ -247,7 +247,7 @@ fn reference(schema: &Value) -> Option<&str> {
 }
 
 /// Adds a member of another form of the same object: nothing of it is required in each of them.
-fn join(members: &mut Vec<Member>, member: Member) {
+fn join(members: &mut Vec<BodyMember>, member: BodyMember) {
     match members.iter_mut().find(|known| known.name == member.name) {
         Some(known) => {
             known.is_required = false;
@@ -259,7 +259,7 @@ fn join(members: &mut Vec<Member>, member: Member) {
                 );
             }
         }
-        None => members.push(Member {
+        None => members.push(BodyMember {
             is_required: false,
             ..member
         }),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::change::{ClientChange, ProtectedClientMembers, apply};
 use super::queries::{application, registered};
-use crate::domain::admin::changes::Settings;
+use crate::domain::admin::changes::AuditedSettings;
 use crate::domain::admin::command::{
     AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
 };
@@ -66,7 +66,7 @@ impl AdminCommand for CreateClient {
         } = change.protected();
         let action = admin_scopes
             .is_some()
-            .then(|| ProtectedAction::CreateApplication(ClientState::of(&application)));
+            .then(|| ProtectedAction::CreateApplication(ClientState::from_client(&application)));
         Ok(Planned::new(authorization, application, action))
     }
 
@@ -77,9 +77,9 @@ impl AdminCommand for CreateClient {
     ) -> Result<Execution<Application>> {
         let application = approved.into_plan();
         let services = &context.services;
-        let entry =
-            audit::entry(services, Event::ApplicationCreated, by).of(application.id.clone());
-        let entry = Settings::of_client(&application).made(entry);
+        let entry = audit::entry(services, Event::ApplicationCreated, by)
+            .in_application(application.id.clone());
+        let entry = AuditedSettings::of_client(&application).made(entry);
         services
             .store
             .insert_application(application.clone(), vec![entry])
@@ -168,8 +168,8 @@ impl AdminCommand for UpdateClient {
             .any(|member| member.is_protected || is_service(&before));
         let action = is_protected.then(|| ProtectedAction::UpdateClient {
             application: before.id.clone(),
-            before: ClientState::of(&before),
-            after: ClientState::of(&after),
+            before: ClientState::from_client(&before),
+            after: ClientState::from_client(&after),
             members: changed_members(members, are_shown),
             sets_admin_scopes: change.admin_scopes.is_some(),
         });
@@ -187,7 +187,7 @@ impl AdminCommand for UpdateClient {
     ) -> Result<Execution<(Application, Option<Secret>)>> {
         let ClientUpdate { before, mut after } = approved.into_plan();
         let services = &context.services;
-        let entry = |event| audit::entry(services, event, by).of(before.id.clone());
+        let entry = |event| audit::entry(services, event, by).in_application(before.id.clone());
         after.updated_at = services.now();
         let method = after.settings.auth_method();
         let is_new = method != before.settings.auth_method();
@@ -200,9 +200,9 @@ impl AdminCommand for UpdateClient {
         if !method.uses_secret() {
             after.secret = None;
         }
-        let mut entries: Vec<Entry> = Settings::of_client(&before)
+        let mut entries: Vec<Entry> = AuditedSettings::of_client(&before)
             .change(
-                Settings::of_client(&after),
+                AuditedSettings::of_client(&after),
                 entry(Event::ApplicationUpdated),
             )
             .into_iter()
@@ -270,7 +270,8 @@ impl AdminCommand for RotateClientSecret {
         let id = application.id.clone();
         let secret = give_secret(services, &mut application)?;
         application.updated_at = services.now();
-        let entry = audit::entry(services, Event::ClientSecretRotated, by).of(id.clone());
+        let entry =
+            audit::entry(services, Event::ClientSecretRotated, by).in_application(id.clone());
         let written = services
             .store
             .update_application(application, vec![entry])
@@ -326,13 +327,14 @@ impl AdminCommand for DeleteApplication {
         let known = approved.into_plan();
         let (services, id) = (&context.services, known.id().clone());
         let settings = match &known {
-            RegisteredApplication::Client(client) => Settings::of_client(client),
+            RegisteredApplication::Client(client) => AuditedSettings::of_client(client),
             RegisteredApplication::ServiceProvider(provider) => {
-                Settings::of_service_provider(provider)
+                AuditedSettings::of_service_provider(provider)
             }
         };
-        let entry = settings
-            .deletion_entry(audit::entry(services, Event::ApplicationDeleted, by).of(id.clone()));
+        let entry = settings.deletion_entry(
+            audit::entry(services, Event::ApplicationDeleted, by).in_application(id.clone()),
+        );
         let written = services
             .store
             .delete_application(id.clone(), known.version(), vec![entry])

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::comparison::{Comparison, compare};
+use super::comparison::{PreviewComparison, compare};
 use super::preview::PreviewRequest;
 use crate::domain::InternalError;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
@@ -30,7 +30,7 @@ assent_model::admin_command! {
 
 impl AdminCommand for TryCandidate {
     type Plan = Self;
-    type Outcome = Comparison;
+    type Outcome = PreviewComparison;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<Self>> {
         let (services, caller) = (&context.services, &context.caller);
@@ -40,7 +40,7 @@ impl AdminCommand for TryCandidate {
                 Permission::ClaimsRead,
                 "this needs the permission claims:read too, which you do not have",
             )?);
-        let component = self.candidate.component.as_deref().map(Digest::of);
+        let component = self.candidate.component.as_deref().map(Digest::sha256);
         if component.is_some() && matches!(caller.principal, Principal::Application(_)) {
             return Err(AdminError::Forbidden(
                 "a service account can't upload a component; use the console or a token of `assent admin token`",
@@ -63,7 +63,7 @@ impl AdminCommand for TryCandidate {
         context: &AdminContext,
         approved: ApprovedPlan<Self>,
         by: &AuditContext,
-    ) -> Result<Execution<Comparison>> {
+    ) -> Result<Execution<PreviewComparison>> {
         let plan = approved.into_plan();
         let services = Arc::clone(&context.services);
         if let (Some(_), Some(console), Some(component)) = (
@@ -73,7 +73,7 @@ impl AdminCommand for TryCandidate {
         ) {
             // It may be tried until the console's session ends. An approval for one plugin is none for another, because
             // the component runs with the grants of the plugin.
-            let (session, component) = (console.signed_in.session.id, Digest::of(component));
+            let (session, component) = (console.signed_in.session.id, Digest::sha256(component));
             services
                 .store
                 .approve_component(session, &plan.candidate.plugin, &component, services.now())

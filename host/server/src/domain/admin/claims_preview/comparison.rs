@@ -14,7 +14,7 @@ use assent_plugin_host::{Candidate, CandidateError, LogLine, Sink};
 
 /// The differences that a candidate plugin makes.
 #[derive(Clone, Debug)]
-pub struct Comparison {
+pub struct PreviewComparison {
     /// The claims of the loaded plugins.
     pub current: Vec<Preview>,
     /// The claims with the candidate.
@@ -53,7 +53,7 @@ pub(super) async fn compare(
     request: &PreviewRequest,
     candidate: Candidate,
     by: &AuditContext,
-) -> Result<Comparison> {
+) -> Result<PreviewComparison> {
     let previewed = PreviewSubject::find(services, application, request).await?;
     record_preview(services, application, &previewed, &candidate, by).await?;
     let (set, journal) = services
@@ -73,7 +73,7 @@ pub(super) async fn compare(
         .iter()
         .zip(&candidate)
         .flat_map(|(current, candidate)| differences(current, candidate));
-    Ok(Comparison {
+    Ok(PreviewComparison {
         differences: differences.collect(),
         current,
         candidate,
@@ -92,7 +92,7 @@ async fn record_preview(
     by: &AuditContext,
 ) -> Result<()> {
     let digest = match component {
-        Some(bytes) => Some(Digest::of(bytes).to_text()),
+        Some(bytes) => Some(Digest::sha256(bytes).to_text()),
         None => {
             let known = services
                 .plugins
@@ -105,7 +105,7 @@ async fn record_preview(
     };
     let entry = audit::entry(services, Event::ClaimsCompared, by)
         .about(previewed.user.id)
-        .of(application.clone());
+        .in_application(application.clone());
     let entry = entry
         .with("account", previewed.account.id.to_string())
         .with(

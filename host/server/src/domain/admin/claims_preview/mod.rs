@@ -6,8 +6,8 @@ mod comparison;
 mod preview;
 
 pub use candidate::TryCandidate;
-pub use comparison::{Comparison, Difference};
+pub use comparison::{Difference, PreviewComparison};
 pub use preview::{
-    MapperStop, Origin, Preview, PreviewContent, PreviewRequest, PreviewedName, PreviewedToken,
-    ValueChange, preview,
+    ClaimOrigin, MapperStop, Preview, PreviewContent, PreviewRequest, PreviewedName,
+    PreviewedToken, ValueChange, preview,
 };

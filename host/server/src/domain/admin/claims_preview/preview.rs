@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result, account, invalid, registered};
-use crate::domain::claims::standard_claims::{ApplicationClaims, Subject};
+use crate::domain::claims::standard_claims::{ApplicationClaims, ClaimSubject};
 use crate::domain::claims::token_claims::IssuerClaims;
 use crate::domain::claims::{name_id, standard_claims};
 use crate::domain::sign_in::access::{AccessDenied, obstacle};
@@ -53,7 +53,7 @@ pub struct Preview {
     /// What it would be told, or the plugin that keeps it from being told anything.
     pub told: std::result::Result<PreviewContent, MapperStop>,
     /// Where each value comes from, the removed ones too.
-    pub origins: Vec<Origin>,
+    pub origins: Vec<ClaimOrigin>,
     /// What each plugin did.
     pub steps: Vec<MapperRun>,
 }
@@ -98,7 +98,7 @@ pub struct MapperStop {
 
 /// Where a value comes from, or why it is not there.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Origin {
+pub struct ClaimOrigin {
     /// The claim, or the attribute's name.
     pub name: String,
     /// The plugin that had the last word; `None` for the server.
@@ -228,7 +228,7 @@ impl PreviewSubject {
                 let sub = standard_claims::subject_of(services, client, user)?;
                 let mut previews = Vec::new();
                 for sink in sinks {
-                    let subject = Subject {
+                    let subject = ClaimSubject {
                         application: client,
                         user,
                         account,
@@ -341,15 +341,15 @@ fn finish(
 }
 
 /// Where each value comes from: first the server's, then what the plugins did, the last word on each.
-fn origins(told: &PreviewContent, steps: &[MapperRun]) -> Vec<Origin> {
-    let mut origins: Vec<Origin> = Vec::new();
-    let mut put = |origin: Origin| {
+fn origins(told: &PreviewContent, steps: &[MapperRun]) -> Vec<ClaimOrigin> {
+    let mut origins: Vec<ClaimOrigin> = Vec::new();
+    let mut put = |origin: ClaimOrigin| {
         origins.retain(|known| known.name != origin.name);
         origins.push(origin);
     };
     if let PreviewContent::Claims(claims) = told {
         for name in claims.keys() {
-            put(Origin {
+            put(ClaimOrigin {
                 name: name.clone(),
                 plugin: None,
                 change: ValueChange::Provided,
@@ -385,7 +385,7 @@ fn origins(told: &PreviewContent, steps: &[MapperRun]) -> Vec<Origin> {
                 }
             };
             let plugin = Some(step.plugin.plugin.clone());
-            put(Origin {
+            put(ClaimOrigin {
                 name: name.to_owned(),
                 plugin,
                 change,

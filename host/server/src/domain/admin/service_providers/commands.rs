@@ -8,7 +8,7 @@ use super::change::{
     ProtectedServiceProviderMembers, ServiceProviderChange, apply, changed_service_provider,
 };
 use super::queries::service_provider;
-use crate::domain::admin::changes::Settings;
+use crate::domain::admin::changes::AuditedSettings;
 use crate::domain::admin::command::{
     AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
 };
@@ -87,8 +87,9 @@ impl AdminCommand for CreateServiceProvider {
         let provider = approved.into_plan();
         let services = &context.services;
         let key = saml_keys::first(services, &provider.id).await?;
-        let entry = audit::entry(services, Event::ApplicationCreated, by).of(provider.id.clone());
-        let entry = Settings::of_service_provider(&provider).made(entry);
+        let entry = audit::entry(services, Event::ApplicationCreated, by)
+            .in_application(provider.id.clone());
+        let entry = AuditedSettings::of_service_provider(&provider).made(entry);
         services
             .store
             .insert_service_provider(provider.clone(), key, vec![entry])
@@ -132,8 +133,8 @@ impl AdminCommand for UpdateServiceProvider {
         let is_protected = members.iter().any(|member| member.is_protected);
         let action = is_protected.then(|| ProtectedAction::UpdateServiceProvider {
             application: before.id.clone(),
-            before: ServiceProviderState::of(&before),
-            after: ServiceProviderState::of(&after),
+            before: ServiceProviderState::from_provider(&before),
+            after: ServiceProviderState::from_provider(&after),
             members: changed_members(members, false),
         });
         let plan = ServiceProviderUpdate { before, after };
@@ -175,8 +176,11 @@ async fn replace(
     entry: Entry,
 ) -> Result<Option<ServiceProvider>> {
     provider.updated_at = services.now();
-    let settings = Settings::of_service_provider;
-    let entry = settings(before).change(settings(&provider), entry.of(provider.id.clone()));
+    let settings = AuditedSettings::of_service_provider;
+    let entry = settings(before).change(
+        settings(&provider),
+        entry.in_application(provider.id.clone()),
+    );
     let written = services
         .store
         .update_service_provider(provider.clone(), entry.into_iter().collect())

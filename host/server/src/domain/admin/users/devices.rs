@@ -65,7 +65,7 @@ impl AdminCommand for EnrolDevice {
             .store
             .insert_enrolment(enrolment, &user, vec![entry], services.now())
             .await;
-        let Execution::Done(()) = Execution::of(inserted)? else {
+        let Execution::Done(()) = Execution::from_write(inserted)? else {
             return Ok(Execution::Overtaken);
         };
         tracing::info!(user = %user.id, "enrolment link created");
@@ -114,7 +114,7 @@ impl AdminCommand for RevokeDevice {
         let (device, owner) = approved.into_plan();
         let revoked =
             device::revoke_of(&context.services, &device, &owner, CodesOfDevice::End, by).await;
-        match Execution::of(revoked)? {
+        match Execution::from_write(revoked)? {
             Execution::Done(Some(_)) => Ok(Execution::Done(())),
             Execution::Done(None) => Err(AdminError::NotFound("device")),
             Execution::Overtaken => Ok(Execution::Overtaken),

@@ -11,7 +11,7 @@ const CLOCK_TOLERANCE: i64 = 60;
 
 /// A call of the authenticator's interface, as it came.
 #[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
+pub struct DeviceCall<'a> {
     /// The device that it says it is of.
     pub device: DeviceId,
     /// The device's idea of the time, in seconds since the epoch.
@@ -28,7 +28,7 @@ pub struct Call<'a> {
 
 /// Whose call it is.
 #[derive(Debug)]
-pub enum Caller {
+pub enum DeviceCaller {
     /// This device's.
     Device(Box<Device>),
     /// Nobody's that we know: no such device, a revoked one, or a signature of another key.
@@ -41,14 +41,17 @@ pub enum Caller {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn caller(services: &Services, call: Call<'_>) -> Result<Caller, InternalError> {
+pub async fn caller(
+    services: &Services,
+    call: DeviceCall<'_>,
+) -> Result<DeviceCaller, InternalError> {
     let found = services
         .store
         .device(call.device)
         .await?
         .filter(|device| device.revoked_at.is_none());
     let Some(device) = found else {
-        return Ok(Caller::Unknown);
+        return Ok(DeviceCaller::Unknown);
     };
     let statement = CallStatement {
         issuer: &services.issuer,
@@ -59,11 +62,11 @@ pub async fn caller(services: &Services, call: Call<'_>) -> Result<Caller, Inter
         body: call.body,
     };
     if !device.key.verifies(&statement.text(), call.signature) {
-        return Ok(Caller::Unknown);
+        return Ok(DeviceCaller::Unknown);
     }
     let now = services.now();
     if (now.seconds().saturating_sub(call.time)).saturating_abs() > CLOCK_TOLERANCE {
-        return Ok(Caller::WrongClock(now));
+        return Ok(DeviceCaller::WrongClock(now));
     }
-    Ok(Caller::Device(Box::new(device)))
+    Ok(DeviceCaller::Device(Box::new(device)))
 }

@@ -35,7 +35,7 @@ pub struct TypedName([u8; 32]);
 
 impl From<&LoginName> for TypedName {
     fn from(name: &LoginName) -> Self {
-        Self(*Digest::of(name.as_str().as_bytes()).as_bytes())
+        Self(*Digest::sha256(name.as_str().as_bytes()).as_bytes())
     }
 }
 
@@ -68,7 +68,7 @@ pub struct CallerKey([u8; 32]);
 impl From<&Actor> for CallerKey {
     fn from(actor: &Actor) -> Self {
         let named = format!("{} {}", actor.kind(), actor.id().unwrap_or_default());
-        Self(*Digest::of(named.as_bytes()).as_bytes())
+        Self(*Digest::sha256(named.as_bytes()).as_bytes())
     }
 }
 

@@ -10,7 +10,7 @@ use assent_model::session::Authentication;
 
 /// A login as the browser that began it finds it.
 #[derive(Debug)]
-pub enum View {
+pub enum LoginView {
     /// The person has not yet said who they are.
     Identify(Login),
     /// The person was signed in already, in this session; whether it is still this browser's, and enough, is not known.
@@ -18,7 +18,7 @@ pub enum View {
     /// The phone was asked.
     Waiting(Login, Approval),
     /// Nothing came of the approval.
-    Ended(Login, Ended),
+    Ended(Login, LoginEnd),
     /// The person approved; the login can be answered.
     Approved(Login, Approved),
     /// The application was answered before.
@@ -27,7 +27,7 @@ pub enum View {
     Unknown,
 }
 
-impl View {
+impl LoginView {
     /// The login, if there is one in this browser.
     pub const fn login(&self) -> Option<&Login> {
         match self {
@@ -44,7 +44,7 @@ impl View {
 
 /// Why nothing came of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum LoginEnd {
     /// The person denied.
     Denied,
     /// Nobody answered in time, or nobody could.
@@ -83,7 +83,7 @@ pub async fn view(
     services: &Services,
     id: LoginId,
     browser: Digest,
-) -> Result<View, InternalError> {
+) -> Result<LoginView, InternalError> {
     let now = services.now();
     let Some(login) = services
         .store
@@ -91,29 +91,29 @@ pub async fn view(
         .await?
         .filter(|login| login.browser == browser)
     else {
-        return Ok(View::Unknown);
+        return Ok(LoginView::Unknown);
     };
     let approval = match login.stage {
-        LoginStage::Identify => return Ok(View::Identify(login)),
-        LoginStage::SignedIn(session) => return Ok(View::SignedIn(login, session)),
-        LoginStage::Answered => return Ok(View::Answered(login)),
+        LoginStage::Identify => return Ok(LoginView::Identify(login)),
+        LoginStage::SignedIn(session) => return Ok(LoginView::SignedIn(login, session)),
+        LoginStage::Answered => return Ok(LoginView::Answered(login)),
         LoginStage::Asked(approval) => services.store.approval(approval).await?,
     };
     let Some(approval) = approval else {
-        return Ok(View::Ended(login, Ended::Expired));
+        return Ok(LoginView::Ended(login, LoginEnd::Expired));
     };
     Ok(match approval.stage_at(now) {
         // A withdrawn or reported request looks like a pending one: the page must not show that the name is known, or
         // that its user answered.
         ApprovalStage::Requested | ApprovalStage::Withdrawn | ApprovalStage::Reported => {
-            View::Waiting(login, approval)
+            LoginView::Waiting(login, approval)
         }
         ApprovalStage::Approved { by, at } => {
             let authentication = by.authentication(at);
             // The operator may have taken the trust away from a vendor in between.
             if channels::is_enough_for(services, &login.request, &authentication) {
                 let is_test_sign_in = !login.request.purpose().is_application();
-                View::Approved(
+                LoginView::Approved(
                     login,
                     Approved {
                         approval,
@@ -122,14 +122,14 @@ pub async fn view(
                     },
                 )
             } else {
-                View::Ended(login, Ended::Expired)
+                LoginView::Ended(login, LoginEnd::Expired)
             }
         }
-        ApprovalStage::Denied => View::Ended(login, Ended::Denied),
-        ApprovalStage::Expired => View::Ended(login, Ended::Expired),
-        ApprovalStage::Cancelled => View::Ended(login, Ended::Cancelled),
-        ApprovalStage::Conflicted => View::Ended(login, Ended::Conflict),
-        ApprovalStage::Replaced => View::Ended(login, Ended::Replaced),
-        ApprovalStage::Failed(_) => View::Ended(login, Ended::NumberMismatch),
+        ApprovalStage::Denied => LoginView::Ended(login, LoginEnd::Denied),
+        ApprovalStage::Expired => LoginView::Ended(login, LoginEnd::Expired),
+        ApprovalStage::Cancelled => LoginView::Ended(login, LoginEnd::Cancelled),
+        ApprovalStage::Conflicted => LoginView::Ended(login, LoginEnd::Conflict),
+        ApprovalStage::Replaced => LoginView::Ended(login, LoginEnd::Replaced),
+        ApprovalStage::Failed(_) => LoginView::Ended(login, LoginEnd::NumberMismatch),
     })
 }

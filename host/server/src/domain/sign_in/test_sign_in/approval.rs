@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{Ended, View};
+use crate::domain::sign_in::login::{LoginEnd, LoginView};
 use crate::domain::sign_in::test_sign_in::record::RecordedStep;
 use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage};
@@ -20,7 +20,7 @@ pub(super) async fn of_login(
         return Ok(Vec::new());
     };
     let approval = match login::view(services, login, test_sign_in.browser).await? {
-        View::Waiting(_, approval) => Some(approval),
+        LoginView::Waiting(_, approval) => Some(approval),
         view => match view.login().map(|login| login.id) {
             Some(id) => services.store.approval_of_login(id).await?,
             None => None,
@@ -71,13 +71,14 @@ fn of_approval(approval: &Approval, now: Timestamp) -> Vec<RecordedStep> {
     };
     let named = StepNote::good(how).with(json!({ "name": approval.shown.account }));
     let mut steps = vec![(TestSignInStep::Identification, approval.requested_at, named)];
-    let ended =
-        |at: Timestamp, ended: Ended| (TestSignInStep::Approval, at, StepNote::bad(of_end(ended)));
+    let ended = |at: Timestamp, ended: LoginEnd| {
+        (TestSignInStep::Approval, at, StepNote::bad(of_end(ended)))
+    };
     let step = match approval.stage_at(now) {
         ApprovalStage::Requested => None,
         // The page continues to wait. An earlier step has the reason why a request was not sent.
         ApprovalStage::Withdrawn | ApprovalStage::Reported => None,
-        ApprovalStage::Replaced => Some(ended(approval.requested_at, Ended::Replaced)),
+        ApprovalStage::Replaced => Some(ended(approval.requested_at, LoginEnd::Replaced)),
         ApprovalStage::Approved { by, at } => {
             let authentication = by.authentication(at);
             let data = json!({
@@ -91,25 +92,25 @@ fn of_approval(approval: &Approval, now: Timestamp) -> Vec<RecordedStep> {
                 StepNote::good("approved, and the proof was verified").with(data),
             ))
         }
-        ApprovalStage::Denied => Some(ended(approval.requested_at, Ended::Denied)),
-        ApprovalStage::Expired => Some(ended(approval.expires_at, Ended::Expired)),
-        ApprovalStage::Cancelled => Some(ended(approval.requested_at, Ended::Cancelled)),
-        ApprovalStage::Conflicted => Some(ended(approval.requested_at, Ended::Conflict)),
-        ApprovalStage::Failed(_) => Some(ended(approval.requested_at, Ended::NumberMismatch)),
+        ApprovalStage::Denied => Some(ended(approval.requested_at, LoginEnd::Denied)),
+        ApprovalStage::Expired => Some(ended(approval.expires_at, LoginEnd::Expired)),
+        ApprovalStage::Cancelled => Some(ended(approval.requested_at, LoginEnd::Cancelled)),
+        ApprovalStage::Conflicted => Some(ended(approval.requested_at, LoginEnd::Conflict)),
+        ApprovalStage::Failed(_) => Some(ended(approval.requested_at, LoginEnd::NumberMismatch)),
     };
     steps.extend(step);
     steps
 }
 
-const fn of_end(ended: Ended) -> &'static str {
+const fn of_end(ended: LoginEnd) -> &'static str {
     match ended {
-        Ended::Denied => "denied on the device",
-        Ended::Expired => "expired without an approval",
-        Ended::Cancelled => "cancelled in the browser",
-        Ended::Conflict => {
+        LoginEnd::Denied => "denied on the device",
+        LoginEnd::Expired => "expired without an approval",
+        LoginEnd::Cancelled => "cancelled in the browser",
+        LoginEnd::Conflict => {
             "another sign-in with this name started in another browser, and a channel without letters may carry it"
         }
-        Ended::NumberMismatch => "the number was wrong too often",
-        Ended::Replaced => "a newer request of the same browser took its place",
+        LoginEnd::NumberMismatch => "the number was wrong too often",
+        LoginEnd::Replaced => "a newer request of the same browser took its place",
     }
 }

@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::domain::admin::action_approvals::Console;
 use crate::domain::admin::{AdminContext, AdminError};
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::access;
 use crate::domain::sign_in::access::AccessDenied;
 use crate::domain::{InternalError, Services, admin, audit};
@@ -90,7 +90,10 @@ pub fn response_seal(
     id: TestSignInId,
     answer: &str,
 ) -> Result<String, InternalError> {
-    let message = format!("answer\n{id}\n{}", Digest::of(answer.as_bytes()).to_text());
+    let message = format!(
+        "answer\n{id}\n{}",
+        Digest::sha256(answer.as_bytes()).to_text()
+    );
     let code = services
         .master_key
         .authenticate("test-sign-in", message.as_bytes())?;
@@ -207,7 +210,7 @@ pub async fn begin(
     }
     let entry = audit::entry(services, Event::TestSignInStarted, by)
         .about(test_sign_in.user)
-        .of(test_sign_in.application.clone());
+        .in_application(test_sign_in.application.clone());
     let entry = entry.with("test_sign_in", test_sign_in.id.to_string());
     services
         .store
@@ -228,7 +231,7 @@ pub async fn open(
     services: &Services,
     id: TestSignInId,
     browser: Digest,
-    signed_in: &SignedIn,
+    signed_in: &BrowserSession,
 ) -> Result<Option<OpenTestSignIn>, InternalError> {
     let visitor = Visitor {
         browser,
@@ -242,13 +245,12 @@ pub async fn open(
         login_hint: signed_in.user.name.clone(),
     };
     Ok(test_sign_in.and_then(|test_sign_in| {
-        OpenTestSignIn::of(test_sign_in, visitor, request, services.now())
+        OpenTestSignIn::for_visitor(test_sign_in, visitor, request, services.now())
     }))
 }
 
-/// Notes that a login began for a test sign-in, which only this login may answer from then on. For other logins
-/// nothing is
-/// recorded.
+/// Notes that a login began for a test sign-in, which only this login may answer from then on. For other logins nothing
+/// is recorded.
 ///
 /// # Errors
 /// If the database fails.

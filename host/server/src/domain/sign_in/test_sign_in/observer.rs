@@ -84,7 +84,7 @@ impl TestSignInObserver<'_> {
                     None => return Ok(()),
                 }
             }
-            SignInEvent::Refused(reason) => return refused(services, id, reason).await,
+            SignInEvent::Denied(reason) => return refused(services, id, reason).await,
         };
         record_step(services, id, step, detail).await
     }

@@ -174,7 +174,7 @@ pub async fn end(
     };
     let entry = audit::entry(services, Event::TestSignInEnded, &by)
         .about(test_sign_in.user)
-        .of(test_sign_in.application.clone());
+        .in_application(test_sign_in.application.clone());
     let entry = entry
         .with("test_sign_in", test_sign_in.id.to_string())
         .with("outcome", outcome.as_str());

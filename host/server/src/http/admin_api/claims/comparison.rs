@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::domain::admin::{AdminError, Comparison, Difference, PreviewRequest, TryCandidate};
+use crate::domain::admin::{
+    AdminError, Difference, PreviewComparison, PreviewRequest, TryCandidate,
+};
 use crate::http::admin_api::claims::preview_view::{PreviewView, view};
 use crate::http::admin_api::context::Context;
 use crate::http::admin_api::input::Body;
@@ -114,14 +116,11 @@ fn decoded(component: Option<String>) -> Result<Option<Vec<u8>>, Problem> {
 /// Compare the claims of the loaded plugins with those of a candidate plugin.
 ///
 /// The candidate is compiled, checks its settings, and runs in the sandbox of every plugin, with the grants of the
-/// plugin that
-/// it replaces. The server stores nothing of it. The request also needs the permission `claims:read`. An instance tests
-/// one
-/// candidate at a time.
+/// plugin that it replaces. The server stores nothing of it. The request also needs the permission `claims:read`. An
+/// instance tests one candidate at a time.
 ///
 /// In the console, a component that is not loaded needs an action approval, once for each plugin name, component and
-/// session. A
-/// service account cannot upload a component.
+/// session. A service account cannot upload a component.
 #[utoipa::path(
     post,
     path = "/applications/{id}/claims-preview",
@@ -161,7 +160,7 @@ pub(super) async fn compare(
         request,
         candidate,
     };
-    let Comparison {
+    let PreviewComparison {
         current,
         candidate,
         differences,

@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::domain::admin::{
-    MapperStop, Origin, Preview, PreviewContent, PreviewedName, PreviewedToken, ValueChange,
+    ClaimOrigin, MapperStop, Preview, PreviewContent, PreviewedName, PreviewedToken, ValueChange,
 };
 use crate::domain::claims::token_claims::{AtSignIn, IssuerClaims};
 use crate::domain::claims::traces;
-use crate::domain::claims::traces::{Explained, ExplainedAttribute, Outcome};
+use crate::domain::claims::traces::{Explained, ExplainedAttribute, PluginOutcome};
 use crate::domain::sign_in::access::AccessDenied;
 use assent_model::id::{AccountId, Did};
 use assent_model::scope::Scope;
@@ -28,8 +28,7 @@ pub(super) struct PreviewView {
 }
 
 /// The preview for one sink: `claims` or `attributes`, unless a plugin prevents the sign-in; and in `stopped` the
-/// reason if no
-/// user would be signed in.
+/// reason if no user would be signed in.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SinkPreview)]
 struct SinkView {
@@ -90,10 +89,9 @@ struct NameView {
 #[schema(as = StoppedPreview)]
 struct StoppedView {
     /// The plugin that prevents the sign-in; `null` for the server. A reason of the server comes first; the preview
-    /// still shows
-    /// the values without it.
+    /// still shows the values without it.
     plugin: Option<String>,
-    outcome: Outcome,
+    outcome: PluginOutcome,
     /// The reason; of the server, with the remedy.
     reason: String,
 }
@@ -159,9 +157,9 @@ fn sink_view(preview: Preview) -> SinkView {
             reason,
         }) => {
             let outcome = if denied {
-                Outcome::Denied
+                PluginOutcome::Denied
             } else {
-                Outcome::Failed
+                PluginOutcome::Failed
             };
             (
                 None,
@@ -175,7 +173,7 @@ fn sink_view(preview: Preview) -> SinkView {
         }
     };
     let stopped = obstacle.map(by_host).or(by_plugin);
-    let origin = |Origin {
+    let origin = |ClaimOrigin {
                       name,
                       plugin,
                       change,
@@ -224,9 +222,9 @@ fn token_view(
 
 fn by_host(obstacle: AccessDenied) -> StoppedView {
     let outcome = if obstacle.is_decision() {
-        Outcome::Denied
+        PluginOutcome::Denied
     } else {
-        Outcome::Failed
+        PluginOutcome::Failed
     };
     StoppedView {
         plugin: None,

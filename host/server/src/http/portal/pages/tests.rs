@@ -12,11 +12,11 @@ fn text() -> String {
 }
 
 fn said() -> Message {
-    Message::of("claim-value").text("value", MARKUP)
+    Message::new("claim-value").text("value", MARKUP)
 }
 
-fn form() -> Form {
-    Form {
+fn form() -> ButtonForm {
+    ButtonForm {
         action: "/sessions/1/end".to_owned(),
         csrf: text(),
     }
@@ -27,7 +27,7 @@ fn when() -> PageTime {
 }
 
 fn frame(tab: Tab) -> Frame {
-    let user = Some(SignedIn {
+    let user = Some(SignedInUser {
         name: text(),
         sign_out: "/sign-out".to_owned(),
         csrf: text(),
@@ -116,7 +116,7 @@ fn consents(offline: bool) -> ConsentsPage {
     let row = ConsentRow {
         application: text(),
         client_id: text(),
-        scopes: vec![Message::of("scope-email")],
+        scopes: vec![Message::new("scope-email")],
         since: Message::day(Timestamp::from_seconds(1_746_057_600)),
         until: Message::day(Timestamp::from_seconds(1_747_267_200)),
         offline,

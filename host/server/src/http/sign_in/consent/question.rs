@@ -34,7 +34,7 @@ pub(crate) fn ask(
         action: format!("/login/{id}/consent"),
         again: format!("/login/{id}/again"),
         csrf: csrf::token(services, browser, &id)?,
-        person: csrf::token(services, browser, &shown_to(login.id, user))?,
+        user_token: csrf::token(services, browser, &shown_to(login.id, user))?,
         days: services.settings.lifetimes.consent.whole_seconds() / (24 * 60 * 60),
     };
     Ok(page(
@@ -50,12 +50,12 @@ pub(super) fn shown_to(login: LoginId, user: &User) -> String {
 
 pub(super) fn in_words(scopes: &Scopes) -> Vec<Message> {
     let words = scopes.iter().map(|scope| match scope {
-        Scope::OpenId => Message::of("scope-openid"),
-        Scope::Profile => Message::of("scope-profile"),
-        Scope::Email => Message::of("scope-email"),
-        Scope::Phone => Message::of("scope-phone"),
-        Scope::Address => Message::of("scope-address"),
-        Scope::OfflineAccess => Message::of("scope-offline-access"),
+        Scope::OpenId => Message::new("scope-openid"),
+        Scope::Profile => Message::new("scope-profile"),
+        Scope::Email => Message::new("scope-email"),
+        Scope::Phone => Message::new("scope-phone"),
+        Scope::Address => Message::new("scope-address"),
+        Scope::OfflineAccess => Message::new("scope-offline-access"),
     });
     words.collect()
 }

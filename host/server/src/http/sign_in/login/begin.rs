@@ -3,7 +3,7 @@
 use axum::response::Response;
 
 use crate::domain::operations::rate_limits::Network;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
 use crate::domain::sign_in::test_sign_in;
@@ -45,7 +45,7 @@ pub(crate) async fn begin(
     services: &Services,
     browser: &Browser,
     request: LoginRequest,
-    session: Option<SignedIn>,
+    session: Option<BrowserSession>,
 ) -> Result<Result<BegunLogin, Response>, InternalError> {
     let login = login::new(
         services,

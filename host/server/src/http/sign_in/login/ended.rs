@@ -8,10 +8,10 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{Ended, OpenLogin, View};
+use crate::domain::sign_in::login::{LoginEnd, LoginView, OpenLogin};
 use crate::domain::{InternalError, Services};
 use crate::http::context::{Browser, STAY};
-use crate::http::pages::{Ended as EndedKind, EndedPage, ReturnNotice};
+use crate::http::pages::{EndedPage, EndedPageKind, ReturnNotice};
 use crate::http::reply::{internal_error, layout, page, see_other};
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::login::asking::asking;
@@ -22,7 +22,7 @@ use crate::http::{csrf, saml};
 use crate::oidc::authorize;
 use crate::oidc::authorize::DenialReason;
 use crate::saml::sign_on;
-use crate::saml::sign_on::Failure;
+use crate::saml::sign_on::SignOnDenied;
 use assent_model::language::Language;
 use assent_model::login::{Login, LoginRequest, LoginStage, SignInDenied};
 
@@ -39,23 +39,23 @@ pub(crate) async fn leave(posted: Posted) -> Response {
 async fn returned(
     services: &Services,
     language: Language,
-    view: &View,
+    view: &LoginView,
 ) -> Result<Response, InternalError> {
     let (login, reason) = match view {
-        View::Ended(login, Ended::Denied) => (login, DenialReason::Denied),
-        View::Ended(login, Ended::Expired | Ended::NumberMismatch) => {
+        LoginView::Ended(login, LoginEnd::Denied) => (login, DenialReason::Denied),
+        LoginView::Ended(login, LoginEnd::Expired | LoginEnd::NumberMismatch) => {
             (login, DenialReason::Expired)
         }
-        View::Ended(login, _)
-        | View::Identify(login)
-        | View::Approved(login, _)
-        | View::SignedIn(login, _) => (login, DenialReason::GivenUp),
-        View::Waiting(login, _) => {
+        LoginView::Ended(login, _)
+        | LoginView::Identify(login)
+        | LoginView::Approved(login, _)
+        | LoginView::SignedIn(login, _) => (login, DenialReason::GivenUp),
+        LoginView::Waiting(login, _) => {
             login::cancel(services, login).await?;
             (login, DenialReason::GivenUp)
         }
-        View::Answered(_) => return Ok(answered_before(services, language)),
-        View::Unknown => return Ok(unknown(services, language)),
+        LoginView::Answered(_) => return Ok(answered_before(services, language)),
+        LoginView::Unknown => return Ok(unknown(services, language)),
     };
     let reply = match &login.request {
         LoginRequest::Oidc(request) => {
@@ -66,9 +66,9 @@ async fn returned(
         }
         LoginRequest::Saml(request) => {
             let why = match reason {
-                DenialReason::Denied => Failure::Denied,
-                DenialReason::Expired => Failure::Expired,
-                DenialReason::NoConsent | DenialReason::GivenUp => Failure::GivenUp,
+                DenialReason::Denied => SignOnDenied::Denied,
+                DenialReason::Expired => SignOnDenied::Expired,
+                DenialReason::NoConsent | DenialReason::GivenUp => SignOnDenied::GivenUp,
             };
             let answer = sign_on::deny(services, OpenLogin::Stored(login.id), request, why).await?;
             answer.map(|answer| saml::sign_on::deliver(services, language, &answer))
@@ -105,19 +105,20 @@ pub(crate) async fn return_by_itself(
     let reply = async {
         let view = found?;
         let token = query.map(|Query(query)| query.token).unwrap_or_default();
-        if matches!(view, View::Answered(_)) {
+        if matches!(view, LoginView::Answered(_)) {
             return Ok(answered_before(&services, browser.language()));
         }
         let failed = match &view {
-            View::Ended(login, Ended::Denied | Ended::Expired | Ended::NumberMismatch) => {
-                Some(login)
-            }
-            View::Approved(login, _) | View::SignedIn(login, _) => Some(login),
-            View::Ended(..)
-            | View::Identify(_)
-            | View::Waiting(..)
-            | View::Answered(_)
-            | View::Unknown => None,
+            LoginView::Ended(
+                login,
+                LoginEnd::Denied | LoginEnd::Expired | LoginEnd::NumberMismatch,
+            ) => Some(login),
+            LoginView::Approved(login, _) | LoginView::SignedIn(login, _) => Some(login),
+            LoginView::Ended(..)
+            | LoginView::Identify(_)
+            | LoginView::Waiting(..)
+            | LoginView::Answered(_)
+            | LoginView::Unknown => None,
         };
         if let Some(login) = failed
             && csrf::is_token(&services, &browser, &return_of(login), &token)?
@@ -150,13 +151,13 @@ fn returning(
     services: &Services,
     browser: &Browser,
     login: &Login,
-    ended: &EndedKind,
+    ended: &EndedPageKind,
 ) -> Result<Option<ReturnNotice>, InternalError> {
     let waits = matches!(login.request, LoginRequest::Oidc(_) | LoginRequest::Saml(_));
     let failed = match ended {
-        EndedKind::Denied | EndedKind::Expired => true,
-        EndedKind::Refused(_) => *ended != refused(SignInDenied::OthersTestSignIn),
-        EndedKind::Cancelled | EndedKind::Conflict | EndedKind::Replaced => false,
+        EndedPageKind::Denied | EndedPageKind::Expired => true,
+        EndedPageKind::Rejected(_) => *ended != rejected(SignInDenied::OthersTestSignIn),
+        EndedPageKind::Cancelled | EndedPageKind::Conflict | EndedPageKind::Replaced => false,
     };
     if browser.stays() || !waits || !failed {
         return Ok(None);
@@ -174,7 +175,7 @@ pub(super) async fn ended_page(
     services: &Services,
     browser: &Browser,
     login: &Login,
-    ended: EndedKind,
+    ended: EndedPageKind,
 ) -> Result<Response, InternalError> {
     let id = login.id.to_string();
     let asking = asking(services, login).await?;
@@ -190,18 +191,18 @@ pub(super) async fn ended_page(
     Ok(page(&ended, asking.form_target.as_deref()))
 }
 
-pub(super) fn refused(why: SignInDenied) -> EndedKind {
-    EndedKind::Refused(match why {
-        SignInDenied::ApplicationGone => Message::of("rejected-application-deleted"),
-        SignInDenied::AddressGone => Message::of("rejected-redirect-uri-removed"),
+pub(super) fn rejected(why: SignInDenied) -> EndedPageKind {
+    EndedPageKind::Rejected(match why {
+        SignInDenied::ApplicationGone => Message::new("rejected-application-deleted"),
+        SignInDenied::AddressGone => Message::new("rejected-redirect-uri-removed"),
         SignInDenied::NoAccount(name) => {
-            Message::of("rejected-no-account").text("application", name)
+            Message::new("rejected-no-account").text("application", name)
         }
         SignInDenied::AccountClosed(name) => {
-            Message::of("rejected-account-inactive").text("application", name)
+            Message::new("rejected-account-inactive").text("application", name)
         }
-        SignInDenied::PersonClosed => Message::of("rejected-user-inactive"),
-        SignInDenied::OthersTestSignIn => Message::of("rejected-other-test-sign-in"),
-        SignInDenied::Plugin(reason) => Message::of("rejected-by-plugin").text("reason", reason),
+        SignInDenied::PersonClosed => Message::new("rejected-user-inactive"),
+        SignInDenied::OthersTestSignIn => Message::new("rejected-other-test-sign-in"),
+        SignInDenied::Plugin(reason) => Message::new("rejected-by-plugin").text("reason", reason),
     })
 }

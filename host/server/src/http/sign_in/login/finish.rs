@@ -2,9 +2,9 @@
 
 use axum::response::Response;
 
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::context::{Agreement, SignInContext};
-use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin, Outcome};
+use crate::domain::sign_in::login::{AuthenticatedUser, LoginCompletion, OpenLogin};
 use crate::domain::sign_in::{login, test_sign_in};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
@@ -12,10 +12,10 @@ use crate::http::reply::{see_other, with_session};
 use crate::http::saml;
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::consent::question;
-use crate::http::sign_in::login::ended::{ended_page, refused};
+use crate::http::sign_in::login::ended::{ended_page, rejected};
 use crate::http::sign_in::login::no_login::answered_before;
 use crate::oidc::authorize;
-use crate::oidc::authorize::{Answer, ConsentQuestion, Question};
+use crate::oidc::authorize::{AuthenticatedAuthorization, AuthorizeOutcome, ConsentQuestion};
 use crate::saml::sign_on;
 use assent_model::id::{SessionId, UserId};
 use assent_model::login::{Login, LoginRequest};
@@ -28,7 +28,7 @@ pub(crate) async fn session_before(
     services: &Services,
     browser: &Browser,
     login: &Login,
-) -> Result<Option<SignedIn>, InternalError> {
+) -> Result<Option<BrowserSession>, InternalError> {
     if !login.request.purpose().is_application() {
         Ok(None)
     } else {
@@ -68,7 +68,7 @@ pub(crate) async fn finish(
     browser: &Browser,
     login: &Login,
     person: &AuthenticatedUser,
-    old: Option<&SignedIn>,
+    old: Option<&BrowserSession>,
     agreement: Agreement,
 ) -> Result<Response, InternalError> {
     let request = match &login.request {
@@ -77,7 +77,7 @@ pub(crate) async fn finish(
             return finish_saml(services, browser, login, request, person, old).await;
         }
         LoginRequest::Local { page } => {
-            let outcome = Outcome {
+            let outcome = LoginCompletion {
                 person,
                 old,
                 given: None,
@@ -97,7 +97,7 @@ pub(crate) async fn finish(
     };
     // Nobody gets the cookie of a test sign-in's session.
     let session = session_of(person).filter(|_| request.purpose.is_application());
-    let question = Question {
+    let authenticated = AuthenticatedAuthorization {
         login: OpenLogin::Stored(login.id),
         request,
         person,
@@ -109,19 +109,23 @@ pub(crate) async fn finish(
         services,
         observer: &*observer,
     };
-    match authorize::respond(context, question).await? {
-        Answer::Granted(answer) => with_session(
+    match authorize::respond(context, authenticated).await? {
+        AuthorizeOutcome::Granted(answer) => with_session(
             deliver(services, browser.language(), &answer).await,
             services,
             browser,
             session,
         ),
-        Answer::Failed(answer) => Ok(deliver(services, browser.language(), &answer).await),
-        Answer::AskConsent(ConsentQuestion { application }) => {
+        AuthorizeOutcome::Failed(answer) => {
+            Ok(deliver(services, browser.language(), &answer).await)
+        }
+        AuthorizeOutcome::AskConsent(ConsentQuestion { application }) => {
             question::ask(services, browser, login, request, person, application)
         }
-        Answer::Refused(reason) => ended_page(services, browser, login, refused(reason)).await,
-        Answer::AnsweredBefore => Ok(answered_before(services, browser.language())),
+        AuthorizeOutcome::Denied(reason) => {
+            ended_page(services, browser, login, rejected(reason)).await
+        }
+        AuthorizeOutcome::AnsweredBefore => Ok(answered_before(services, browser.language())),
     }
 }
 
@@ -140,10 +144,10 @@ async fn finish_saml(
     login: &Login,
     request: &SignOnRequest,
     person: &AuthenticatedUser,
-    old: Option<&SignedIn>,
+    old: Option<&BrowserSession>,
 ) -> Result<Response, InternalError> {
     let session = session_of(person).filter(|_| request.purpose.is_application());
-    let question = sign_on::Question {
+    let authenticated = sign_on::AuthenticatedSignOn {
         login: OpenLogin::Stored(login.id),
         request,
         person,
@@ -154,21 +158,21 @@ async fn finish_saml(
         services,
         observer: &*observer,
     };
-    match sign_on::respond(context, question).await? {
-        sign_on::Answer::Granted(answer) => with_session(
+    match sign_on::respond(context, authenticated).await? {
+        sign_on::SignOnOutcome::Granted(answer) => with_session(
             saml::sign_on::deliver(services, browser.language(), &answer),
             services,
             browser,
             session,
         ),
-        sign_on::Answer::Failed(answer) => Ok(saml::sign_on::deliver(
+        sign_on::SignOnOutcome::Failed(answer) => Ok(saml::sign_on::deliver(
             services,
             browser.language(),
             &answer,
         )),
-        sign_on::Answer::Refused(reason) => {
-            ended_page(services, browser, login, refused(reason)).await
+        sign_on::SignOnOutcome::Denied(reason) => {
+            ended_page(services, browser, login, rejected(reason)).await
         }
-        sign_on::Answer::AnsweredBefore => Ok(answered_before(services, browser.language())),
+        sign_on::SignOnOutcome::AnsweredBefore => Ok(answered_before(services, browser.language())),
     }
 }

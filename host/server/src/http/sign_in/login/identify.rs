@@ -8,9 +8,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::domain::approvals::approval;
 use crate::domain::operations::rate_limits::RateLimitError;
-use crate::domain::sessions::session::SignedIn;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
-use crate::domain::sign_in::login::View;
+use crate::domain::sign_in::login::LoginView;
 use crate::domain::sign_in::{login, qr_sign_in};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
@@ -38,7 +38,7 @@ pub(crate) async fn identify(posted: Posted) -> Response {
     } = &posted;
     let reply = async {
         // A second click, or a stale page: show how far it has come.
-        let View::Identify(login) = view else {
+        let LoginView::Identify(login) = view else {
             return Ok(posted.shown());
         };
         let Ok(valid) = form.name.parse::<LoginName>() else {
@@ -57,7 +57,7 @@ pub(crate) async fn identify(posted: Posted) -> Response {
                 .sign_ins_per_browser
                 .count_call(&browser.digest().into(), now)
         });
-        let from = from.map_err(|exhausted| (exhausted, Message::of("error-too-many-here")));
+        let from = from.map_err(|exhausted| (exhausted, Message::new("error-too-many-here")));
         let too_many = |(exhausted, refused)| {
             let next = try_again(&posted.address());
             Ok(too_many_pages(
@@ -72,7 +72,7 @@ pub(crate) async fn identify(posted: Posted) -> Response {
             approval::refuse(services, login, &valid).await?;
             return too_many(refused);
         }
-        let by_name = || Message::of("error-too-many-name");
+        let by_name = || Message::new("error-too-many-name");
         // What others do with the name does not count in a browser in which its user signed in before. Nor does it in
         // one whose trust a report revoked: the refusal would show the report.
         let standing = browser
@@ -136,9 +136,9 @@ pub(crate) async fn go_on(posted: Posted) -> Response {
         ..
     } = &posted;
     let reply = async {
-        if let View::Identify(login) = view
+        if let LoginView::Identify(login) = view
             && let Some(signed_in) = choice(services, browser, login).await?
-            && csrf::is_token(services, browser, &chosen(login, &signed_in), &form.person)?
+            && csrf::is_token(services, browser, &chosen(login, &signed_in), &form.user)?
         {
             login::continue_with_session(services, login, &signed_in).await?;
         }
@@ -152,7 +152,7 @@ async fn choice(
     services: &Services,
     browser: &Browser,
     login: &Login,
-) -> Result<Option<SignedIn>, InternalError> {
+) -> Result<Option<BrowserSession>, InternalError> {
     let LoginRequest::Oidc(request) = &login.request else {
         return Ok(None);
     };
@@ -168,7 +168,7 @@ async fn choice(
 }
 
 /// What shows that the page offered to go on as this person.
-fn chosen(login: &Login, signed_in: &SignedIn) -> String {
+fn chosen(login: &Login, signed_in: &BrowserSession) -> String {
     format!("continue {} {}", login.id, signed_in.user.id)
 }
 
@@ -213,7 +213,7 @@ pub(super) async fn identify_page(
         Some(signed_in) => Some(Choice {
             name: signed_in.user.display_name().to_owned(),
             action: format!("/login/{id}/continue"),
-            person: csrf::token(services, browser, &chosen(login, &signed_in))?,
+            user_token: csrf::token(services, browser, &chosen(login, &signed_in))?,
         }),
         None => None,
     };

@@ -11,9 +11,9 @@ use assent_model::language::Language;
 pub(super) fn unknown(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::NOT_FOUND,
-        title: Message::of("error-login-unknown"),
-        what_happened: Message::of("error-login-unknown-happened"),
-        what_to_do: Message::of("error-login-unknown-advice"),
+        title: Message::new("error-login-unknown"),
+        what_happened: Message::new("error-login-unknown-happened"),
+        what_to_do: Message::new("error-login-unknown-advice"),
     }
     .render(services, language, &"no such login in this browser")
 }
@@ -21,9 +21,9 @@ pub(super) fn unknown(services: &Services, language: Language) -> Response {
 pub(crate) fn answered_before(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::CONFLICT,
-        title: Message::of("error-login-answered"),
-        what_happened: Message::of("error-login-answered-happened"),
-        what_to_do: Message::of("error-login-answered-advice"),
+        title: Message::new("error-login-answered"),
+        what_happened: Message::new("error-login-answered-happened"),
+        what_to_do: Message::new("error-login-answered-advice"),
     }
     .render(services, language, &"the login was answered before")
 }

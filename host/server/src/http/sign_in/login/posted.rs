@@ -8,7 +8,7 @@ use axum::{Form, RequestExt};
 use serde::Deserialize;
 
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::View;
+use crate::domain::sign_in::login::LoginView;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
@@ -29,7 +29,7 @@ pub(crate) struct LoginForm {
     pub(super) remember: String,
     /// A token that shows for whom the page was made.
     #[serde(default)]
-    pub(crate) person: String,
+    pub(crate) user: String,
     /// The button that was pressed.
     #[serde(default)]
     pub(crate) decision: String,
@@ -40,13 +40,13 @@ pub(super) async fn find(
     services: &Services,
     id: &str,
     browser: Browser,
-) -> (Browser, Result<View, InternalError>) {
+) -> (Browser, Result<LoginView, InternalError>) {
     let id: Result<LoginId, IdError> = id.parse();
     let found = match id {
         Ok(id) => login::view(services, id, browser.digest()).await,
-        Err(IdError) => Ok(View::Unknown),
+        Err(IdError) => Ok(LoginView::Unknown),
     };
-    let login = found.as_ref().ok().and_then(View::login);
+    let login = found.as_ref().ok().and_then(LoginView::login);
     let asked = login.and_then(|login| login.request.language());
     (browser.speaking(asked), found)
 }
@@ -56,7 +56,7 @@ pub(crate) struct Posted {
     pub(crate) services: Arc<Services>,
     pub(crate) browser: Browser,
     pub(crate) form: LoginForm,
-    pub(crate) view: View,
+    pub(crate) view: LoginView,
     id: String,
 }
 
@@ -84,7 +84,7 @@ impl FromRequest<Arc<Services>> for Posted {
         }
         let (browser, found) = find(services, &id, browser).await;
         match found {
-            Ok(View::Unknown) => Err(unknown(services, browser.language())),
+            Ok(LoginView::Unknown) => Err(unknown(services, browser.language())),
             Ok(view) => Ok(Self {
                 services: Arc::clone(services),
                 browser,

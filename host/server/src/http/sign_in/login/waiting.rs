@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
 
 use crate::domain::approvals::{approval, channels};
-use crate::domain::sign_in::login::View;
+use crate::domain::sign_in::login::LoginView;
 use crate::domain::sign_in::qr_sign_in;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
@@ -29,7 +29,7 @@ pub(crate) async fn events(
 ) -> Response {
     let (browser, found) = find(&services, &id, browser).await;
     let view = match found {
-        Ok(View::Unknown) => return StatusCode::NOT_FOUND.into_response(),
+        Ok(LoginView::Unknown) => return StatusCode::NOT_FOUND.into_response(),
         Ok(view) => view,
         Err(error) => return internal_error(&services, browser.language(), &error),
     };
@@ -44,10 +44,10 @@ pub(crate) async fn events(
         let _holding = holding;
         let news = async {
             match view {
-                View::Waiting(_, approval) => approval::decided(&services, approval.id)
+                LoginView::Waiting(_, approval) => approval::decided(&services, approval.id)
                     .await
                     .map(|()| true),
-                View::Identify(login) => qr_sign_in::is_scanned(&services, login.id).await,
+                LoginView::Identify(login) => qr_sign_in::is_scanned(&services, login.id).await,
                 _ => Ok(true),
             }
         };

@@ -47,13 +47,13 @@ pub(super) struct ErrorView {
 }
 
 /// A rejected call.
-pub(crate) struct Failure(Box<ErrorView>);
+pub(crate) struct DeviceApiError(Box<ErrorView>);
 
 /// Marks an answer to a caller without a valid link or signature.
 #[derive(Clone, Copy)]
-pub(super) struct Unauthenticated;
+pub(super) struct UnauthenticatedCaller;
 
-impl Failure {
+impl DeviceApiError {
     /// The same, with the server's time.
     pub(super) fn at(mut self, now: Timestamp) -> Self {
         self.0.now = Some(now.seconds());
@@ -82,7 +82,7 @@ impl Failure {
     }
 }
 
-impl From<ErrorCode> for Failure {
+impl From<ErrorCode> for DeviceApiError {
     fn from(error: ErrorCode) -> Self {
         Self(Box::new(ErrorView {
             error,
@@ -96,7 +96,7 @@ impl From<ErrorCode> for Failure {
     }
 }
 
-impl From<InternalError> for Failure {
+impl From<InternalError> for DeviceApiError {
     fn from(error: InternalError) -> Self {
         tracing::error!(%error, "authenticator API request failed");
         if error.is_outage() {
@@ -107,7 +107,7 @@ impl From<InternalError> for Failure {
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for DeviceApiError {
     fn into_response(self) -> Response {
         let code = self.0.error;
         let mut response = (code.status(), Json(self.0)).into_response();
@@ -115,7 +115,7 @@ impl IntoResponse for Failure {
             response = unavailable(response);
         }
         if code.is_unauthenticated() {
-            response.extensions_mut().insert(Unauthenticated);
+            response.extensions_mut().insert(UnauthenticatedCaller);
         }
         response
     }

@@ -1,7 +1,7 @@
 //! Why there is no assertion, as the service provider is told (SAML core section 3.2.2.2).
 
 use assent_saml_core::message::status::{REQUESTER, RESPONDER};
-use assent_saml_core::message::{Status, Unsupported};
+use assent_saml_core::message::{Status, UnsupportedError};
 
 const AUTHN_FAILED: &str = "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed";
 const INVALID_NAME_ID_POLICY: &str = "urn:oasis:names:tc:SAML:2.0:status:InvalidNameIDPolicy";
@@ -11,7 +11,7 @@ const UNSUPPORTED_BINDING: &str = "urn:oasis:names:tc:SAML:2.0:status:Unsupporte
 
 /// Why there is no assertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum SignOnDenied {
     /// The person denied on the phone.
     Denied,
     /// Nobody approved in time. For somebody who is suspended, or whom there is not, it is the same.
@@ -29,12 +29,12 @@ pub enum Failure {
     /// The format of the `NameIDPolicy` is not configured.
     InvalidNameIdPolicy,
     /// The request is of another version of SAML, or has something else that is not supported.
-    Unsupported(Unsupported),
+    Unsupported(UnsupportedError),
     /// A plugin failed, or there is no name to tell. The log says more.
     Internal,
 }
 
-impl Failure {
+impl SignOnDenied {
     /// The status that says so.
     pub fn status(self) -> Status {
         let (code, second) = match self {
@@ -60,7 +60,7 @@ impl Failure {
     }
 }
 
-impl std::fmt::Display for Failure {
+impl std::fmt::Display for SignOnDenied {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Denied => "the request was denied in the authenticator",

@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::build;
-use crate::plugin::{Plugin, Source};
+use crate::plugin::{Plugin, PluginSource};
 use crate::toolchain::Choice;
 
 /// A component, and its project.
 #[derive(Debug)]
-pub struct Subject {
+pub struct BuiltComponent {
     /// The component.
     pub component: PathBuf,
     /// The project, or the packed plugin, if a folder was given.
     pub plugin: Option<Plugin>,
 }
 
-impl Subject {
+impl BuiltComponent {
     /// The component in a file; or that of the project in a folder, which is built first.
-    pub fn of(path: &Path, choice: Choice) -> Result<Self> {
+    pub fn from_path(path: &Path, choice: Choice) -> Result<Self> {
         if path.is_file() {
             return Ok(Self {
                 component: path.to_owned(),
@@ -49,7 +49,7 @@ impl Subject {
                 None,
                 Some(Plugin {
                     folder,
-                    source: Source::Packed(_),
+                    source: PluginSource::Packed(_),
                     ..
                 }),
             ) => bail!(

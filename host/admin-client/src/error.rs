@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 /// What kind of failure it is: what the exit code tells scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ErrorKind {
     /// The host refused it, or failed.
     Refused,
     /// The arguments are wrong.
@@ -18,7 +18,7 @@ pub enum Kind {
     Unreachable,
 }
 
-impl Kind {
+impl ErrorKind {
     /// The exit code.
     pub fn code(self) -> ExitCode {
         ExitCode::from(match self {
@@ -33,29 +33,29 @@ impl Kind {
 
 /// A failure with its exit code. The message is harmless for a terminal.
 #[derive(Debug)]
-pub struct Failure {
+pub struct CommandError {
     /// What kind of failure it is.
-    pub kind: Kind,
+    pub kind: ErrorKind,
     message: String,
 }
 
-impl Failure {
+impl CommandError {
     /// A failure of this kind.
-    pub fn error(kind: Kind, message: impl AsRef<str>) -> anyhow::Error {
+    pub fn with_kind(kind: ErrorKind, message: impl AsRef<str>) -> anyhow::Error {
         let message = crate::terminal::harmless_lines(message.as_ref());
         anyhow::Error::new(Self { kind, message })
     }
 
     /// Wrong arguments.
     pub fn usage(message: impl AsRef<str>) -> anyhow::Error {
-        Self::error(Kind::Usage, message)
+        Self::with_kind(ErrorKind::Usage, message)
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for CommandError {}

@@ -1,0 +1,25 @@
+//! The name of the application that asks for an approval.
+
+use crate::domain::{InternalError, Services};
+use assent_model::login::Login;
+
+/// What the application that asks is called.
+pub(crate) async fn application_name(
+    services: &Services,
+    login: &Login,
+) -> Result<String, InternalError> {
+    let found = match login.request.application() {
+        Some(id) => services
+            .store
+            .registered(id)
+            .await?
+            .map(|application| application.name().to_owned()),
+        None => None,
+    };
+    let found = if !login.request.purpose().is_application() {
+        found.map(|name| format!("{name} (test sign-in)"))
+    } else {
+        found
+    };
+    Ok(found.unwrap_or_else(|| services.settings.operator.clone()))
+}

@@ -1,0 +1,58 @@
+//! Audit entries about approval requests.
+
+use crate::domain::protected_actions::with_outline;
+use crate::domain::{Services, audit};
+use assent_model::approval::{Approval, ApprovalSubject, CooldownPolicy};
+use assent_model::audit::{AuditContext, Entry, Event};
+use assent_store::AuditNote;
+
+/// An entry of the audit log about a request.
+pub(super) fn approval_entry(
+    services: &Services,
+    event: Event,
+    approval: &Approval,
+    by: &AuditContext,
+) -> Entry {
+    let entry = audit::entry(services, event, by).with("request", approval.id.to_string());
+    // What the person saw, so that they find it again in their history.
+    let shown = &approval.shown;
+    let mut entry = entry
+        .personal("name", shown.account.as_str())
+        .personal("requested_from", shown.place.as_str())
+        .personal("requested_with", shown.browser.as_str());
+    if let ApprovalSubject::ProtectedAction { outline, .. } = &approval.subject {
+        entry = with_outline(entry, outline);
+    }
+    entry.user = approval.user_id;
+    entry.application.clone_from(&approval.shown.application);
+    entry
+}
+
+/// What is noted of an answer to a request, if it counts.
+pub(crate) fn audit_note(
+    services: &Services,
+    event: Event,
+    approval: &Approval,
+    by: &AuditContext,
+) -> AuditNote {
+    let settings = &services.settings.approvals;
+    let pause = CooldownPolicy {
+        steps: settings.cooldowns(),
+        forgotten_after: settings.denial_reset_after.get(),
+        within: settings.denial_window.get(),
+        report: (event == Event::SignInReported).then(|| settings.report_cooldown.get()),
+    };
+    let begun = approval_entry(services, Event::CooldownStarted, approval, by);
+    let mut entry = approval_entry(services, event, approval, by);
+    // How long people wait, for the overview.
+    if event == Event::SignInApproved && matches!(approval.subject, ApprovalSubject::SignIn(_)) {
+        entry = entry.with(
+            "approval_time_ms",
+            (services.now().millis() - approval.requested_at.millis()).max(0),
+        );
+    }
+    AuditNote {
+        entry,
+        cooldown: (pause, begun),
+    }
+}

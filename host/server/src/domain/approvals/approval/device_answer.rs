@@ -1,0 +1,283 @@
+//! A device's answer to an approval request.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Deserializer};
+use webauthn_rs::prelude::{PublicKeyCredential, RequestChallengeResponse};
+
+use super::audit_note::audit_note;
+use crate::domain::approvals::prompts::{Prompt, prompt_of};
+use crate::domain::devices::passkey;
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::{InternalError, Services, audit};
+use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, MatchingNumber};
+use assent_model::audit::{Actor, AuditContext, Event, Origin};
+use assent_model::device::Device;
+use assent_model::id::{ActionApprovalId, ApprovalId};
+use assent_model::passkey::PasskeyPurpose;
+use assent_model::secret::Digest;
+use assent_model::session::Amr;
+use assent_model::statement::{ApprovalStatement, Decision, application_identifier};
+use assent_store::{AnswerOutcome, DeviceAnswer};
+
+/// A device's answer. As JSON, it is the proof that an approval channel carries.
+#[derive(Clone, Debug, Deserialize)]
+pub struct DeviceProof {
+    /// The user's decision.
+    pub decision: Decision,
+    /// The number that was typed; empty when the person denied.
+    #[serde(default)]
+    pub number: String,
+    /// The signature of the [`ApprovalStatement`]; base64url.
+    #[serde(deserialize_with = "signature")]
+    pub signature: Vec<u8>,
+    /// The assertion of the device's passkey, where it has one and the person approved.
+    #[serde(default)]
+    pub passkey: Option<Box<PublicKeyCredential>>,
+}
+
+/// What is no base64url is no signature either, and verifies as none.
+fn signature<'de, D: Deserializer<'de>>(text: D) -> Result<Vec<u8>, D::Error> {
+    Ok(URL_SAFE_NO_PAD
+        .decode(String::deserialize(text)?)
+        .unwrap_or_default())
+}
+
+/// What came of a device's answer.
+#[derive(Clone, Debug)]
+pub enum DecisionResult {
+    /// The browser is let in.
+    Approved,
+    /// It is not.
+    Denied,
+    /// It is not, and requests reach no phone of the person for a while.
+    Reported,
+    /// The number was wrong; it may be typed that often again.
+    NumberMismatch {
+        /// How often a number may still be typed.
+        attempts_left: u32,
+        /// The unexpired request of the same user that has this number, if one has: pending, replaced or cancelled.
+        other: Option<Box<Prompt>>,
+    },
+    /// The signature is not this device's over what it was shown.
+    BadProof,
+    /// The device has a passkey, which must be shown as well: these are the options for the browser. Nothing is
+    /// decided.
+    PasskeyRequired(Box<RequestChallengeResponse>),
+    /// What was shown is not the passkey's answer to the question that was put for this very approval. Nothing is
+    /// decided.
+    PasskeyRefused,
+    /// The request was decided before.
+    AlreadyDecided,
+    /// The request's time is over.
+    Expired,
+    /// There is no such request for this person.
+    Unknown,
+}
+
+/// Takes a device's answer. Whatever races, one answer counts.
+///
+/// # Errors
+/// If the store fails.
+pub async fn answer(
+    services: &Services,
+    device: &Device,
+    id: ApprovalId,
+    proof: &DeviceProof,
+    from: Origin,
+) -> Result<DecisionResult, InternalError> {
+    let now = services.now();
+    let found = services
+        .store
+        .approval(id)
+        .await?
+        .filter(|approval| approval.user_id == Some(device.user_id));
+    let Some(approval) = found else {
+        return Ok(DecisionResult::Unknown);
+    };
+    match approval.stage_at(now) {
+        ApprovalStage::Requested => {}
+        // The user can still report an attacker's replaced or cancelled request, and a request that was denied first.
+        ApprovalStage::Replaced
+        | ApprovalStage::Cancelled
+        | ApprovalStage::Conflicted
+        | ApprovalStage::Denied
+        | ApprovalStage::Failed(_)
+            if proof.decision == Decision::Report && now < approval.expires_at => {}
+        ApprovalStage::Expired => return Ok(DecisionResult::Expired),
+        _ => return Ok(DecisionResult::AlreadyDecided),
+    }
+    let prompt = match proof.decision {
+        // The text of a report has no summary.
+        Decision::Report => Prompt {
+            approval,
+            summary: None,
+        },
+        Decision::Approve | Decision::Deny => match prompt_of(services, approval).await? {
+            Some(prompt) => prompt,
+            None => return Ok(DecisionResult::AlreadyDecided),
+        },
+    };
+    let statement = statement(services, device, &prompt, proof);
+    let approval = prompt.approval;
+    if !device.key.verifies(&statement, &proof.signature) {
+        tracing::warn!(approval = %id, device = %device.id, "approval proof rejected: invalid signature");
+        return Ok(DecisionResult::BadProof);
+    }
+    let by = AuditContext::new(Actor::Device(device.id), from);
+    let verdict = match verdict(services, device, &approval, proof, &statement, &by).await? {
+        Ok(verdict) => verdict,
+        Err(outcome) => return Ok(outcome),
+    };
+    let event = match &verdict {
+        DeviceAnswer::Report { .. } => Event::SignInReported,
+        DeviceAnswer::Deny { .. } => Event::SignInDenied,
+        DeviceAnswer::Approve { .. } => Event::SignInApproved,
+        DeviceAnswer::NumberMismatch { .. } => Event::NumberMatchFailed,
+    };
+    let counted = services
+        .store
+        .answer_approval(
+            id,
+            verdict,
+            audit_note(services, event, &approval, &by),
+            now,
+        )
+        .await?;
+    services.wakeups.send(Wakeup::Decided(id));
+    if counted == AnswerOutcome::Counted
+        && proof.decision == Decision::Report
+        && let ApprovalSubject::ProtectedAction { id: action, .. } = approval.subject
+    {
+        end_console(services, action, &by).await?;
+    }
+    let outcome = match (counted, proof.decision) {
+        (AnswerOutcome::Counted, Decision::Approve) => DecisionResult::Approved,
+        (AnswerOutcome::Counted, Decision::Deny) => DecisionResult::Denied,
+        (AnswerOutcome::Counted, Decision::Report) => DecisionResult::Reported,
+        (AnswerOutcome::NumberMismatch { attempts_left }, _) => {
+            tracing::info!(approval = %id, device = %device.id, attempts_left, "number mismatch");
+            let other = other_with_number(services, device, id, &proof.number).await?;
+            return Ok(DecisionResult::NumberMismatch {
+                attempts_left,
+                other: other.map(Box::new),
+            });
+        }
+        (AnswerOutcome::NoPasskey, _) => DecisionResult::PasskeyRefused,
+        (AnswerOutcome::Late, _) => DecisionResult::AlreadyDecided,
+    };
+    tracing::info!(approval = %id, device = %device.id, ?outcome, "approval answered");
+    Ok(outcome)
+}
+
+/// The other unexpired request of the device's user with the number that was typed for this one.
+async fn other_with_number(
+    services: &Services,
+    device: &Device,
+    but: ApprovalId,
+    number: &str,
+) -> Result<Option<Prompt>, InternalError> {
+    let Some(number) = MatchingNumber::parse(number) else {
+        return Ok(None);
+    };
+    let found = services
+        .store
+        .approval_with_number(device.user_id, but, number, services.now())
+        .await?;
+    match found {
+        Some(other) => prompt_of(services, other).await,
+        None => Ok(None),
+    }
+}
+
+/// What a proof with a valid signature decides. `Err` is the outcome of an approval without the passkey that it needs.
+async fn verdict(
+    services: &Services,
+    device: &Device,
+    approval: &Approval,
+    proof: &DeviceProof,
+    statement: &str,
+    by: &AuditContext,
+) -> Result<Result<DeviceAnswer, DecisionResult>, InternalError> {
+    let device_id = device.id;
+    match proof.decision {
+        Decision::Report => return Ok(Ok(DeviceAnswer::Report { device: device_id })),
+        Decision::Deny => return Ok(Ok(DeviceAnswer::Deny { device: device_id })),
+        Decision::Approve => {}
+    }
+    if MatchingNumber::parse(&proof.number) != Some(approval.number) {
+        return Ok(Ok(DeviceAnswer::NumberMismatch {
+            device: device_id,
+            number: Digest::sha256(proof.number.as_bytes()),
+        }));
+    }
+    let purpose = PasskeyPurpose::Approve(statement);
+    let left = approval.remaining(services.now());
+    let asked = passkey::ask(
+        services,
+        device,
+        purpose,
+        proof.passkey.as_deref(),
+        left,
+        by,
+    )
+    .await?;
+    let (amr, passkey) = match asked {
+        passkey::AssertionCheck::NoPasskey => (vec![Amr::Swk, Amr::User], None),
+        passkey::AssertionCheck::Shown(shown) => (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown)),
+        passkey::AssertionCheck::Required(options) => {
+            return Ok(Err(DecisionResult::PasskeyRequired(options)));
+        }
+        passkey::AssertionCheck::Refused => return Ok(Err(DecisionResult::PasskeyRefused)),
+    };
+    Ok(Ok(DeviceAnswer::Approve {
+        device: device_id,
+        amr,
+        passkey,
+    }))
+}
+
+/// Ends the console session of a reported action: another person uses the session.
+async fn end_console(
+    services: &Services,
+    action: ActionApprovalId,
+    by: &AuditContext,
+) -> Result<(), InternalError> {
+    let Some(action) = services
+        .store
+        .action_approval(action, services.now())
+        .await?
+    else {
+        return Ok(());
+    };
+    let entry = audit::entry(services, Event::SessionEnded, by)
+        .about(action.actor)
+        .with("session", action.session.to_string());
+    services
+        .store
+        .end_session_of(action.actor, action.session, entry, services.now())
+        .await?;
+    services.wakeups.send(Wakeup::LoggedOut);
+    Ok(())
+}
+
+/// The text that the device must have signed. It is made from the server's own record, never from what the device sent.
+fn statement(services: &Services, device: &Device, prompt: &Prompt, proof: &DeviceProof) -> String {
+    let Prompt { approval, summary } = prompt;
+    let shown = &approval.shown;
+    ApprovalStatement {
+        issuer: &services.issuer,
+        request: approval.id,
+        device: device.id,
+        application: application_identifier(shown.application.as_ref(), &services.issuer),
+        application_name: &shown.application_name,
+        action: summary.as_deref(),
+        account: &shown.account,
+        place: &shown.place,
+        browser: &shown.browser,
+        expires: approval.expires_at,
+        decision: proof.decision,
+        number: &proof.number,
+    }
+    .text()
+}

@@ -1,0 +1,203 @@
+//! An approval request before it is stored, and how it is stored and sent.
+
+use std::sync::Arc;
+
+use super::application_name::application_name;
+use super::audit_note::approval_entry;
+use crate::domain::approvals::{carry, channels};
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::sign_in::test_sign_in;
+use crate::domain::sign_in::test_sign_in::Attempt;
+use crate::domain::{InternalError, Services};
+use assent_model::action_approval::ActionApproval;
+use assent_model::approval::{
+    Approval, ApprovalStage, ApprovalSubject, MatchingNumber, NUMBER_ATTEMPTS, PromptDetails,
+    RequestKind,
+};
+use assent_model::audit::{Actor, AuditContext, Event, Origin};
+use assent_model::id::{ApprovalId, DeviceId, UserId};
+use assent_model::login::{BrowserContext, Login};
+use assent_model::name::LoginName;
+use assent_model::secret::Digest;
+use assent_plugin_host::Trust;
+use assent_store::{ApprovalRequest, RequestOutcome, UserGuard};
+
+/// A protected action, before its approval is requested.
+pub(crate) struct RequestedAction {
+    /// The row.
+    pub(crate) approval: ActionApproval,
+    /// The user whom the action concerns, as the summary names them.
+    pub(crate) target: Option<UserGuard>,
+}
+
+/// What a request is about.
+#[derive(Clone, Copy)]
+pub(super) enum RequestSubject<'a> {
+    SignIn(&'a Login),
+    ProtectedAction(&'a RequestedAction),
+}
+
+impl<'a> RequestSubject<'a> {
+    fn of_approval(self) -> ApprovalSubject {
+        match self {
+            Self::SignIn(login) => ApprovalSubject::SignIn(login.id),
+            Self::ProtectedAction(RequestedAction { approval, .. }) => {
+                ApprovalSubject::ProtectedAction {
+                    id: approval.id,
+                    outline: approval.outline.clone(),
+                }
+            }
+        }
+    }
+
+    /// The sign-in; `None` for a protected action.
+    const fn login(self) -> Option<&'a Login> {
+        match self {
+            Self::SignIn(login) => Some(login),
+            Self::ProtectedAction(_) => None,
+        }
+    }
+
+    /// The protected action; `None` for a sign-in.
+    const fn action(self) -> Option<&'a RequestedAction> {
+        match self {
+            Self::SignIn(_) => None,
+            Self::ProtectedAction(action) => Some(action),
+        }
+    }
+
+    /// The digest of the cookie of the browser that waits.
+    const fn browser(self) -> Digest {
+        match self {
+            Self::SignIn(login) => login.browser,
+            Self::ProtectedAction(action) => action.approval.browser,
+        }
+    }
+}
+
+/// A request for an approval.
+pub(super) struct ApprovalDraft<'a> {
+    /// What it is about.
+    pub(super) subject: RequestSubject<'a>,
+    /// The name that the device shows.
+    pub(super) name: &'a LoginName,
+    /// The user with this name.
+    pub(super) known: Option<UserId>,
+    /// The user whose devices receive the request.
+    pub(super) user_id: Option<UserId>,
+    /// Whether this user may sign in, whatever the limits permit.
+    pub(super) is_open: bool,
+    /// How it began.
+    pub(super) kind: RequestKind,
+    /// The user's own device with which it began.
+    pub(super) scanned_by: Option<DeviceId>,
+    /// The location and the name of the browser.
+    pub(super) context: BrowserContext,
+}
+
+/// Stores the request, for which the browser then waits, and sends it to the devices that it reaches.
+pub(super) async fn open_request(
+    services: &Arc<Services>,
+    draft: ApprovalDraft<'_>,
+    from: Origin,
+) -> Result<RequestOutcome, InternalError> {
+    let numbers = MatchingNumber::shuffled(&*services.entropy);
+    let Some(&number) = numbers.first() else {
+        return Ok(RequestOutcome::TooMany);
+    };
+    // The store takes the first number that is free.
+    let approval = approval(services, &draft, number).await?;
+    let ApprovalDraft {
+        subject,
+        known,
+        is_open,
+        kind,
+        scanned_by,
+        ..
+    } = draft;
+    let login = subject.login();
+    let application = approval.shown.application.clone();
+    let actor = scanned_by.map_or_else(
+        || application.map_or(Actor::Server, Actor::Application),
+        Actor::Device,
+    );
+    let mut entry = approval_entry(
+        services,
+        Event::SignInRequested,
+        &approval,
+        &AuditContext::new(actor, from),
+    );
+    // The user of the name may want to know of requests that reach no device.
+    entry.user = known;
+    let request = ApprovalRequest {
+        approval: approval.clone(),
+        action: subject.action().map(|action| action.approval.clone()),
+        target: subject.action().and_then(|action| action.target),
+        known,
+        kind,
+        browser: subject.browser(),
+        without_binding: login
+            .is_some_and(|login| channels::delegation(services, &login.request).without_letters),
+        numbers,
+        entry,
+    };
+    let asked = services.store.request_approval(request).await?;
+    tracing::info!(subject = ?approval.subject, approval = %approval.id, outcome = ?asked, "approval requested");
+    if let Some(test_sign_in) = login.and_then(|login| login.request.purpose().test_sign_in()) {
+        let attempt = Attempt {
+            known,
+            is_open,
+            asked,
+        };
+        test_sign_in::record_approval_request(services, test_sign_in, &approval, attempt).await?;
+    }
+    if let RequestOutcome::Prompted(user) = asked {
+        services.wakeups.send(Wakeup::Asked(user));
+        // The browser does not wait for the channels: the device finds the request by asking too.
+        let trust = match (scanned_by, login) {
+            (None, Some(login)) => channels::trusted(&login.request),
+            // The user's device began it, and the user answers there. A vendor's question would name no browser.
+            (Some(_), _) | (_, None) => &[Trust::Verified],
+        };
+        tokio::spawn(carry::carry_request(
+            Arc::clone(services),
+            user,
+            approval,
+            trust,
+        ));
+    }
+    Ok(asked)
+}
+
+/// The approval that the draft asks for.
+async fn approval(
+    services: &Services,
+    draft: &ApprovalDraft<'_>,
+    number: MatchingNumber,
+) -> Result<Approval, InternalError> {
+    let now = services.now();
+    let login = draft.subject.login();
+    let application_name = match login {
+        Some(login) => application_name(services, login).await?,
+        None => services.settings.operator.clone(),
+    };
+    Ok(Approval {
+        id: ApprovalId::new(now, &*services.entropy),
+        subject: draft.subject.of_approval(),
+        user_id: draft.user_id,
+        name_digest: Digest::sha256(draft.name.as_str().as_bytes()),
+        scanned_by: draft.scanned_by,
+        number,
+        shown: PromptDetails {
+            application: login.and_then(|login| login.request.application()).cloned(),
+            application_name,
+            account: draft.name.to_string(),
+            place: draft.context.place.clone(),
+            browser: draft.context.browser.clone(),
+        },
+        requested_at: now,
+        expires_at: now + services.settings.lifetimes.approval.get(),
+        attempts_left: NUMBER_ATTEMPTS,
+        stage: ApprovalStage::Requested,
+    })
+}

@@ -1,0 +1,53 @@
+//! The user with a typed name.
+
+use crate::domain::sign_in::access::{Access, access};
+use crate::domain::sign_in::known_browsers::BrowserStatus;
+use crate::domain::{InternalError, Services};
+use assent_model::id::{Did, UserId};
+use assent_model::name::LoginName;
+use assent_model::user::LifecycleState;
+
+/// The user with a name, if there is one.
+pub(super) struct NameOwner {
+    /// The user.
+    pub(super) known: Option<UserId>,
+    /// The same, if they may sign in to the application, are not asked too often, and did not revoke the trust in the
+    /// browser.
+    pub(super) asked: Option<UserId>,
+    /// Whether they may sign in to the application.
+    pub(super) is_open: bool,
+}
+
+/// Finds the user with a name. The queries are the same for any name.
+pub(super) async fn name_owner(
+    services: &Services,
+    name: &LoginName,
+    standing: BrowserStatus,
+    application: Option<&Did>,
+) -> Result<NameOwner, InternalError> {
+    let user = services.store.user_by_login(name).await?;
+    let open = match (&user, application) {
+        (Some(user), None) => user.state == LifecycleState::Active,
+        // A person without an account is asked, and told once they have shown who they are.
+        (Some(user), Some(application)) => {
+            !matches!(access(services, user, application).await?, Access::Closed)
+        }
+        (None, Some(application)) => {
+            let nobody = UserId::new(services.now(), &*services.entropy);
+            services.store.account_of(nobody, application).await?;
+            false
+        }
+        (None, None) => false,
+    };
+    let known = user.map(|user| user.id);
+    let limit = match standing {
+        BrowserStatus::Known => &services.rate_limits.prompts_from_known_browsers,
+        BrowserStatus::Stale | BrowserStatus::Unknown => &services.rate_limits.prompts_per_user,
+    };
+    let asked = known.filter(|user| open && limit.count_call(user, services.now()).is_ok());
+    Ok(NameOwner {
+        known,
+        asked,
+        is_open: open,
+    })
+}

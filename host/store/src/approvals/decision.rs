@@ -1,0 +1,50 @@
+//! What every decision on a request does.
+
+use crate::sql::{self, Connection};
+use crate::{Result, approval_requests, audit, cooldowns};
+use assent_model::approval::CooldownPolicy;
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::id::ApprovalId;
+
+/// What is noted of an answer, if it counts.
+#[derive(Clone, Debug)]
+pub struct AuditNote {
+    /// What the audit log is told of it.
+    pub entry: Entry,
+    /// The pause that it begins if it is a denial, with what the audit log is told of that.
+    pub cooldown: (CooldownPolicy, Entry),
+}
+
+/// Locks the user of a request, so that a new request sees the cooldown that a denial or report begins.
+pub(super) async fn lock_user_of(
+    db: &mut Connection,
+    id: ApprovalId,
+    now: Timestamp,
+) -> Result<()> {
+    let user: Option<(Option<String>,)> =
+        sql::query_as("SELECT user_id FROM approvals WHERE id = $1")
+            .bind(id.to_string())
+            .fetch_optional(&mut *db)
+            .await?;
+    match user {
+        Some((Some(user),)) => approval_requests::lock_subject(db, &user, now).await,
+        _ => Ok(()),
+    }
+}
+
+/// Notes a decision that counts: an approval forgets the denials before it, denials and reports begin cooldowns.
+pub(super) async fn record_decision(
+    db: &mut Connection,
+    user: &str,
+    approved: bool,
+    noted: AuditNote,
+    now: Timestamp,
+) -> Result<()> {
+    audit::append(db, &[noted.entry]).await?;
+    if approved {
+        return cooldowns::reset_denials(db, user).await;
+    }
+    let (pause, entry) = noted.cooldown;
+    cooldowns::count_denial(db, user, &pause, entry, now).await
+}
