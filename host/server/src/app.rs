@@ -89,7 +89,7 @@ pub async fn compose(
     let store = Store::start(database, chaining).await?;
     let kept = with_first_keys(&store, &master_key, &clock, &entropy).await?;
     let key_ring = KeyRing::open(&kept, &master_key)?;
-    let token_sealer = TokenSealer::new(&master_key, store.token_epoch().await?)?;
+    let token_sealer = TokenSealer::new(&master_key)?;
     let push_key = Arc::new(PushKey::open(
         push_key(&kept)?,
         &master_key,

@@ -9,7 +9,7 @@ use crate::sql::{self, Connection};
 
 use crate::batch::loader::Row;
 use crate::rows::{cell, digest, from_json, moment, parse, to_json};
-use crate::{Result, Store, StoreError, VersionedWrite, audit};
+use crate::{Result, Store, StoreError, VersionedWrite, audit, tokens};
 use assent_model::application::{Application, Protocol, RegisteredApplication};
 use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
@@ -81,14 +81,16 @@ impl Row for ApplicationRow {
 }
 
 pub(crate) const VERSION_BY_ID: &str =
-    "SELECT id, version, created_at FROM applications WHERE id IN ({$})";
+    "SELECT id, version, updated_at, (SELECT MAX(epoch) FROM token_epochs) AS epoch
+     FROM applications WHERE id IN ({$})";
 
 crate::sql::row! {
     #[derive(Clone)]
     pub(crate) struct ApplicationVersionRow {
         id: String,
         version: i64,
-        created_at: i64,
+        updated_at: i64,
+        epoch: i64,
     }
 }
 
@@ -250,15 +252,31 @@ impl Store {
             .await?
         {
             Some(row) => {
-                self.registered_version(id, (row.version, row.created_at))
+                self.registered_version(id, (row.version, row.updated_at))
                     .await
             }
             None => Ok(None),
         }
     }
 
-    /// The application in this version, or in a later one. A deleted and registered id begins with version 1 again, so
-    /// the time of its creation belongs to the version.
+    /// The version of the application's settings, and the epoch in which tokens are issued now. `None` if the
+    /// application does not exist.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn issuance_of(&self, id: &Did) -> Result<Option<(i64, u32)>> {
+        let found = self
+            .lookups
+            .application_versions
+            .call(id.to_string())
+            .await?;
+        found
+            .map(|row| Ok((row.version, tokens::epoch_number(row.epoch)?)))
+            .transpose()
+    }
+
+    /// The application in this version, or in a later one. A fail-over may lose a version, whose number the next change
+    /// uses again, so the time of the change belongs to it.
     pub(crate) async fn registered_version(
         &self,
         id: &Did,
@@ -270,9 +288,9 @@ impl Store {
         let found = self.lookups.applications.call(id.to_string()).await?;
         if let Some(application) = &found {
             let version = match application {
-                RegisteredApplication::Client(client) => (client.version, client.created_at),
+                RegisteredApplication::Client(client) => (client.version, client.updated_at),
                 RegisteredApplication::ServiceProvider(provider) => {
-                    (provider.version, provider.created_at)
+                    (provider.version, provider.updated_at)
                 }
             };
             self.caches.applications.insert(

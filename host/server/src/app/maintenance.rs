@@ -35,6 +35,8 @@ pub(super) async fn sweep(services: Arc<Services>) {
         denials: services.settings.approvals.denial_reset_after.get(),
     };
     loop {
+        services.store.forget_cached_rows();
+        services.claim_results.clear();
         if let Err(error) = domain::audit::sum_up_repeated(&services).await {
             tracing::warn!(%error, "audit entry of repeated requests not written");
         }
@@ -78,10 +80,6 @@ pub(super) async fn keep_keys(services: Arc<Services>) {
     loop {
         if let Err(error) = domain::keys::signing_keys::maintain(&services).await {
             tracing::warn!(%error, "signing key rotation failed");
-        }
-        match services.store.token_epoch().await {
-            Ok(epoch) => services.token_sealer.set_epoch(epoch),
-            Err(error) => tracing::warn!(%error, "token epoch not read"),
         }
         tokio::time::sleep(KEYS).await;
     }

@@ -116,8 +116,14 @@ enum AdminCommand {
         #[command(flatten)]
         config: ConfigFile,
     },
-    /// Revoke all access and refresh tokens of all applications, for example after the restore of a backup.
-    RevokeTokens(ConfigFile),
+    /// Revoke all access and refresh tokens and end all sessions, for example after the restore of a backup.
+    RevokeTokens {
+        /// Confirm that every user has to sign in again.
+        #[arg(long)]
+        yes: bool,
+        #[command(flatten)]
+        config: ConfigFile,
+    },
 }
 
 /// The whole command line: the commands of this machine, and those of the admin API.
@@ -193,7 +199,9 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
         Command::Admin(AdminCommand::Enrolment { user, config }) => {
             enrolment(&config.config, &user).await
         }
-        Command::Admin(AdminCommand::RevokeTokens(file)) => revoke_tokens(&file.config).await,
+        Command::Admin(AdminCommand::RevokeTokens { yes, config }) => {
+            revoke_tokens(&config.config, yes).await
+        }
         Command::Authenticator(command) => authenticator::run(command).await,
         Command::Explain(arguments) => explain::run(arguments).await,
         Command::Plugins(command) => plugin::run(command).await,
@@ -285,11 +293,15 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn revoke_tokens(file: &Path) -> anyhow::Result<()> {
+async fn revoke_tokens(file: &Path, confirmed: bool) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        confirmed,
+        "this ends every session and every token of all users and applications; run it again with --yes"
+    );
     let services = host_without_plugins(file).await?;
     let epoch = revoke_all_tokens(&services, &AuditContext::SERVER).await?;
     services.store.close().await;
-    println!("All access and refresh tokens are revoked. The epoch of new tokens is {epoch}.");
+    println!("All sessions and tokens have ended. The epoch of new tokens is {epoch}.");
     Ok(())
 }
 
