@@ -13,6 +13,7 @@ pub mod client_auth;
 pub mod clock;
 pub mod colour;
 pub mod command;
+pub mod deadline;
 pub mod delivery;
 pub mod device;
 pub mod entropy;

@@ -191,6 +191,15 @@ impl Plugins {
             .collect()
     }
 
+    /// Whether a channel is delegated.
+    pub fn has_delegated_channel(&self) -> bool {
+        let loaded = self.loaded.load();
+        loaded
+            .channels
+            .iter()
+            .any(|channel| channel.trust == Trust::Delegated)
+    }
+
     /// A channel by its name.
     pub fn channel_info(&self, name: &str) -> Option<ChannelInfo> {
         self.loaded

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use assent_model::deadline::QUEUE_DEADLINE;
 use assent_model::id::Did;
 use assent_model::secret::{Digest, Secret};
 
@@ -166,7 +167,7 @@ impl Default for CallLimits {
             http_timeout: Duration::from_secs(10),
             concurrency: 16,
             queue_length: 256,
-            wait: Duration::from_secs(2),
+            wait: QUEUE_DEADLINE,
         }
     }
 }

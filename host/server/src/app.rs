@@ -160,6 +160,8 @@ pub async fn compose(
         settings_file,
         dropped_log_lines,
         draining: domain::operations::draining::DrainSwitch::default(),
+        admission: Arc::new(domain::operations::admission::Admission::of_processors()),
+        signed_documents: domain::operations::signed_documents::SignedDocuments::default(),
         wakeups: crate::domain::operations::wakeups::Wakeups::default(),
         clock,
         entropy,

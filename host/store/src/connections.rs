@@ -11,9 +11,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::sql::{self, Connection, Executor, Options, Query, Rows};
+use assent_model::deadline::QUEUE_DEADLINE;
 
-/// How long to wait for a connection that others use.
-const WAIT: Duration = Duration::from_secs(5);
 /// How long a read may take, from the wait for a connection to the last row.
 const READ: Duration = Duration::from_secs(6);
 /// How long uses under way may take once the connections are closed, and how long closing one may take.
@@ -75,12 +74,13 @@ impl Connections {
         let place = match Arc::clone(&self.shared.places).try_acquire_owned() {
             Ok(place) => place,
             Err(TryAcquireError::Closed) => return Err(sql::Error::Closed),
-            Err(TryAcquireError::NoPermits) => {
-                timeout(WAIT, Arc::clone(&self.shared.places).acquire_owned())
-                    .await
-                    .map_err(|_| sql::Error::NoneFree)?
-                    .map_err(|_| sql::Error::Closed)?
-            }
+            Err(TryAcquireError::NoPermits) => timeout(
+                QUEUE_DEADLINE,
+                Arc::clone(&self.shared.places).acquire_owned(),
+            )
+            .await
+            .map_err(|_| sql::Error::NoneFree)?
+            .map_err(|_| sql::Error::Closed)?,
         };
         let (epoch, connection) = match self.shared.take_idle() {
             Some(found) => found,

@@ -54,6 +54,9 @@ pub enum StoreError {
     /// The database could not be reached.
     #[error("the database could not be reached: {0}")]
     Unavailable(String),
+    /// It waited in a queue for too long, and was not executed.
+    #[error("the database has too much to do: {0} did not begin in time")]
+    Busy(&'static str),
     /// An entry of the audit log could not be chained.
     #[error("the audit log could not go on: {0}")]
     Chain(String),
@@ -101,7 +104,7 @@ impl StoreError {
     /// been committed all the same, if the connection broke off at that moment.
     pub fn is_outage(&self) -> bool {
         match self {
-            Self::Unavailable(_) | Self::Closed => true,
+            Self::Unavailable(_) | Self::Busy(_) | Self::Closed => true,
             Self::Database(error) => error.is_outage(),
             _ => false,
         }

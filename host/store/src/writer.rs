@@ -1,6 +1,8 @@
 //! The writer: writes that wait at the same moment share one transaction, and so one wait for the disk.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use crate::sql::{Connection, DatabaseKind};
@@ -8,23 +10,52 @@ use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::audit::chain::ChainContext;
 use crate::connect::Database;
 use crate::connections::Connections;
 use crate::transactions::{Isolation, JobOutput, TransactionError, Transactions, Work};
 use crate::{Result, StoreError};
+use assent_model::deadline::QUEUE_DEADLINE;
 
 /// How many writes share a commit at most.
 const BATCH: usize = 64;
 /// How many writes may wait before further ones wait to be let in.
 const QUEUE: usize = 1024;
 
-/// How long a batch may take, and how long a write may wait for its turn and its commit.
+/// How long a batch may take, and how long a write may take from its arrival to its commit. It waits for its turn no
+/// longer than [`QUEUE_DEADLINE`].
 const LIMIT: Duration = Duration::from_secs(10);
 
+/// Whether a write has begun or was given up, whichever was first.
+#[derive(Debug, Default)]
+struct Turn(AtomicU8);
+
+impl Turn {
+    const WAITS: u8 = 0;
+    const BEGUN: u8 = 1;
+    const GIVEN_UP: u8 = 2;
+
+    /// Whether the write may begin, because its caller still waits.
+    fn begin(&self) -> bool {
+        self.leave_queue(Self::BEGUN)
+    }
+
+    /// Whether the write is not executed any more, because it has not begun.
+    fn give_up(&self) -> bool {
+        self.leave_queue(Self::GIVEN_UP)
+    }
+
+    fn leave_queue(&self, next: u8) -> bool {
+        self.0
+            .compare_exchange(Self::WAITS, next, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
+    }
+}
+
 struct Job {
+    turn: Arc<Turn>,
     work: Work,
     reply: oneshot::Sender<Result<JobOutput>>,
 }
@@ -103,16 +134,24 @@ impl Writer {
             Box::pin(async move { Ok(Box::new(work(connection).await?) as JobOutput) })
         });
         let queue = self.queue.upgrade().ok_or(StoreError::Closed)?;
-        let writing = async move {
-            queue
-                .send(Job { work, reply })
-                .await
-                .map_err(|_| StoreError::Closed)?;
+        let turn = Arc::new(Turn::default());
+        let job = Job {
+            turn: Arc::clone(&turn),
+            work,
+            reply,
+        };
+        let mut writing = pin!(async move {
+            queue.send(job).await.map_err(|_| StoreError::Closed)?;
             drop(queue);
             outcome.await.map_err(|_| StoreError::Closed)?
+        });
+        let deadline = Instant::now() + LIMIT;
+        let written = match timeout(QUEUE_DEADLINE, &mut writing).await {
+            Err(_) if turn.give_up() => return Err(StoreError::Busy("the write")),
+            Err(_) => timeout_at(deadline, writing).await,
+            written => written,
         };
-        let outcome = timeout(LIMIT, writing).await.unwrap_or_else(|_| {
-            // One that has not begun is not begun any more.
+        let outcome = written.unwrap_or_else(|_| {
             Err(StoreError::Unavailable(
                 "the write was not committed in time, or its commit is unknown".to_owned(),
             ))
@@ -167,7 +206,7 @@ async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, transactions: Transactions) 
             return;
         }
         // Who has gone away meanwhile is not served.
-        batch.retain(|job| !job.reply.is_closed());
+        batch.retain(|job| !job.reply.is_closed() && job.turn.begin());
         write_batch(&transactions, batch).await;
     }
 }
@@ -238,7 +277,7 @@ async fn write_alone(transactions: &Transactions, batch: Vec<Job>, deadline: Ins
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     use assent_model::audit::chain::ChainKey;
     use assent_model::entropy::SystemEntropy;
@@ -375,5 +414,54 @@ mod tests {
         assert_eq!(calls.load(Ordering::Relaxed), 2);
         assert_eq!(add(&writer, 4, &calls).await.unwrap(), 4);
         assert_eq!(numbers(&database).await, [4]);
+    }
+
+    #[tokio::test]
+    async fn a_write_that_waits_too_long_is_not_executed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (writer, database) = writer(&folder).await;
+        let (free, busy) = tokio::sync::watch::channel(false);
+        let (began, mut begun) = tokio::sync::mpsc::unbounded_channel();
+        let block = writer.write(move |_| {
+            let (mut busy, began) = (busy.clone(), began.clone());
+            Box::pin(async move {
+                let _ = began.send(());
+                let _ = busy.wait_for(|free| *free).await;
+                Ok(())
+            })
+        });
+        let calls = Arc::default();
+        let late = async {
+            begun.recv().await;
+            let late = add(&writer, 1, &calls).await;
+            free.send_replace(true);
+            late
+        };
+        // The one that has begun may take longer than the queue's deadline.
+        let (blocked, late) = tokio::join!(block, late);
+        blocked.unwrap();
+        assert!(matches!(late, Err(StoreError::Busy(_))), "{late:?}");
+        assert!(late.is_err_and(|error| error.is_outage()));
+        assert_eq!(add(&writer, 2, &calls).await.unwrap(), 2);
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
+        assert_eq!(numbers(&database).await, [2]);
+    }
+
+    #[tokio::test]
+    async fn a_wait_for_a_connection_ends_at_the_deadline() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, database) = writer(&folder).await;
+        let mut held = Vec::new();
+        let began = Instant::now();
+        let error = loop {
+            match database.writers.lease().await {
+                Ok(lease) => held.push(lease),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, sql::Error::NoneFree), "{error:?}");
+        assert!(began.elapsed() >= QUEUE_DEADLINE);
+        drop(held);
+        assert!(database.writers.lease().await.is_ok());
     }
 }

@@ -1,5 +1,6 @@
 //! Keys, plugins, settings and the overview.
 
+use assent::domain::keys::signing_keys::PUBLICATION_MARGIN;
 use assent_store::sql;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
@@ -30,6 +31,7 @@ async fn signing_keys_are_rotated_and_revoked() {
         .success();
     assert_eq!(of(&rotated, "signing"), of(&before, "signing"));
     let next = of(&rotated, "published");
+    host.clock.advance(PUBLICATION_MARGIN);
     let rotated = caller
         .call(
             Method::POST,

@@ -8,6 +8,8 @@ mod framing;
 mod head;
 mod lockout;
 mod outage;
+mod overload;
+mod prebuilt;
 mod rate_limits;
 mod stored_values;
 mod tls;

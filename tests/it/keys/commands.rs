@@ -51,6 +51,7 @@ async fn commands_list_rotate_and_revoke_keys() {
     out(&assent(&host, &["rotate", "--algorithm", "RS256"]).await);
     assert_eq!(stages(&host.host), [KeyStage::Signing, KeyStage::Published]);
     let next = list(&host).await[1]["kid"].text().to_owned();
+    host.clock.advance(PUBLICATION_MARGIN);
     let rotated = out(&assent(&host, &["rotate", "--now"]).await);
     assert!(
         rotated.starts_with("KID  ") && signing(&host.host) == next,

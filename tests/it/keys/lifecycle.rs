@@ -21,7 +21,7 @@ async fn a_key_is_published_activated_retired_and_deleted(database: Database) {
 
     installation.pass(&host, HOURS).await;
     assert_eq!(stages(&host), [Signing, Published]);
-    let set = published(&host).await;
+    let set = published(&host);
     assert_eq!(
         (set.len(), &set[0], &signing(&host)),
         (2, &first, &first),
@@ -38,12 +38,12 @@ async fn a_key_is_published_activated_retired_and_deleted(database: Database) {
         .advance(std::time::Duration::from_secs(1));
     assert_eq!(stages(&host), [Retired, Signing]);
     assert_eq!(signing(&host), set[1]);
-    assert_eq!(published(&host).await, [set[1].clone(), first.clone()]);
+    assert_eq!(published(&host), [set[1].clone(), first.clone()]);
     assert_eq!(host.key_ring.verify_own(&early), Ok(object(claims())));
 
     installation.pass(&host, 2 * DAYS).await;
     assert_eq!(stages(&host), [Archived, Signing]);
-    assert_eq!(published(&host).await, [set[1].clone()]);
+    assert_eq!(published(&host), [set[1].clone()]);
     let stored = host.store.signing_keys().await.expect("read");
     let stored = stored
         .into_iter()
@@ -75,7 +75,7 @@ async fn a_key_is_published_activated_retired_and_deleted(database: Database) {
 #[tokio::test]
 async fn each_algorithm_has_its_own_keys() {
     let host = Installation::new(Database::Sqlite).await.host().await;
-    let set = signing_keys::key_set(&host).await;
+    let set = host.key_ring.key_set(host.now());
     let of = |number: usize| (&set["keys"][number]["alg"], &set["keys"][number]["n"]);
     assert_eq!((of(0).0, of(1).0), (&json!("RS256"), &json!("PS256")));
     assert_ne!(of(0).1, of(1).1);
@@ -113,7 +113,7 @@ async fn after_a_long_sleep_the_old_key_signs_until_the_next_is_published() {
     let first = signing(&host);
     installation.clock.advance(400 * DAYS);
     assert_eq!(
-        (signing(&host), published(&host).await),
+        (signing(&host), published(&host)),
         (first.clone(), vec![first.clone()])
     );
     signing_keys::maintain(&host).await.expect("looked after");
@@ -136,6 +136,7 @@ async fn a_clock_set_back_leaves_an_active_key() {
     signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::SERVER)
         .await
         .expect("rotated");
+    installation.clock.advance(PUBLICATION_MARGIN);
     assert_ne!(signing(&host), first);
     let long_ago = Timestamp::from_millis(installation.clock.now().millis() / 2);
     assert_eq!(host.key_ring.signer(RS256, long_ago).key_id(), first);
@@ -168,7 +169,8 @@ async fn an_immediate_rotation_activates_the_pending_key(database: Database) {
     signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::SERVER)
         .await
         .expect("rotated");
-    let set = published(&host).await;
+    let set = published(&host);
+    installation.clock.advance(PUBLICATION_MARGIN);
     let RotationOutcome::Signing(now) =
         signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::SERVER)
             .await
@@ -180,6 +182,37 @@ async fn an_immediate_rotation_activates_the_pending_key(database: Database) {
         (now.key_id.clone(), signing(&host)),
         (set[1].clone(), set[1].clone())
     );
+    assert_eq!(stages(&host), [Retired, Signing]);
+}
+
+/// Clients that cache the key set find a key there before they receive a token with its signature.
+#[both_databases]
+async fn an_immediate_rotation_waits_for_the_caches_of_clients(database: Database) {
+    let installation = Installation::new(database).await;
+    let host = installation.host().await;
+    let first = signing(&host);
+    let rotate = || signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::SERVER);
+    let Ok(RotationOutcome::Published(next)) = rotate().await else {
+        panic!("it is published");
+    };
+    assert_eq!(published(&host), [first.clone(), next.key_id.clone()]);
+    installation.clock.advance(PUBLICATION_MARGIN / 2);
+    let Ok(RotationOutcome::Waiting(same)) = rotate().await else {
+        panic!("it waits");
+    };
+    assert_eq!(
+        (same.key_id, same.times),
+        (next.key_id.clone(), next.times),
+        "a repetition changes nothing"
+    );
+    installation
+        .clock
+        .advance(PUBLICATION_MARGIN / 2 - std::time::Duration::from_millis(1));
+    assert_eq!(signing(&host), first);
+    installation
+        .clock
+        .advance(std::time::Duration::from_millis(1));
+    assert_eq!(signing(&host), next.key_id);
     assert_eq!(stages(&host), [Retired, Signing]);
 }
 
@@ -199,7 +232,7 @@ async fn a_revoked_key_is_removed_at_once_and_another_signs(database: Database) 
         "{revoked:?}"
     );
     assert_eq!(stages(&host), [Revoked, Signing]);
-    assert!(!published(&host).await.contains(&first));
+    assert!(!published(&host).contains(&first));
     assert_eq!(
         host.key_ring.verify_own(&forged),
         Err(IdTokenError::UnknownKey)
@@ -218,7 +251,7 @@ async fn a_revoked_key_is_removed_at_once_and_another_signs(database: Database) 
     signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::SERVER)
         .await
         .expect("rotated");
-    let waiting = published(&host).await[1].clone();
+    let waiting = published(&host)[1].clone();
     signing_keys::revoke(&host, &waiting, &AuditContext::SERVER)
         .await
         .expect("revoked");
@@ -229,7 +262,7 @@ async fn a_revoked_key_is_removed_at_once_and_another_signs(database: Database) 
     signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::SERVER)
         .await
         .expect("rotated");
-    let waiting = published(&host).await[1].clone();
+    let waiting = published(&host)[1].clone();
     signing_keys::revoke(&host, &second, &AuditContext::SERVER)
         .await
         .expect("revoked");
@@ -243,10 +276,11 @@ async fn a_revoked_key_is_removed_at_once_and_another_signs(database: Database) 
     signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::SERVER)
         .await
         .expect("rotated");
+    installation.clock.advance(PUBLICATION_MARGIN);
     signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::SERVER)
         .await
         .expect("rotated");
-    let [fourth, waiting, retired] = &published(&host).await[..] else {
+    let [fourth, waiting, retired] = &published(&host)[..] else {
         panic!("three keys")
     };
     assert_eq!(*retired, third);
@@ -254,7 +288,7 @@ async fn a_revoked_key_is_removed_at_once_and_another_signs(database: Database) 
         .await
         .expect("revoked");
     assert_eq!(
-        (signing(&host), published(&host).await),
+        (signing(&host), published(&host)),
         (waiting.clone(), vec![waiting.clone(), third])
     );
 

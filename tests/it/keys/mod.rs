@@ -12,7 +12,7 @@ use assent::app;
 use assent::config;
 use assent::domain::Services;
 use assent::domain::keys::signing_keys;
-use assent::domain::keys::signing_keys::{RotationOutcome, Takeover};
+use assent::domain::keys::signing_keys::{PUBLICATION_MARGIN, RotationOutcome, Takeover};
 use assent::keys::TokenType;
 use assent_model::audit::AuditContext;
 use assent_model::clock::{Clock, ManualClock, SystemClock};
@@ -20,7 +20,7 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::key::{KeyStage, SigningAlgorithm};
 use serde_json::{Map, Value, json};
 
-use crate::harness::{Database, Json, Text, temp_folder, write_file};
+use crate::harness::{Database, Json, Text, parse_json, temp_folder, write_file};
 
 const HOURS: Duration = Duration::from_secs(60 * 60);
 const DAYS: Duration = Duration::from_secs(24 * 60 * 60);
@@ -90,8 +90,9 @@ async fn token(host: &Services, algorithm: SigningAlgorithm, claims: Value) -> S
 }
 
 /// The `kid`s of the RS256 keys in the key set, in their order.
-async fn published(host: &Services) -> Vec<String> {
-    let set = signing_keys::key_set(host).await;
+fn published(host: &Services) -> Vec<String> {
+    let set = host.key_ring.published_key_set(host.now());
+    let set: Value = parse_json(set.json());
     let of_algorithm = set["keys"]
         .items()
         .iter()

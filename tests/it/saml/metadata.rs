@@ -258,3 +258,35 @@ async fn metadata_lists_both_certificates_during_a_renewal(database: Database) {
         "nobody needs the old one any more"
     );
 }
+
+/// A document is signed once, until something in it changes or half of its validity has passed.
+#[both_databases]
+async fn unchanged_metadata_is_not_signed_again(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let read = async || Metadata::fetch(&host.base, &service_provider.id).await;
+    let first = read().await.page.body;
+    assert_eq!(read().await.page.body, first);
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/applications/{}", service_provider.id),
+        json!({"require_signed_requests": true}),
+    )
+    .await;
+    let changed = read().await;
+    assert_ne!(changed.page.body, first);
+    assert_eq!(
+        changed.role().attribute("WantAuthnRequestsSigned"),
+        Some("true")
+    );
+    host.advance(182 * DAY);
+    assert_eq!(read().await.page.body, changed.page.body);
+    host.advance(DAY);
+    let renewed = read().await;
+    let until = renewed.root().attribute("validUntil").and_then(instant);
+    assert_eq!(
+        until,
+        Some(host.host.now() + Duration::from_secs(365 * DAY))
+    );
+    assert_eq!(read().await.page.body, renewed.page.body);
+}

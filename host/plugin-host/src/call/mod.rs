@@ -199,10 +199,16 @@ impl Runner {
             return self.rejected();
         };
         let waiting = self.meter.waits();
-        let has_place = tokio::time::timeout(self.limits.wait, place.turn()).await;
+        // One deadline for both queues: a place of the plugin, and the first turn of its code.
+        let begin = async {
+            place.turn().await;
+            let turn = self.turns.enter(&key, Some(self.engine.clone()))?;
+            turn.turn().await;
+            Some(turn)
+        };
+        let begun = tokio::time::timeout(self.limits.wait, begin).await;
         drop(waiting);
-        let (Ok(()), Some(turn)) = (has_place, self.turns.enter(&key, Some(self.engine.clone())))
-        else {
+        let Ok(Some(turn)) = begun else {
             return self.rejected();
         };
         let own = Arc::new(OwnTime::default());

@@ -6,10 +6,8 @@ use std::time::Duration;
 use crate::config::HumanDuration;
 use crate::domain;
 use crate::domain::Services;
+use crate::domain::keys::signing_keys;
 use assent_store::{Retention, StoreError};
-
-/// How often the signing keys are read anew: so soon a host notices what a command or another instance did to them.
-const KEYS: Duration = Duration::from_secs(3);
 
 /// How often the GeoIP file is checked for changes.
 const PLACES: Duration = Duration::from_secs(60);
@@ -78,10 +76,10 @@ pub(super) async fn heartbeat(services: Arc<Services>) {
 /// Publishes, retires and forgets signing keys when it is time, and notices what others did.
 pub(super) async fn keep_keys(services: Arc<Services>) {
     loop {
-        if let Err(error) = domain::keys::signing_keys::maintain(&services).await {
+        if let Err(error) = signing_keys::maintain(&services).await {
             tracing::warn!(%error, "signing key rotation failed");
         }
-        tokio::time::sleep(KEYS).await;
+        tokio::time::sleep(signing_keys::REFRESH_INTERVAL).await;
     }
 }
 

@@ -51,7 +51,7 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
     };
     let address = ports.main.local_addr().map_err(unusable)?;
     let (stop, stopped) = tokio::sync::watch::channel(false);
-    let router = http::router(Arc::clone(&services));
+    let front = http::Front::new(Arc::clone(&services));
     let most = most_connections();
     let listener = |socket, tls, most_connections| Listener {
         socket,
@@ -75,13 +75,13 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
         let listener = listener(socket, Some(identity), most_of_mtls);
         servers.spawn(http::serve(
             listener,
-            http::mtls_router(router.clone()),
+            front.for_client_certificates(),
             told(stopped.clone()),
         ));
     }
     servers.spawn(http::serve(
         listener(ports.main, tls, most_of_main),
-        router,
+        front,
         told(stopped),
     ));
     let mut background = JoinSet::new();

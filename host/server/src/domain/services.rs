@@ -10,11 +10,13 @@ use super::claims::result_cache::ClaimResults;
 use super::claims::trace_queue::Traces;
 use super::devices::relying_party::RelyingParty;
 use super::keys::fetched_keys::FetchedKeys;
+use super::operations::admission::Admission;
 use super::operations::branding::Logo;
 use super::operations::draining::DrainSwitch;
 use super::operations::latency::LatencyHistograms;
 use super::operations::plugin_reloads::Reloads;
 use super::operations::rate_limits::RateLimiters;
+use super::operations::signed_documents::SignedDocuments;
 use super::operations::task_restarts::TaskRestarts;
 use super::operations::wakeups::Wakeups;
 use crate::config::Settings;
@@ -50,6 +52,8 @@ pub struct Services {
     pub geoip: GeoIp,
     /// SAML keys that were opened before.
     pub saml_keys: OpenKeys,
+    /// Signed documents that did not change.
+    pub signed_documents: SignedDocuments,
     /// Key sets of applications that were fetched lately.
     pub fetched_keys: FetchedKeys,
     /// Asks devices' passkeys and checks what they answer. `None` where the base URL names an address: a passkey
@@ -79,6 +83,8 @@ pub struct Services {
     pub dropped_log_lines: Option<ErrorCounter>,
     /// Whether it is about to stop.
     pub draining: DrainSwitch,
+    /// Which requests it executes under overload.
+    pub admission: Arc<Admission>,
     /// Tells waiting requests of changes.
     pub wakeups: Wakeups,
     /// Who came how often.

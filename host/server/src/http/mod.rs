@@ -1,6 +1,7 @@
 //! The edge: extract, call, render. Handlers decide nothing.
 
 pub mod admin_api;
+mod admission;
 mod approvals;
 pub mod assets;
 mod console;
@@ -18,6 +19,7 @@ mod operations;
 mod outage;
 pub mod pages;
 mod portal;
+mod prebuilt;
 mod problem;
 mod refusals;
 mod reply;
@@ -30,5 +32,5 @@ pub mod texts;
 pub mod tls;
 mod user_agent;
 
-pub use router::{mtls_router, router};
+pub use prebuilt::Front;
 pub use serve::{Listener, NewConnectionBounds, serve};

@@ -31,40 +31,44 @@ const OF_PROGRAMS: [&str; 8] = [
     "/oidc/token",
 ];
 
-/// Refuses what no browser and no application of good will asks for, before anything reads it.
-pub(super) async fn refuse_heads(request: Request, next: Next) -> Response {
-    let address = request
+/// The rejection of a request whose head no browser and no well-behaved application sends.
+pub(super) fn rejection_of_head(request: &Request) -> Option<Response> {
+    let address = address(request);
+    if address.len() > LONGEST_ADDRESS {
+        let text = "The address is too long. Applications can send long requests with POST.\n";
+        return Some((StatusCode::URI_TOO_LONG, text).into_response());
+    }
+    if head_length(request) > LONGEST_HEAD {
+        let text = "The headers of the request are too large.\n";
+        return Some((StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, text).into_response());
+    }
+    // NUL, which PostgreSQL can't look for.
+    if address.contains("%00") {
+        let text = "No text may hold the character NUL.\n";
+        return Some((StatusCode::BAD_REQUEST, text).into_response());
+    }
+    None
+}
+
+/// Whether the head of a request is within the bounds, where its path is known.
+pub(super) fn is_head_within_bounds(request: &Request) -> bool {
+    head_length(request) <= LONGEST_HEAD
+}
+
+fn address(request: &Request) -> &str {
+    request
         .uri()
         .path_and_query()
-        .map_or("", |text| text.as_str());
-    if address.len() > LONGEST_ADDRESS {
-        return (
-            StatusCode::URI_TOO_LONG,
-            "The address is too long. Applications can send long requests with POST.\n",
-        )
-            .into_response();
-    }
-    // Each has a colon, a blank and a line end besides.
+        .map_or("", |text| text.as_str())
+}
+
+fn head_length(request: &Request) -> usize {
+    // Each header has a colon, a blank and a line end besides.
     let headers = request
         .headers()
         .iter()
         .map(|(name, value)| name.as_str().len() + value.len() + 4);
-    if address.len() + headers.sum::<usize>() > LONGEST_HEAD {
-        return (
-            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-            "The headers of the request are too large.\n",
-        )
-            .into_response();
-    }
-    // NUL, which PostgreSQL can't look for.
-    if address.contains("%00") {
-        return (
-            StatusCode::BAD_REQUEST,
-            "No text may hold the character NUL.\n",
-        )
-            .into_response();
-    }
-    next.run(request).await
+    address(request).len() + headers.sum::<usize>()
 }
 
 /// Turns a rejection into a page for a browser that requests pages.

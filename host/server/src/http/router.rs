@@ -16,6 +16,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::timeout::TimeoutLayer;
 
+use super::admission::admit;
 use super::fetch_metadata::reject_embedded;
 use super::{admin_api, console, home, portal, refusals};
 use crate::domain::Services;
@@ -49,9 +50,8 @@ const MTLS_PATHS: [&str; 4] = [
     "/oidc/token/revocation",
 ];
 
-/// Everything that the server serves.
-pub fn router(services: Arc<Services>) -> Router {
-    let origins = cors::Origins::new(&services);
+/// Everything that the server serves. `origins` are those that the prebuilt responses know as well.
+pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> Router {
     let own = Router::new()
         .route("/", get(portal::start_page))
         .route("/sign-out", post(home::sign_out))
@@ -63,16 +63,16 @@ pub fn router(services: Arc<Services>) -> Router {
         .route("/assets/{*path}", get(asset))
         .route("/logos/{application}", get(logos::show))
         .merge(portal::routes())
-        .merge(sign_in_routes(&services))
-        .merge(sign_out_routes(&services))
-        .merge(saml_logout_routes(&services))
+        .merge(sign_in_routes(services))
+        .merge(sign_out_routes(services))
+        .merge(saml_logout_routes(services))
         .merge(called(
-            &services,
-            &origins,
+            services,
+            origins,
             Router::new().route("/oidc/token/introspection", post(client_calls::introspect)),
         ))
-        .nest("/authenticator", authenticator_routes(&services))
-        .merge(recovery_routes(&services))
+        .nest("/authenticator", authenticator_routes(services))
+        .merge(recovery_routes(services))
         .route("/approvals/callbacks/{id}", post(callbacks::take))
         .merge(
             never_by_head("GET", Router::new().route("/admin", get(console::front)))
@@ -86,37 +86,36 @@ pub fn router(services: Arc<Services>) -> Router {
                 get(test_sign_in::answered).post(test_sign_in::answered_by_post),
             ),
         ))
-        .nest("/admin/api/v1", admin_api::routes(&services))
+        .nest("/admin/api/v1", admin_api::routes(services))
         .fallback(not_found);
     // The header that lets another site's page read an answer is on its errors too, so its layer comes last.
     let shared = Router::new()
-        .nest("/oidc", shared_routes(&services, &origins))
+        .nest("/oidc", shared_routes(services, origins))
         .route(
             "/.well-known/oauth-authorization-server/oidc",
             get(endpoints::configuration),
         );
-    let shared = bounded(shared, LARGEST_BODY, LONGEST).layer(cors::layer(origins));
-    bounded(own, LARGEST_BODY, LONGEST)
+    let shared =
+        bounded(services, shared, LARGEST_BODY, LONGEST).layer(cors::layer(Arc::clone(origins)));
+    bounded(services, own, LARGEST_BODY, LONGEST)
         .merge(shared)
         .merge(bounded(
-            admin_api::file_routes(&services),
+            services,
+            admin_api::file_routes(services),
             admin_api::LARGEST_FILE,
             LONGEST_FILE,
         ))
-        .layer(from_fn(refusals::refuse_heads))
         .layer(from_fn(client_calls::in_its_words))
         .layer(from_fn(admin_api::in_its_words))
-        .layer(from_fn_with_state(
-            Arc::clone(&services),
-            refusals::as_pages,
-        ))
-        .layer(from_fn_with_state(Arc::clone(&services), common_headers))
-        .layer(from_fn_with_state(Arc::clone(&services), latency::measured))
-        .with_state(services)
+        .layer(from_fn_with_state(Arc::clone(services), refusals::as_pages))
+        .layer(from_fn_with_state(Arc::clone(services), common_headers))
+        .layer(from_fn_with_state(Arc::clone(services), latency::measured))
+        .with_state(Arc::clone(services))
 }
 
 /// Bounds of every request.
 fn bounded(
+    services: &Arc<Services>,
     router: Router<Arc<Services>>,
     largest: usize,
     longest: Duration,
@@ -128,11 +127,12 @@ fn bounded(
             longest,
         ))
         .layer(CatchPanicLayer::new())
+        .layer(from_fn_with_state(Arc::clone(services), admit))
 }
 
 /// What the listener for client certificates serves: of everything, the endpoints that applications call themselves
 /// (RFC 8705 section 5).
-pub fn mtls_router(router: Router) -> Router {
+pub(super) fn mtls_router(router: Router) -> Router {
     router.layer(from_fn(async |request: Request, next: Next| {
         if MTLS_PATHS.contains(&request.uri().path()) {
             return next.run(request).await;

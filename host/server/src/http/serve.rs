@@ -1,12 +1,12 @@
 //! Serving connections, with limits that hold before there is a request to look at.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
 use hyper::body::Incoming;
@@ -18,8 +18,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore};
 use tokio_io_timeout::TimeoutStream;
-use tower::ServiceExt;
 
+use super::prebuilt::Front;
 use super::tls::TlsIdentity;
 use crate::domain::operations::rate_limits::{ConcurrencyLimit, Network};
 use crate::http::forwarded::is_trusted;
@@ -63,7 +63,7 @@ pub struct NewConnectionBounds {
 }
 
 /// Serves until `stop` is done, then lets requests under way end.
-pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output = ()>) {
+pub async fn serve(listener: Listener, front: Front, stop: impl Future<Output = ()>) {
     let graceful = GracefulShutdown::new();
     let places = Arc::new(Semaphore::new(listener.most_connections));
     let networks = Arc::new(ConcurrencyLimit::new(listener.newcomers.most_of_network));
@@ -92,7 +92,7 @@ pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output 
                 }
                 let connection = HttpConnection {
                     peer,
-                    router: router.clone(),
+                    front: front.clone(),
                     patience: if is_exempt {
                         listener.head_timeout
                     } else {
@@ -122,7 +122,7 @@ pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output 
 
 struct HttpConnection {
     peer: SocketAddr,
-    router: Router,
+    front: Front,
     patience: Duration,
     head_timeout: Duration,
     write_timeout: Duration,
@@ -155,7 +155,7 @@ impl HttpConnection {
     ) {
         let Self {
             peer,
-            router,
+            front,
             patience,
             head_timeout,
             watcher,
@@ -173,7 +173,8 @@ impl HttpConnection {
             if let Some(certificate) = &shown {
                 request.extensions_mut().insert(certificate.clone());
             }
-            router.clone().oneshot(request)
+            let front = front.clone();
+            async move { Ok::<_, Infallible>(front.respond(request).await) }
         });
         let mut builder = http1::Builder::new();
         builder

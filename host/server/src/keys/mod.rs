@@ -15,7 +15,7 @@ mod verification;
 pub use error::KeyError;
 pub use generation::{fresh_ed25519_public_key, generate};
 pub use master::{MasterKey, MasterKeyError};
-pub use ring::{KeyRing, KnownKey, Reading};
+pub use ring::{KeyRing, KnownKey, PublishedKeySet, Reading};
 pub use self_issued::IdTokenError;
 pub use signing::{IdTokenKey, SigningError, TokenType};
 pub use token_sealer::{OpenedToken, TokenSealer};

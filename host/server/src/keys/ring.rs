@@ -5,9 +5,6 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
-use tokio::time::Instant;
-
 use super::self_issued::{self, IdTokenError};
 use super::signing::IdTokenKey;
 use super::verification::VerificationKey;
@@ -17,11 +14,10 @@ use assent_model::id::KeyId;
 use assent_model::key::{
     KeyLife, KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey, is_next_due,
 };
+use serde_json::{Map, Value, json};
 
 /// How long after one key was not found the store may be asked for another that was not.
 const BETWEEN_LOOKUPS: Duration = Duration::from_secs(1);
-/// How much later than the last a reading for the key set begins.
-const BETWEEN_READINGS: Duration = Duration::from_millis(100);
 
 /// The keys that tokens are signed and recognised with, as the database had them when they were last read. Signing and
 /// verifying ask this alone.
@@ -30,17 +26,25 @@ pub struct KeyRing {
     held: RwLock<Arc<RingState>>,
     readings: AtomicU64,
     looked_up: AtomicI64,
-    asked: AtomicU64,
-    answered: tokio::sync::Mutex<LastReading>,
 }
 
-/// The last reading for requests of the key set.
-#[derive(Debug, Default)]
-struct LastReading {
-    /// How many had asked when it began: it is fresh for each of them.
-    asked: u64,
-    /// The start of the hour or day.
-    at: Option<Instant>,
+/// The key set as clients receive it (RFC 7517 section 5), while no key enters another stage.
+#[derive(Debug)]
+pub struct PublishedKeySet {
+    json: String,
+    from: Timestamp,
+    until: Option<Timestamp>,
+}
+
+impl PublishedKeySet {
+    /// The JSON text.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
+    fn holds_at(&self, now: Timestamp) -> bool {
+        self.from <= now && self.until.is_none_or(|until| now < until)
+    }
 }
 
 /// A reading of the database that is under way.
@@ -71,6 +75,7 @@ struct RingState {
     reading: Reading,
     rs256: Line,
     ps256: Line,
+    published: RwLock<Option<Arc<PublishedKeySet>>>,
 }
 
 /// The keys of one algorithm, in the order of their generations.
@@ -101,8 +106,6 @@ impl KeyRing {
             held: RwLock::new(Arc::new(held)),
             readings: AtomicU64::new(0),
             looked_up: AtomicI64::new(i64::MIN),
-            asked: AtomicU64::new(0),
-            answered: tokio::sync::Mutex::default(),
         })
     }
 
@@ -140,26 +143,6 @@ impl KeyRing {
             .is_ok()
     }
 
-    /// Returns after the end of a reading that began after this call. One reading serves all waiting requests. The next
-    /// begins no sooner than [`BETWEEN_READINGS`] after it, so the load of the database does not grow with the
-    /// requests.
-    pub async fn read_since_now(&self, read: impl AsyncFnOnce()) {
-        let asked = 1 + self.asked.fetch_add(1, Ordering::SeqCst);
-        let mut answered = self.answered.lock().await;
-        if answered.asked >= asked {
-            return;
-        }
-        if let Some(last) = answered.at {
-            tokio::time::sleep_until(last + BETWEEN_READINGS).await;
-        }
-        let (all, begun) = (self.asked.load(Ordering::SeqCst), Instant::now());
-        read().await;
-        *answered = LastReading {
-            asked: all,
-            at: Some(begun),
-        };
-    }
-
     /// The key that signs at `now`.
     pub fn signer(&self, algorithm: SigningAlgorithm, now: Timestamp) -> Arc<IdTokenKey> {
         self.held().line(algorithm).signer(now)
@@ -168,12 +151,12 @@ impl KeyRing {
     /// The key set (RFC 7517 section 5): what signs, what will, and what did. For each algorithm the one that signs is
     /// the first.
     pub fn key_set(&self, now: Timestamp) -> Value {
-        let keys = self
-            .known(now)
-            .into_iter()
-            .filter(|key| key.life.stage.is_in_key_set());
-        let keys: Vec<Value> = keys.map(|key| key.public_jwk).collect();
-        json!({"keys": keys})
+        key_set_of(self.known(now))
+    }
+
+    /// The key set as text. It is the same value until the keys are replaced, or one of them enters another stage.
+    pub fn published_key_set(&self, now: Timestamp) -> Arc<PublishedKeySet> {
+        self.held().published_key_set(now)
     }
 
     /// The claims of an ID token that this server signed, also with a key that was retired since, also if it has expired:
@@ -196,16 +179,20 @@ impl KeyRing {
 
     /// All keys: by algorithm, and in the order of their stages.
     pub fn known(&self, now: Timestamp) -> Vec<KnownKey> {
-        let held = self.held();
-        SigningAlgorithm::ALL
-            .into_iter()
-            .flat_map(|algorithm| held.line(algorithm).known(now))
-            .collect()
+        self.held().known(now)
     }
 
     fn held(&self) -> Arc<RingState> {
         Arc::clone(&self.held.read().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+fn key_set_of(known: Vec<KnownKey>) -> Value {
+    let keys = known
+        .into_iter()
+        .filter(|key| key.life.stage.is_in_key_set());
+    let keys: Vec<Value> = keys.map(|key| key.public_jwk).collect();
+    json!({"keys": keys})
 }
 
 impl RingState {
@@ -233,7 +220,39 @@ impl RingState {
             reading,
             rs256: line(SigningAlgorithm::Rs256)?,
             ps256: line(SigningAlgorithm::Ps256)?,
+            published: RwLock::default(),
         })
+    }
+
+    fn known(&self, now: Timestamp) -> Vec<KnownKey> {
+        SigningAlgorithm::ALL
+            .into_iter()
+            .flat_map(|algorithm| self.line(algorithm).known(now))
+            .collect()
+    }
+
+    fn published_key_set(&self, now: Timestamp) -> Arc<PublishedKeySet> {
+        let published = self
+            .published
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(held) = published.as_ref().filter(|held| held.holds_at(now)) {
+            return Arc::clone(held);
+        }
+        drop(published);
+        let known = self.known(now);
+        let ends = known.iter().filter_map(|key| key.life.until);
+        let until = ends.filter(|until| *until > now).min();
+        let fresh = Arc::new(PublishedKeySet {
+            json: key_set_of(known).to_string(),
+            from: now,
+            until,
+        });
+        let mut published = self
+            .published
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(published.insert(fresh))
     }
 
     const fn line(&self, algorithm: SigningAlgorithm) -> &Line {

@@ -21,10 +21,10 @@ use assent_plugin_host::egress::EgressError;
 
 /// How often the database is looked at without a signal: another instance may have ended a session, or a pause is over.
 const LOOK: Duration = Duration::from_secs(3);
-/// How many applications are told at once.
-const AT_ONCE: usize = 32;
-/// How many attempts one application gets at once, so that a slow one does not hold up the others.
-const AT_ONCE_EACH: usize = 2;
+/// How many attempts are made at the same moment.
+const ATTEMPTS: usize = 256;
+/// How many of them one application gets.
+const ATTEMPTS_EACH: usize = 32;
 /// How long an attempt is this server's: longer than a call may take.
 const LEASE: Duration = Duration::from_secs(60);
 /// How long a logout token is good, in seconds (section 4 of the specification: at most two minutes).
@@ -102,19 +102,19 @@ pub async fn deliver(services: Arc<Services>) {
 
 /// Goes on with the round, or begins the next one, as far as there is room. Whether there may be more to do at once.
 async fn begin(services: &Arc<Services>, work: &mut Work) -> Result<bool, InternalError> {
-    if work.under_way.len() >= AT_ONCE {
+    if work.under_way.len() >= ATTEMPTS {
         return Ok(false);
     }
     if work.turns.is_empty() {
         work.turns = services.store.due_logouts(services.now()).await?.into();
     }
     let mut begun = false;
-    while work.under_way.len() < AT_ONCE {
+    while work.under_way.len() < ATTEMPTS {
         let Some(application) = work.turns.pop_front() else {
             break;
         };
         let count = work.busy.get(&application).copied().unwrap_or_default();
-        if count >= AT_ONCE_EACH {
+        if count >= most_for_one(work.under_way.len()) {
             continue;
         }
         // Where another instance was quicker there may be more, too.
@@ -131,6 +131,17 @@ async fn begin(services: &Arc<Services>, work: &mut Work) -> Result<bool, Intern
             .spawn(attempt(Arc::clone(services), delivery));
     }
     Ok(begun)
+}
+
+/// How many attempts an application may have before it gets a further one: no more than there are free places. So the
+/// last places are for applications that have few attempts or none, and a few slow applications never take all.
+const fn most_for_one(under_way: usize) -> usize {
+    let free = ATTEMPTS.saturating_sub(under_way);
+    if free < ATTEMPTS_EACH {
+        free
+    } else {
+        ATTEMPTS_EACH
+    }
 }
 
 /// Makes one attempt, and keeps what came of it. The application that was told, or not.
@@ -246,4 +257,39 @@ async fn logout_token(
         .key_ring
         .signer(application.settings.id_token_algorithm, now);
     Ok(key.sign(claims, TokenType::LogoutToken)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The attempts of applications that never respond, in rounds as [`begin`] makes them.
+    fn never_responding(applications: usize) -> Vec<usize> {
+        let mut attempts = vec![0; applications];
+        loop {
+            let before = attempts.clone();
+            for application in 0..applications {
+                let under_way = attempts.iter().sum();
+                if under_way < ATTEMPTS && attempts[application] < most_for_one(under_way) {
+                    attempts[application] += 1;
+                }
+            }
+            if before == attempts {
+                return attempts;
+            }
+        }
+    }
+
+    #[test]
+    fn slow_applications_leave_places_for_others() {
+        assert_eq!(never_responding(1), [ATTEMPTS_EACH]);
+        assert_eq!(never_responding(4), [ATTEMPTS_EACH; 4]);
+        for applications in [8, 20, 100] {
+            let attempts = never_responding(applications);
+            let under_way: usize = attempts.iter().sum();
+            assert!(most_for_one(under_way) > 0, "{applications} took all");
+            let (least, most) = (attempts.iter().min(), attempts.iter().max());
+            assert!(most.unwrap() - least.unwrap() <= 1, "{attempts:?}");
+        }
+    }
 }

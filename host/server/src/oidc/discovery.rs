@@ -1,17 +1,15 @@
-//! Discovery (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2) and the key set (RFC 7517 section 5).
+//! Discovery (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2).
 
 use serde_json::{Value, json};
 use url::Url;
 
 use crate::domain::Services;
-use crate::domain::keys::signing_keys;
 use crate::keys::client::{ASYMMETRIC, SYMMETRIC};
 use assent_model::application::GrantType;
 use assent_model::key::SigningAlgorithm;
 use assent_model::language::Language;
 use assent_model::scope::Scope;
 use assent_model::session::Acr;
-use assent_plugin_host::Trust;
 
 /// The methods by which applications authenticate themselves. The specification's name of the one with a certificate
 /// has the two of RFC 8705 beside it, under which a standard client knows it.
@@ -83,14 +81,14 @@ pub fn document(services: &Services) -> Value {
     document
 }
 
+/// Whether a sign-in may rest on a vendor's word. Nothing else in the document changes while the server runs.
+pub fn has_delegated_channel(services: &Services) -> bool {
+    services.plugins.has_delegated_channel()
+}
+
 /// How sign-ins are made here: by a vendor's word only where the operator takes one's.
 fn acr_values(services: &Services) -> Vec<&'static str> {
-    let delegated = services
-        .plugins
-        .channels()
-        .iter()
-        .any(|channel| channel.trust == Trust::Delegated);
-    let acrs = if delegated {
+    let acrs = if has_delegated_channel(services) {
         &[Acr::Device, Acr::Delegated][..]
     } else {
         &[Acr::Device]
@@ -120,9 +118,4 @@ fn logout(issuer: &str) -> [(String, Value); 3] {
         ("backchannel_logout_session_supported", json!(true)),
     ]
     .map(|(name, value)| (name.to_owned(), value))
-}
-
-/// The keys that verify ID tokens: those that sign, will sign and did sign.
-pub async fn key_set(services: &Services) -> Value {
-    signing_keys::key_set(services).await
 }

@@ -23,7 +23,7 @@ export async function keys({ may, reload }) {
   const writes = may('keys:write');
   const rotate = (/** @type {boolean} */ now) => async () => {
     const text = now
-      ? 'The next key signs at once. Applications that have not read it yet reject tokens until they do.'
+      ? 'The next key signs in about five minutes, because applications may cache the present keys for that long.'
       : 'A new key is published now, and signs when applications had time to read it.';
     if (!(await ask('Rotate the keys?', text, 'Rotate'))) return;
     await post('/keys/rotate', {}, { now });

@@ -18,7 +18,7 @@ assent_model::admin_command! {
     pub struct RotateSigningKeys {
         /// The algorithm; all of them without one.
         protected algorithm: Option<SigningAlgorithm>,
-        /// Whether they sign at once.
+        /// Whether they sign as soon as the caches of applications have them.
         protected now: bool,
     }
 }

@@ -13,6 +13,20 @@ use assent_model::key::{
     KeyMaterial, KeyPurpose, KeyStage, KeyTimes, SigningAlgorithm, SigningKey,
 };
 
+/// How often each instance reads the keys: so soon it notices what a command or another instance did to them.
+pub const REFRESH_INTERVAL: Duration = Duration::from_secs(3);
+/// How long clients may cache the key set: the `max-age` of its response.
+pub const KEY_SET_CACHE: Duration = Duration::from_secs(300);
+/// The shortest time from the publication of a key to its first signature. It covers the caches of clients, the
+/// interval and the duration of a reading by each instance, and the clock difference of instances that are ready.
+pub const PUBLICATION_MARGIN: Duration = Duration::from_secs(330);
+/// The time after which each instance publishes a new key, if it reaches the database.
+const PUBLISHED_EVERYWHERE: Duration = Duration::from_secs(5);
+const _: () = assert!(
+    KEY_SET_CACHE.as_secs() + REFRESH_INTERVAL.as_secs() < PUBLICATION_MARGIN.as_secs()
+        && REFRESH_INTERVAL.as_secs() < PUBLISHED_EVERYWHERE.as_secs()
+);
+
 /// How long an answer that could do with the keys at hand waits for the database.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -21,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub enum Takeover {
     /// After the time that applications have to fetch it (`keys.publish_ahead`).
     InTime,
-    /// At once.
+    /// As soon as each instance and the caches of clients have it ([`PUBLICATION_MARGIN`]).
     Now,
 }
 
@@ -109,17 +123,6 @@ pub async fn maintain(services: &Services) -> Result<(), InternalError> {
     }
 }
 
-/// The key set, as the database holds it: a client may verify a token that another instance signed with a key
-/// that this one has not read. Concurrent requests share readings, so many cost no more than few. Without the database
-/// it is the key set in memory.
-pub async fn key_set(services: &Services) -> Value {
-    services
-        .key_ring
-        .read_since_now(async || reload_in_time(services).await)
-        .await;
-    services.key_ring.key_set(services.now())
-}
-
 /// The claims of an ID token that this installation signed, with any of its keys but revoked ones. It may have expired:
 /// the caller looks at `exp`.
 ///
@@ -139,7 +142,8 @@ pub async fn verify_own(
     }
 }
 
-/// Publishes the algorithm's next key, unless one waits already, and lets it sign: now, or when its time comes.
+/// Publishes the algorithm's next key, unless one waits already, and lets it sign: when its time comes, or sooner with
+/// [`Takeover::Now`].
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -150,38 +154,34 @@ pub async fn rotate(
     by: &AuditContext,
 ) -> Result<RotationOutcome, InternalError> {
     reload(services).await?;
-    let waits = known(services, algorithm).any(|key| key.life.stage == KeyStage::Published);
-    let mut made = false;
-    if !waits {
-        // If another instance is first, its key is the next one.
-        let next = next_key(services, algorithm, takeover).await?;
-        let entry = published(services, algorithm, &next, by);
-        made = services.store.add_key(next, vec![entry]).await?;
-        reload(services).await?;
-    }
-    let now = services.now();
-    let published = known(services, algorithm).find(|key| key.life.stage == KeyStage::Published);
+    let made = publish_next(services, algorithm, takeover, by).await?;
     if takeover == Takeover::Now
-        && let Some(next) = &published
+        && let Some(next) = published_key(services, algorithm)
     {
+        let from = services
+            .now()
+            .max(next.times.published_at + PUBLICATION_MARGIN);
         let entry = audit::entry(services, Event::SigningKeyActivated, by);
         let entry = entry
             .with("algorithm", algorithm.as_str())
-            .with("kid", next.key_id.as_str());
+            .with("kid", next.key_id.as_str())
+            .with("signs_from", from.seconds());
         services
             .store
-            .activate_signing_key(next.id, now, entry)
+            .activate_signing_key(next.id, from, entry)
             .await?;
         reload(services).await?;
     }
-    match published.filter(|_| takeover == Takeover::InTime) {
+    match published_key(services, algorithm) {
         Some(next) if made => Ok(RotationOutcome::Published(next)),
         Some(next) => Ok(RotationOutcome::Waiting(next)),
         None => Ok(RotationOutcome::Signing(signing(services, algorithm)?)),
     }
 }
 
-/// Takes the key with this `kid` out of use. If it signs, another one does at once.
+/// Takes the key with this `kid` out of use. If it signs, the next key does at once. Where that is a new one, it is
+/// published first, and the call waits until each instance has read it: clients shall find the key of a token at any
+/// instance.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -195,7 +195,15 @@ pub async fn revoke(
     let Some(key) = known.into_iter().find(|key| key.key_id == key_id) else {
         return Ok(RevocationOutcome::Unknown);
     };
-    let fresh = next_key(services, key.algorithm, Takeover::Now).await?;
+    if key.life.stage == KeyStage::Signing {
+        publish_next(services, key.algorithm, Takeover::InTime, by).await?;
+        let next = published_key(services, key.algorithm);
+        if next.is_some_and(|next| services.now() < next.times.published_at + PUBLISHED_EVERYWHERE)
+        {
+            tokio::time::sleep(PUBLISHED_EVERYWHERE).await;
+        }
+    }
+    let fresh = next_key(services, key.algorithm, Takeover::InTime).await?;
     let entry = audit::entry(services, Event::SigningKeyRevoked, by);
     let entry = entry
         .with("algorithm", key.algorithm.as_str())
@@ -218,6 +226,29 @@ pub async fn revoke(
         algorithm: key.algorithm,
         signing: signing(services, key.algorithm)?.key_id,
     })
+}
+
+/// Publishes the algorithm's next key, unless one waits already. Whether it did.
+async fn publish_next(
+    services: &Services,
+    algorithm: SigningAlgorithm,
+    takeover: Takeover,
+    by: &AuditContext,
+) -> Result<bool, InternalError> {
+    if published_key(services, algorithm).is_some() {
+        return Ok(false);
+    }
+    // If another instance is first, its key is the next one.
+    let next = next_key(services, algorithm, takeover).await?;
+    let entry = published(services, algorithm, &next, by);
+    let made = services.store.add_key(next, vec![entry]).await?;
+    reload(services).await?;
+    Ok(made)
+}
+
+/// The algorithm's key that does not sign yet.
+fn published_key(services: &Services, algorithm: SigningAlgorithm) -> Option<KnownKey> {
+    known(services, algorithm).find(|key| key.life.stage == KeyStage::Published)
 }
 
 /// What the audit log is told of a key that was published.
@@ -275,7 +306,7 @@ async fn next_key(
     let now = services.now();
     let signs_from = match takeover {
         Takeover::InTime => now + services.settings.keys.publish_ahead.get(),
-        Takeover::Now => now,
+        Takeover::Now => now + PUBLICATION_MARGIN,
     };
     Ok(SigningKey {
         id: KeyId::new(now, &*services.entropy),

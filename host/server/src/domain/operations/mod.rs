@@ -2,6 +2,7 @@
 //!
 //! - Limits use bounded memory, whatever comes from outside.
 
+pub mod admission;
 pub mod bootstrap;
 pub mod branding;
 pub mod draining;
@@ -11,5 +12,6 @@ pub mod plugin_reloads;
 pub mod plugin_specs;
 pub mod plugins;
 pub mod rate_limits;
+pub mod signed_documents;
 pub mod task_restarts;
 pub mod wakeups;

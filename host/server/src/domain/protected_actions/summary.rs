@@ -248,7 +248,7 @@ fn new_user(name: &LoginName, email: Option<&LoginName>, role: ConsoleRole) -> S
 
 fn new_keys(algorithm: Option<SigningAlgorithm>, now: bool) -> String {
     let algorithm = algorithm.map_or("each algorithm", SigningAlgorithm::as_str);
-    let moment = if now { ", from this moment" } else { "" };
+    let moment = if now { ", in a few minutes" } else { "" };
     format!("Let a new key of {algorithm} sign ID tokens{moment}")
 }
 

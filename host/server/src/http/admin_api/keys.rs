@@ -92,16 +92,16 @@ async fn list(State(services): State<Arc<Services>>) -> Result<Json<List<KeyView
 struct Rotation {
     /// The algorithm; by default both.
     algorithm: Option<SigningAlgorithm>,
-    /// Whether the next key signs at once. Applications that cache the key set and do not fetch it for an unknown key
-    /// reject tokens until they do.
+    /// Whether the next key signs as soon as possible: five and a half minutes after its publication, because
+    /// applications may cache the key set for five minutes.
     #[serde(default)]
     now: bool,
 }
 
 /// Publish the next signing key.
 ///
-/// It signs as soon as every application has had the time to fetch it, or at once with `now`. If a published key does
-/// not sign yet, it is the next one.
+/// It signs after the time of `keys.publish_ahead`, or with `now` as soon as the caches of applications have it. If a
+/// published key does not sign yet, it is the next one.
 #[utoipa::path(
     post,
     path = "/keys/rotate",
@@ -119,8 +119,9 @@ async fn rotate(
 
 /// Revoke a signing key at once.
 ///
-/// For a key that may have leaked. If it signs, the server activates another key. Applications that fetch the key set
-/// again reject tokens with its signature.
+/// For a key that may have leaked. If it signs, the server activates the next key. If it must publish that key first,
+/// the response takes five seconds longer, until each instance serves it. Applications that fetch the key set again
+/// reject tokens with the signature of the revoked key.
 #[utoipa::path(
     post,
     path = "/keys/{kid}/revoke",

@@ -137,7 +137,9 @@ pub(super) async fn in_its_words(request: Request, next: Next) -> Response {
             "this path does not support the method; the header Allow lists the supported ones"
         }
         StatusCode::URI_TOO_LONG => "the address is too long",
-        StatusCode::SERVICE_UNAVAILABLE => "the response took too long; try again",
+        StatusCode::SERVICE_UNAVAILABLE => {
+            "the server is busy, or the response took too long; try again"
+        }
         StatusCode::BAD_REQUEST => "the URL contains an invalid character",
         status if status.is_client_error() => "the request can't be read",
         _ => "the server could not answer; try again",

@@ -189,7 +189,7 @@ pub(crate) async fn in_its_words(request: Request, next: Next) -> Response {
         ),
         StatusCode::SERVICE_UNAVAILABLE => (
             "temporarily_unavailable",
-            "the response took too long; try again",
+            "the server is busy, or the response took too long; try again",
         ),
         status if status.is_client_error() => ("invalid_request", "the request can't be read"),
         _ => ("server_error", "the server could not answer; try again"),

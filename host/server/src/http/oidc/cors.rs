@@ -77,7 +77,8 @@ impl Origins {
         }
     }
 
-    async fn has(&self, origin: &HeaderValue) -> bool {
+    /// Whether it is such an origin.
+    pub(crate) async fn has(&self, origin: &HeaderValue) -> bool {
         let Some(origin) = origin
             .to_str()
             .ok()

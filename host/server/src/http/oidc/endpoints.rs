@@ -5,12 +5,13 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
-use axum::http::header::{CACHE_CONTROL, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use crate::domain::Services;
+use crate::domain::keys::signing_keys::KEY_SET_CACHE;
 use crate::domain::operations::rate_limits::RateLimitError;
 use crate::domain::sign_in::context::{Agreement, SignInContext};
 use crate::domain::sign_in::test_sign_in;
@@ -35,18 +36,29 @@ use assent_model::language::Language;
 use assent_model::login::LoginRequest;
 use assent_model::redirect::RedirectPolicy;
 
+/// How clients may cache the discovery document and the key set.
+const CACHED: &str = "public, max-age=300";
+// A key signs no sooner than the caches of clients have it.
+const _: () = assert!(KEY_SET_CACHE.as_secs() == 300);
+
 /// `GET /oidc/.well-known/openid-configuration`
 pub(crate) async fn configuration(State(services): State<Arc<Services>>) -> Response {
-    public_json(discovery::document(&services))
+    public_json(discovery::document(&services).to_string())
 }
 
-/// `GET /oidc/jwks`
+/// `GET /oidc/jwks`: the keys that verify ID tokens, which are those that sign, will sign and did sign (RFC 7517
+/// section 5).
 pub(crate) async fn jwks(State(services): State<Arc<Services>>) -> Response {
-    public_json(discovery::key_set(&services).await)
+    let key_set = services.key_ring.published_key_set(services.now());
+    public_json(key_set.json().to_owned())
 }
 
-fn public_json(document: serde_json::Value) -> Response {
-    ([(CACHE_CONTROL, "public, max-age=300")], Json(document)).into_response()
+fn public_json(document: String) -> Response {
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (CACHE_CONTROL, HeaderValue::from_static(CACHED)),
+    ];
+    (headers, document).into_response()
 }
 
 /// `GET /oidc/auth`

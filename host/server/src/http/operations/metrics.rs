@@ -17,6 +17,7 @@ use prometheus_client::registry::Registry;
 
 use crate::domain::Services;
 use crate::domain::audit::StreamStatus;
+use crate::domain::operations::admission::RequestClass;
 use crate::domain::operations::latency::{EndpointGroup, EndpointLatency};
 use assent_model::secret::Digest;
 use assent_plugin_host::{PluginMetrics, PluginStatus};
@@ -49,6 +50,7 @@ pub(crate) async fn show(State(services): State<Arc<Services>>, headers: HeaderM
         .register_collector(Box::new(Plugins(services.plugins.status())));
     let answers = registry.sub_registry_with_prefix("http");
     answers.register_collector(Box::new(AllLatencies(services.latency.answered())));
+    answers.register_collector(Box::new(Rejections(services.admission.rejected())));
     let tasks = registry.sub_registry_with_prefix("task");
     tasks.register_collector(Box::new(Tasks(services.task_restarts.counts())));
     if let Some(dropped) = &services.dropped_log_lines {
@@ -104,6 +106,23 @@ impl Collector for AllLatencies {
                 let labels = [("endpoint", endpoint.as_str()), ("quantile", quantile)];
                 ConstGauge::new(time.as_secs_f64()).encode(family.encode_family(&labels)?)?;
             }
+        }
+        Ok(())
+    }
+}
+
+/// The requests that this instance rejected under overload.
+#[derive(Debug)]
+struct Rejections([(RequestClass, u64); 3]);
+
+impl Collector for Rejections {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
+        let help = "Requests that were rejected because of overload";
+        let mut family =
+            encoder.encode_descriptor("rejected_requests", help, None, MetricType::Counter)?;
+        for (class, rejected) in &self.0 {
+            ConstCounter::new(*rejected)
+                .encode(family.encode_family(&[("class", class.as_str())])?)?;
         }
         Ok(())
     }

@@ -33,7 +33,7 @@ pub(crate) async fn metadata(
                 (CONTENT_TYPE, "text/xml"),
                 (CACHE_CONTROL, "public, max-age=300"),
             ],
-            document,
+            document.to_string(),
         )
             .into_response(),
         Ok(None) => unknown(&services, language),

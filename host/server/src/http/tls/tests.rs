@@ -100,7 +100,7 @@ async fn server(files: config::Tls, clients: Clients) -> Server {
     let stopped = async { drop(stopped.await) };
     tokio::spawn(serve(
         listener,
-        Router::new().route("/", get(shown)),
+        Router::new().route("/", get(shown)).into(),
         stopped,
     ));
     Server {

@@ -1,9 +1,12 @@
 //! What this server tells a service provider of itself.
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use openssl::error::ErrorStack;
 use openssl::x509::X509;
+use serde::Serialize;
 
 use super::names::{
     DIGEST_METHOD, ENTITY_DESCRIPTOR, EXTENSIONS, IDP_SSO_DESCRIPTOR, KEY_DESCRIPTOR, KEY_INFO,
@@ -11,9 +14,11 @@ use super::names::{
     X509_CERTIFICATE, X509_DATA,
 };
 use crate::domain::keys::saml_keys;
+use crate::domain::operations::signed_documents::SignedDocument;
 use crate::domain::{InternalError, Services};
 use crate::saml::peer::{entity_id, message_id, single_logout_url, single_sign_on_url};
 use assent_model::saml::{Binding, SamlKey, ServiceProvider};
+use assent_model::secret::Digest;
 use assent_saml_core::message::instant_text;
 use assent_saml_core::xml::{
     DigestAlgorithm, Name, SignatureAlgorithm, Signer, WriteError, Writer,
@@ -25,7 +30,8 @@ const CACHE_DURATION: &str = "PT24H";
 /// The bindings of our services, the one of the specification first.
 const BINDINGS: [Binding; 2] = [Binding::Post, Binding::Redirect];
 
-/// What an `EntityDescriptor` of ours says.
+/// What an `EntityDescriptor` of ours says. The first certificate identifies the key that signs it.
+#[derive(Serialize)]
 struct OwnMetadata {
     id: String,
     entity_id: String,
@@ -39,14 +45,15 @@ struct OwnMetadata {
 }
 
 /// This server's metadata for a service provider: an `EntityDescriptor` with an `IDPSSODescriptor` (SAML metadata
-/// sections 2.3.2 and 2.4.3), signed by the key that signs responses. It is valid for `saml.metadata_validity`.
+/// sections 2.3.2 and 2.4.3), signed by the key that signs responses. It is valid for `saml.metadata_validity`. The same
+/// document is returned until its content changes or half of that time has passed.
 ///
 /// # Errors
 /// [`InternalError`] if the database or a key fails.
 pub async fn document(
     services: &Services,
     provider: &ServiceProvider,
-) -> Result<String, InternalError> {
+) -> Result<Arc<str>, InternalError> {
     let keys = saml_keys::keys(services, &provider.id).await?;
     let open = services
         .saml_keys
@@ -59,10 +66,14 @@ pub async fn document(
         .map(certificate)
         .collect::<Result<Vec<_>, _>>();
     let others = others.map_err(|error| InternalError::Saml(error.to_string()))?;
-    let own = OwnMetadata {
-        id: message_id(services),
+    let (now, validity) = (
+        services.now(),
+        services.settings.saml.metadata_validity.get(),
+    );
+    let mut own = OwnMetadata {
+        id: String::new(),
         entity_id: entity_id(services, provider).to_owned(),
-        valid_until: instant_text(services.now() + services.settings.saml.metadata_validity.get()),
+        valid_until: String::new(),
         wants_signed_requests: provider.settings.require_signed_requests,
         certificates: std::iter::once(signer.certificate().to_owned())
             .chain(others)
@@ -76,10 +87,27 @@ pub async fn document(
         single_sign_on: single_sign_on_url(services, &provider.id),
         single_logout: single_logout_url(services, &provider.id),
     };
+    let content = Digest::sha256(&serde_json::to_vec(&own)?);
+    if let Some(text) = services.signed_documents.get(&provider.id, content, now) {
+        return Ok(text);
+    }
+    own.id = message_id(services);
+    own.valid_until = instant_text(now + validity);
     let writing = tokio::task::spawn_blocking(move || own.write(&signer)).await;
-    writing
+    let text: Arc<str> = writing
         .map_err(|error| InternalError::Saml(error.to_string()))?
-        .map_err(|error| InternalError::Saml(error.to_string()))
+        .map_err(|error| InternalError::Saml(error.to_string()))?
+        .into();
+    let document = SignedDocument {
+        content,
+        signed_at: now,
+        renew_at: now + validity / 2,
+        text: Arc::clone(&text),
+    };
+    services
+        .signed_documents
+        .insert(provider.id.clone(), document);
+    Ok(text)
 }
 
 /// The DER of a key's certificate in base64.

@@ -1,0 +1,8 @@
+//! The limit of waits in queues.
+
+use std::time::Duration;
+
+/// How long a request waits in a queue at most: for its turn to write, for a connection to the database, for a place of
+/// a plugin. After that the server rejects it with 503 and `Retry-After` and does not execute it any more. A client has
+/// given up or retried by then, so further waiting would only delay others.
+pub const QUEUE_DEADLINE: Duration = Duration::from_secs(2);

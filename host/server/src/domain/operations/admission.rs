@@ -1,0 +1,219 @@
+//! Admission under overload: which requests an instance executes when more arrive than it can serve.
+//!
+//! Each class of requests is admitted up to a part of the instance's capacity, so the less urgent classes are rejected
+//! first. Without overload this costs a few atomic operations a request.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// How many requests an instance executes at the same moment, for each processor. A request of average cost waits about
+/// half a second then. More would only make all of them late.
+const PER_PROCESSOR: usize = 1024;
+/// How many requests of a class are always admitted: an operator needs the console during an overload.
+const RESERVED: usize = 16;
+
+/// A class of requests, the most urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestClass {
+    /// Applications: tokens, introspection, revocation, UserInfo.
+    Application,
+    /// Users: the pages of a sign-in, the portal, the authenticator.
+    User,
+    /// Administration: the console, the admin API with its exports, and server-sent events.
+    Administration,
+}
+
+impl RequestClass {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Application, Self::User, Self::Administration];
+
+    /// The class's name in the metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::User => "user",
+            Self::Administration => "administration",
+        }
+    }
+
+    /// Up to how many executing requests of all classes it is admitted.
+    const fn threshold(self, capacity: usize) -> usize {
+        match self {
+            Self::Application => capacity,
+            Self::User => capacity / 4 * 3,
+            Self::Administration => capacity / 2,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct ClassCounts {
+    executing: AtomicUsize,
+    rejected: AtomicU64,
+}
+
+/// Counts the requests that an instance executes.
+#[derive(Debug)]
+pub struct Admission {
+    capacity: usize,
+    executing: AtomicUsize,
+    application: ClassCounts,
+    user: ClassCounts,
+    administration: ClassCounts,
+}
+
+impl Admission {
+    /// Admission with the capacity of this machine.
+    pub fn of_processors() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self::with_capacity(processors.saturating_mul(PER_PROCESSOR))
+    }
+
+    fn with_capacity(capacity: usize) -> Self {
+        Self {
+            capacity,
+            executing: AtomicUsize::new(0),
+            application: ClassCounts::default(),
+            user: ClassCounts::default(),
+            administration: ClassCounts::default(),
+        }
+    }
+
+    /// How many requests of the most urgent class it admits.
+    pub const fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Whether one more request of this class is admitted; counts the rejection otherwise. Requests that arrive at the
+    /// same moment may exceed the capacity by a few.
+    pub fn admits(&self, class: RequestClass) -> bool {
+        let counts = self.counts(class);
+        let admitted = self.executing.load(Ordering::Relaxed) < class.threshold(self.capacity)
+            || counts.executing.load(Ordering::Relaxed) < RESERVED;
+        if !admitted {
+            counts.rejected.fetch_add(1, Ordering::Relaxed);
+        }
+        admitted
+    }
+
+    /// An admitted request, which does not count until it begins.
+    pub fn enter(self: &Arc<Self>, class: RequestClass) -> AdmittedRequest {
+        AdmittedRequest {
+            admission: Arc::clone(self),
+            class,
+            has_begun: AtomicBool::new(false),
+        }
+    }
+
+    /// How many requests of each class were rejected since the start.
+    pub fn rejected(&self) -> [(RequestClass, u64); 3] {
+        RequestClass::ALL.map(|class| (class, self.counts(class).rejected.load(Ordering::Relaxed)))
+    }
+
+    const fn counts(&self, class: RequestClass) -> &ClassCounts {
+        match class {
+            RequestClass::Application => &self.application,
+            RequestClass::User => &self.user,
+            RequestClass::Administration => &self.administration,
+        }
+    }
+}
+
+/// A request that was admitted. Dropping it ends its execution.
+#[derive(Debug)]
+pub struct AdmittedRequest {
+    admission: Arc<Admission>,
+    class: RequestClass,
+    has_begun: AtomicBool,
+}
+
+impl AdmittedRequest {
+    /// The whole request has arrived, so it counts from now on. A client that sends its body slowly thus takes no
+    /// capacity from others.
+    pub fn begin(&self) {
+        if !self.has_begun.swap(true, Ordering::Relaxed) {
+            let counts = self.admission.counts(self.class);
+            counts.executing.fetch_add(1, Ordering::Relaxed);
+            self.admission.executing.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for AdmittedRequest {
+    fn drop(&mut self) {
+        if *self.has_begun.get_mut() {
+            let counts = self.admission.counts(self.class);
+            counts.executing.fetch_sub(1, Ordering::Relaxed);
+            self.admission.executing.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RequestClass::{Administration, Application, User};
+    use super::*;
+
+    fn begin(
+        admission: &Arc<Admission>,
+        class: RequestClass,
+        count: usize,
+    ) -> Vec<AdmittedRequest> {
+        (0..count)
+            .map(|_| {
+                let request = admission.enter(class);
+                request.begin();
+                request
+            })
+            .collect()
+    }
+
+    fn admitted(admission: &Admission) -> [bool; 3] {
+        [Application, User, Administration].map(|class| admission.admits(class))
+    }
+
+    #[test]
+    fn the_less_urgent_classes_are_rejected_first() {
+        let admission = Arc::new(Admission::with_capacity(400));
+        let mut requests = Vec::new();
+        for class in [Application, User, Administration] {
+            requests.push(begin(&admission, class, RESERVED));
+        }
+        requests.push(begin(&admission, Application, 200 - 3 * RESERVED - 1));
+        assert_eq!(admitted(&admission), [true, true, true]);
+        requests.push(begin(&admission, Application, 1));
+        assert_eq!(admitted(&admission), [true, true, false]);
+        requests.push(begin(&admission, User, 100));
+        assert_eq!(admitted(&admission), [true, false, false]);
+        requests.push(begin(&admission, Application, 100));
+        assert_eq!(admitted(&admission), [false, false, false]);
+        assert_eq!(
+            admission.rejected(),
+            [(Application, 1), (User, 2), (Administration, 3)]
+        );
+        drop(requests);
+        assert_eq!(admitted(&admission), [true, true, true]);
+    }
+
+    #[test]
+    fn a_few_requests_of_each_class_are_always_admitted() {
+        let admission = Arc::new(Admission::with_capacity(400));
+        let _flood = begin(&admission, Application, 1000);
+        assert_eq!(admitted(&admission), [false, true, true]);
+        let _pages = begin(&admission, User, RESERVED);
+        assert_eq!(admitted(&admission), [false, false, true]);
+    }
+
+    #[test]
+    fn a_request_counts_from_its_beginning_and_once() {
+        let admission = Arc::new(Admission::with_capacity(1));
+        let _console = begin(&admission, Administration, RESERVED);
+        let request = admission.enter(Administration);
+        assert_eq!(admission.executing.load(Ordering::Relaxed), RESERVED);
+        request.begin();
+        request.begin();
+        assert_eq!(admission.executing.load(Ordering::Relaxed), RESERVED + 1);
+        drop(request);
+        assert_eq!(admission.executing.load(Ordering::Relaxed), RESERVED);
+    }
+}

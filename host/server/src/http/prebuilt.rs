@@ -1,0 +1,271 @@
+//! Prebuilt responses: the discovery document, the key set and the liveness check are served in front of the router,
+//! because they are the same for everyone until their content changes.
+//!
+//! The router builds each of them once, with all its headers. A request that is not a plain GET or HEAD of one of these
+//! paths, such as one with a query, goes to the router, which returns the same response.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody, to_bytes};
+use axum::extract::Request;
+use axum::http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ORIGIN};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::response::Response;
+use tower::ServiceExt;
+
+use super::refusals;
+use super::router::{mtls_router, routes};
+use crate::domain::Services;
+use crate::http::oidc::cors::Origins;
+use crate::keys::PublishedKeySet;
+use crate::oidc::discovery;
+
+/// The largest prebuilt body, in bytes.
+const LARGEST: usize = 256 * 1024;
+
+/// What a listener serves: the prebuilt responses, and everything else by the router.
+#[derive(Clone)]
+pub struct Front {
+    router: Router,
+    prebuilt: Option<Arc<Prebuilt>>,
+}
+
+impl Front {
+    /// Everything that the server serves.
+    pub fn new(services: Arc<Services>) -> Self {
+        let origins = Origins::new(&services);
+        let router = routes(&services, &origins);
+        let prebuilt = Prebuilt {
+            services,
+            origins,
+            router: router.clone(),
+            slots: [const { RwLock::new(None) }; Document::ALL.len()],
+        };
+        Self {
+            router,
+            prebuilt: Some(Arc::new(prebuilt)),
+        }
+    }
+
+    /// What the listener for client certificates serves.
+    pub fn for_client_certificates(&self) -> Self {
+        mtls_router(self.router.clone()).into()
+    }
+
+    /// Responds to a request.
+    pub(super) async fn respond(self, request: Request) -> Response {
+        if let Some(prebuilt) = &self.prebuilt
+            && let Some(question) = Question::of(&request)
+            && let Some(response) = prebuilt.respond(question).await
+        {
+            return response;
+        }
+        match self.router.oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    }
+}
+
+impl From<Router> for Front {
+    /// A router by itself.
+    fn from(router: Router) -> Self {
+        Self {
+            router,
+            prebuilt: None,
+        }
+    }
+}
+
+/// A request for a prebuilt response.
+struct Question {
+    document: Document,
+    is_head: bool,
+    origin: Option<HeaderValue>,
+}
+
+impl Question {
+    /// `None` if the router shall respond.
+    fn of(request: &Request) -> Option<Self> {
+        let document = Document::at(request.uri().path())?;
+        let is_plain = matches!(*request.method(), Method::GET | Method::HEAD)
+            && request.uri().query().is_none()
+            && request.body().is_end_stream()
+            && refusals::is_head_within_bounds(request);
+        is_plain.then(|| Self {
+            document,
+            is_head: request.method() == Method::HEAD,
+            origin: request.headers().get(ORIGIN).cloned(),
+        })
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Document {
+    Discovery,
+    AuthorizationServer,
+    KeySet,
+    Liveness,
+}
+
+impl Document {
+    const ALL: [Self; 4] = [
+        Self::Discovery,
+        Self::AuthorizationServer,
+        Self::KeySet,
+        Self::Liveness,
+    ];
+
+    const fn path(self) -> &'static str {
+        match self {
+            Self::Discovery => "/oidc/.well-known/openid-configuration",
+            Self::AuthorizationServer => "/.well-known/oauth-authorization-server/oidc",
+            Self::KeySet => "/oidc/jwks",
+            Self::Liveness => "/healthz",
+        }
+    }
+
+    fn at(path: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|document| document.path() == path)
+    }
+
+    /// Whether pages of other origins may read it.
+    const fn is_shared(self) -> bool {
+        !matches!(self, Self::Liveness)
+    }
+}
+
+/// What a response depends on.
+#[derive(Clone)]
+struct Version {
+    /// The response then closes its connection.
+    is_draining: bool,
+    content: Content,
+}
+
+#[derive(Clone)]
+enum Content {
+    /// The discovery document of an instance with or without a delegated channel.
+    Discovery {
+        is_delegated: bool,
+    },
+    KeySet(Arc<PublishedKeySet>),
+    Fixed,
+}
+
+impl PartialEq for Version {
+    fn eq(&self, other: &Self) -> bool {
+        let same_content = match (&self.content, &other.content) {
+            (
+                Content::Discovery { is_delegated },
+                Content::Discovery {
+                    is_delegated: other,
+                },
+            ) => is_delegated == other,
+            // Both are alive, so no other key set has the same address.
+            (Content::KeySet(key_set), Content::KeySet(other)) => Arc::ptr_eq(key_set, other),
+            (Content::Fixed, Content::Fixed) => true,
+            _ => false,
+        };
+        self.is_draining == other.is_draining && same_content
+    }
+}
+
+struct PrebuiltResponse {
+    version: Version,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+struct Prebuilt {
+    services: Arc<Services>,
+    origins: Arc<Origins>,
+    router: Router,
+    slots: [RwLock<Option<Arc<PrebuiltResponse>>>; Document::ALL.len()],
+}
+
+impl Prebuilt {
+    /// The response, or `None` if the router failed to build it.
+    async fn respond(&self, question: Question) -> Option<Response> {
+        let Question {
+            document,
+            is_head,
+            origin,
+        } = question;
+        let version = self.version(document);
+        let held = match self.held(document, &version) {
+            Some(held) => held,
+            None => self.build(document, version).await?,
+        };
+        let mut response = Response::new(if is_head {
+            Body::empty()
+        } else {
+            Body::from(held.body.clone())
+        });
+        response.headers_mut().clone_from(&held.headers);
+        if let Some(origin) = origin.filter(|_| document.is_shared())
+            && self.origins.has(&origin).await
+        {
+            response
+                .headers_mut()
+                .insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        }
+        Some(response)
+    }
+
+    fn version(&self, document: Document) -> Version {
+        let services = &self.services;
+        let content = match document {
+            Document::Discovery | Document::AuthorizationServer => Content::Discovery {
+                is_delegated: discovery::has_delegated_channel(services),
+            },
+            Document::KeySet => {
+                Content::KeySet(services.key_ring.published_key_set(services.now()))
+            }
+            Document::Liveness => Content::Fixed,
+        };
+        Version {
+            is_draining: services.draining.is_begun(),
+            content,
+        }
+    }
+
+    fn slot(&self, document: Document) -> Option<&RwLock<Option<Arc<PrebuiltResponse>>>> {
+        self.slots.get(document as usize)
+    }
+
+    fn held(&self, document: Document, version: &Version) -> Option<Arc<PrebuiltResponse>> {
+        let slot = self.slot(document)?;
+        let held = slot.read().unwrap_or_else(PoisonError::into_inner);
+        held.as_ref()
+            .filter(|held| held.version == *version)
+            .map(Arc::clone)
+    }
+
+    /// Has the router build the response.
+    async fn build(&self, document: Document, version: Version) -> Option<Arc<PrebuiltResponse>> {
+        let plain = Request::get(document.path()).body(Body::empty()).ok()?;
+        let Ok(response) = self.router.clone().oneshot(plain).await;
+        let (head, body) = response.into_parts();
+        if head.status != StatusCode::OK {
+            return None;
+        }
+        let body = to_bytes(body, LARGEST).await.ok()?;
+        let built = Arc::new(PrebuiltResponse {
+            version,
+            headers: head.headers,
+            body,
+        });
+        // It may have been built of content that is newer than the version that was read before.
+        if self.version(document) == built.version
+            && let Some(slot) = self.slot(document)
+        {
+            let mut slot = slot.write().unwrap_or_else(PoisonError::into_inner);
+            *slot = Some(Arc::clone(&built));
+        }
+        Some(built)
+    }
+}
