@@ -194,6 +194,11 @@ impl TestHost {
         self.database.connection().await
     }
 
+    /// The URL of the instance's database.
+    pub fn database_url(&self) -> &str {
+        self.database.url()
+    }
+
     /// The folder of this instance alone.
     pub fn folder(&self) -> &Path {
         self.folder.path()

@@ -41,7 +41,7 @@ fn the_glossary_names_each_section_of_the_settings() {
 
 #[test]
 fn the_glossary_names_each_table() {
-    let schema = include_str!("../../host/store/migrations/0001_initial.sql");
+    let schema = include_str!("../../host/store/migrations/0001_expand_initial.sql");
     let tables = schema.split("CREATE TABLE ").skip(1);
     let tables = tables.filter_map(|rest| rest.split([' ', '(']).next());
     assert_eq!(column("Tables"), texts(tables));

@@ -18,6 +18,7 @@ mod keys;
 mod lan;
 mod lifecycle;
 mod login;
+mod migrations;
 mod oidc;
 mod pages;
 mod passkeys;

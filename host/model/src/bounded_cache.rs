@@ -29,6 +29,12 @@ impl<K: Eq + Hash, V: Clone> BoundedCache<K, V> {
         self.young.get(key).or_else(|| self.old.get(key)).cloned()
     }
 
+    /// Removes all values.
+    pub fn clear(&mut self) {
+        self.young.clear();
+        self.old.clear();
+    }
+
     /// Puts a value under this key.
     pub fn insert(&mut self, key: K, value: V) {
         if self.young.len() >= self.keeps && !self.young.contains_key(&key) {

@@ -61,6 +61,15 @@ impl ClaimsRequest {
         Ok(request)
     }
 
+    /// How many values it names.
+    pub fn values(&self) -> usize {
+        self.id_token
+            .values()
+            .chain(self.userinfo.values())
+            .map(|claim| claim.values.len())
+            .sum()
+    }
+
     /// Whether nothing is asked for.
     pub fn is_empty(&self) -> bool {
         self.id_token.is_empty() && self.userinfo.is_empty()

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tracing_appender::non_blocking::ErrorCounter;
 
-use crate::config::Settings;
+use crate::config::{Migrate, Settings};
 use crate::domain::Services;
 use crate::domain::operations::bootstrap::{BootstrapResult, bootstrap};
 use crate::domain::operations::branding::{Logo, LogoFileError};
@@ -26,7 +26,9 @@ use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use assent_plugin_host::egress::Egress;
 use assent_plugin_host::{CompilationCache, Compiler, Credentials, Loader, Plugins};
-use assent_store::{ChainContext, ConnectionCounts, Database, Store, StoreError};
+use assent_store::{
+    ChainContext, ConnectionCounts, Database, DatabaseOptions, MigrationPolicy, Store, StoreError,
+};
 
 pub use error::StartError;
 pub use listen::{Identities, Ports, identities, listen};
@@ -72,11 +74,8 @@ pub async fn compose(
         settings_file,
         dropped_log_lines,
     } = surroundings;
-    let counts = ConnectionCounts {
-        read: settings.database.read_connections,
-        write: settings.database.write_connections,
-    };
-    let database = Database::open_with(&settings.database.url, counts).await?;
+    let options = database_options(&settings);
+    let database = Database::open_with(&settings.database.url, options).await?;
     let master_key = match &settings.keys.master_key {
         Some(text) => MasterKey::from_text(text, "keys.master_key")?,
         // A fresh key in place of a lost one would open nothing, and hide that the old one is missing.
@@ -90,7 +89,7 @@ pub async fn compose(
     let store = Store::start(database, chaining).await?;
     let kept = with_first_keys(&store, &master_key, &clock, &entropy).await?;
     let key_ring = KeyRing::open(&kept, &master_key)?;
-    let token_sealer = TokenSealer::new(&master_key, store.token_epoch().await?)?;
+    let token_sealer = TokenSealer::new(&master_key)?;
     let push_key = Arc::new(PushKey::open(
         push_key(&kept)?,
         &master_key,
@@ -167,6 +166,21 @@ pub async fn compose(
         clock,
         entropy,
     }))
+}
+
+fn database_options(settings: &Settings) -> DatabaseOptions {
+    DatabaseOptions {
+        connections: ConnectionCounts {
+            read: settings.database.read_connections,
+            write: settings.database.write_connections,
+        },
+        migrate: match settings.database.migrate {
+            None => MigrationPolicy::WhereAlone,
+            Some(Migrate::Automatic) => MigrationPolicy::Automatic,
+            Some(Migrate::Manual) => MigrationPolicy::Manual,
+        },
+        ..DatabaseOptions::default()
+    }
 }
 
 /// The operator's logo, if the settings name one.

@@ -36,7 +36,10 @@ pub struct AccountWrite {
 
 static HOLD: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "UPDATE users SET version = version WHERE id IN ({$}) RETURNING *",
+        sql::statement!(
+            "UPDATE users SET version = version WHERE id IN ({$}) RETURNING ",
+            UserRow::COLUMNS
+        ),
         0,
     )
 });

@@ -16,7 +16,7 @@ use assent_model::id::{ActionApprovalId, ApprovalId, UserId};
 use assent_model::secret::Digest;
 
 crate::sql::row! {
-    struct ActionApprovalRow {
+    struct ActionApprovalRow of action_approvals {
         id: String,
         actor: String,
         session_id: String,
@@ -34,7 +34,7 @@ crate::sql::row! {
 
 crate::sql::row! {
     /// The columns of an [`ActionOutline`]; NULL for an approval without a protected action.
-    pub(crate) struct OutlineRow {
+    pub(crate) struct OutlineRow of action_approvals {
         action_kind: Option<String>,
         target_user: Option<String>,
         target_application: Option<String>,
@@ -185,12 +185,15 @@ impl Store {
         id: ActionApprovalId,
         now: Timestamp,
     ) -> Result<Option<ActionApproval>> {
-        let row: Option<ActionApprovalRow> =
-            sql::query_as("SELECT * FROM action_approvals WHERE id = $1 AND expires_at > $2")
-                .bind(id.to_string())
-                .bind(now.millis())
-                .fetch_optional(&self.readers)
-                .await?;
+        let row: Option<ActionApprovalRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            ActionApprovalRow::COLUMNS,
+            " FROM action_approvals WHERE id = $1 AND expires_at > $2"
+        ))
+        .bind(id.to_string())
+        .bind(now.millis())
+        .fetch_optional(&self.readers)
+        .await?;
         row.map(ActionApproval::try_from).transpose()
     }
 

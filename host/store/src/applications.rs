@@ -9,21 +9,25 @@ use crate::sql::{self, Connection};
 
 use crate::batch::loader::Row;
 use crate::rows::{cell, digest, from_json, moment, parse, to_json};
-use crate::{Result, Store, StoreError, VersionedWrite, audit};
+use crate::{Result, Store, StoreError, VersionedWrite, audit, tokens};
 use assent_model::application::{Application, Protocol, RegisteredApplication};
 use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
 
-pub(crate) const BY_ID: &str = "SELECT * FROM applications WHERE id IN ({$})";
+pub(crate) const BY_ID: &str = sql::statement!(
+    "SELECT ",
+    ApplicationRow::COLUMNS,
+    " FROM applications WHERE id IN ({$})"
+);
 
 /// The protocols, as they are kept.
 pub(crate) const OIDC: &str = "oidc";
 const SAML: &str = "saml";
 
 crate::sql::row! {
-    pub(crate) struct ApplicationRow {
+    pub(crate) struct ApplicationRow of applications {
         id: String,
         name: String,
         protocol: String,
@@ -77,14 +81,16 @@ impl Row for ApplicationRow {
 }
 
 pub(crate) const VERSION_BY_ID: &str =
-    "SELECT id, version, created_at FROM applications WHERE id IN ({$})";
+    "SELECT id, version, updated_at, (SELECT MAX(epoch) FROM token_epochs) AS epoch
+     FROM applications WHERE id IN ({$})";
 
 crate::sql::row! {
     #[derive(Clone)]
     pub(crate) struct ApplicationVersionRow {
         id: String,
         version: i64,
-        created_at: i64,
+        updated_at: i64,
+        epoch: i64,
     }
 }
 
@@ -246,15 +252,31 @@ impl Store {
             .await?
         {
             Some(row) => {
-                self.registered_version(id, (row.version, row.created_at))
+                self.registered_version(id, (row.version, row.updated_at))
                     .await
             }
             None => Ok(None),
         }
     }
 
-    /// The application in this version, or in a later one. A deleted and registered id begins with version 1 again, so
-    /// the time of its creation belongs to the version.
+    /// The version of the application's settings, and the epoch in which tokens are issued now. `None` if the
+    /// application does not exist.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn issuance_of(&self, id: &Did) -> Result<Option<(i64, u32)>> {
+        let found = self
+            .lookups
+            .application_versions
+            .call(id.to_string())
+            .await?;
+        found
+            .map(|row| Ok((row.version, tokens::epoch_number(row.epoch)?)))
+            .transpose()
+    }
+
+    /// The application in this version, or in a later one. A fail-over may lose a version, whose number the next change
+    /// uses again, so the time of the change belongs to it.
     pub(crate) async fn registered_version(
         &self,
         id: &Did,
@@ -266,9 +288,9 @@ impl Store {
         let found = self.lookups.applications.call(id.to_string()).await?;
         if let Some(application) = &found {
             let version = match application {
-                RegisteredApplication::Client(client) => (client.version, client.created_at),
+                RegisteredApplication::Client(client) => (client.version, client.updated_at),
                 RegisteredApplication::ServiceProvider(provider) => {
-                    (provider.version, provider.created_at)
+                    (provider.version, provider.updated_at)
                 }
             };
             self.caches.applications.insert(
@@ -289,12 +311,15 @@ impl Store {
         after: Option<&Did>,
         limit: u32,
     ) -> Result<Vec<RegisteredApplication>> {
-        let rows: Vec<ApplicationRow> =
-            sql::query_as("SELECT * FROM applications WHERE id > $1 ORDER BY id LIMIT $2")
-                .bind(after.map(ToString::to_string).unwrap_or_default())
-                .bind(i64::from(limit))
-                .fetch_all(&self.readers)
-                .await?;
+        let rows: Vec<ApplicationRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            ApplicationRow::COLUMNS,
+            " FROM applications WHERE id > $1 ORDER BY id LIMIT $2"
+        ))
+        .bind(after.map(ToString::to_string).unwrap_or_default())
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
         rows.into_iter()
             .map(RegisteredApplication::try_from)
             .collect()
@@ -313,9 +338,9 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<RegisteredApplication>> {
         let rows: Vec<ApplicationRow> = sql::query_as(
-            "SELECT * FROM applications
+            sql::statement!("SELECT ", ApplicationRow::COLUMNS, " FROM applications
              WHERE id > $1 AND ($2 = '' OR protocol = $2) AND substr(lower(name), 1, length($3)) = lower($3)
-             ORDER BY id LIMIT $4",
+             ORDER BY id LIMIT $4"),
         )
         .bind(after.map(ToString::to_string).unwrap_or_default())
         .bind(match protocol {
@@ -341,11 +366,14 @@ impl Store {
         user: UserId,
         limit: u32,
     ) -> Result<Vec<RegisteredApplication>> {
-        let rows: Vec<ApplicationRow> = sql::query_as(
-            "SELECT applications.* FROM accounts JOIN applications ON applications.id = accounts.application_id
+        let rows: Vec<ApplicationRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            ApplicationRow::COLUMNS,
+            "
+             FROM accounts JOIN applications ON applications.id = accounts.application_id
              WHERE accounts.user_id = $1 AND accounts.state IN ('invited', 'active')
-             ORDER BY applications.name, applications.id LIMIT $2",
-        )
+             ORDER BY applications.name, applications.id LIMIT $2"
+        ))
         .bind(user.to_string())
         .bind(i64::from(limit))
         .fetch_all(&self.readers)

@@ -5,8 +5,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::connections::{Connections, Epoch, Readers};
+use crate::migrations::{
+    self, MIGRATIONS, Migration, MigrationOutcome, MigrationPolicy, schema_version,
+};
 use crate::sql::{self, Connection, DatabaseKind, Options};
-use crate::{Result, StoreError, migrations};
+use crate::{Result, StoreError};
 
 /// The settings of each session on PostgreSQL. A statement that takes too long, waits too long for a lock, or leaves
 /// its transaction idle (because its instance is frozen, or cut off) must not hold up other instances. The server
@@ -20,6 +23,27 @@ const MIGRATION: &str = "-c client_min_messages=warning \
      -c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=60000 \
      -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3";
 
+/// How to open a database.
+#[derive(Clone, Copy, Debug)]
+pub struct DatabaseOptions {
+    /// How many connections to open.
+    pub connections: ConnectionCounts,
+    /// When to apply migrations.
+    pub migrate: MigrationPolicy,
+    /// The migrations of the release.
+    pub migrations: &'static [Migration],
+}
+
+impl Default for DatabaseOptions {
+    fn default() -> Self {
+        Self {
+            connections: ConnectionCounts::default(),
+            migrate: MigrationPolicy::default(),
+            migrations: MIGRATIONS,
+        }
+    }
+}
+
 /// A database that is open and whose tables are up to date.
 #[derive(Debug)]
 pub struct Database {
@@ -28,6 +52,8 @@ pub struct Database {
     /// For [`Store::probe`](crate::Store::probe).
     pub(crate) probe: Connections,
     pub(crate) kind: DatabaseKind,
+    /// The newest migration that this release knows.
+    pub(crate) schema_version: i64,
     /// How many connections write: one for SQLite, which lets no two write at once.
     pub(crate) writer_count: u32,
     /// The statement that begins a transaction which will write.
@@ -60,21 +86,55 @@ impl ConnectionCounts {
 }
 
 impl Database {
-    /// Opens the database at `url` (`sqlite://path` or `postgres://...`), making it where it does not exist, and
-    /// brings its tables up to date. Safe when several hosts do so at once.
+    /// Opens the database at `url` (`sqlite://path` or `postgres://...`) with the default options.
     ///
     /// # Errors
-    /// [`StoreError::Open`] if the database cannot be opened or brought up to date.
+    /// [`StoreError::Open`] if the database cannot be opened, or its schema is not that of this release.
     pub async fn open(url: &str) -> Result<Self> {
-        open(url, ConnectionCounts::default()).await
+        open(url, DatabaseOptions::default()).await
     }
 
-    /// The same with so many connections.
+    /// Opens the database at `url`. Creates SQLite's file, and applies migrations, as far as the options permit.
+    /// Several instances may do so at the same time.
     ///
     /// # Errors
-    /// [`StoreError::Open`] if the database cannot be opened or brought up to date.
-    pub async fn open_with(url: &str, counts: ConnectionCounts) -> Result<Self> {
-        open(url, counts).await
+    /// [`StoreError::Open`] if the database cannot be opened, or its schema is not that of this release.
+    pub async fn open_with(url: &str, options: DatabaseOptions) -> Result<Self> {
+        open(url, options).await
+    }
+
+    /// Applies the migrations that the database at `url` lacks. Contracting ones are postponed while instances of
+    /// earlier releases run.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`] if the database cannot be opened, a migration fails, or a newer release contracted the
+    /// schema. What was applied before is complete; the next call continues.
+    pub async fn migrate(url: &str, migrations: &[Migration]) -> Result<MigrationOutcome> {
+        let target = Target::of(url)?;
+        let mut connection = target.connect_to_migrate().await?;
+        let outcome = migrations::apply(target.kind, &mut connection, migrations).await;
+        connection.close().await;
+        outcome.map_err(|error| target.failed(error.to_string()))
+    }
+
+    /// The migrations that the database at `url` lacks. Changes nothing, and creates no file.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`] if the database cannot be opened, or a newer release contracted the schema.
+    pub async fn pending_migrations(url: &str, migrations: &[Migration]) -> Result<Vec<Migration>> {
+        if sqlite_file(url).is_some_and(|file| !file.exists()) {
+            return Ok(migrations.to_vec());
+        }
+        let target = Target::of(url)?;
+        let mut connection = target.connect_to_migrate().await?;
+        let found = migrations::plan(target.kind, &mut connection, migrations).await;
+        connection.close().await;
+        let found = found.map_err(|error| target.failed(error.to_string()))?;
+        Ok(found
+            .pending
+            .into_iter()
+            .map(|pending| pending.migration)
+            .collect())
     }
 
     /// Whether a master key was used with it: it holds keys that were sealed with one.
@@ -89,42 +149,79 @@ impl Database {
     }
 }
 
-async fn open(url: &str, counts: ConnectionCounts) -> Result<Database> {
-    let failed = |reason: String| StoreError::Open {
+/// A database, and how to connect to it.
+struct Target<'u> {
+    url: &'u str,
+    kind: DatabaseKind,
+    /// For the server.
+    options: Options,
+    /// For migrations.
+    migration: Options,
+}
+
+impl<'u> Target<'u> {
+    /// The database at `url`. Creates SQLite's file.
+    fn of(url: &'u str) -> Result<Self> {
+        let failed = |reason: String| failure(url, reason);
+        let (kind, options, migration) = match url.split_once(':').map(|(scheme, _)| scheme) {
+            Some("sqlite") => {
+                let options = Options::sqlite(prepare_file(url).map_err(failed)?);
+                (DatabaseKind::Sqlite, options.clone(), options)
+            }
+            Some("postgres" | "postgresql") => {
+                let options = |session| {
+                    Options::postgres(url, session).map_err(|error| failed(error.to_string()))
+                };
+                (
+                    DatabaseKind::Postgres,
+                    options(SESSION)?,
+                    options(MIGRATION)?,
+                )
+            }
+            _ => {
+                return Err(failed(
+                    "expected sqlite://path/to/file or postgres://user@host/database".to_owned(),
+                ));
+            }
+        };
+        Ok(Self {
+            url,
+            kind,
+            options,
+            migration,
+        })
+    }
+
+    fn failed(&self, reason: String) -> StoreError {
+        failure(self.url, reason)
+    }
+
+    async fn connect_to_migrate(&self) -> Result<Connection> {
+        let connected = self.migration.connect().await;
+        let mut connection = connected.map_err(|error| self.failed(error.to_string()))?;
+        let checked = check_order(&mut connection).await;
+        checked.map_err(|reason| self.failed(reason))?;
+        Ok(connection)
+    }
+}
+
+fn failure(url: &str, reason: String) -> StoreError {
+    StoreError::Open {
         url: without_password(url),
         reason,
-    };
-    let (kind, options, migration) = match url.split_once(':').map(|(scheme, _)| scheme) {
-        Some("sqlite") => {
-            let options = Options::sqlite(prepare_file(url).map_err(failed)?);
-            (DatabaseKind::Sqlite, options.clone(), options)
-        }
-        Some("postgres" | "postgresql") => {
-            let options = |session| {
-                Options::postgres(url, session).map_err(|error| failed(error.to_string()))
-            };
-            (
-                DatabaseKind::Postgres,
-                options(SESSION)?,
-                options(MIGRATION)?,
-            )
-        }
-        _ => {
-            return Err(failed(
-                "expected sqlite://path/to/file or postgres://user@host/database".to_owned(),
-            ));
-        }
-    };
-    let (reader_count, writer_count) = counts.for_kind(kind);
-    let mut first = migration
-        .connect()
-        .await
-        .map_err(|error| failed(error.to_string()))?;
-    check_order(&mut first).await.map_err(failed)?;
-    migrations::apply(kind, &mut first).await.map_err(failed)?;
+    }
+}
+
+async fn open(url: &str, options: DatabaseOptions) -> Result<Database> {
+    let target = Target::of(url)?;
+    let kind = target.kind;
+    let mut first = target.connect_to_migrate().await?;
+    let prepared = migrations::prepare(kind, &mut first, options.migrations, options.migrate).await;
     first.close().await;
+    prepared.map_err(|error| target.failed(error.to_string()))?;
+    let (reader_count, writer_count) = options.connections.for_kind(kind);
     let epoch = Epoch::default();
-    let connections = |count| Connections::new(options.clone(), epoch.clone(), count);
+    let connections = |count| Connections::new(target.options.clone(), epoch.clone(), count);
     // On PostgreSQL one more writes approval requests, one batch at a time.
     let writers = connections(writer_count + u32::from(kind == DatabaseKind::Postgres));
     let readers = Readers::new(connections(reader_count));
@@ -139,6 +236,7 @@ async fn open(url: &str, counts: ConnectionCounts) -> Result<Database> {
         writers,
         probe,
         kind,
+        schema_version: schema_version(options.migrations),
         writer_count,
         begin,
     })

@@ -44,7 +44,8 @@ pub(crate) async fn deprovision_user(
         // A grant of this very moment ends too. So do links and recovery codes: whoever has them may be why the person
         // is suspended.
         LifecycleState::Suspended | LifecycleState::Terminated => &[
-            "UPDATE accounts SET grants_not_before = $2 + 1 WHERE user_id = $1",
+            "UPDATE accounts SET grants_not_before = CASE WHEN grants_not_before > $2 THEN grants_not_before ELSE $2 + 1 END
+             WHERE user_id = $1",
             "DELETE FROM enrolments WHERE user_id = $1 AND created_at <= $2",
             "DELETE FROM recovery_codes WHERE user_id = $1 AND created_at <= $2",
         ],
@@ -103,7 +104,9 @@ pub(crate) async fn deprovision_account(
         ]
         .as_slice()
     } else {
-        &["UPDATE accounts SET grants_not_before = $3 + 1 WHERE user_id = $1 AND application_id = $2"]
+        &["UPDATE accounts
+            SET grants_not_before = CASE WHEN grants_not_before > $3 THEN grants_not_before ELSE $3 + 1 END
+            WHERE user_id = $1 AND application_id = $2"]
     });
     for statement in statements {
         sql::query(statement)

@@ -15,7 +15,7 @@ pub(crate) use enrolment_links::{end_links, end_own_links, insert_enrolment};
 pub(crate) use locks::{lock_active_device, lock_approver, lock_device};
 
 crate::sql::row! {
-    struct DeviceRow {
+    struct DeviceRow of devices {
         id: String,
         user_id: String,
         name: String,
@@ -115,10 +115,14 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn device(&self, id: DeviceId) -> Result<Option<Device>> {
-        let row: Option<DeviceRow> = sql::query_as("SELECT * FROM devices WHERE id = $1")
-            .bind(id.to_string())
-            .fetch_optional(&self.readers)
-            .await?;
+        let row: Option<DeviceRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            DeviceRow::COLUMNS,
+            " FROM devices WHERE id = $1"
+        ))
+        .bind(id.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
         row.map(Device::try_from).transpose()
     }
 
@@ -127,9 +131,11 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn devices_of(&self, user: UserId) -> Result<Vec<Device>> {
-        let rows: Vec<DeviceRow> = sql::query_as(
-            "SELECT * FROM devices WHERE user_id = $1 AND revoked_at IS NULL ORDER BY id",
-        )
+        let rows: Vec<DeviceRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            DeviceRow::COLUMNS,
+            " FROM devices WHERE user_id = $1 AND revoked_at IS NULL ORDER BY id"
+        ))
         .bind(user.to_string())
         .fetch_all(&self.readers)
         .await?;

@@ -60,6 +60,11 @@ pub enum StoreError {
     /// An entry of the audit log could not be chained.
     #[error("the audit log could not go on: {0}")]
     Chain(String),
+    /// A newer release removed what this release uses from the schema.
+    #[error(
+        "a newer release contracted the schema; stop this instance and start the newer release"
+    )]
+    Contracted,
     /// The store is shutting down.
     #[error("the store is closed")]
     Closed,

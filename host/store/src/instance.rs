@@ -1,19 +1,38 @@
 //! This run of the server process, as the database knows it.
 
+use std::time::Duration;
+
 use tokio::sync::{Mutex, OnceCell};
 use tokio::time::Instant;
 
 use crate::clock_guard::ClockGuard;
+use crate::connect::Database;
 use crate::connections::Connections;
-use crate::sql;
-use crate::sql::DatabaseKind;
+use crate::sql::{self, DatabaseKind, QueryAs, statement};
 use assent_model::clock::{Clock, Timestamp};
+
+/// The release of this program.
+const RELEASE: &str = env!("CARGO_PKG_VERSION");
+/// How long the note that this run ends may take.
+const NOTE: Duration = Duration::from_secs(2);
+
+/// What a heartbeat found.
+pub(crate) struct Heartbeat {
+    /// By how many milliseconds the database's clock is ahead.
+    pub(crate) difference: i64,
+    /// Whether a newer release removed what this release uses.
+    pub(crate) contracted: bool,
+}
 
 /// This run.
 #[derive(Debug)]
 pub(crate) struct Instance {
     pub(crate) id: String,
     pub(crate) kind: DatabaseKind,
+    /// The newest migration that this release knows.
+    schema_version: i64,
+    /// The name of the machine.
+    host: String,
     /// Of its own, so that readiness does not fail because others wait for connections.
     connections: Connections,
     pub(crate) start: OnceCell<RunStart>,
@@ -29,44 +48,90 @@ pub(crate) struct RunStart {
 }
 
 impl Instance {
-    pub(crate) fn new(id: String, kind: DatabaseKind, connections: Connections) -> Self {
+    pub(crate) fn new(id: String, database: &Database) -> Self {
         Self {
             id,
-            kind,
-            connections,
+            kind: database.kind,
+            schema_version: database.schema_version,
+            host: host_name(),
+            connections: database.probe.clone(),
             start: OnceCell::new(),
             last: Mutex::new(None),
         }
     }
 
     pub(crate) async fn close(&self) {
+        // Without the note, contracting migrations wait until the heartbeat is old.
+        if self.start.initialized() {
+            let _ = tokio::time::timeout(NOTE, self.note_end()).await;
+        }
         // What an earlier probe found is not true any more.
         *self.last.lock().await = None;
         self.connections.close().await;
     }
 
-    /// Writes the row of this run, and compares the clocks: by how many milliseconds PostgreSQL's is ahead.
+    async fn note_end(&self) -> sql::Result<()> {
+        let mut lease = self.connections.lease().await?;
+        let noted = sql::query("UPDATE instances SET ended_at = seen_at WHERE id = $1")
+            .bind(self.id.clone())
+            .execute(&mut *lease)
+            .await;
+        lease.end(noted.as_ref().err());
+        noted.map(drop)
+    }
+
+    /// The statement that writes the heartbeat. It returns the database's time in milliseconds (of SQLite `now`), and
+    /// whether a newer release contracted the schema.
+    pub(crate) fn heartbeat(&self, started_at: Timestamp, now: Timestamp) -> QueryAs<(i64, bool)> {
+        sql::query_as(match self.kind {
+            DatabaseKind::Sqlite => statement!(SEEN, "seen_at", CONTRACTED),
+            DatabaseKind::Postgres => statement!(
+                SEEN,
+                "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
+                CONTRACTED
+            ),
+        })
+        .bind(self.id.clone())
+        .bind(RELEASE)
+        .bind(self.host.clone())
+        .bind(i64::from(std::process::id()))
+        .bind(self.schema_version)
+        .bind(started_at.millis())
+        .bind(now.millis())
+    }
+
+    /// Writes the heartbeat, and compares the clocks.
     pub(crate) async fn compare(
         &self,
         started_at: Timestamp,
         clock: &dyn Clock,
-    ) -> sql::Result<i64> {
+    ) -> sql::Result<Heartbeat> {
         let mut lease = self.connections.lease().await?;
-        let before = clock.now().millis();
-        let seen = sql::query_as(SEEN)
-            .bind(self.id.clone())
-            .bind(started_at.millis())
-            .bind(before)
-            .fetch_one(&mut *lease)
-            .await;
+        let now = clock.now();
+        let before = now.millis();
+        let seen = self.heartbeat(started_at, now).fetch_one(&mut *lease).await;
         let after = clock.now().millis();
         lease.end(seen.as_ref().err());
-        let (theirs,): (i64,) = seen?;
-        // It answered at some moment in between.
-        Ok(theirs - theirs.clamp(before, after.max(before)))
+        let (theirs, contracted) = seen?;
+        Ok(Heartbeat {
+            // It answered at some moment in between.
+            difference: theirs - theirs.clamp(before, after.max(before)),
+            contracted,
+        })
     }
 }
 
-const SEEN: &str = "INSERT INTO instances (id, started_at, seen_at) VALUES ($1, $2, $3)
+const SEEN: &str =
+    "INSERT INTO instances (id, release, host, process_id, schema_version, started_at, seen_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)
      ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
-     RETURNING CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
+     RETURNING ";
+/// Older versions than the newest known one are all known.
+const CONTRACTED: &str =
+    ", (SELECT COUNT(*) FROM schema_migrations WHERE kind = 'contract' AND version > $5) > 0";
+
+/// The name of this machine; empty if the system does not tell it.
+fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().to_owned()
+}

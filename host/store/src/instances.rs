@@ -1,12 +1,13 @@
 //! The runs of server processes: whether the database takes writes, how far its clock differs, and what one of them
 //! does for all.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
 use crate::clock_guard::ClockGuard;
-use crate::instance::RunStart;
+use crate::instance::{Heartbeat, RunStart};
 use crate::sql::{self, DatabaseKind};
 use crate::{Result, Store, StoreError};
 use assent_model::clock::{Clock, Timestamp};
@@ -18,16 +19,13 @@ const FRESH: Duration = Duration::from_secs(1);
 /// A lease that is held for longer than any may be was written by a clock ahead.
 const LONGEST_LEASE: Duration = Duration::from_secs(24 * 60 * 60);
 
-const SEEN_SQLITE: &str = "INSERT INTO instances (id, started_at, seen_at) VALUES ($1, $2, $3)
-     ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING seen_at";
-
 impl Store {
-    /// Writes a row on a connection of its own, within two seconds, and compares the clocks: by how many milliseconds
-    /// the database's clock is ahead of `clock` (negative: behind). SQLite has no clock of its own, so there it is 0. A
-    /// result is used for a second.
+    /// Writes this run's heartbeat on a connection of its own, within two seconds, and compares the clocks: by how many
+    /// milliseconds the database's clock is ahead of `clock` (negative: behind). SQLite has no clock of its own, so
+    /// there it is 0. A result is used for a second.
     ///
     /// # Errors
-    /// If the database does not take the write in time.
+    /// If the database does not take the write in time, or a newer release removed what this release uses.
     pub async fn probe(&self, clock: &dyn Clock) -> Result<i64> {
         timeout(PROBE, self.probe_within(clock))
             .await
@@ -46,22 +44,21 @@ impl Store {
             return Ok(difference);
         }
         let started_at = self.run_start(clock).await?.started_at;
-        let difference = match self.instance.kind {
+        let Heartbeat {
+            difference,
+            contracted,
+        } = match self.instance.kind {
             // SQLite lets no two connections write at once, and the writer's queue is fair.
             DatabaseKind::Sqlite => {
-                let (id, now) = (self.instance.id.clone(), clock.now());
-                self.write(move |db| {
-                    let id = id.clone();
-                    Box::pin(async move {
-                        let seen = sql::query_as::<(i64,)>(SEEN_SQLITE)
-                            .bind(id)
-                            .bind(started_at.millis())
-                            .bind(now.millis());
-                        seen.fetch_one(db).await?;
-                        Ok(0)
-                    })
-                })
-                .await?
+                let (instance, now) = (Arc::clone(&self.instance), clock.now());
+                let seen = self.write(move |db| {
+                    let seen = instance.heartbeat(started_at, now);
+                    Box::pin(async move { Ok(seen.fetch_one(db).await?) })
+                });
+                Heartbeat {
+                    difference: 0,
+                    contracted: seen.await?.1,
+                }
             }
             DatabaseKind::Postgres => match self.instance.compare(started_at, clock).await {
                 // The connection was lost while nobody used it.
@@ -71,6 +68,9 @@ impl Store {
                 compared => compared?,
             },
         };
+        if contracted {
+            return Err(StoreError::Contracted);
+        }
         *last = Some((Instant::now(), difference));
         Ok(difference)
     }

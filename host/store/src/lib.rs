@@ -70,11 +70,15 @@ pub use approvals::{AnswerOutcome, AuditNote, DeviceAnswer, RulingOutcome};
 pub use audit::chain::ChainContext;
 pub use audit::{AuditFilter, AuditPage, StoredEntry};
 pub use bootstrap::Bootstrap;
-pub use connect::{ConnectionCounts, Database};
+pub use connect::{ConnectionCounts, Database, DatabaseOptions};
 pub use consents::{Consent, ConsentGrant};
 pub use error::{Result, StoreError, ValueError};
 pub use idempotency::IdempotentRow;
 pub use logins::{Completion, IssuedGrant, NewSession, SignInRecord};
+pub use migrations::{
+    Backfill, HEARTBEAT_LIMIT, MIGRATIONS, Migration, MigrationKind, MigrationOutcome,
+    MigrationPolicy, OlderInstance, Postponed,
+};
 pub use open_sign_ins::OpenSignIns;
 pub use outcomes::{DeviceWrite, ReplayCheck, Transition, VersionedWrite};
 pub use overview::{QUARTER, SignInHour};

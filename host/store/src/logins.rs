@@ -12,7 +12,7 @@ use assent_model::login::{Login, LoginStage};
 pub use completion::{Completion, IssuedGrant, NewSession, SignInRecord};
 
 crate::sql::row! {
-    struct LoginRow {
+    struct LoginRow of logins {
         id: String,
         browser: String,
         context: String,
@@ -103,12 +103,15 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn login(&self, id: LoginId, now: Timestamp) -> Result<Option<Login>> {
-        let row: Option<LoginRow> =
-            sql::query_as("SELECT * FROM logins WHERE id = $1 AND expires_at > $2")
-                .bind(id.to_string())
-                .bind(now.millis())
-                .fetch_optional(&self.readers)
-                .await?;
+        let row: Option<LoginRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            LoginRow::COLUMNS,
+            " FROM logins WHERE id = $1 AND expires_at > $2"
+        ))
+        .bind(id.to_string())
+        .bind(now.millis())
+        .fetch_optional(&self.readers)
+        .await?;
         row.map(Login::try_from).transpose()
     }
 

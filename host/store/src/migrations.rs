@@ -1,126 +1,159 @@
-//! The schema's migrations. Each is applied once, in the order of their versions, by one instance at a time.
+//! The schema's migrations. An expanding one leaves all that earlier releases use. A contracting one is applied once no
+//! instance of an earlier release runs. One process at a time applies them.
 
-use assent_model::secret::Digest;
+mod applied;
+mod at_once;
+mod error;
+mod list;
+mod migration;
+mod older_instances;
+mod outcome;
+mod stepwise;
+
+use std::time::Duration;
 
 use crate::sql::{self, Connection, DatabaseKind};
 
-/// A step of the schema. A released one is never changed.
-struct Migration {
-    version: i64,
-    name: &'static str,
-    text: &'static str,
+pub(crate) use applied::plan;
+pub(crate) use error::MigrationError;
+pub(crate) use list::schema_version;
+
+pub use list::MIGRATIONS;
+pub use migration::{Backfill, Migration, MigrationKind};
+pub use older_instances::{HEARTBEAT_LIMIT, OlderInstance};
+pub use outcome::{MigrationOutcome, Postponed};
+
+/// PostgreSQL's lock that the process holds which migrates. A process that waits for it must not wait in a statement:
+/// building an index concurrently waits for the end of all statements.
+const LOCK: &str = "SELECT pg_try_advisory_lock(4711770001)";
+/// The time between two tries to get the lock.
+const LOCK_PAUSE: Duration = Duration::from_millis(200);
+
+/// When `assent serve` applies migrations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MigrationPolicy {
+    /// At the start on SQLite and on an empty database; otherwise `assent migrate` does.
+    #[default]
+    WhereAlone,
+    /// At each start.
+    Automatic,
+    /// Never; `assent migrate` does.
+    Manual,
 }
 
-const MIGRATIONS: [Migration; 1] = [Migration {
-    version: 1,
-    name: "initial",
-    text: include_str!("../migrations/0001_initial.sql"),
-}];
-
-const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
-    version    BIGINT NOT NULL PRIMARY KEY,
-    name       TEXT   NOT NULL,
-    -- The digest of the migration's text.
-    digest     TEXT   NOT NULL
-)";
-
-/// The key of the lock that instances which start at the same time wait at.
-const LOCK: &str = "SELECT pg_advisory_xact_lock(4711770001)";
-
-/// Brings the tables up to date, in one transaction.
+/// Brings the schema of an opened database to what this release needs, as far as the policy permits.
 ///
 /// # Errors
-/// The reason, in words for the operator.
+/// If the database fails, a migration fails, the policy forbids one that this release needs, or a newer release
+/// contracted the schema.
+pub(crate) async fn prepare(
+    kind: DatabaseKind,
+    connection: &mut Connection,
+    migrations: &[Migration],
+    policy: MigrationPolicy,
+) -> Result<(), MigrationError> {
+    let found = plan(kind, connection, migrations).await?;
+    if found.pending.is_empty() {
+        return Ok(());
+    }
+    let is_automatic = match policy {
+        MigrationPolicy::WhereAlone => kind == DatabaseKind::Sqlite || found.is_empty,
+        MigrationPolicy::Automatic => true,
+        MigrationPolicy::Manual => false,
+    };
+    if is_automatic {
+        let outcome = apply(kind, connection, migrations).await?;
+        for Postponed {
+            migration,
+            instances,
+        } in outcome.postponed
+        {
+            let instances: Vec<String> = instances.iter().map(ToString::to_string).collect();
+            tracing::warn!(%migration, ?instances, "contracting migration postponed: older instances run");
+        }
+        return Ok(());
+    }
+    let names: Vec<String> = found
+        .pending
+        .iter()
+        .map(|pending| pending.migration.to_string())
+        .collect();
+    if found.must_expand() {
+        return Err(MigrationError::Pending(names.join(", ")));
+    }
+    tracing::info!(
+        migrations = ?names,
+        "contracting migrations pending: run `assent migrate` once no older instance runs"
+    );
+    Ok(())
+}
+
+/// Applies what is pending. Waits while another process migrates.
+///
+/// # Errors
+/// If the database fails, a migration fails, or a newer release contracted the schema.
 pub(crate) async fn apply(
     kind: DatabaseKind,
     connection: &mut Connection,
-) -> std::result::Result<(), String> {
-    let begin = match kind {
-        DatabaseKind::Sqlite => "BEGIN IMMEDIATE",
-        DatabaseKind::Postgres => "BEGIN",
-    };
-    let applied = async {
-        connection.batch(begin).await?;
-        if kind == DatabaseKind::Postgres {
-            connection.batch(LOCK).await?;
+    migrations: &[Migration],
+) -> Result<MigrationOutcome, MigrationError> {
+    let outcome = match kind {
+        DatabaseKind::Sqlite => {
+            in_one_transaction(kind, connection, migrations, "BEGIN IMMEDIATE").await
         }
-        let applied = apply_pending(connection).await;
-        let end = if applied.is_ok() {
-            "COMMIT"
-        } else {
-            "ROLLBACK"
-        };
-        connection.batch(end).await?;
-        applied
-    };
-    applied.await.map_err(|error| error.to_string())
-}
-
-/// Why the tables could not be brought up to date.
-#[derive(Debug, thiserror::Error)]
-enum MigrationError {
-    #[error(transparent)]
-    Database(#[from] sql::Error),
-    #[error("migration {version} ({name}) failed: {source}")]
-    Failed {
-        version: i64,
-        name: &'static str,
-        source: sql::Error,
-    },
-    #[error(
-        "migration {0} was applied with another text; this database is of another build of Assent"
-    )]
-    Changed(i64),
-    #[error(
-        "the database has migration {0}, which this release does not know; start a newer release"
-    )]
-    Unknown(i64),
-}
-
-async fn apply_pending(connection: &mut Connection) -> std::result::Result<(), MigrationError> {
-    connection.batch(TABLE).await?;
-    let applied: Vec<(i64, String)> =
-        sql::query_as("SELECT version, digest FROM schema_migrations ORDER BY version")
-            .fetch_all(&mut *connection)
-            .await?;
-    if let Some((version, _)) = applied
-        .iter()
-        .find(|(version, _)| MIGRATIONS.iter().all(|known| known.version != *version))
-    {
-        return Err(MigrationError::Unknown(*version));
-    }
-    for migration in &MIGRATIONS {
-        let digest = Digest::sha256(migration.text.as_bytes()).to_text();
-        match applied
-            .iter()
-            .find(|(version, _)| *version == migration.version)
-        {
-            Some((_, found)) if *found == digest => {}
-            Some(_) => return Err(MigrationError::Changed(migration.version)),
-            None => apply_one(connection, migration, digest).await?,
+        // The lock ends with the session.
+        DatabaseKind::Postgres => {
+            wait_for_lock(connection).await?;
+            let found = plan(kind, connection, migrations).await?;
+            if found.is_empty {
+                in_one_transaction(kind, connection, migrations, "BEGIN").await
+            } else {
+                stepwise::apply(connection, found.pending).await
+            }
         }
+    };
+    for migration in outcome.iter().flat_map(|outcome| &outcome.applied) {
+        tracing::info!(%migration, "migration applied");
     }
-    Ok(())
+    outcome
 }
 
-async fn apply_one(
+async fn in_one_transaction(
+    kind: DatabaseKind,
     connection: &mut Connection,
-    migration: &Migration,
-    digest: String,
-) -> std::result::Result<(), MigrationError> {
-    connection
-        .batch(migration.text)
-        .await
-        .map_err(|source| MigrationError::Failed {
-            version: migration.version,
-            name: migration.name,
-            source,
-        })?;
-    sql::query("INSERT INTO schema_migrations (version, name, digest) VALUES ($1, $2, $3)")
-        .bind(migration.version)
-        .bind(migration.name)
-        .bind(digest)
-        .execute(connection)
-        .await?;
-    Ok(())
+    migrations: &[Migration],
+    begin: &str,
+) -> Result<MigrationOutcome, MigrationError> {
+    connection.batch(begin).await?;
+    let applied = async {
+        connection.batch(applied::TABLE).await?;
+        let found = plan(kind, connection, migrations).await?;
+        at_once::apply(kind, connection, found.pending).await
+    };
+    let applied = applied.await;
+    let end = if applied.is_ok() {
+        "COMMIT"
+    } else {
+        "ROLLBACK"
+    };
+    let ended = connection.batch(end).await;
+    // The first error says why.
+    let outcome = applied?;
+    ended?;
+    Ok(outcome)
+}
+
+async fn wait_for_lock(connection: &mut Connection) -> Result<(), MigrationError> {
+    let mut is_reported = false;
+    loop {
+        let (is_ours,): (bool,) = sql::query_as(LOCK).fetch_one(&mut *connection).await?;
+        if is_ours {
+            return Ok(());
+        }
+        if !is_reported {
+            tracing::info!("another process migrates the database, waiting for it");
+            is_reported = true;
+        }
+        tokio::time::sleep(LOCK_PAUSE).await;
+    }
 }

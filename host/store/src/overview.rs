@@ -63,7 +63,7 @@ struct EntryDetail {
 }
 
 crate::sql::row! {
-    struct HourRow {
+    struct HourRow of sign_in_hours {
         hour: i64,
         requested: i64,
         approved: i64,
@@ -111,11 +111,14 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn sign_in_hours(&self, first: i64) -> Result<Vec<SignInHour>> {
-        let rows: Vec<HourRow> =
-            sql::query_as("SELECT * FROM sign_in_hours WHERE hour >= $1 ORDER BY hour")
-                .bind(first)
-                .fetch_all(&self.readers)
-                .await?;
+        let rows: Vec<HourRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            HourRow::COLUMNS,
+            " FROM sign_in_hours WHERE hour >= $1 ORDER BY hour"
+        ))
+        .bind(first)
+        .fetch_all(&self.readers)
+        .await?;
         rows.into_iter().map(SignInHour::try_from).collect()
     }
 

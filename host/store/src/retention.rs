@@ -36,6 +36,10 @@ pub struct Retention {
 /// How long the lock of a user or typed name without requests is stored. No request is pending longer.
 const SUBJECTS: Duration = Duration::from_secs(86_400);
 
+/// How long a row that makes something invalid is kept after its end: an instance whose clock is behind may still accept
+/// what it is about.
+const MARGIN: Duration = Duration::from_secs(86_400);
+
 /// How long the rows of other runs of the server are kept after their last probe.
 const INSTANCES: Duration = Duration::from_secs(30 * 86_400);
 /// The lease on retention. It outlasts the time between two runs, so the same instance does all.
@@ -192,8 +196,8 @@ impl Store {
         }
         for (statement, before) in [
             (by_end!("token_families", "id", "retain_until"), now),
-            (by_end!("revoked_tokens", "id", "expires_at"), now),
-            (by_end!("replay_cache", "id", "expires_at"), now),
+            (by_end!("revoked_tokens", "id", "expires_at"), now - MARGIN),
+            (by_end!("replay_cache", "id", "expires_at"), now - MARGIN),
             (
                 by_end!("passkey_ceremonies", "device_id", "expires_at"),
                 now,

@@ -10,7 +10,7 @@ use assent_model::id::{Did, KeyId};
 use assent_model::saml::SamlKey;
 
 crate::sql::row! {
-    struct KeyRow {
+    struct KeyRow of saml_keys {
         id: String,
         application_id: String,
         generation: i64,
@@ -78,10 +78,14 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn saml_keys(&self, application: &Did) -> Result<Vec<SamlKey>> {
-        let rows: Vec<KeyRow> = sql::query_as("SELECT * FROM saml_keys WHERE application_id = $1")
-            .bind(application.to_string())
-            .fetch_all(&self.readers)
-            .await?;
+        let rows: Vec<KeyRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            KeyRow::COLUMNS,
+            " FROM saml_keys WHERE application_id = $1"
+        ))
+        .bind(application.to_string())
+        .fetch_all(&self.readers)
+        .await?;
         rows.into_iter().map(SamlKey::try_from).collect()
     }
 

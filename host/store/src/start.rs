@@ -27,7 +27,7 @@ impl Store {
         } else {
             Writer::start(&database, 1, &chaining)?
         };
-        let instance = Instance::new(chaining.salt(), database.kind, database.probe);
+        let instance = Instance::new(chaining.salt(), &database);
         let (readers, kind) = (database.readers, database.kind);
         let lookups = Loaders {
             applications: start_loader::<applications::ApplicationRow>(

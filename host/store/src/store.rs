@@ -13,7 +13,7 @@ use crate::connect;
 use crate::connections::Readers;
 use crate::error::Result;
 use crate::instance::Instance;
-use crate::tokens::{ClientStateRow, FamilyStateRow, TokenFamily, TokenIssuance};
+use crate::tokens::{ClientStateRow, FamilyStateRow, HolderVersion, TokenFamily, TokenIssuance};
 use crate::versioned_cache::VersionedCache;
 use crate::writer::Writer;
 use assent_model::application::RegisteredApplication;
@@ -50,16 +50,24 @@ pub(crate) struct Loaders {
 /// Parsed rows, which requests take in the version that the database has.
 #[derive(Clone, Debug)]
 pub(crate) struct Caches {
-    /// By the version and the time of the creation.
+    /// By the version and the time of the last change.
     pub(crate) applications: VersionedCache<Did, (i64, i64), RegisteredApplication>,
     /// By the versions of the account and of the user.
-    pub(crate) holders: VersionedCache<AccountId, (i64, i64), Arc<UserAccount>>,
+    pub(crate) holders: VersionedCache<AccountId, HolderVersion, Arc<UserAccount>>,
     /// They never change.
     pub(crate) families: VersionedCache<FamilyId, (), Arc<TokenFamily>>,
 }
 
 /// How many rows of a kind stay in memory, up to twice as many. A row needs one to two kibibytes.
 const CACHED: usize = 2048;
+
+impl Caches {
+    pub(crate) fn clear(&self) {
+        self.applications.clear();
+        self.holders.clear();
+        self.families.clear();
+    }
+}
 
 impl Default for Caches {
     fn default() -> Self {
@@ -75,6 +83,11 @@ impl Store {
     /// Whether there may be a database at `url`: `false` only where it would be a file, and is none.
     pub fn may_exist(url: &str) -> bool {
         connect::sqlite_file(url).is_none_or(std::path::Path::exists)
+    }
+
+    /// Forgets the rows that are in memory, so that no personal data stays there long after its erasure.
+    pub fn forget_cached_rows(&self) {
+        self.caches.clear();
     }
 
     /// Waits for writes under way and closes the connections.

@@ -25,6 +25,14 @@ impl<K: Eq + Hash, V: Copy + PartialEq, T: Clone> VersionedCache<K, V, T> {
             .map(|(_, row)| row)
     }
 
+    /// Forgets all rows.
+    pub(crate) fn clear(&self) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
     /// Keeps the row in this version.
     pub(crate) fn insert(&self, id: K, version: V, row: T) {
         self.0

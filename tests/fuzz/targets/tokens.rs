@@ -23,7 +23,7 @@ const KINDS: [&str; 5] = [
 
 static SEALER: LazyLock<TokenSealer> = LazyLock::new(|| {
     let master = MasterKey::from_text("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=", "fuzzing");
-    TokenSealer::new(&master.expect("a key"), 1).expect("a sealer")
+    TokenSealer::new(&master.expect("a key")).expect("a sealer")
 });
 
 fuzz_target!(|input: &[u8]| {

@@ -356,7 +356,7 @@ async fn wait_until(connection: &mut Connection, query: &'static str, expected: 
 
 #[both_databases]
 async fn a_client_that_disconnects_during_its_retry_may_retry_again(database: Database) {
-    const WAITING: &str = "SELECT COUNT(*) FROM token_families WHERE retry_state = 1";
+    const WAITING: &str = "SELECT COUNT(*) FROM token_families WHERE retry_at > 0";
     let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let mut connection = host.connection().await;
@@ -418,15 +418,18 @@ async fn a_second_retry_revokes_the_family_although_the_first_disconnects(databa
     let retry = async || {
         let since = Some(now - Duration::from_secs(30));
         store
-            .rotate(family, 0, access, since, reuse(), now)
+            .rotate(family, 0, access, since, now, reuse(), now)
             .await
             .expect("asked")
     };
     assert_eq!(retry().await, Rotation::Retried, "{database:?}");
     assert_eq!(retry().await, Rotation::Reused, "{database:?}");
-    store.withdraw_retry(family, 0).await.expect("withdrawn");
+    store
+        .withdraw_retry(family, 0, now)
+        .await
+        .expect("withdrawn");
     let late = store
-        .answer_retry(family, 0, access, reuse(), now)
+        .answer_retry(family, 0, now, access, reuse(), now)
         .await
         .expect("asked");
     assert_eq!(late, Rotation::Reused, "{database:?}");

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::introspection::own_token;
 use super::refresh::{offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
-use crate::harness::{Browser, Database, TestHost, Text};
+use crate::harness::{Browser, Database, HostOptions, TestHost, Text};
 
 /// How many rows the tables have that requests of applications write.
 async fn rows(host: &TestHost) -> Vec<i64> {
@@ -62,11 +62,64 @@ async fn a_new_epoch_ends_all_tokens_on_every_instance(database: Database) {
         (StatusCode::BAD_REQUEST, &json!("invalid_grant"))
     );
     let after = offline_tokens(&host, &ada).await;
+    let new = after["access_token"].text();
+    assert_eq!(userinfo(&host, new).await.0, StatusCode::OK, "{database:?}");
+    // A restored backup has forgotten the epoch. The next one has another number all the same.
+    let mut connection = host.connection().await;
+    sql::query("DELETE FROM token_epochs WHERE epoch > 1")
+        .execute(&mut connection)
+        .await
+        .expect("deleted");
+    host.advance(1);
+    revoke_all_tokens(&host.host, &AuditContext::SERVER)
+        .await
+        .expect("revoked");
     assert_eq!(
-        userinfo(&host, after["access_token"].text()).await.0,
-        StatusCode::OK,
+        userinfo(&host, new).await.0,
+        StatusCode::UNAUTHORIZED,
         "{database:?}"
     );
+}
+
+#[both_databases]
+async fn a_new_epoch_ends_sessions_too(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let request = ada.application.request(&[("prompt", Some("none"))]);
+    assert!(!browser.get(&request).await.parameter("code").is_empty());
+    revoke_all_tokens(&host.host, &AuditContext::SERVER)
+        .await
+        .expect("revoked");
+    assert_eq!(
+        browser.get(&request).await.parameter("error"),
+        "login_required",
+        "{database:?}"
+    );
+}
+
+/// An instance that stopped while a retry waited leaves its mark behind.
+#[both_databases]
+async fn an_interrupted_retry_does_not_cost_the_family(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        settings: "[lifetimes]\nrefresh_token_grace = \"60s\"",
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let first = offline_tokens(&host, &ada).await;
+    refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+    let mut connection = host.connection().await;
+    sql::query("UPDATE token_families SET retry_at = $1 WHERE counter = 1")
+        .bind(host.host.now().millis())
+        .execute(&mut connection)
+        .await
+        .expect("marked");
+    host.advance(26);
+    let (status, answer) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+    assert_eq!(status, StatusCode::OK, "{database:?}: {answer}");
 }
 
 /// The database cannot answer, so a 401 shows that nobody asked it.

@@ -7,12 +7,15 @@ use crate::config::HumanDuration;
 use crate::domain;
 use crate::domain::Services;
 use crate::domain::keys::signing_keys;
-use assent_store::Retention;
+use assent_store::{Retention, StoreError};
 
 /// How often the GeoIP file is checked for changes.
 const PLACES: Duration = Duration::from_secs(60);
 /// How often rows that are over are deleted.
 const SWEEP: Duration = Duration::from_secs(10 * 60);
+/// The time between two heartbeats. A contracting migration waits for an instance for six times as long
+/// ([`HEARTBEAT_LIMIT`](assent_store::HEARTBEAT_LIMIT)).
+const HEARTBEAT: Duration = Duration::from_secs(20);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) async fn sweep(services: Arc<Services>) {
@@ -30,6 +33,8 @@ pub(super) async fn sweep(services: Arc<Services>) {
         denials: services.settings.approvals.denial_reset_after.get(),
     };
     loop {
+        services.store.forget_cached_rows();
+        services.claim_results.clear();
         if let Err(error) = domain::audit::sum_up_repeated(&services).await {
             tracing::warn!(%error, "audit entry of repeated requests not written");
         }
@@ -56,15 +61,23 @@ pub(super) async fn sweep(services: Arc<Services>) {
     }
 }
 
+/// Writes heartbeats, which `assent migrate` reads, and logs that a newer release removed what this one uses.
+pub(super) async fn heartbeat(services: Arc<Services>) {
+    loop {
+        match services.store.probe(&*services.clock).await {
+            Ok(_) => {}
+            Err(error @ StoreError::Contracted) => tracing::error!(%error, "heartbeat failed"),
+            Err(error) => tracing::warn!(%error, "heartbeat failed"),
+        }
+        tokio::time::sleep(HEARTBEAT).await;
+    }
+}
+
 /// Publishes, retires and forgets signing keys when it is time, and notices what others did.
 pub(super) async fn keep_keys(services: Arc<Services>) {
     loop {
         if let Err(error) = signing_keys::maintain(&services).await {
             tracing::warn!(%error, "signing key rotation failed");
-        }
-        match services.store.token_epoch().await {
-            Ok(epoch) => services.token_sealer.set_epoch(epoch),
-            Err(error) => tracing::warn!(%error, "token epoch not read"),
         }
         tokio::time::sleep(signing_keys::REFRESH_INTERVAL).await;
     }

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::app::error::StartError;
 use crate::app::listen::{Identities, Ports, identities, most_connections};
-use crate::app::maintenance::{keep_keys, refresh_geoip, sweep};
+use crate::app::maintenance::{heartbeat, keep_keys, refresh_geoip, sweep};
 use crate::app::supervision::{Pauses, supervise};
 use crate::domain::Services;
 use crate::http::{Listener, NewConnectionBounds};
@@ -85,6 +85,7 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
         told(stopped),
     ));
     let mut background = JoinSet::new();
+    in_background(&mut background, &services, "heartbeat", heartbeat);
     in_background(&mut background, &services, "retention", sweep);
     in_background(&mut background, &services, "keys", keep_keys);
     in_background(&mut background, &services, "geoip", refresh_geoip);

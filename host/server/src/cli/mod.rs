@@ -12,6 +12,7 @@ mod config_file;
 mod explain;
 mod log;
 mod manual;
+mod migrate;
 mod plugin;
 mod qr_code;
 mod serve;
@@ -52,6 +53,8 @@ struct Arguments {
 enum Command {
     /// Serve until stopped.
     Serve(ConfigFile),
+    /// Apply the migrations of this release to the database.
+    Migrate(migrate::Migrate),
     /// The settings.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -113,8 +116,14 @@ enum AdminCommand {
         #[command(flatten)]
         config: ConfigFile,
     },
-    /// Revoke all access and refresh tokens of all applications, for example after the restore of a backup.
-    RevokeTokens(ConfigFile),
+    /// Revoke all access and refresh tokens and end all sessions, for example after the restore of a backup.
+    RevokeTokens {
+        /// Confirm that every user has to sign in again.
+        #[arg(long)]
+        yes: bool,
+        #[command(flatten)]
+        config: ConfigFile,
+    },
 }
 
 /// The whole command line: the commands of this machine, and those of the admin API.
@@ -123,7 +132,7 @@ fn command_line(api: &api::Commands) -> clap::Command {
 }
 
 /// Runs the command that the arguments name. 0: done; 1: it failed; 2: the arguments are wrong; 3: there is no such
-/// thing; 4: it is not allowed; 5: no host answers. `audit verify` has a code of its own for what it could not look at.
+/// thing; 4: it is not allowed; 5: no host answers. `audit verify` and `migrate --check` have codes of their own.
 pub fn run() -> ExitCode {
     let done = commands().and_then(|api| {
         let matches = command_line(&api).get_matches();
@@ -173,6 +182,7 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
     let arguments = Arguments::from_arg_matches(matches)?;
     let done = match arguments.command {
         Command::Audit(command) => return audit::run(command).await,
+        Command::Migrate(arguments) => return migrate::run(arguments).await,
         Command::Serve(file) => serve::run(&file.config).await,
         Command::Config(ConfigCommand::Check(file)) => check(&file.config).await,
         Command::Config(ConfigCommand::Schema) => {
@@ -189,7 +199,9 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
         Command::Admin(AdminCommand::Enrolment { user, config }) => {
             enrolment(&config.config, &user).await
         }
-        Command::Admin(AdminCommand::RevokeTokens(file)) => revoke_tokens(&file.config).await,
+        Command::Admin(AdminCommand::RevokeTokens { yes, config }) => {
+            revoke_tokens(&config.config, yes).await
+        }
         Command::Authenticator(command) => authenticator::run(command).await,
         Command::Explain(arguments) => explain::run(arguments).await,
         Command::Plugins(command) => plugin::run(command).await,
@@ -281,11 +293,15 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn revoke_tokens(file: &Path) -> anyhow::Result<()> {
+async fn revoke_tokens(file: &Path, confirmed: bool) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        confirmed,
+        "this ends every session and every token of all users and applications; run it again with --yes"
+    );
     let services = host_without_plugins(file).await?;
     let epoch = revoke_all_tokens(&services, &AuditContext::SERVER).await?;
     services.store.close().await;
-    println!("All access and refresh tokens are revoked. The epoch of new tokens is {epoch}.");
+    println!("All sessions and tokens have ended. The epoch of new tokens is {epoch}.");
     Ok(())
 }
 

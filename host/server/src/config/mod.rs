@@ -39,7 +39,7 @@ pub use plugins::{
     ApprovalChannel, ClaimMapper, Credential, OnFailure, PluginLimits, Plugins, Trust,
 };
 pub use rate_limits::{Rate, RateLimits};
-pub use resources::{Database, Egress, GeoIp};
+pub use resources::{Database, Egress, GeoIp, Migrate};
 pub use saml::Saml;
 pub use settings::{Settings, notes};
 pub use size::HumanSize;

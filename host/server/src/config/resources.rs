@@ -37,6 +37,20 @@ pub struct Database {
     /// The maximum number of write connections to PostgreSQL; by default the number of cores, and at least 2. SQLite
     /// always has one. An instance opens two more for its own purposes.
     pub write_connections: Option<NonZeroU32>,
+    /// When migrations of the schema are applied. By default `assent serve` applies them to SQLite and to an empty
+    /// database; a PostgreSQL database with data needs `assent migrate` before the first instance of a new release
+    /// starts.
+    pub migrate: Option<Migrate>,
+}
+
+/// When migrations of the schema are applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Migrate {
+    /// Each start applies them.
+    Automatic,
+    /// Only `assent migrate` applies them, also to an empty database.
+    Manual,
 }
 
 impl Default for Database {
@@ -45,6 +59,7 @@ impl Default for Database {
             url: "sqlite://data/assent.db".to_owned(),
             read_connections: None,
             write_connections: None,
+            migrate: None,
         }
     }
 }

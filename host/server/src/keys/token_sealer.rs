@@ -9,7 +9,6 @@
 //! A new period begins every 30 days. A token of an earlier period can be opened until it expires. A new epoch ends all
 //! tokens that were issued before: see `Store::begin_token_epoch`.
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use base64::Engine;
@@ -39,7 +38,6 @@ const LONGEST: usize = 4096;
 /// Seals and opens tokens.
 pub struct TokenSealer {
     root: Zeroizing<[u8; 32]>,
-    epoch: AtomicU32,
     /// The cipher that sealed last.
     current: RwLock<Option<(KeyName, Arc<XChaCha20Poly1305>)>>,
 }
@@ -61,6 +59,14 @@ struct KeyName {
 }
 
 impl KeyName {
+    /// The key of tokens that are issued at `now`.
+    fn new(epoch: u32, now: Timestamp) -> Self {
+        Self {
+            epoch,
+            period: u32::try_from(now.seconds().div_euclid(PERIOD)).unwrap_or_default(),
+        }
+    }
+
     fn to_bytes(self) -> [u8; HEADER] {
         let mut bytes = [0; HEADER];
         let (epoch, period) = bytes.split_at_mut(4);
@@ -86,30 +92,25 @@ impl std::fmt::Debug for TokenSealer {
 }
 
 impl TokenSealer {
-    /// Seals in this epoch, with keys that are derived from the master key.
+    /// Seals with keys that are derived from the master key.
     ///
     /// # Errors
     /// If the cryptographic library fails.
-    pub fn new(master: &MasterKey, epoch: u32) -> Result<Self, KeyError> {
+    pub fn new(master: &MasterKey) -> Result<Self, KeyError> {
         Ok(Self {
             root: Zeroizing::new(master.authenticate("token sealing", b"")?),
-            epoch: AtomicU32::new(epoch),
             current: RwLock::new(None),
         })
     }
 
-    /// Seals in another epoch from now on.
-    pub fn set_epoch(&self, epoch: u32) {
-        self.epoch.store(epoch, Ordering::Release);
-    }
-
-    /// The text of an access token.
+    /// The text of an access token of this epoch.
     ///
     /// # Errors
     /// If the cryptographic library fails.
     pub fn seal_access(
         &self,
         grant: &AccessGrant,
+        epoch: u32,
         entropy: &dyn Entropy,
     ) -> Result<Secret, KeyError> {
         let sealed = SealedAccess {
@@ -128,16 +129,18 @@ impl TokenSealer {
             issued_at: grant.issued_at.millis(),
             expires_at: grant.expires_at.millis(),
         };
-        self.seal(prefix::ACCESS, &sealed, grant.issued_at, entropy)
+        let name = KeyName::new(epoch, grant.issued_at);
+        self.seal(prefix::ACCESS, &sealed, name, entropy)
     }
 
-    /// The text of a refresh token.
+    /// The text of a refresh token of this epoch.
     ///
     /// # Errors
     /// If the cryptographic library fails.
     pub fn seal_refresh(
         &self,
         grant: &RefreshGrant,
+        epoch: u32,
         entropy: &dyn Entropy,
     ) -> Result<Secret, KeyError> {
         let sealed = SealedRefresh {
@@ -146,7 +149,8 @@ impl TokenSealer {
             issued_at: grant.issued_at.millis(),
             expires_at: grant.expires_at.millis(),
         };
-        self.seal(prefix::REFRESH, &sealed, grant.issued_at, entropy)
+        let name = KeyName::new(epoch, grant.issued_at);
+        self.seal(prefix::REFRESH, &sealed, name, entropy)
     }
 
     /// What an access token stands for, expired or not. `None` if this installation did not issue it.
@@ -191,13 +195,9 @@ impl TokenSealer {
         &self,
         prefix: &str,
         token: &T,
-        now: Timestamp,
+        name: KeyName,
         entropy: &dyn Entropy,
     ) -> Result<Secret, KeyError> {
-        let name = KeyName {
-            epoch: self.epoch.load(Ordering::Acquire),
-            period: u32::try_from(now.seconds().div_euclid(PERIOD)).unwrap_or_default(),
-        };
         let plain = Zeroizing::new(postcard::to_allocvec(token).map_err(|_| KeyError::Sealing)?);
         let nonce: [u8; NONCE] = entropy.bytes();
         let header = name.to_bytes();
@@ -305,9 +305,9 @@ mod tests {
 
     const MASTER: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
-    fn sealer(epoch: u32) -> TokenSealer {
+    fn sealer() -> TokenSealer {
         let master = MasterKey::from_text(MASTER, "test").expect("a key");
-        TokenSealer::new(&master, epoch).expect("a sealer")
+        TokenSealer::new(&master).expect("a sealer")
     }
 
     fn access(at: i64) -> AccessGrant {
@@ -339,8 +339,10 @@ mod tests {
 
     #[test]
     fn a_token_opens_to_what_was_sealed() {
-        let (sealer, grant) = (sealer(4), access(1_700_000_000_000));
-        let text = sealer.seal_access(&grant, &SystemEntropy).expect("sealed");
+        let (sealer, grant) = (sealer(), access(1_700_000_000_000));
+        let text = sealer
+            .seal_access(&grant, 4, &SystemEntropy)
+            .expect("sealed");
         let opened = sealer.open_access(text.expose()).expect("opened");
         assert_eq!((opened.grant, opened.epoch), (grant, 4));
         assert!(sealer.open_refresh(text.expose()).is_none());
@@ -353,23 +355,18 @@ mod tests {
 
     #[test]
     fn tokens_of_earlier_periods_and_epochs_open_and_say_so() {
-        let sealer = sealer(1);
+        let sealer = sealer();
         let day = 24 * 60 * 60 * 1000;
-        let old = sealer
-            .seal_access(&access(0), &SystemEntropy)
-            .expect("sealed");
-        let new = sealer
-            .seal_access(&access(31 * day), &SystemEntropy)
-            .expect("sealed");
+        let seal = |at, epoch| {
+            let sealed = sealer.seal_access(&access(at), epoch, &SystemEntropy);
+            sealed.expect("sealed")
+        };
+        let (old, new, last) = (seal(0, 1), seal(31 * day, 1), seal(31 * day, 2));
         assert_ne!(
             old.expose().get(3..13),
             new.expose().get(3..13),
             "another key"
         );
-        sealer.set_epoch(2);
-        let last = sealer
-            .seal_access(&access(31 * day), &SystemEntropy)
-            .expect("sealed");
         let epoch = |text: &Secret| sealer.open_access(text.expose()).map(|token| token.epoch);
         assert_eq!(
             [epoch(&old), epoch(&new), epoch(&last)],
@@ -380,9 +377,9 @@ mod tests {
     #[test]
     fn another_master_key_opens_nothing() {
         let other = MasterKey::from_text("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDI=", "test");
-        let other = TokenSealer::new(&other.expect("a key"), 1).expect("a sealer");
-        let text = sealer(1)
-            .seal_access(&access(0), &SystemEntropy)
+        let other = TokenSealer::new(&other.expect("a key")).expect("a sealer");
+        let text = sealer()
+            .seal_access(&access(0), 1, &SystemEntropy)
             .expect("sealed");
         assert!(other.open_access(text.expose()).is_none());
     }
@@ -390,15 +387,15 @@ mod tests {
     proptest! {
         #[test]
         fn refresh_tokens_survive_text(at in 0_i64..4_000_000_000_000, counter in any::<u32>()) {
-            let (sealer, grant) = (sealer(1), refresh(at, counter));
-            let text = sealer.seal_refresh(&grant, &SystemEntropy).expect("sealed");
+            let (sealer, grant) = (sealer(), refresh(at, counter));
+            let text = sealer.seal_refresh(&grant, 1, &SystemEntropy).expect("sealed");
             prop_assert_eq!(sealer.open_refresh(text.expose()).expect("opened").grant, grant);
         }
 
         #[test]
         fn a_changed_token_does_not_open(place in 0_usize..1000, to in any::<u8>()) {
-            let sealer = sealer(1);
-            let text = sealer.seal_access(&access(0), &SystemEntropy).expect("sealed");
+            let sealer = sealer();
+            let text = sealer.seal_access(&access(0), 1, &SystemEntropy).expect("sealed");
             let mut bytes = URL_SAFE_NO_PAD.decode(&text.expose()[3..]).expect("base64url");
             let place = place % bytes.len();
             prop_assume!(bytes[place] != to);
@@ -409,7 +406,7 @@ mod tests {
 
         #[test]
         fn no_text_panics(text in "(at|rt)_.{0,200}") {
-            let sealer = sealer(1);
+            let sealer = sealer();
             prop_assert!(sealer.open_access(&text).is_none() && sealer.open_refresh(&text).is_none());
         }
     }

@@ -52,11 +52,9 @@ pub async fn valid_access(
                 .store
                 .client_token_state(&grant.application, grant.id)
                 .await?;
-            // A token that was issued after a change, on the settings before it, is not valid.
+            // A version that the database does not have was lost: it was restored, or failed over, since.
             let valid = found.is_some_and(|state| {
-                !state.token_is_revoked
-                    && state.epoch == epoch
-                    && (state.version == version || grant.issued_at < state.updated_at)
+                !state.token_is_revoked && state.epoch == epoch && state.version >= version
             });
             return Ok(valid.then_some(ValidAccess {
                 grant,

@@ -13,8 +13,15 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn account(&self, id: AccountId) -> Result<Option<Account>> {
-        self.one_account("SELECT * FROM accounts WHERE id = $1", &[id.to_string()])
-            .await
+        self.one_account(
+            sql::statement!(
+                "SELECT ",
+                AccountRow::COLUMNS,
+                " FROM accounts WHERE id = $1"
+            ),
+            &[id.to_string()],
+        )
+        .await
     }
 
     /// The account with this id, and whose it is.
@@ -32,7 +39,11 @@ impl Store {
     pub async fn account_of(&self, user: UserId, application: &Did) -> Result<Option<Account>> {
         let keys = [user.to_string(), application.to_string()];
         self.one_account(
-            "SELECT * FROM accounts WHERE user_id = $1 AND application_id = $2",
+            sql::statement!(
+                "SELECT ",
+                AccountRow::COLUMNS,
+                " FROM accounts WHERE user_id = $1 AND application_id = $2"
+            ),
             &keys,
         )
         .await
@@ -52,10 +63,18 @@ impl Store {
     ) -> Result<Vec<Account>> {
         let statement = match state {
             None => {
-                "SELECT * FROM accounts WHERE application_id = $1 AND $2 = '' AND id > $3 ORDER BY id LIMIT $4"
+                sql::statement!(
+                    "SELECT ",
+                    AccountRow::COLUMNS,
+                    " FROM accounts WHERE application_id = $1 AND $2 = '' AND id > $3 ORDER BY id LIMIT $4"
+                )
             }
             Some(_) => {
-                "SELECT * FROM accounts WHERE application_id = $1 AND state = $2 AND id > $3 ORDER BY id LIMIT $4"
+                sql::statement!(
+                    "SELECT ",
+                    AccountRow::COLUMNS,
+                    " FROM accounts WHERE application_id = $1 AND state = $2 AND id > $3 ORDER BY id LIMIT $4"
+                )
             }
         };
         let rows: Vec<AccountRow> = sql::query_as(statement)
@@ -78,9 +97,11 @@ impl Store {
         after: Option<AccountId>,
         limit: u32,
     ) -> Result<Vec<Account>> {
-        let rows: Vec<AccountRow> = sql::query_as(
-            "SELECT * FROM accounts WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3",
-        )
+        let rows: Vec<AccountRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            AccountRow::COLUMNS,
+            " FROM accounts WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3"
+        ))
         .bind(user.to_string())
         .bind(after.map(|id| id.to_string()).unwrap_or_default())
         .bind(i64::from(limit))

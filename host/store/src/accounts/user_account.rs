@@ -2,13 +2,14 @@
 
 use crate::batch::loader::Row;
 use crate::rows::{cell, from_json, lifecycle_state, moment, parse};
+use crate::sql::statement;
 use crate::users::UserRow;
 use crate::{Result, StoreError};
 use assent_model::account::Account;
 use assent_model::user::User;
 
 crate::sql::row! {
-    pub(crate) struct AccountRow {
+    pub(crate) struct AccountRow of accounts {
         pub(crate) id: String,
         user_id: String,
         application_id: String,
@@ -21,10 +22,12 @@ crate::sql::row! {
     }
 }
 
-pub(crate) const BY_ACCOUNT_ID: &str =
+pub(crate) const BY_ACCOUNT_ID: &str = statement!(
     "SELECT a.id AS account_id, a.application_id, a.name AS account_name, a.roles, a.short_code,
-    a.state AS account_state, a.version AS account_version, a.created_at AS account_created_at, u.*
-    FROM accounts a JOIN users u ON u.id = a.user_id WHERE a.id IN ({$})";
+    a.state AS account_state, a.version AS account_version, a.created_at AS account_created_at, ",
+    UserRow::COLUMNS,
+    " FROM accounts a JOIN users ON users.id = a.user_id WHERE a.id IN ({$})"
+);
 
 /// An account with the person whose it is.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use assent_model::clock::Timestamp;
 use assent_model::id::{ActionApprovalId, ApprovalId, LoginId, UserId};
 
 crate::sql::row! {
-    struct ApprovalRow {
+    struct ApprovalRow of approvals {
         id: String,
         login_id: Option<String>,
         action_approval_id: Option<String>,
@@ -36,10 +36,10 @@ crate::sql::row! {
 /// Reads approvals, each with the outline of its protected action.
 macro_rules! approvals_where {
     ($condition:literal) => {
-        concat!(
-            "SELECT approvals.*, action_approvals.action_kind, action_approvals.target_user,
-                    action_approvals.target_application
-             FROM approvals LEFT JOIN action_approvals ON action_approvals.id = approvals.action_approval_id
+        sql::statement!(
+            "SELECT ",
+            ApprovalRow::COLUMNS,
+            " FROM approvals LEFT JOIN action_approvals ON action_approvals.id = approvals.action_approval_id
              WHERE ",
             $condition
         )

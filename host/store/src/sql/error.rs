@@ -118,6 +118,11 @@ impl Error {
         }
     }
 
+    /// Whether PostgreSQL gave up the wait for a lock.
+    pub(crate) fn is_lock_timeout(&self) -> bool {
+        matches!(self.code(), Some(Code::Postgres(code)) if code == "55P03")
+    }
+
     /// Whether PostgreSQL undid the transaction because of another at the same moment (a deadlock, or a serialization
     /// failure). It may succeed if it is done again.
     pub(crate) fn lost_to_another(&self) -> bool {

@@ -7,6 +7,7 @@ mod postgres;
 mod query;
 mod row;
 mod sqlite;
+mod statement;
 mod value;
 
 pub use connection::{Connection, DatabaseKind, Options};
@@ -14,4 +15,5 @@ pub use error::{Code, Error, Result};
 pub use query::{Executor, Query, QueryAs, StatementText, query, query_as};
 pub(crate) use row::row;
 pub use row::{Field, FromRow, Places, Row, Rows};
+pub(crate) use statement::{join, joined, joined_length, statement};
 pub use value::{Argument, FromValue, Value};

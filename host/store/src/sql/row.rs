@@ -96,6 +96,9 @@ impl FromRow for Row {
 
 /// A field of a struct that reads rows: a column, or another struct whose columns are in the same row.
 pub trait Field: Sized {
+    /// The columns of a struct of [`row!`](crate::sql::row) that names its table.
+    const COLUMNS: Option<&'static str> = None;
+
     /// Finds its column, which has the field's name, or its columns.
     ///
     /// # Errors
@@ -168,9 +171,50 @@ tuples! {
     9: A B C D E F G H I;
 }
 
-/// Declares a struct that reads rows: each field is the column of its name, or another such struct.
+/// Declares a struct that reads rows: each field is the column of its name, or another such struct. One that names
+/// its table (`struct UserRow of users`) has the list of its columns, for statements: `UserRow::COLUMNS`. A statement
+/// never selects `*`: the columns of a later release would change its result.
 macro_rules! row {
     (
+        $(#[$meta:meta])*
+        $visibility:vis struct $name:ident of $table:ident {
+            $($(#[$field_meta:meta])* $field_visibility:vis $field:ident: $type:ty),* $(,)?
+        }
+    ) => {
+        $crate::sql::row! {
+            @struct (const COLUMNS: Option<&'static str> = Some($name::COLUMNS);)
+            $(#[$meta])*
+            $visibility struct $name {
+                $($(#[$field_meta])* $field_visibility $field: $type,)*
+            }
+        }
+
+        impl $name {
+            /// The columns, with the name of the table.
+            $visibility const COLUMNS: &'static str = $crate::sql::join!(", ": $(
+                match <$type as $crate::sql::Field>::COLUMNS {
+                    Some(columns) => columns,
+                    None => concat!(stringify!($table), ".", stringify!($field)),
+                }
+            ),*);
+        }
+    };
+    (
+        $(#[$meta:meta])*
+        $visibility:vis struct $name:ident {
+            $($(#[$field_meta:meta])* $field_visibility:vis $field:ident: $type:ty),* $(,)?
+        }
+    ) => {
+        $crate::sql::row! {
+            @struct ()
+            $(#[$meta])*
+            $visibility struct $name {
+                $($(#[$field_meta])* $field_visibility $field: $type,)*
+            }
+        }
+    };
+    (
+        @struct ($($columns:tt)*)
         $(#[$meta:meta])*
         $visibility:vis struct $name:ident {
             $($(#[$field_meta:meta])* $field_visibility:vis $field:ident: $type:ty),* $(,)?
@@ -196,6 +240,8 @@ macro_rules! row {
         }
 
         impl $crate::sql::Field for $name {
+            $($columns)*
+
             fn find(columns: &[String], _: &str, places: &mut Vec<usize>) -> $crate::sql::Result<()> {
                 <Self as $crate::sql::FromRow>::find(columns, places)
             }
@@ -217,14 +263,14 @@ mod tests {
 
     row! {
         #[derive(Debug, PartialEq)]
-        struct Part {
+        struct Part of parts {
             b: Option<i64>,
             c: String,
         }
     }
     row! {
         #[derive(Debug, PartialEq)]
-        struct Whole {
+        struct Whole of wholes {
             a: i64,
             part: Part,
             d: Vec<u8>,
@@ -258,6 +304,15 @@ mod tests {
             d: vec![1],
         };
         assert_eq!(rows().read::<Whole>().unwrap(), [expected]);
+    }
+
+    #[test]
+    fn a_row_with_a_table_lists_its_columns() {
+        assert_eq!(Whole::COLUMNS, "wholes.a, parts.b, parts.c, wholes.d");
+        assert_eq!(
+            crate::sql::statement!("SELECT ", Part::COLUMNS, " FROM parts"),
+            "SELECT parts.b, parts.c FROM parts"
+        );
     }
 
     #[test]

@@ -6,19 +6,17 @@ use crate::{Result, Store, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 
-impl Store {
-    /// The epoch that tokens are issued in.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
-    pub async fn token_epoch(&self) -> Result<u32> {
-        let (epoch,): (i64,) = sql::query_as("SELECT MAX(epoch) FROM token_epochs")
-            .fetch_one(&self.readers)
-            .await?;
-        epoch_number(epoch)
-    }
+/// What begins with an approval or a link, and must not come back with a backup.
+const ENDED: [&str; 4] = [
+    "DELETE FROM admin_tokens",
+    "DELETE FROM enrolments WHERE used_at IS NULL",
+    "DELETE FROM logins WHERE answered_at IS NULL",
+    "DELETE FROM action_approvals WHERE claimed_at IS NULL",
+];
 
-    /// Begins a new epoch, which ends all tokens that were issued before. Returns its number.
+impl Store {
+    /// Begins a new epoch, which ends all access and refresh tokens that were issued before. All sessions, operator tokens,
+    /// unused enrolment links, open logins and unused approvals end too. Returns the number of the epoch.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -27,12 +25,23 @@ impl Store {
             let entry = entry.clone();
             Box::pin(async move {
                 let (epoch,): (i64,) = sql::query_as(
-                    "INSERT INTO token_epochs (epoch, began_at) SELECT MAX(epoch) + 1, $1 FROM token_epochs
+                    "INSERT INTO token_epochs (epoch, began_at)
+                     SELECT CASE WHEN MAX(epoch) >= $1 THEN MAX(epoch) + 1 ELSE $1 END, $2 FROM token_epochs
                      RETURNING epoch",
                 )
+                .bind(now.seconds())
                 .bind(now.millis())
                 .fetch_one(&mut *db)
                 .await?;
+                sql::query(
+                    "UPDATE sessions SET ended_at = $1, signed_out = 1 WHERE ended_at IS NULL",
+                )
+                .bind(now.millis())
+                .execute(&mut *db)
+                .await?;
+                for statement in ENDED {
+                    sql::query(statement).execute(&mut *db).await?;
+                }
                 audit::append(db, &[entry]).await?;
                 epoch_number(epoch)
             })
@@ -41,6 +50,6 @@ impl Store {
     }
 }
 
-pub(super) fn epoch_number(epoch: i64) -> Result<u32> {
+pub(crate) fn epoch_number(epoch: i64) -> Result<u32> {
     u32::try_from(epoch).map_err(|_| cell("token_epochs", "epoch", &epoch.to_string()).unexpected())
 }

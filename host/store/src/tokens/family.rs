@@ -121,6 +121,9 @@ pub(crate) async fn revoke(db: &mut Connection, family: FamilyId, now: Timestamp
     Ok(())
 }
 
+/// A family whose `claims` parameter has more values than this does not stay in memory.
+const MOST_VALUES: usize = 64;
+
 /// What never changes of a family.
 #[derive(Clone, Debug)]
 pub struct TokenFamily {
@@ -197,7 +200,9 @@ impl Store {
             return Ok(Some(found));
         }
         let found = self.lookups.families.call(id.to_string()).await?;
-        if let Some(family) = &found {
+        if let Some(family) = &found
+            && family.context.claims.values() <= MOST_VALUES
+        {
             self.caches.families.insert(id, (), Arc::clone(family));
         }
         Ok(found)

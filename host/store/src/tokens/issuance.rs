@@ -1,11 +1,13 @@
 //! Issuing tokens: the exchange of a code and the refresh of a family. Each is one conditional update of the family's
 //! row. PostgreSQL does all that wait at the same moment in one statement; SQLite's writer executes each by itself.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
+use super::epochs::epoch_number;
 use super::family::revoke;
 use crate::batch::batcher::{BatchResult, Batcher};
 use crate::batch::bulk_sql::BulkSql;
@@ -21,7 +23,10 @@ use assent_model::id::{FamilyId, TokenId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redemption {
     /// The code was exchanged, now and never again.
-    Redeemed,
+    Redeemed {
+        /// The epoch of its tokens.
+        epoch: u32,
+    },
     /// The user may no longer use the application. The code was not exchanged.
     AccountClosed,
     /// The code was exchanged before, expired or revoked. Its family is revoked.
@@ -35,6 +40,8 @@ pub enum Rotation {
     Rotated {
         /// The number of the refresh.
         counter: u32,
+        /// Their epoch.
+        epoch: u32,
     },
     /// The token was used a short while ago, and this is the first retry: see
     /// [`Store::answer_retry`](crate::Store::answer_retry).
@@ -69,6 +76,7 @@ struct RotationRequest {
     counter: u32,
     access: NewAccess,
     retry_admitted_since: Option<Timestamp>,
+    retain_until: Timestamp,
     reuse: Entry,
     now: Timestamp,
 }
@@ -184,7 +192,7 @@ impl Store {
 
     /// Uses the refresh token of a family with this number, once. A further use revokes the family, except the first
     /// retry of a refresh after `retry_admitted_since`, which [`Store::answer_retry`] may answer. `reuse` is the audit
-    /// entry of such a further use. The same statement checks that the user may still use the application.
+    /// entry of such a further use. The row is kept until `retain_until` at least. The same statement checks that the user may still use the application.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -194,6 +202,7 @@ impl Store {
         counter: u32,
         access: NewAccess,
         retry_admitted_since: Option<Timestamp>,
+        retain_until: Timestamp,
         reuse: Entry,
         now: Timestamp,
     ) -> Result<Rotation> {
@@ -204,12 +213,17 @@ impl Store {
                 counter,
                 access,
                 retry_admitted_since,
+                retain_until,
                 reuse,
                 now,
             })
             .await
     }
 }
+
+/// How long a retry may take until its answer: the time in which requests that race each other arrive, and the time limit
+/// of two writes. One that was neither answered nor withdrawn by then was interrupted, and another may take its place.
+const RETRY_LIMIT: Duration = Duration::from_secs(25);
 
 /// The user of a family may use its application.
 macro_rules! holder_is_active {
@@ -228,7 +242,7 @@ static REDEEM: LazyLock<BulkSql> = LazyLock::new(|| {
              WHERE token_families.id = v.column1 AND exchanged_at IS NULL AND revoked_at IS NULL
                AND code_expires_at > v.column2 AND ",
             holder_is_active!(),
-            " RETURNING token_families.id"
+            " RETURNING token_families.id, (SELECT MAX(epoch) FROM token_epochs)"
         ),
         1,
     )
@@ -236,19 +250,21 @@ static REDEEM: LazyLock<BulkSql> = LazyLock::new(|| {
 
 async fn redeem(db: &mut Connection, asked: &[RedemptionRequest]) -> Result<Vec<Redemption>> {
     let first = first_of_each(asked, |redeeming| redeeming.family);
-    let mut query = sql::query_as::<(String,)>(REDEEM.sql_for(first.len())).bind("{}");
+    let mut query = sql::query_as::<(String, i64)>(REDEEM.sql_for(first.len())).bind("{}");
     for redeeming in REDEEM.padded(&first) {
         query = query
             .bind(redeeming.family.to_string())
             .bind(redeeming.now.millis())
             .bind(redeeming.retain_until.millis());
     }
-    let mut redeemed: HashSet<(String,)> = query.fetch_all(&mut *db).await?.into_iter().collect();
+    let mut redeemed: HashMap<String, i64> = query.fetch_all(&mut *db).await?.into_iter().collect();
     let mut answers = Vec::with_capacity(asked.len());
     for redeeming in asked {
-        answers.push(match redeemed.remove(&(redeeming.family.to_string(),)) {
-            true => Redemption::Redeemed,
-            false => why_not_redeemed(db, redeeming).await?,
+        answers.push(match redeemed.remove(&redeeming.family.to_string()) {
+            Some(epoch) => Redemption::Redeemed {
+                epoch: epoch_number(epoch)?,
+            },
+            None => why_not_redeemed(db, redeeming).await?,
         });
     }
     Ok(answers)
@@ -274,13 +290,14 @@ static ROTATE: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
         concat!(
             "UPDATE token_families
-             SET counter = counter + 1, refreshed_at = v.column3, retry_state = 0,
-                 access_token = v.column4, access_expires_at = v.column5
-             FROM (VALUES {($, $, $, $, $)}) AS v
+             SET counter = counter + 1, refreshed_at = v.column3, retry_at = 0,
+                 access_token = v.column4, access_expires_at = v.column5,
+                 retain_until = CASE WHEN retain_until < v.column6 THEN v.column6 ELSE retain_until END
+             FROM (VALUES {($, $, $, $, $, $)}) AS v
              WHERE token_families.id = v.column1 AND counter = v.column2 AND exchanged_at IS NOT NULL
                AND revoked_at IS NULL AND ",
             holder_is_active!(),
-            " RETURNING token_families.id, token_families.counter"
+            " RETURNING token_families.id, token_families.counter, (SELECT MAX(epoch) FROM token_epochs)"
         ),
         0,
     )
@@ -288,26 +305,32 @@ static ROTATE: LazyLock<BulkSql> = LazyLock::new(|| {
 
 async fn rotate(db: &mut Connection, asked: &[RotationRequest]) -> Result<Vec<Rotation>> {
     let first = first_of_each(asked, |rotating| (rotating.family, rotating.counter));
-    let mut query = sql::query_as::<(String, i64)>(ROTATE.sql_for(first.len()));
+    let mut query = sql::query_as::<(String, i64, i64)>(ROTATE.sql_for(first.len()));
     for rotating in ROTATE.padded(&first) {
         query = query
             .bind(rotating.family.to_string())
             .bind(rotating.counter)
             .bind(rotating.now.millis())
             .bind(rotating.access.id.to_string())
-            .bind(rotating.access.expires_at.millis());
+            .bind(rotating.access.expires_at.millis())
+            .bind(rotating.retain_until.millis());
     }
-    let mut rotated: HashSet<(String, i64)> =
-        query.fetch_all(&mut *db).await?.into_iter().collect();
+    let rows = query.fetch_all(&mut *db).await?;
+    let mut rotated: HashMap<(String, i64), i64> = rows
+        .into_iter()
+        .map(|(family, counter, epoch)| ((family, counter), epoch))
+        .collect();
     let mut answers = Vec::with_capacity(asked.len());
     for rotating in asked {
         let counter = next_counter(rotating.counter, rotating.family)?;
-        answers.push(
-            match rotated.remove(&(rotating.family.to_string(), i64::from(counter))) {
-                true => Rotation::Rotated { counter },
-                false => why_not_rotated(db, rotating).await?,
+        let row = (rotating.family.to_string(), i64::from(counter));
+        answers.push(match rotated.remove(&row) {
+            Some(epoch) => Rotation::Rotated {
+                counter,
+                epoch: epoch_number(epoch)?,
             },
-        );
+            None => why_not_rotated(db, rotating).await?,
+        });
     }
     Ok(answers)
 }
@@ -315,23 +338,27 @@ async fn rotate(db: &mut Connection, asked: &[RotationRequest]) -> Result<Vec<Ro
 async fn why_not_rotated(db: &mut Connection, asked: &RotationRequest) -> Result<Rotation> {
     if let Some(since) = asked.retry_admitted_since {
         let retried = sql::query(
-            "UPDATE token_families SET retry_state = 1
-             WHERE id = $1 AND counter = $2 AND refreshed_at > $3 AND retry_state = 0 AND revoked_at IS NULL",
+            "UPDATE token_families SET retry_at = $4
+             WHERE id = $1 AND counter = $2 AND refreshed_at > $3 AND revoked_at IS NULL
+               AND (retry_at = 0 OR (retry_at > 0 AND retry_at < $5))",
         )
         .bind(asked.family.to_string())
         .bind(next_counter(asked.counter, asked.family)?)
         .bind(since.millis())
+        .bind(asked.now.millis())
+        .bind((asked.now - RETRY_LIMIT).millis())
         .execute(&mut *db)
         .await?;
         if retried > 0 {
             return Ok(Rotation::Retried);
         }
     }
-    let current: Option<(i64,)> =
-        sql::query_as("SELECT counter FROM token_families WHERE id = $1 AND revoked_at IS NULL")
-            .bind(asked.family.to_string())
-            .fetch_optional(&mut *db)
-            .await?;
+    let current: Option<(i64,)> = sql::query_as(
+        "SELECT counter FROM token_families WHERE id = $1 AND revoked_at IS NULL AND exchanged_at IS NOT NULL",
+    )
+    .bind(asked.family.to_string())
+    .fetch_optional(&mut *db)
+    .await?;
     match current.map(|(current,)| current.cmp(&i64::from(asked.counter))) {
         Some(std::cmp::Ordering::Equal) => return Ok(Rotation::AccountClosed),
         Some(std::cmp::Ordering::Less) => return Ok(Rotation::Unknown),

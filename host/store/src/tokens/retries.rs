@@ -1,5 +1,6 @@
 //! The one retry that a refresh has.
 
+use super::epochs::epoch_number;
 use super::family::revoke;
 use super::issuance::{NewAccess, Rotation, next_counter};
 use crate::sql::{self, Connection};
@@ -11,13 +12,14 @@ use assent_model::id::FamilyId;
 /// Revokes the access token of the first response, unless it was used or revoked.
 const REVOKE_FIRST: &str = "INSERT INTO revoked_tokens (id, expires_at)
     SELECT access_token, access_expires_at FROM token_families
-    WHERE id = $1 AND counter = $2 AND retry_state = 1 AND used_counter < counter AND revoked_at IS NULL
+    WHERE id = $1 AND counter = $2 AND retry_at = $3 AND used_counter < counter AND revoked_at IS NULL
     ON CONFLICT (id) DO NOTHING";
 
 /// The conditions once more, as the row is locked: another transaction may have used the first response in between.
 const ANSWER: &str = "UPDATE token_families
-    SET counter = counter + 1, retry_state = 2, access_token = $3, access_expires_at = $4
-    WHERE id = $1 AND counter = $2 AND retry_state = 1 AND used_counter < counter AND revoked_at IS NULL";
+    SET counter = counter + 1, retry_at = -1, access_token = $4, access_expires_at = $5
+    WHERE id = $1 AND counter = $2 AND retry_at = $3 AND used_counter < counter AND revoked_at IS NULL
+    RETURNING (SELECT MAX(epoch) FROM token_epochs)";
 
 impl Store {
     /// Records that the access token of the last refresh was used, so that the refresh cannot be retried. Whether that
@@ -41,8 +43,9 @@ impl Store {
         .await
     }
 
-    /// Answers the retry of the refresh with the token of this number, whose response was lost: `access` and a refresh
-    /// token take the place of those of the first response, if none of these was used. Otherwise the family is revoked.
+    /// Answers the retry, requested at `retry_at`, of the refresh with the token of this number, whose response was lost:
+    /// `access` and a refresh token take the place of those of the first response, if none of these was used. Otherwise
+    /// the family is revoked.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -50,6 +53,7 @@ impl Store {
         &self,
         family: FamilyId,
         counter: u32,
+        retry_at: Timestamp,
         access: NewAccess,
         reuse: Entry,
         now: Timestamp,
@@ -58,9 +62,10 @@ impl Store {
             let reuse = reuse.clone();
             Box::pin(async move {
                 let first = next_counter(counter, family)?;
-                if replace_first(db, family, first, access).await? {
+                if let Some(epoch) = replace_first(db, family, first, retry_at, access).await? {
                     return Ok(Rotation::Rotated {
                         counter: next_counter(first, family)?,
+                        epoch,
                     });
                 }
                 revoke(db, family, now).await?;
@@ -75,14 +80,20 @@ impl Store {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn withdraw_retry(&self, family: FamilyId, counter: u32) -> Result<()> {
+    pub async fn withdraw_retry(
+        &self,
+        family: FamilyId,
+        counter: u32,
+        retry_at: Timestamp,
+    ) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
                 sql::query(
-                    "UPDATE token_families SET retry_state = 0 WHERE id = $1 AND counter = $2 AND retry_state = 1",
+                    "UPDATE token_families SET retry_at = 0 WHERE id = $1 AND counter = $2 AND retry_at = $3",
                 )
                 .bind(family.to_string())
                 .bind(next_counter(counter, family)?)
+                .bind(retry_at.millis())
                 .execute(db)
                 .await?;
                 Ok(())
@@ -92,26 +103,30 @@ impl Store {
     }
 }
 
+/// The epoch of the new tokens, if they take the place of the first ones.
 async fn replace_first(
     db: &mut Connection,
     family: FamilyId,
     first: u32,
+    retry_at: Timestamp,
     access: NewAccess,
-) -> Result<bool> {
+) -> Result<Option<u32>> {
     let revoked = sql::query(REVOKE_FIRST)
         .bind(family.to_string())
         .bind(first)
+        .bind(retry_at.millis())
         .execute(&mut *db)
         .await?;
     if revoked == 0 {
-        return Ok(false);
+        return Ok(None);
     }
-    let answered = sql::query(ANSWER)
+    let answered: Option<(i64,)> = sql::query_as(ANSWER)
         .bind(family.to_string())
         .bind(first)
+        .bind(retry_at.millis())
         .bind(access.id.to_string())
         .bind(access.expires_at.millis())
-        .execute(db)
+        .fetch_optional(db)
         .await?;
-    Ok(answered > 0)
+    answered.map(|(epoch,)| epoch_number(epoch)).transpose()
 }

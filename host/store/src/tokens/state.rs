@@ -6,10 +6,9 @@ use super::epochs::epoch_number;
 use super::family::TokenFamily;
 use crate::accounts::UserAccount;
 use crate::batch::loader::Row;
-use crate::rows::{cell, moment};
+use crate::rows::cell;
 use crate::{Result, Store};
 use assent_model::application::RegisteredApplication;
-use assent_model::clock::Timestamp;
 use assent_model::id::{Did, FamilyId, TokenId};
 
 /// `open` is 1 if neither the family is revoked nor the consent withdrawn; `in_session` if the family does not end with a
@@ -19,8 +18,8 @@ pub(crate) const FAMILY_STATE: &str = "SELECT f.id, v.column2 AS token,
         CASE WHEN f.revoked_at IS NULL AND a.grants_not_before <= f.created_at THEN 1 ELSE 0 END AS open,
         CASE WHEN f.offline = 1 OR COALESCE(s.signed_out, 0) = 0 THEN 1 ELSE 0 END AS in_session,
         CASE WHEN r.id IS NULL THEN 0 ELSE 1 END AS token_revoked,
-        a.version AS account_version, u.version AS user_version,
-        p.version AS application_version, p.created_at AS application_created_at,
+        a.version AS account_version, u.version AS user_version, u.updated_at AS user_updated_at,
+        p.version AS application_version, p.updated_at AS application_updated_at,
         (SELECT MAX(epoch) FROM token_epochs) AS epoch
     FROM (VALUES {($, $)}) AS v
     JOIN token_families f ON f.id = v.column1
@@ -30,8 +29,7 @@ pub(crate) const FAMILY_STATE: &str = "SELECT f.id, v.column2 AS token,
     LEFT JOIN sessions s ON s.id = f.session_id
     LEFT JOIN revoked_tokens r ON r.id = v.column2";
 
-pub(crate) const CLIENT_STATE: &str =
-    "SELECT p.id, v.column2 AS token, p.version, p.created_at, p.updated_at,
+pub(crate) const CLIENT_STATE: &str = "SELECT p.id, v.column2 AS token, p.version, p.updated_at,
         CASE WHEN r.id IS NULL THEN 0 ELSE 1 END AS token_revoked,
         (SELECT MAX(epoch) FROM token_epochs) AS epoch
     FROM (VALUES {($, $)}) AS v
@@ -58,11 +56,14 @@ pub struct FamilyState {
     versions: Versions,
 }
 
+/// The versions of an account and of its user, and when the user was changed last: a fail-over may lose a version, whose
+/// number the next change uses again.
+pub(crate) type HolderVersion = (i64, i64, i64);
+
 /// The versions of the rows that a family refers to.
 #[derive(Clone, Copy, Debug)]
 struct Versions {
-    account: i64,
-    user: i64,
+    holder: HolderVersion,
     application: (i64, i64),
 }
 
@@ -71,8 +72,6 @@ struct Versions {
 pub struct ClientTokenState {
     /// The application.
     pub application: RegisteredApplication,
-    /// When the application was last changed.
-    pub updated_at: Timestamp,
     /// The version of its settings.
     pub version: i64,
     /// The token was revoked.
@@ -93,8 +92,9 @@ crate::sql::row! {
         token_revoked: bool,
         account_version: i64,
         user_version: i64,
+        user_updated_at: i64,
         application_version: i64,
-        application_created_at: i64,
+        application_updated_at: i64,
         epoch: i64,
     }
 }
@@ -113,7 +113,6 @@ crate::sql::row! {
         id: String,
         token: String,
         version: i64,
-        created_at: i64,
         updated_at: i64,
         token_revoked: bool,
         epoch: i64,
@@ -158,9 +157,8 @@ impl Store {
             used_counter: number("used_counter", row.used_counter)?,
             epoch: epoch_number(row.epoch)?,
             versions: Versions {
-                account: row.account_version,
-                user: row.user_version,
-                application: (row.application_version, row.application_created_at),
+                holder: (row.account_version, row.user_version, row.user_updated_at),
+                application: (row.application_version, row.application_updated_at),
             },
         }))
     }
@@ -170,18 +168,15 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn holder_of(&self, state: &FamilyState) -> Result<Option<Arc<UserAccount>>> {
-        let (id, versions) = (state.family.subject.account_id, state.versions);
-        if let Some(found) = self
-            .caches
-            .holders
-            .get(&id, (versions.account, versions.user))
-        {
+        let id = state.family.subject.account_id;
+        if let Some(found) = self.caches.holders.get(&id, state.versions.holder) {
             return Ok(Some(found));
         }
         let found = self.account_with_user(id).await?.map(Arc::new);
         if let Some(found) = &found {
-            let versions = (found.account.version, found.user.version);
-            self.caches.holders.insert(id, versions, Arc::clone(found));
+            let (account, user) = (&found.account, &found.user);
+            let version = (account.version, user.version, user.updated_at.millis());
+            self.caches.holders.insert(id, version, Arc::clone(found));
         }
         Ok(found)
     }
@@ -211,13 +206,12 @@ impl Store {
         let Some(row) = self.lookups.client_states.call(key).await? else {
             return Ok(None);
         };
-        let version = (row.version, row.created_at);
+        let version = (row.version, row.updated_at);
         let Some(application) = self.registered_version(application, version).await? else {
             return Ok(None);
         };
         Ok(Some(ClientTokenState {
             application,
-            updated_at: moment(row.updated_at),
             version: row.version,
             token_is_revoked: row.token_revoked,
             epoch: epoch_number(row.epoch)?,

@@ -24,22 +24,37 @@ crate::sql::row! {
 
 static BY_LOGIN: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "SELECT login_names.name AS called, users.* FROM login_names JOIN users ON users.id = login_names.user_id
-         WHERE login_names.name IN ({$})",
+        sql::statement!(
+            "SELECT login_names.name AS called, ",
+            UserRow::COLUMNS,
+            " FROM login_names JOIN users ON users.id = login_names.user_id WHERE login_names.name IN ({$})"
+        ),
         0,
     )
 });
-static BY_ID: LazyLock<BulkSql> =
-    LazyLock::new(|| BulkSql::new("SELECT * FROM users WHERE id IN ({$})", 0));
+static BY_ID: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        sql::statement!("SELECT ", UserRow::COLUMNS, " FROM users WHERE id IN ({$})"),
+        0,
+    )
+});
 static BY_USER: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "SELECT * FROM accounts WHERE application_id = $1 AND user_id IN ({$})",
+        sql::statement!(
+            "SELECT ",
+            AccountRow::COLUMNS,
+            " FROM accounts WHERE application_id = $1 AND user_id IN ({$})"
+        ),
         1,
     )
 });
 static BY_NAME: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "SELECT * FROM accounts WHERE application_id = $1 AND name IN ({$})",
+        sql::statement!(
+            "SELECT ",
+            AccountRow::COLUMNS,
+            " FROM accounts WHERE application_id = $1 AND name IN ({$})"
+        ),
         1,
     )
 });

@@ -30,8 +30,10 @@ crate::sql::row! {
 /// The users whose terms fulfil a condition, each by the first of them that begins as it is looked for.
 macro_rules! users_found {
     ($condition:literal) => {
-        concat!(
-            "SELECT found.term, users.* FROM
+        sql::statement!(
+            "SELECT found.term, ",
+            UserRow::COLUMNS,
+            " FROM
                  (SELECT terms.term, terms.user_id FROM user_search AS terms
                   WHERE ",
             $condition,
@@ -95,11 +97,19 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<User>> {
         let statement = match (state, role) {
-            (None, None) => "SELECT * FROM users WHERE $1 = '' AND $2 = '' AND id > $3 ORDER BY id LIMIT $4",
-            (Some(_), None) => "SELECT * FROM users WHERE state = $1 AND $2 = '' AND id > $3 ORDER BY id LIMIT $4",
+            (None, None) => sql::statement!(
+                "SELECT ",
+                UserRow::COLUMNS,
+                " FROM users WHERE $1 = '' AND $2 = '' AND id > $3 ORDER BY id LIMIT $4"
+            ),
+            (Some(_), None) => sql::statement!(
+                "SELECT ",
+                UserRow::COLUMNS,
+                " FROM users WHERE state = $1 AND $2 = '' AND id > $3 ORDER BY id LIMIT $4"
+            ),
             (_, Some(_)) => {
-                "SELECT * FROM users
-                 WHERE ($1 = '' OR state = $1) AND console_role = $2 AND id > $3 ORDER BY id LIMIT $4"
+                sql::statement!("SELECT ", UserRow::COLUMNS, " FROM users
+                 WHERE ($1 = '' OR state = $1) AND console_role = $2 AND id > $3 ORDER BY id LIMIT $4")
             }
         };
         let rows: Vec<UserRow> = sql::query_as(statement)
@@ -186,7 +196,7 @@ impl Store {
         {
             let PageRange { after, first, end } = PageRange::new(prefix, after);
             let rows: Vec<FoundAccount> = sql::query_as(
-                "SELECT found.term, accounts.* FROM
+                sql::statement!("SELECT found.term, ", AccountRow::COLUMNS, " FROM
                      (SELECT terms.term, terms.account_id FROM account_search AS terms
                       WHERE terms.application_id = $6 AND terms.state = $7
                         AND (terms.term, terms.account_id) > ($1, $2) AND terms.term < $3
@@ -195,7 +205,7 @@ impl Store {
                                             AND other.term < $3
                                           ORDER BY other.term LIMIT 1)
                       ORDER BY terms.term, terms.account_id LIMIT $5) AS found
-                 JOIN accounts ON accounts.id = found.account_id ORDER BY found.term, found.account_id",
+                 JOIN accounts ON accounts.id = found.account_id ORDER BY found.term, found.account_id"),
             )
             .bind(after.0)
             .bind(after.1)
@@ -218,10 +228,14 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn user_by_did(&self, did: &Did) -> Result<Option<User>> {
-        let row: Option<UserRow> = sql::query_as("SELECT * FROM users WHERE did = $1")
-            .bind(did.to_string())
-            .fetch_optional(&self.readers)
-            .await?;
+        let row: Option<UserRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            UserRow::COLUMNS,
+            " FROM users WHERE did = $1"
+        ))
+        .bind(did.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
         row.map(User::try_from).transpose()
     }
 }

@@ -15,10 +15,14 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn user(&self, id: UserId) -> Result<Option<User>> {
-        let row: Option<UserRow> = sql::query_as("SELECT * FROM users WHERE id = $1")
-            .bind(id.to_string())
-            .fetch_optional(&self.readers)
-            .await?;
+        let row: Option<UserRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            UserRow::COLUMNS,
+            " FROM users WHERE id = $1"
+        ))
+        .bind(id.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
         row.map(User::try_from).transpose()
     }
 
@@ -27,10 +31,14 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn user_by_subject(&self, subject: &str) -> Result<Option<User>> {
-        let row: Option<UserRow> = sql::query_as("SELECT * FROM users WHERE subject = $1")
-            .bind(subject.to_owned())
-            .fetch_optional(&self.readers)
-            .await?;
+        let row: Option<UserRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            UserRow::COLUMNS,
+            " FROM users WHERE subject = $1"
+        ))
+        .bind(subject.to_owned())
+        .fetch_optional(&self.readers)
+        .await?;
         row.map(User::try_from).transpose()
     }
 
@@ -40,7 +48,11 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn user_by_login(&self, name: &LoginName) -> Result<Option<User>> {
         let row: Option<UserRow> = sql::query_as(
-            "SELECT users.* FROM login_names JOIN users ON users.id = login_names.user_id WHERE login_names.name = $1",
+            sql::statement!(
+                "SELECT ",
+                UserRow::COLUMNS,
+                " FROM login_names JOIN users ON users.id = login_names.user_id WHERE login_names.name = $1"
+            ),
         )
         .bind(name.to_string())
         .fetch_optional(&self.readers)
@@ -67,10 +79,10 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn users(&self, after: Option<UserId>, limit: u32) -> Result<Vec<UserSummary>> {
         let rows: Vec<SummaryRow> = sql::query_as(
-            "SELECT users.*,
+            sql::statement!("SELECT ", UserRow::COLUMNS, ",
                     (SELECT COUNT(*) FROM devices WHERE devices.user_id = users.id AND revoked_at IS NULL) AS devices,
                     (SELECT COUNT(*) FROM accounts WHERE accounts.user_id = users.id) AS accounts
-             FROM users WHERE id > $1 ORDER BY id LIMIT $2",
+             FROM users WHERE id > $1 ORDER BY id LIMIT $2"),
         )
         .bind(after.map(|id| id.to_string()).unwrap_or_default())
         .bind(i64::from(limit))

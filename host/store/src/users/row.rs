@@ -5,7 +5,7 @@ use crate::{Result, StoreError};
 use assent_model::user::User;
 
 crate::sql::row! {
-    pub(crate) struct UserRow {
+    pub(crate) struct UserRow of users {
         pub(crate) id: String,
         did: String,
         subject: String,

@@ -81,10 +81,14 @@ pub(crate) async fn replace_user(db: &mut Connection, was: &User, is: &User) -> 
         return Ok(());
     }
     delete_accounts(db, is.id).await?;
-    let rows: Vec<AccountRow> = sql::query_as("SELECT * FROM accounts WHERE user_id = $1")
-        .bind(is.id.to_string())
-        .fetch_all(&mut *db)
-        .await?;
+    let rows: Vec<AccountRow> = sql::query_as(sql::statement!(
+        "SELECT ",
+        AccountRow::COLUMNS,
+        " FROM accounts WHERE user_id = $1"
+    ))
+    .bind(is.id.to_string())
+    .fetch_all(&mut *db)
+    .await?;
     let person = |row: AccountRow| {
         Ok(UserAccount {
             user: is.clone(),

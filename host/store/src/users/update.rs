@@ -201,9 +201,13 @@ impl Store {
 
 /// The user as it is in this transaction.
 pub(super) async fn read_user(db: &mut Connection, id: UserId) -> Result<Option<User>> {
-    let row: Option<UserRow> = sql::query_as("SELECT * FROM users WHERE id = $1")
-        .bind(id.to_string())
-        .fetch_optional(db)
-        .await?;
+    let row: Option<UserRow> = sql::query_as(sql::statement!(
+        "SELECT ",
+        UserRow::COLUMNS,
+        " FROM users WHERE id = $1"
+    ))
+    .bind(id.to_string())
+    .fetch_optional(db)
+    .await?;
     row.map(User::try_from).transpose()
 }

@@ -21,6 +21,9 @@ use assent_store::UserAccount;
 /// How many results stay in memory, up to twice as many.
 const KEEPS: usize = 1024;
 
+/// The size of the largest result that stays in memory, as JSON in bytes.
+const LARGEST: usize = 8 << 10;
+
 /// Results of the claim mappers.
 pub struct ClaimResults(Mutex<BoundedCache<ResultKey, StoredResult>>);
 
@@ -98,7 +101,15 @@ impl ClaimResults {
         is_fresh.then_some(found.claims)
     }
 
-    /// Keeps a result, unless it lacks the claims of a plugin that failed.
+    /// Forgets all results.
+    pub fn clear(&self) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+
+    /// Keeps a result, unless it lacks the claims of a plugin that failed, or is large.
     pub fn insert(
         &self,
         plugins: &PluginSet,
@@ -111,7 +122,8 @@ impl ClaimResults {
             .steps
             .iter()
             .all(|step| matches!(step.end, MapperRunEnd::Changed(_)));
-        if !is_complete {
+        let is_small = serde_json::to_vec(&*claims).is_ok_and(|json| json.len() <= LARGEST);
+        if !is_complete || !is_small {
             return;
         }
         let stored = StoredResult {

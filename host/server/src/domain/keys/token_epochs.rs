@@ -3,8 +3,8 @@
 use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{AuditContext, Event};
 
-/// Revokes all access and refresh tokens of all applications, by a new epoch. Other instances issue tokens of the new
-/// epoch after a few seconds; until then their new tokens are not valid. Returns the number of the epoch.
+/// Revokes all access and refresh tokens of all applications, by a new epoch, on all instances at once. All sessions,
+/// operator tokens, unused enrolment links, open logins and unused approvals end too. Returns the number of the epoch.
 ///
 /// # Errors
 /// If the database fails.
@@ -13,10 +13,8 @@ pub async fn revoke_all_tokens(
     by: &AuditContext,
 ) -> Result<u32, InternalError> {
     let entry = audit::entry(services, Event::TokensRevoked, by);
-    let epoch = services
+    Ok(services
         .store
         .begin_token_epoch(services.now(), entry)
-        .await?;
-    services.token_sealer.set_epoch(epoch);
-    Ok(epoch)
+        .await?)
 }

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::domain::Services;
 use crate::http::outage::unavailable;
+use assent_store::StoreError;
 
 /// The largest difference from the database's clock, in milliseconds, of an instance that serves.
 const CLOCK_DIFFERENCE: u64 = 5000;
@@ -31,6 +32,10 @@ pub(crate) async fn ready(State(services): State<Arc<Services>>) -> Response {
             unavailable("the clock differs from the database's clock\n".into_response())
         }
         Ok(_) => (StatusCode::OK, "ready\n").into_response(),
+        Err(error @ StoreError::Contracted) => {
+            tracing::error!(%error, "readiness check failed");
+            unavailable("a newer release contracted the schema\n".into_response())
+        }
         Err(error) => {
             tracing::warn!(%error, "readiness check failed");
             unavailable("the database does not answer\n".into_response())

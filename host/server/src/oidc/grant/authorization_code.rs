@@ -1,12 +1,10 @@
 //! `authorization_code` (RFC 6749 sections 4.1.3 and 4.1.4, RFC 7636 section 4.6, OpenID Connect Core 1.0 section
 //! 3.1.3).
 
-use std::time::Duration;
-
 use crate::domain::{InternalError, Services};
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
-use crate::oidc::grant::checks::{ACCOUNT_CLOSED, required};
+use crate::oidc::grant::checks::{ACCOUNT_CLOSED, STILL_NOTICED, required};
 use crate::oidc::grant::new_tokens::{AccessDraft, TokenResponse, issue_refresh, refresh_expiry};
 use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
@@ -86,15 +84,15 @@ pub async fn redeem(
         .redeem_code(grant.id, last_refresh + lifetime + STILL_NOTICED, now)
         .await
         .map_err(InternalError::from)?;
-    match redemption {
-        Redemption::Redeemed => {}
+    let epoch = match redemption {
+        Redemption::Redeemed { epoch } => epoch,
         Redemption::AccountClosed => return Err(ACCOUNT_CLOSED),
         Redemption::Replayed => {
             tracing::warn!(application = %application.id, code = %grant.id, "authorization code replayed or expired, \
                 token family revoked");
             return Err(INVALID_CODE);
         }
-    }
+    };
     let source = TokenSource::Family(FamilyTokenSource {
         family: grant.id,
         counter: 0,
@@ -102,9 +100,9 @@ pub async fn redeem(
     });
     let scopes = TokenScopes::Oidc(grant.scopes.clone());
     let access_token =
-        AccessDraft::new(services, lifetime).issue(services, client, source, scopes)?;
+        AccessDraft::new(services, lifetime).issue(services, client, source, scopes, epoch)?;
     let refresh_token = refresh_expiry
-        .map(|expires_at| issue_refresh(services, grant.id, 0, expires_at))
+        .map(|expires_at| issue_refresh(services, grant.id, (0, epoch), expires_at))
         .transpose()?;
     let id_token =
         id_token::issue(services, application, grant.claims, access_token.expose()).await?;
@@ -117,9 +115,6 @@ pub async fn redeem(
         scope: grant.scopes.to_string(),
     })
 }
-
-/// How long after the last token of a family a second use of its code is still noticed.
-const STILL_NOTICED: Duration = Duration::from_secs(24 * 60 * 60);
 
 const INVALID_CODE: TokenError =
     TokenError::InvalidGrant("the code is invalid, expired or already used");

@@ -1,5 +1,7 @@
 //! Checks that the grants have in common.
 
+use std::time::Duration;
+
 use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
 
@@ -12,3 +14,6 @@ pub(super) fn required<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a
 /// The user or the account was suspended or terminated since the grant.
 pub(super) const ACCOUNT_CLOSED: TokenError =
     TokenError::InvalidGrant("the person may no longer use the application");
+
+/// How long after the last token of a family a second use of its code or of an old refresh token is still noticed.
+pub(super) const STILL_NOTICED: Duration = Duration::from_secs(24 * 60 * 60);

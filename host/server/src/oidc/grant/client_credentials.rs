@@ -1,6 +1,8 @@
 //! `client_credentials` (RFC 6749 section 4.4): the application acts as itself.
 
-use crate::domain::Services;
+use std::sync::Arc;
+
+use crate::domain::{InternalError, Services};
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
 use crate::oidc::grant::new_tokens::{AccessDraft, TokenResponse};
@@ -15,6 +17,36 @@ pub(super) async fn exchange(
     client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
+    let mut client = client.clone();
+    loop {
+        let (version, response) = issue(services, &client, parameters).await?;
+        if version == client.application.version {
+            return Ok(response);
+        }
+        // The application was changed since it authenticated itself. What it presented may not be enough any more.
+        let before = Arc::clone(&client.application);
+        let now = services
+            .store
+            .application(&before.id)
+            .await
+            .map_err(InternalError::from)?;
+        client.application = now
+            .filter(|now| now.settings == before.settings && now.secret == before.secret)
+            .ok_or(CHANGED)?;
+    }
+}
+
+const CHANGED: TokenError = TokenError::InvalidClient {
+    by_header: false,
+    reason: "the application was changed meanwhile",
+};
+
+/// A response with a new token, and the version of the application before the response is released.
+async fn issue(
+    services: &Services,
+    client: &AuthenticatedClient,
+    parameters: &Parameters,
+) -> Result<(i64, TokenResponse), TokenError> {
     let application = &client.application;
     // A public application proves nothing, so it has no tokens of its own.
     if !application.settings.application_type.is_confidential() {
@@ -22,19 +54,26 @@ pub(super) async fn exchange(
     }
     let granted = scopes(&application.settings, parameters.get("scope"))?;
     let lifetime = services.settings.lifetimes.client_credentials_token.get();
+    let found = services
+        .store
+        .issuance_of(&application.id)
+        .await
+        .map_err(InternalError::from)?;
+    let (version, epoch) = found.ok_or(CHANGED)?;
     let source = TokenSource::Application {
         version: application.version,
     };
-    let token =
-        AccessDraft::new(services, lifetime).issue(services, client, source, granted.clone())?;
-    Ok(TokenResponse {
+    let draft = AccessDraft::new(services, lifetime);
+    let token = draft.issue(services, client, source, granted.clone(), epoch)?;
+    let response = TokenResponse {
         access_token: token.expose().to_owned(),
         token_type: "Bearer",
         expires_in: lifetime.as_secs(),
         id_token: None,
         refresh_token: None,
         scope: granted.to_string(),
-    })
+    };
+    Ok((version, response))
 }
 
 /// The scopes that were asked for, which the application must be allowed. There is no person who could be away.

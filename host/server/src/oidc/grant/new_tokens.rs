@@ -60,6 +60,7 @@ impl AccessDraft {
         client: &AuthenticatedClient,
         source: TokenSource,
         scopes: TokenScopes,
+        epoch: u32,
     ) -> Result<Secret, InternalError> {
         let grant = AccessGrant {
             id: self.id,
@@ -72,7 +73,7 @@ impl AccessDraft {
         };
         Ok(services
             .token_sealer
-            .seal_access(&grant, &*services.entropy)?)
+            .seal_access(&grant, epoch, &*services.entropy)?)
     }
 }
 
@@ -85,11 +86,11 @@ pub(super) fn refresh_expiry(services: &Services, granted: Timestamp) -> Option<
     Some(last.min(now + lifetimes.refresh_token.get())).filter(|expires_at| *expires_at > now)
 }
 
-/// The refresh token of a family with this number.
+/// The refresh token of a family with this number, in this epoch.
 pub(super) fn issue_refresh(
     services: &Services,
     family: FamilyId,
-    counter: u32,
+    (counter, epoch): (u32, u32),
     expires_at: Timestamp,
 ) -> Result<Secret, InternalError> {
     let grant = RefreshGrant {
@@ -100,5 +101,5 @@ pub(super) fn issue_refresh(
     };
     Ok(services
         .token_sealer
-        .seal_refresh(&grant, &*services.entropy)?)
+        .seal_refresh(&grant, epoch, &*services.entropy)?)
 }

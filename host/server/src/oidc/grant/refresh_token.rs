@@ -17,7 +17,7 @@ use crate::domain::sign_in::access;
 use crate::domain::{InternalError, Services, audit};
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
-use crate::oidc::grant::checks::{ACCOUNT_CLOSED, required};
+use crate::oidc::grant::checks::{ACCOUNT_CLOSED, STILL_NOTICED, required};
 use crate::oidc::grant::new_tokens::{AccessDraft, TokenResponse, issue_refresh, refresh_expiry};
 use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
@@ -33,6 +33,10 @@ use assent_store::{NewAccess, Rotation, StoreError, TokenFamily, UserAccount};
 /// How long a repeat waits before it is answered. Requests that race each other are all there by then, and more than
 /// one repeat is a reuse.
 const SETTLE: Duration = Duration::from_millis(500);
+
+/// How much later than the window another instance may admit a retry: the difference of clocks, and the wait for the
+/// database.
+const DELAY: Duration = Duration::from_secs(15);
 
 const INVALID: TokenError =
     TokenError::InvalidGrant("the refresh token is invalid, expired or already used");
@@ -69,12 +73,23 @@ pub(super) async fn exchange(
         .in_application(application.id.clone());
     let retry = RefreshRetry::new(services, services.now());
     let rotation = retry
-        .rotate(services, &presented.grant, access.stored(), reuse)
+        .rotate(
+            services,
+            &presented.grant,
+            access.stored(),
+            refresh_expiry + lifetime + STILL_NOTICED,
+            reuse,
+        )
         .await?;
-    let counter = match rotation {
-        Rotation::Rotated { counter } => counter,
+    let (counter, epoch) = match rotation {
+        Rotation::Rotated { counter, epoch } => (counter, epoch),
         Rotation::AccountClosed => return Err(ACCOUNT_CLOSED),
-        Rotation::Unknown | Rotation::Retried => return Err(INVALID),
+        Rotation::Retried => return Err(INVALID),
+        Rotation::Unknown => {
+            tracing::warn!(application = %application.id, family = %family.id, "refresh token newer than the database: \
+                after the restore of a backup run `assent admin revoke-tokens`");
+            return Err(INVALID);
+        }
         Rotation::Reused => {
             tracing::warn!(application = %application.id, family = %family.id, "refresh token reused, token family \
                 revoked");
@@ -86,8 +101,14 @@ pub(super) async fn exchange(
         counter,
         track_use_until: retry.track_use_until(),
     });
-    let access_token = access.issue(services, client, source, TokenScopes::Oidc(scopes.clone()))?;
-    let refresh_token = issue_refresh(services, family.id, counter, refresh_expiry)?;
+    let access_token = access.issue(
+        services,
+        client,
+        source,
+        TokenScopes::Oidc(scopes.clone()),
+        epoch,
+    )?;
+    let refresh_token = issue_refresh(services, family.id, (counter, epoch), refresh_expiry)?;
     let id_token = match claims {
         Some(claims) => {
             Some(id_token::issue(services, application, claims, access_token.expose()).await?)
@@ -167,7 +188,8 @@ async fn mapped_claims(
 ///
 /// The server answers a retry only if its client stays connected for [`SETTLE`]. A second retry during that time is
 /// reuse and revokes the family, even if one of the clients disconnects. Reconnecting restarts the wait, so it gains an
-/// attacker nothing. If the instance stops during the wait, the retry is not withdrawn, and the next one is reuse.
+/// attacker nothing. If the instance stops during the wait, or the database fails, another retry is admitted after 25
+/// seconds; until then it is reuse.
 struct RefreshRetry {
     now: Timestamp,
     /// How long after the first use a retry is admitted. Zero admits none.
@@ -187,7 +209,7 @@ impl RefreshRetry {
 
     /// Until when the use of the access token counts: a retry is admitted only before it.
     fn track_use_until(&self) -> Option<Timestamp> {
-        (!self.window.is_zero()).then(|| self.now + self.window + SETTLE)
+        (!self.window.is_zero()).then(|| self.now + self.window + SETTLE + DELAY)
     }
 
     /// Uses the refresh token, or retries its use. `reuse` is the audit entry of any other use.
@@ -196,6 +218,7 @@ impl RefreshRetry {
         services: &Services,
         presented: &RefreshGrant,
         access: NewAccess,
+        retain_until: Timestamp,
         reuse: Entry,
     ) -> Result<Rotation, InternalError> {
         let (admitted_since, now) = (self.admitted_since(), self.now);
@@ -206,18 +229,26 @@ impl RefreshRetry {
         // nothing.
         tokio::spawn(async move {
             let mut rotation = store
-                .rotate(family, counter, access, admitted_since, reuse.clone(), now)
+                .rotate(
+                    family,
+                    counter,
+                    access,
+                    admitted_since,
+                    retain_until,
+                    reuse.clone(),
+                    now,
+                )
                 .await;
             if matches!(rotation, Ok(Rotation::Retried)) {
                 let disconnected = tokio::time::timeout(SETTLE, answer.closed()).await.is_ok();
                 rotation = match disconnected {
                     true => store
-                        .withdraw_retry(family, counter)
+                        .withdraw_retry(family, counter, now)
                         .await
                         .map(|()| Rotation::Retried),
                     false => {
                         store
-                            .answer_retry(family, counter, access, reuse, clock.now())
+                            .answer_retry(family, counter, now, access, reuse, clock.now())
                             .await
                     }
                 };

@@ -477,8 +477,8 @@ CREATE TABLE token_families (
     access_token      TEXT,
     access_expires_at BIGINT,
     refreshed_at      BIGINT,
-    -- The progress of a retry of the last refresh: 0 none, 1 requested, 2 answered.
-    retry_state       BIGINT NOT NULL DEFAULT 0,
+    -- The retry of the last refresh: 0 none, -1 answered, otherwise the time at which it was requested.
+    retry_at          BIGINT NOT NULL DEFAULT 0,
     -- The largest number of a refresh whose access token was used. A refresh may be retried only before that.
     used_counter      BIGINT NOT NULL DEFAULT 0,
     revoked_at        BIGINT
@@ -493,7 +493,8 @@ CREATE TABLE revoked_tokens (
 CREATE INDEX revoked_tokens_by_end ON revoked_tokens (expires_at);
 
 -- Tokens contain the number of the epoch in which they were issued, and only those of the last one are valid. An operator begins a new
--- epoch after the restore of a backup, which has forgotten revocations and refreshes.
+-- epoch after the restore of a backup, which has forgotten revocations and refreshes. The number of a new epoch is at least the time in
+-- seconds, so that it differs from the epochs that the restored backup has forgotten.
 CREATE TABLE token_epochs (
     epoch    BIGINT NOT NULL PRIMARY KEY,
     began_at BIGINT NOT NULL
@@ -799,9 +800,18 @@ CREATE TABLE leases (
     leased_until BIGINT NOT NULL
 );
 
--- The runs of server processes, and when each last checked that the database takes writes, by its own clock.
+-- The runs of server processes.
 CREATE TABLE instances (
-    id         TEXT   NOT NULL PRIMARY KEY,
-    started_at BIGINT NOT NULL,
-    seen_at    BIGINT NOT NULL
+    id             TEXT   NOT NULL PRIMARY KEY,
+    release        TEXT   NOT NULL,
+    -- The machine, and the process on it, for messages to operators.
+    host           TEXT   NOT NULL,
+    process_id     BIGINT NOT NULL,
+    -- The newest migration that the release knows. A newer contracting migration waits for the end of the run.
+    schema_version BIGINT NOT NULL,
+    started_at     BIGINT NOT NULL,
+    -- The last heartbeat, by the clock of the instance: the database took a write.
+    seen_at        BIGINT NOT NULL,
+    -- Set when the instance stopped; NULL if it crashed.
+    ended_at       BIGINT
 );

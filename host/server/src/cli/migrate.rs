@@ -1,0 +1,72 @@
+//! `assent migrate`
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::cli::config_file::{ConfigFile, settings};
+use crate::cli::log;
+use assent_store::{Database, HEARTBEAT_LIMIT, MIGRATIONS, MigrationOutcome};
+
+/// The exit code of a check that found pending migrations.
+const PENDING: u8 = 6;
+
+/// Apply the migrations of this release to the database.
+///
+/// Run it with the new release before its first instance starts, and again when no instance of the earlier release
+/// runs. Expanding migrations leave earlier releases working. A contracting migration removes what earlier releases
+/// use, so it is postponed while one of their instances runs. The exit code is 0 even if one is postponed: `--check`
+/// reports it. Several may run at the same time: one waits for the other. After an interruption run it again.
+#[derive(Debug, Args)]
+pub(super) struct Migrate {
+    /// Print the pending migrations, and change nothing. The exit code is 0 if there are none, and 6 if there are.
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    config: ConfigFile,
+}
+
+pub(super) async fn run(arguments: Migrate) -> anyhow::Result<ExitCode> {
+    let settings = settings(&arguments.config.config)?;
+    let url = &settings.database.url;
+    if arguments.check {
+        let pending = Database::pending_migrations(url, MIGRATIONS).await?;
+        if pending.is_empty() {
+            println!("up to date");
+            return Ok(ExitCode::SUCCESS);
+        }
+        for migration in pending {
+            println!("pending {migration}");
+        }
+        return Ok(ExitCode::from(PENDING));
+    }
+    // Until this function ends, so that all is written.
+    let _log = log::start(&settings.log)?;
+    report(&Database::migrate(url, MIGRATIONS).await?);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(outcome: &MigrationOutcome) {
+    for migration in &outcome.applied {
+        println!("applied {migration}");
+    }
+    for postponed in &outcome.postponed {
+        println!("postponed {}", postponed.migration);
+    }
+    if outcome.applied.is_empty() && outcome.postponed.is_empty() {
+        println!("up to date");
+    }
+    let Some(postponed) = outcome.postponed.first() else {
+        return;
+    };
+    eprintln!(
+        "Postponed, because these instances run releases that use what the migration removes:"
+    );
+    for instance in &postponed.instances {
+        eprintln!("  {instance}");
+    }
+    eprintln!(
+        "Replace or stop them, then run `assent migrate` again. An instance that crashed counts as running for {} s.",
+        HEARTBEAT_LIMIT.as_secs()
+    );
+}

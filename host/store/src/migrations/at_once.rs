@@ -1,0 +1,72 @@
+//! Migrations in one transaction: of SQLite, and of an empty database.
+
+use crate::migrations::applied::{self, Pending};
+use crate::migrations::error::MigrationError;
+use crate::migrations::migration::{Migration, MigrationKind};
+use crate::migrations::older_instances;
+use crate::migrations::outcome::{MigrationOutcome, Postponed};
+use crate::sql::{Connection, DatabaseKind};
+
+/// How many rows a slice of a backfill writes.
+const SLICE: i64 = 500;
+
+/// Applies what is pending, in its order, within the caller's transaction.
+pub(crate) async fn apply(
+    kind: DatabaseKind,
+    connection: &mut Connection,
+    pending: Vec<Pending>,
+) -> Result<MigrationOutcome, MigrationError> {
+    let mut outcome = MigrationOutcome::default();
+    for Pending {
+        migration,
+        backfill_after,
+    } in pending
+    {
+        if migration.kind == MigrationKind::Contract {
+            // An empty database has the table from the first migration.
+            let instances = older_instances::find(kind, connection, migration.version).await?;
+            if !instances.is_empty() {
+                outcome.postponed.push(Postponed {
+                    migration,
+                    instances,
+                });
+                continue;
+            }
+        }
+        let is_new = backfill_after.is_none();
+        if is_new {
+            connection
+                .batch(&migration.transactional_text())
+                .await
+                .map_err(|source| MigrationError::Failed { migration, source })?;
+        }
+        backfill(connection, migration, backfill_after.unwrap_or_default()).await?;
+        if is_new {
+            applied::record(connection, &migration, None).await?;
+        } else {
+            applied::record_progress(connection, &migration, None).await?;
+        }
+        outcome.applied.push(migration);
+    }
+    Ok(outcome)
+}
+
+async fn backfill(
+    connection: &mut Connection,
+    migration: Migration,
+    mut after: String,
+) -> Result<(), MigrationError> {
+    let Some(slice) = migration.backfill else {
+        return Ok(());
+    };
+    loop {
+        let next = slice(&mut *connection, after.clone(), SLICE)
+            .await
+            .map_err(|source| MigrationError::Failed { migration, source })?;
+        match next {
+            None => return Ok(()),
+            Some(next) if next == after => return Err(MigrationError::Stuck(migration)),
+            Some(next) => after = next,
+        }
+    }
+}

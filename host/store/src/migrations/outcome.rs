@@ -1,0 +1,22 @@
+//! What came of applying migrations.
+
+use crate::migrations::migration::Migration;
+use crate::migrations::older_instances::OlderInstance;
+
+/// What came of applying migrations.
+#[derive(Clone, Debug, Default)]
+pub struct MigrationOutcome {
+    /// The migrations that were applied or completed, in their order.
+    pub applied: Vec<Migration>,
+    /// The contracting migrations that wait for the end of older instances.
+    pub postponed: Vec<Postponed>,
+}
+
+/// A contracting migration that waits.
+#[derive(Clone, Debug)]
+pub struct Postponed {
+    /// The migration.
+    pub migration: Migration,
+    /// The running instances whose releases do not know it.
+    pub instances: Vec<OlderInstance>,
+}

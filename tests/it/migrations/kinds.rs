@@ -1,0 +1,183 @@
+//! Expanding and contracting migrations, and who applies them.
+
+use std::time::Duration;
+
+use assent_model::clock::SystemClock;
+use assent_store::{Database, DatabaseOptions, MIGRATIONS, Migration, MigrationPolicy, StoreError};
+use assent_test_macros::both_databases;
+
+use super::{Fixture, names, newer};
+use crate::harness::{Database as Kind, open_store, temp_folder};
+
+const NOTES: Migration = Migration::new(
+    "9002_expand_application_notes",
+    "ALTER TABLE applications ADD COLUMN note TEXT;",
+);
+const NO_TRACES: Migration =
+    Migration::new("9003_contract_no_traces", "DROP TABLE component_approvals;");
+const LABELS: Migration = Migration::new(
+    "9004_expand_labels",
+    "ALTER TABLE users ADD COLUMN label TEXT;",
+);
+
+#[both_databases]
+async fn an_empty_database_receives_each_migration_once(database: Kind) {
+    let folder = temp_folder();
+    let url = database.create(folder.path()).await;
+    let all = newer(&[NOTES]);
+    let pending = Database::pending_migrations(url.url(), all).await;
+    assert_eq!(names(&pending.expect("a list")), names(all));
+    assert!(
+        !folder.path().join("assent.db").exists(),
+        "a check creates nothing"
+    );
+    let outcome = Database::migrate(url.url(), all).await.expect("migrated");
+    assert_eq!(names(&outcome.applied), names(all));
+    for _ in 0..2 {
+        let pending = Database::pending_migrations(url.url(), all).await;
+        assert_eq!(names(&pending.expect("a list")), [""; 0]);
+        let outcome = Database::migrate(url.url(), all).await.expect("nothing");
+        assert!(outcome.applied.is_empty() && outcome.postponed.is_empty());
+    }
+    let store = open_store(url.url()).await.expect("a store");
+    store.probe(&SystemClock).await.expect("a heartbeat");
+}
+
+#[both_databases]
+async fn an_older_release_runs_until_the_schema_is_contracted(database: Kind) {
+    let fixture = Fixture::new(database).await;
+    let running = open_store(fixture.url.url()).await.expect("a store");
+    fixture.migrate(newer(&[NOTES])).await.expect("expanded");
+    running.probe(&SystemClock).await.expect("a heartbeat");
+    let started = open_store(fixture.url.url()).await.expect("a second one");
+    started.probe(&SystemClock).await.expect("a heartbeat");
+    running.close().await;
+    started.close().await;
+
+    // Without a heartbeat nothing shows that it runs.
+    let silent = open_store(fixture.url.url()).await.expect("a store");
+    let outcome = fixture.migrate(newer(&[NOTES, NO_TRACES])).await;
+    assert_eq!(
+        names(&outcome.expect("contracted").applied),
+        ["9003_contract_no_traces"]
+    );
+    let refused = silent.probe(&SystemClock).await;
+    assert!(
+        matches!(refused, Err(StoreError::Contracted)),
+        "{refused:?}"
+    );
+    let refused = open_store(fixture.url.url()).await.expect_err("too old");
+    assert!(
+        refused.to_string().contains(
+            "a newer release applied migration 9003_contract_no_traces, which removed what this release uses"
+        ),
+        "{refused}"
+    );
+}
+
+#[both_databases]
+async fn a_contracting_migration_waits_for_older_instances(database: Kind) {
+    let mut fixture = Fixture::new(database).await;
+    let all = newer(&[NOTES, NO_TRACES, LABELS]);
+    let old = open_store(fixture.url.url()).await.expect("a store");
+    old.probe(&SystemClock).await.expect("a heartbeat");
+
+    let outcome = fixture.migrate(all).await.expect("migrated");
+    assert_eq!(
+        names(&outcome.applied),
+        ["9002_expand_application_notes", "9004_expand_labels"],
+        "the one that waits holds up no other"
+    );
+    let [postponed] = outcome.postponed.as_slice() else {
+        panic!("{outcome:?}");
+    };
+    let (version, kind, name) = (
+        postponed.migration.version(),
+        postponed.migration.kind().as_str(),
+        postponed.migration.name(),
+    );
+    assert_eq!((version, kind, name), (9003, "contract", "no_traces"));
+    let [instance] = postponed.instances.as_slice() else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!(instance.release, env!("CARGO_PKG_VERSION"));
+    assert_eq!(instance.process_id, i64::from(std::process::id()));
+    assert!(instance.to_string().contains(&instance.id), "{instance}");
+
+    // The new release runs beside it, and does not hold it up.
+    let options = DatabaseOptions {
+        migrations: all,
+        ..DatabaseOptions::default()
+    };
+    Database::open_with(fixture.url.url(), options)
+        .await
+        .expect("it starts");
+    assert_eq!(fixture.applied().await, ["application_notes", "labels"]);
+    old.close().await;
+    let outcome = fixture.migrate(all).await.expect("migrated");
+    assert_eq!(names(&outcome.applied), ["9003_contract_no_traces"]);
+}
+
+#[both_databases]
+async fn an_instance_without_heartbeats_counts_as_ended(database: Kind) {
+    let mut fixture = Fixture::new(database).await;
+    let all = newer(&[NO_TRACES]);
+    let old = open_store(fixture.url.url()).await.expect("a store");
+    old.probe(&SystemClock).await.expect("a heartbeat");
+    let outcome = fixture.migrate(all).await.expect("nothing");
+    assert_eq!(outcome.postponed.len(), 1);
+    let age = i64::try_from((assent_store::HEARTBEAT_LIMIT + Duration::from_secs(1)).as_millis());
+    let statement = format!(
+        "UPDATE instances SET seen_at = seen_at - {}",
+        age.expect("a number")
+    );
+    fixture.connection.batch(&statement).await.expect("aged");
+    let outcome = fixture.migrate(all).await.expect("migrated");
+    assert_eq!(names(&outcome.applied), ["9003_contract_no_traces"]);
+}
+
+async fn open(url: &str, migrate: MigrationPolicy) -> Result<Database, StoreError> {
+    let options = DatabaseOptions {
+        migrate,
+        migrations: newer(&[NOTES]),
+        ..DatabaseOptions::default()
+    };
+    Database::open_with(url, options).await
+}
+
+fn expect_refusal(opened: Result<Database, StoreError>, missing: &str) {
+    let refused = opened.expect_err("it has to be migrated").to_string();
+    let expected = format!(
+        "the database lacks migrations of this release ({missing}); run `assent migrate`, then start again"
+    );
+    assert!(refused.contains(&expected), "{refused}");
+}
+
+#[both_databases]
+async fn a_start_migrates_where_the_policy_permits(database: Kind) {
+    let mut fixture = Fixture::new(database).await;
+    let (url, notes) = (fixture.url.url().to_owned(), NOTES.to_string());
+    expect_refusal(open(&url, MigrationPolicy::Manual).await, &notes);
+    let opened = open(&url, MigrationPolicy::WhereAlone).await;
+    match database {
+        Kind::Sqlite => drop(opened.expect("one instance migrates by itself")),
+        Kind::Postgres => {
+            expect_refusal(opened, &notes);
+            assert_eq!(fixture.applied().await, [""; 0]);
+            open(&url, MigrationPolicy::Automatic)
+                .await
+                .expect("migrated");
+        }
+    }
+    assert_eq!(fixture.applied().await, ["application_notes"]);
+
+    let folder = temp_folder();
+    let empty = database.create(folder.path()).await;
+    let all = names(newer(&[NOTES])).join(", ");
+    expect_refusal(open(empty.url(), MigrationPolicy::Manual).await, &all);
+    open(empty.url(), MigrationPolicy::WhereAlone)
+        .await
+        .expect("an empty database is filled");
+    let pending = Database::pending_migrations(empty.url(), MIGRATIONS).await;
+    assert!(pending.expect("a list").is_empty());
+}

@@ -1,0 +1,77 @@
+//! Migrations of the schema, beside instances that run.
+
+mod commands;
+mod interruptions;
+mod kinds;
+mod upgrade;
+
+use assent_store::sql::{self, Connection};
+use assent_store::{Database, MIGRATIONS, Migration, MigrationOutcome, StoreError};
+
+use crate::harness::{Database as Kind, DatabaseUrl, open_store, temp_folder};
+
+/// The migrations of a newer release: those of this one and more.
+fn newer(more: &[Migration]) -> &'static [Migration] {
+    [MIGRATIONS, more].concat().leak()
+}
+
+/// A database with the schema of this release, and with a connection of the test.
+struct Fixture {
+    url: DatabaseUrl,
+    connection: Connection,
+    _folder: tempfile::TempDir,
+}
+
+impl Fixture {
+    async fn new(database: Kind) -> Self {
+        let folder = temp_folder();
+        let url = database.create(folder.path()).await;
+        open_store(url.url()).await.expect("a store").close().await;
+        let connection = url.connection().await;
+        Self {
+            url,
+            connection,
+            _folder: folder,
+        }
+    }
+
+    /// Applies the migrations of a newer release.
+    async fn migrate(&self, migrations: &[Migration]) -> Result<MigrationOutcome, StoreError> {
+        Database::migrate(self.url.url(), migrations).await
+    }
+
+    async fn add_users(&mut self, names: &[&str]) {
+        for name in names {
+            sql::query(
+                "INSERT INTO users (id, did, subject, name, profile, state, version, created_at, updated_at)
+                 VALUES ($1, $1, $1, $1, '{}', 'active', 1, 0, 0)",
+            )
+            .bind((*name).to_owned())
+            .execute(&mut self.connection)
+            .await
+            .expect("inserted");
+        }
+    }
+
+    /// The texts of a column.
+    async fn texts(&mut self, statement: &'static str) -> Vec<String> {
+        let rows: Vec<(String,)> = sql::query_as(statement)
+            .fetch_all(&mut self.connection)
+            .await
+            .expect("rows");
+        rows.into_iter().map(|(text,)| text).collect()
+    }
+
+    /// The names of the applied migrations that this release does not have.
+    async fn applied(&mut self) -> Vec<String> {
+        let mut names = self
+            .texts("SELECT name FROM schema_migrations ORDER BY version")
+            .await;
+        names.split_off(MIGRATIONS.len())
+    }
+}
+
+/// The file names of migrations.
+fn names(migrations: &[Migration]) -> Vec<String> {
+    migrations.iter().map(ToString::to_string).collect()
+}
