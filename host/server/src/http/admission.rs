@@ -49,17 +49,21 @@ pub(super) async fn admit(
     response
 }
 
-/// The class of the request for an address; `None` for those of monitoring, which are always served.
+/// The class of the request for an address; `None` for monitoring and for the documents that are served from memory,
+/// which are always served.
 fn class(uri: &Uri) -> Option<RequestClass> {
     match uri.path() {
-        "/healthz" | "/readyz" | "/metrics" => None,
+        "/healthz"
+        | "/readyz"
+        | "/metrics"
+        | "/oidc/jwks"
+        | "/oidc/.well-known/openid-configuration"
+        | "/.well-known/oauth-authorization-server/oidc" => None,
         path if path == "/admin" || path.starts_with("/admin/") || path.ends_with("/events") => {
             Some(RequestClass::Administration)
         }
         "/oidc/auth" | "/oidc/session/end" => Some(RequestClass::User),
-        path if path.starts_with("/oidc/") || path.starts_with("/.well-known/") => {
-            Some(RequestClass::Application)
-        }
+        path if path.starts_with("/oidc/") => Some(RequestClass::Application),
         _ => Some(RequestClass::User),
     }
 }
@@ -120,8 +124,6 @@ mod tests {
             "/oidc/token/introspection",
             "/oidc/token/revocation",
             "/oidc/me",
-            "/oidc/jwks?x",
-            "/.well-known/oauth-authorization-server/oidc",
         ] {
             assert_eq!(of(path), Some(Application), "{path}");
         }
@@ -144,6 +146,8 @@ mod tests {
         ] {
             assert_eq!(of(path), Some(Administration), "{path}");
         }
-        assert_eq!(of("/readyz"), None);
+        for path in ["/readyz", "/oidc/jwks?x"] {
+            assert_eq!(of(path), None, "{path}");
+        }
     }
 }

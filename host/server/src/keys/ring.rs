@@ -159,8 +159,8 @@ impl KeyRing {
         self.held().published_key_set(now)
     }
 
-    /// The claims of an ID token that this server signed, also with a key that was retired since, also if it has expired:
-    /// the caller looks at `exp`.
+    /// The claims of an ID token that this server signed, also with a key that was retired since, also if it has
+    /// expired: the caller looks at `exp`.
     pub fn verify_own(&self, jwt: &str) -> Result<Map<String, Value>, IdTokenError> {
         let held = self.held();
         self_issued::verify(jwt, |key_id| held.live_key(key_id))

@@ -1,7 +1,7 @@
 //! Telling applications that a session ended (OpenID Connect Back-Channel Logout 1.0).
 //!
-//! What is to be told waits in the database, so it outlives the server, and several hosts share the work. Each attempt is
-//! claimed by a lease; a logout token is made anew for each, since it is good for two minutes.
+//! What is to be told waits in the database, so it outlives the server, and several hosts share the work. Each attempt
+//! is claimed by a lease; a logout token is made anew for each, since it is good for two minutes.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

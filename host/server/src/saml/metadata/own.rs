@@ -45,8 +45,8 @@ struct OwnMetadata {
 }
 
 /// This server's metadata for a service provider: an `EntityDescriptor` with an `IDPSSODescriptor` (SAML metadata
-/// sections 2.3.2 and 2.4.3), signed by the key that signs responses. It is valid for `saml.metadata_validity`. The same
-/// document is returned until its content changes or half of that time has passed.
+/// sections 2.3.2 and 2.4.3), signed by the key that signs responses. It is valid for `saml.metadata_validity`. The
+/// same document is returned until its content changes or half of that time has passed.
 ///
 /// # Errors
 /// [`InternalError`] if the database or a key fails.
