@@ -91,7 +91,9 @@ pub use retention::Retention;
 pub use saml_keys::KeyDeletion;
 pub use store::Store;
 pub use test_sign_ins::{StepRecord, TestSignInResult};
-pub use tokens::{ClientTokenState, FamilyState, NewAccess, Redemption, Rotation, TokenFamily};
+pub use tokens::{
+    ClientTokenState, FamilyState, NewAccess, Redemption, Rotation, RotationRequest, TokenFamily,
+};
 pub use traces::ClaimTrace;
 pub use users::{UserGuard, UserSummary, UserUpdateOutcome, UserWrite};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::{FamilyId, TokenId};
-use assent_store::{NewAccess, Rotation};
+use assent_store::{NewAccess, Rotation, RotationRequest};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -418,7 +418,15 @@ async fn a_second_retry_revokes_the_family_although_the_first_disconnects(databa
     let retry = async || {
         let since = Some(now - Duration::from_secs(30));
         store
-            .rotate(family, 0, access, since, now, reuse(), now)
+            .rotate(RotationRequest {
+                family,
+                counter: 0,
+                access,
+                retry_admitted_since: since,
+                retain_until: now,
+                reuse: reuse(),
+                now,
+            })
             .await
             .expect("asked")
     };

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::Uri;
+use axum::http::{Method, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use hyper::body::{Frame, SizeHint};
@@ -34,11 +34,12 @@ pub(super) async fn admit(
         return overloaded(request.uri());
     }
     // It waits for news nearly all the time, which costs no more than its connection.
-    if waits_for_news(request.uri()) {
+    if waits_for_news(&request) {
         return next.run(request).await;
     }
     let admitted = Arc::new(services.admission.enter(class));
-    if request.body().is_end_stream() {
+    // The handler of a GET reads no body.
+    if request.body().is_end_stream() || request.method().is_safe() {
         admitted.begin();
     } else {
         let admitted = Arc::clone(&admitted);
@@ -59,7 +60,7 @@ fn class(uri: &Uri) -> Option<RequestClass> {
         | "/oidc/jwks"
         | "/oidc/.well-known/openid-configuration"
         | "/.well-known/oauth-authorization-server/oidc" => None,
-        path if path == "/admin" || path.starts_with("/admin/") || path.ends_with("/events") => {
+        path if path == "/admin" || path.starts_with("/admin/") => {
             Some(RequestClass::Administration)
         }
         "/oidc/auth" | "/oidc/session/end" => Some(RequestClass::User),
@@ -68,9 +69,22 @@ fn class(uri: &Uri) -> Option<RequestClass> {
     }
 }
 
-fn waits_for_news(uri: &Uri) -> bool {
-    uri.query()
-        .is_some_and(|query| query.split('&').any(|part| part.starts_with("wait=")))
+/// Whether it is a long poll: a GET of one of the resources that can be waited for.
+fn waits_for_news(request: &Request) -> bool {
+    let path = request.uri().path();
+    let can_wait = path == "/authenticator/api/requests"
+        || path.starts_with("/admin/api/v1/action-approvals/")
+        || path.starts_with("/admin/api/v1/test-sign-ins/");
+    let waits = |part: &str| {
+        part.strip_prefix("wait=")
+            .is_some_and(|seconds| !matches!(seconds, "" | "0"))
+    };
+    request.method() == Method::GET
+        && can_wait
+        && request
+            .uri()
+            .query()
+            .is_some_and(|query| query.split('&').any(waits))
 }
 
 /// 503 with `Retry-After`. Layers around this one write it in the form that other endpoints use for errors.
@@ -116,6 +130,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_long_polls_are_not_counted() {
+        let waits = |method: Method, address: &str| {
+            let request = Request::builder().method(method).uri(address);
+            waits_for_news(&request.body(Body::empty()).expect("a request"))
+        };
+        assert!(waits(Method::GET, "/authenticator/api/requests?wait=30"));
+        assert!(waits(
+            Method::GET,
+            "/admin/api/v1/action-approvals/x?wait=25"
+        ));
+        for address in [
+            "/authenticator/api/requests?wait=0",
+            "/authenticator/api/requests",
+            "/oidc/auth?client_id=x&wait=1",
+            "/oidc/me?wait=1",
+            "/admin/api/v1/users?wait=1",
+        ] {
+            assert!(!waits(Method::GET, address), "{address}");
+        }
+        assert!(!waits(Method::POST, "/authenticator/api/requests?wait=30"));
+    }
+
+    #[test]
     fn requests_have_the_class_of_their_caller() {
         use RequestClass::{Administration, Application, User};
         let of = |address: &'static str| class(&Uri::from_static(address));
@@ -133,17 +170,13 @@ mod tests {
             "/oidc/session/end",
             "/login/x",
             "/sso/SingleSignOnService/x",
+            "/login/x/events",
             "/authenticator/api/requests?wait=30",
             "/administration",
         ] {
             assert_eq!(of(path), Some(User), "{path}");
         }
-        for path in [
-            "/admin",
-            "/admin/users",
-            "/admin/api/v1/users/export",
-            "/login/x/events",
-        ] {
+        for path in ["/admin", "/admin/users", "/admin/api/v1/users/export"] {
             assert_eq!(of(path), Some(Administration), "{path}");
         }
         for path in ["/readyz", "/oidc/jwks?x"] {

@@ -243,8 +243,9 @@ impl RingState {
         let known = self.known(now);
         let ends = known.iter().filter_map(|key| key.life.until);
         let until = ends.filter(|until| *until > now).min();
+        let json = key_set_of(known).to_string();
         let fresh = Arc::new(PublishedKeySet {
-            json: key_set_of(known).to_string(),
+            json,
             from: now,
             until,
         });

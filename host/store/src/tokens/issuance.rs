@@ -70,15 +70,23 @@ struct RedemptionRequest {
     now: Timestamp,
 }
 
-#[derive(Clone)]
-struct RotationRequest {
-    family: FamilyId,
-    counter: u32,
-    access: NewAccess,
-    retry_admitted_since: Option<Timestamp>,
-    retain_until: Timestamp,
-    reuse: Entry,
-    now: Timestamp,
+/// The use of a refresh token.
+#[derive(Clone, Debug)]
+pub struct RotationRequest {
+    /// The family of the token.
+    pub family: FamilyId,
+    /// The number of the token.
+    pub counter: u32,
+    /// The access token that the refresh issues.
+    pub access: NewAccess,
+    /// The earliest refresh that may be retried; `None` if none may.
+    pub retry_admitted_since: Option<Timestamp>,
+    /// Until when the family's row is kept at least.
+    pub retain_until: Timestamp,
+    /// The audit entry of a use that is neither the first nor a retry.
+    pub reuse: Entry,
+    /// The time.
+    pub now: Timestamp,
 }
 
 /// What issues tokens.
@@ -190,34 +198,13 @@ impl Store {
             .await
     }
 
-    /// Uses the refresh token of a family with this number, once. A further use revokes the family, except the first
-    /// retry of a refresh after `retry_admitted_since`, which [`Store::answer_retry`] may answer. `reuse` is the audit
-    /// entry of such a further use. The row is kept until `retain_until` at least. The same statement checks that the user may still use the application.
+    /// Uses a refresh token, once. A further use revokes the family, except the first retry of a recent refresh, which
+    /// [`Store::answer_retry`] may answer. The same statement checks that the user may still use the application.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
-    pub async fn rotate(
-        &self,
-        family: FamilyId,
-        counter: u32,
-        access: NewAccess,
-        retry_admitted_since: Option<Timestamp>,
-        retain_until: Timestamp,
-        reuse: Entry,
-        now: Timestamp,
-    ) -> Result<Rotation> {
-        self.token_issuance
-            .rotations
-            .call(RotationRequest {
-                family,
-                counter,
-                access,
-                retry_admitted_since,
-                retain_until,
-                reuse,
-                now,
-            })
-            .await
+    pub async fn rotate(&self, request: RotationRequest) -> Result<Rotation> {
+        self.token_issuance.rotations.call(request).await
     }
 }
 

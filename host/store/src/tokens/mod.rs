@@ -12,6 +12,6 @@ pub(crate) use epochs::epoch_number;
 pub use family::TokenFamily;
 pub(crate) use family::{CODE_BY_ID, CodeRow, FAMILY_BY_ID, FamilyRow, insert, revoke};
 pub(crate) use issuance::TokenIssuance;
-pub use issuance::{NewAccess, Redemption, Rotation};
+pub use issuance::{NewAccess, Redemption, Rotation, RotationRequest};
 pub(crate) use state::{CLIENT_STATE, ClientStateRow, FAMILY_STATE, FamilyStateRow, HolderVersion};
 pub use state::{ClientTokenState, FamilyState};

@@ -17,9 +17,9 @@ const RESERVED: usize = 16;
 pub enum RequestClass {
     /// Applications: tokens, introspection, revocation, UserInfo.
     Application,
-    /// Users: the pages of a sign-in, the portal, the authenticator.
+    /// Users: the pages of a sign-in with their server-sent events, the portal, the authenticator.
     User,
-    /// Administration: the console, the admin API with its exports, and server-sent events.
+    /// Administration: the console, and the admin API with its exports.
     Administration,
 }
 

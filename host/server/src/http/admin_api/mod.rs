@@ -147,7 +147,10 @@ pub(super) async fn in_its_words(request: Request, next: Next) -> Response {
     let mut answer = Problem::new(status, detail).into_response();
     // What the refusal said in other headers stands, such as `Allow`.
     for (name, value) in response.headers() {
-        if name != header::CONTENT_TYPE && name != header::CONTENT_LENGTH {
+        let is_own = name == header::CONTENT_TYPE
+            || name == header::CONTENT_LENGTH
+            || name == header::RETRY_AFTER && answer.headers().contains_key(header::RETRY_AFTER);
+        if !is_own {
             answer.headers_mut().append(name, value.clone());
         }
     }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, Method};
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::domain::Services;
@@ -22,6 +23,8 @@ const PREFLIGHT: Duration = Duration::from_secs(600);
 const REMEMBERED: Duration = Duration::from_secs(5);
 /// The longest time until a newly registered origin is known. Made-up origins cause at most one query in this time.
 const UNKNOWN: Duration = Duration::from_secs(1);
+/// How long the query may take. Requests from other sites wait for it, also for documents that are served from memory.
+const LONGEST_QUERY: Duration = Duration::from_secs(1);
 /// The longest origin that is looked for, in bytes: a scheme, a name of 253, a port.
 const LONGEST: usize = 300;
 
@@ -86,9 +89,9 @@ impl Origins {
         else {
             return false;
         };
-        let now = self.services.now();
         // Requests that arrive during a query wait for its answer.
         let mut known = self.known.lock().await;
+        let now = self.services.now();
         let patience = if known.origins.contains(origin) {
             REMEMBERED
         } else {
@@ -96,12 +99,15 @@ impl Origins {
         };
         if known.is_older(patience, now) {
             known.requested_at = Some(now);
-            match self.services.store.spa_origins().await {
-                Ok(origins) => known.origins = origins,
-                Err(error) => {
+            match timeout(LONGEST_QUERY, self.services.store.spa_origins()).await {
+                Ok(Ok(origins)) => known.origins = origins,
+                Ok(Err(error)) => {
                     tracing::error!(%error, "origins of single-page applications not read");
                 }
+                Err(_) => tracing::error!("origins of single-page applications not read in time"),
             }
+            // After the query, so that those who waited for it do not query again.
+            known.requested_at = Some(self.services.now());
         }
         known.origins.contains(origin)
     }

@@ -186,18 +186,18 @@ pub(super) fn activity_message(
         | Event::CertificateActivated
         | Event::CertificateWithdrawn
         | Event::ApplicationUpdated => application_activity(entry, application()),
-        Event::SigningKeyPublished => Message::new("activity-key-published"),
-        Event::SigningKeyActivated => Message::new("activity-key-activated"),
-        Event::SigningKeyRevoked => Message::new("activity-key-revoked"),
-        Event::TokensRevoked => Message::new("activity-tokens-revoked"),
         Event::ClaimsCompared => {
             Message::new("activity-claims-compared").message("application", application())
         }
-        Event::TestSignInStarted => Message::new("activity-test-sign-in-started"),
-        Event::TestSignInEnded => Message::new("activity-test-sign-in-ended"),
-        Event::PluginsRolledBack => Message::new("activity-plugins-rolled-back"),
-        Event::PluginsReloaded => Message::new("activity-plugins-reloaded"),
-        Event::AdminTokenCreated => Message::new("activity-admin-token-created"),
+        Event::PluginsRolledBack
+        | Event::PluginsReloaded
+        | Event::SigningKeyPublished
+        | Event::SigningKeyActivated
+        | Event::SigningKeyRevoked
+        | Event::TokensRevoked
+        | Event::TestSignInStarted
+        | Event::TestSignInEnded
+        | Event::AdminTokenCreated => Message::new(server_activity(entry.event)),
     }
 }
 
@@ -216,6 +216,21 @@ fn account_activity(entry: &Entry, application: Message) -> Message {
         }
         // AccountDeleted; a test checks that each event has its own words.
         _ => Message::new("activity-account-deleted").message("application", application),
+    }
+}
+
+/// The message of an event about keys, tokens, plugins or test sign-ins.
+const fn server_activity(event: Event) -> &'static str {
+    match event {
+        Event::PluginsRolledBack => "activity-plugins-rolled-back",
+        Event::PluginsReloaded => "activity-plugins-reloaded",
+        Event::SigningKeyPublished => "activity-key-published",
+        Event::SigningKeyActivated => "activity-key-activated",
+        Event::TokensRevoked => "activity-tokens-revoked",
+        Event::TestSignInStarted => "activity-test-sign-in-started",
+        Event::TestSignInEnded => "activity-test-sign-in-ended",
+        Event::AdminTokenCreated => "activity-admin-token-created",
+        _ => "activity-key-revoked",
     }
 }
 

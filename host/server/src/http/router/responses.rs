@@ -89,7 +89,13 @@ pub(super) async fn common_headers(
         .strip_prefix("/admin")
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     let mut response = next.run(request).await;
+    let is_unavailable = response.status() == StatusCode::SERVICE_UNAVAILABLE;
     let headers = response.headers_mut();
+    if is_unavailable {
+        headers
+            .entry(header::RETRY_AFTER)
+            .or_insert(HeaderValue::from_static("2"));
+    }
     // The client's next request goes to another instance where a load balancer stands in front.
     if services.draining.is_begun() {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));

@@ -28,7 +28,7 @@ use assent_model::clock::Timestamp;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::token::{FamilyTokenSource, RefreshGrant, TokenScopes, TokenSource};
 use assent_plugin_host::{MapFailureKind, Sink};
-use assent_store::{NewAccess, Rotation, StoreError, TokenFamily, UserAccount};
+use assent_store::{NewAccess, Rotation, RotationRequest, StoreError, TokenFamily, UserAccount};
 
 /// How long a repeat waits before it is answered. Requests that race each other are all there by then, and more than
 /// one repeat is a reuse.
@@ -229,15 +229,15 @@ impl RefreshRetry {
         // nothing.
         tokio::spawn(async move {
             let mut rotation = store
-                .rotate(
+                .rotate(RotationRequest {
                     family,
                     counter,
                     access,
-                    admitted_since,
+                    retry_admitted_since: admitted_since,
                     retain_until,
-                    reuse.clone(),
+                    reuse: reuse.clone(),
                     now,
-                )
+                })
                 .await;
             if matches!(rotation, Ok(Rotation::Retried)) {
                 let disconnected = tokio::time::timeout(SETTLE, answer.closed()).await.is_ok();
