@@ -113,7 +113,8 @@ impl Api {
     /// Sends a request; the answer says that it is done.
     ///
     /// # Errors
-    /// [`CommandError`] if it is not done, with what the host says. `flag` says how a member of the body is called here.
+    /// [`CommandError`] if it is not done, with what the host says. `flag` says how a member of the body is called
+    /// here.
     pub async fn send(
         &self,
         request: RequestBuilder,

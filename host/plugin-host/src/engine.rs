@@ -92,8 +92,8 @@ pub(super) fn config() -> Config {
     config
 }
 
-/// Starts the engine's clock, which also reclaims turns. It sleeps while no plugin code runs, and stops after the engine
-/// was dropped.
+/// Starts the engine's clock, which also reclaims turns. It sleeps while no plugin code runs, and stops after the
+/// engine was dropped.
 fn tick(engine: &Engine, turns: &Arc<Turns>) -> Result<(), String> {
     let (engine, turns) = (engine.weak(), Arc::downgrade(turns));
     let ticker = std::thread::Builder::new()

@@ -1,5 +1,5 @@
-//! An authenticator without a phone: a client of this server's own interface. It makes real proofs with a key of its own,
-//! so automation and tests go the same way as people.
+//! An authenticator without a phone: a client of this server's own interface. It makes real proofs with a key of its
+//! own, so automation and tests go the same way as people.
 
 mod enrolled;
 mod exchange;

@@ -175,7 +175,8 @@ impl Store {
                     .bind(application.clone())
                     .execute(&mut *db)
                     .await?;
-                sql::query("UPDATE accounts SET grants_not_before = CASE WHEN grants_not_before < $3 THEN $3 ELSE grants_not_before END
+                sql::query("UPDATE accounts
+                            SET grants_not_before = CASE WHEN grants_not_before < $3 THEN $3 ELSE grants_not_before END
                             WHERE user_id = $1 AND application_id = $2")
                     .bind(user.to_string())
                     .bind(application)

@@ -44,7 +44,8 @@ pub(crate) async fn deprovision_user(
         // A grant of this very moment ends too. So do links and recovery codes: whoever has them may be why the person
         // is suspended.
         LifecycleState::Suspended | LifecycleState::Terminated => &[
-            "UPDATE accounts SET grants_not_before = CASE WHEN grants_not_before > $2 THEN grants_not_before ELSE $2 + 1 END
+            "UPDATE accounts
+             SET grants_not_before = CASE WHEN grants_not_before > $2 THEN grants_not_before ELSE $2 + 1 END
              WHERE user_id = $1",
             "DELETE FROM enrolments WHERE user_id = $1 AND created_at <= $2",
             "DELETE FROM recovery_codes WHERE user_id = $1 AND created_at <= $2",

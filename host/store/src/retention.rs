@@ -36,8 +36,8 @@ pub struct Retention {
 /// How long the lock of a user or typed name without requests is stored. No request is pending longer.
 const SUBJECTS: Duration = Duration::from_secs(86_400);
 
-/// How long a row that makes something invalid is kept after its end: an instance whose clock is behind may still accept
-/// what it is about.
+/// How long a row that makes something invalid is kept after its end: an instance whose clock is behind may still
+/// accept what it is about.
 const MARGIN: Duration = Duration::from_secs(86_400);
 
 /// How long the rows of other runs of the server are kept after their last probe.

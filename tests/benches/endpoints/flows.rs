@@ -4,6 +4,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
+use assent_model::clock::{Clock, SystemClock};
 use assent_tests::harness::VERIFIER;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -76,7 +77,9 @@ impl Caller for SamlSignOn {
         }
         let mut id = [0; 16];
         openssl::rand::rand_bytes(&mut id).expect("random bytes");
-        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
+        let now = jiff::Timestamp::from_second(SystemClock.now().seconds())
+            .expect("a time")
+            .strftime("%Y-%m-%dT%H:%M:%SZ");
         let xml = format!(
             "<samlp:AuthnRequest xmlns:samlp=\"urn:oasis:names:tc:SAML:2.0:protocol\" \
              xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\" ID=\"_{}\" Version=\"2.0\" \

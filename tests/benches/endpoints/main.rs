@@ -238,7 +238,12 @@ impl Setup {
             .admin_ok(
                 Method::POST,
                 "/applications",
-                json!({"protocol": "saml", "name": "Engines", "entity_id": SP, "acs": [{"url": "https://sp.example/acs"}]}),
+                json!({
+                    "protocol": "saml",
+                    "name": "Engines",
+                    "entity_id": SP,
+                    "acs": [{"url": "https://sp.example/acs"}],
+                }),
             )
             .await;
         let engines = Application {

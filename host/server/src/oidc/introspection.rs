@@ -166,7 +166,8 @@ async fn more(
     let plugins = services.plugins.set();
     let results = &services.claim_results;
     let key = ResultKey::new(family.id, Sink::Introspection, scopes, application, holder);
-    if let Some(found) = results.get(services, &plugins, application, &key) {
+    let now = services.now();
+    if let Some(found) = results.get(&plugins, application, &key, now) {
         return Ok(Some(found));
     }
     let subject = ClaimSubject {
@@ -183,11 +184,10 @@ async fn more(
         .claim_lookups
         .hold(family.id)
         .ok_or(TokenError::Busy)?;
-    let now = services.now();
     match standard_claims::map_by(services, &plugins, subject, Sink::Introspection).await {
         Ok(made) => {
             let claims = Arc::new(made.claims.clone());
-            results.insert(&plugins, key, now, &made, Arc::clone(&claims));
+            results.insert(&plugins, key, now, &made.steps, Arc::clone(&claims));
             Ok(Some(claims))
         }
         Err(failure) => {

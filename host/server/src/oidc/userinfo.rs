@@ -38,13 +38,13 @@ pub async fn claims(
         &inquiry.holder,
     );
     let results = &services.claim_results;
-    if let Some(found) = results.get(services, &plugins, &inquiry.application, &key) {
+    let now = services.now();
+    if let Some(found) = results.get(&plugins, &inquiry.application, &key, now) {
         return Ok(found);
     }
-    let now = services.now();
     let made = map(services, &plugins, &inquiry).await?;
     let claims = Arc::new(made.claims.clone());
-    results.insert(&plugins, key, now, &made, Arc::clone(&claims));
+    results.insert(&plugins, key, now, &made.steps, Arc::clone(&claims));
     Ok(claims)
 }
 

@@ -156,8 +156,9 @@ pub async fn take_up(
     Ok(outcome)
 }
 
-/// A response of this server without the values of its signatures: a service provider that does not look at the recipient
-/// could take it for one of its own. What is in the text of a value is escaped, so that each such element is one.
+/// A response of this server without the values of its signatures: a service provider that does not look at the
+/// recipient could take it for one of its own. What is in the text of a value is escaped, so that each such element is
+/// one.
 fn without_signatures(xml: &str) -> String {
     let end = format!("</{SIGNATURE_VALUE}>");
     let mut kept = String::with_capacity(xml.len());

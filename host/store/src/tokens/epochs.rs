@@ -15,8 +15,8 @@ const ENDED: [&str; 4] = [
 ];
 
 impl Store {
-    /// Begins a new epoch, which ends all access and refresh tokens that were issued before. All sessions, operator tokens,
-    /// unused enrolment links, open logins and unused approvals end too. Returns the number of the epoch.
+    /// Begins a new epoch, which ends all access and refresh tokens that were issued before. All sessions, operator
+    /// tokens, unused enrolment links, open logins and unused approvals end too. Returns the number of the epoch.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

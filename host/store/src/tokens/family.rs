@@ -89,7 +89,8 @@ impl Row for CodeRow {
 /// person.
 pub(crate) async fn insert(db: &mut Connection, code: &CodeGrant) -> Result<()> {
     sql::query(
-        "INSERT INTO token_families (id, code_digest, application_id, redirect_uri, code_challenge, scopes, user_id, account_id,
+        "INSERT INTO token_families (id, code_digest, application_id, redirect_uri, code_challenge, scopes, user_id,
+                                     account_id,
                             session_id, context, claims, offline, created_at, code_expires_at, retain_until)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)",
     )

@@ -177,8 +177,8 @@ where
 
 impl Store {
     /// Exchanges the code of a family. However many requests try at once, one succeeds; a second use revokes the family
-    /// (RFC 6749 section 4.1.2). The row is then kept until `retain_until`: until no token of the family is valid and no
-    /// second use of the code is expected. The same statement checks that the user may still use the application.
+    /// (RFC 6749 section 4.1.2). The row is then kept until `retain_until`: until no token of the family is valid and
+    /// no second use of the code is expected. The same statement checks that the user may still use the application.
     ///
     /// # Errors
     /// If the database fails.
@@ -208,8 +208,9 @@ impl Store {
     }
 }
 
-/// How long a retry may take until its answer: the time in which requests that race each other arrive, and the time limit
-/// of two writes. One that was neither answered nor withdrawn by then was interrupted, and another may take its place.
+/// How long a retry may take until its answer: the time in which requests that race each other arrive, and the time
+/// limit of two writes. One that was neither answered nor withdrawn by then was interrupted, and another may take its
+/// place.
 const RETRY_LIMIT: Duration = Duration::from_secs(25);
 
 /// The user of a family may use its application.

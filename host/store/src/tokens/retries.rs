@@ -43,7 +43,8 @@ impl Store {
         .await
     }
 
-    /// Answers the retry, requested at `retry_at`, of the refresh with the token of this number, whose response was lost:
+    /// Answers the retry, requested at `retry_at`, of the refresh with the token of this number, whose response was
+    /// lost:
     /// `access` and a refresh token take the place of those of the first response, if none of these was used. Otherwise
     /// the family is revoked.
     ///

@@ -11,8 +11,8 @@ use crate::{Result, Store};
 use assent_model::application::RegisteredApplication;
 use assent_model::id::{Did, FamilyId, TokenId};
 
-/// `open` is 1 if neither the family is revoked nor the consent withdrawn; `in_session` if the family does not end with a
-/// session that the user ended.
+/// `open` is 1 if neither the family is revoked nor the consent withdrawn; `in_session` if the family does not end with
+/// a session that the user ended.
 pub(crate) const FAMILY_STATE: &str = "SELECT f.id, v.column2 AS token,
         f.counter, f.used_counter,
         CASE WHEN f.revoked_at IS NULL AND a.grants_not_before <= f.created_at THEN 1 ELSE 0 END AS open,
@@ -56,8 +56,8 @@ pub struct FamilyState {
     versions: Versions,
 }
 
-/// The versions of an account and of its user, and when the user was changed last: a fail-over may lose a version, whose
-/// number the next change uses again.
+/// The versions of an account and of its user, and when the user was changed last: a fail-over may lose a version,
+/// whose number the next change uses again.
 pub(crate) type HolderVersion = (i64, i64, i64);
 
 /// The versions of the rows that a family refers to.

@@ -1,21 +1,20 @@
 //! Results of the claim mappers at UserInfo and introspection, for repeated requests with equal inputs.
 //!
-//! All inputs of a mapper are in the key: the family (user, account, application, sign-in, requested claims), the scopes,
-//! the versions of what can change, and the set of plugins with their settings. What is left is the time, which a mapper
-//! sees in seconds. So a result is reused within its second, or for `result_max_age` if the operator relaxes that.
+//! A result is stored under all inputs of a mapper but the time: the family (user, account, application, sign-in,
+//! requested claims), the scopes, the versions of what can change, and the set of plugins with their settings. A mapper
+//! sees the time in seconds. So a result is reused within its second, or for `result_max_age` if the operator relaxes
+//! that.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
-use crate::domain::Services;
-use crate::domain::claims::standard_claims::ApplicationClaims;
 use assent_model::application::Application;
 use assent_model::bounded_cache::BoundedCache;
 use assent_model::clock::Timestamp;
 use assent_model::id::FamilyId;
 use assent_model::scope::Scopes;
-use assent_plugin_host::{MapperRunEnd, PluginSet, PluginSetId, Sink};
+use assent_plugin_host::{MapperRun, MapperRunEnd, PluginSet, PluginSetId, Sink};
 use assent_store::UserAccount;
 
 /// How many results stay in memory, up to twice as many.
@@ -81,10 +80,10 @@ impl ClaimResults {
     /// The result that a call of these plugins would have now, if it is here.
     pub fn get(
         &self,
-        services: &Services,
         plugins: &PluginSet,
         application: &Application,
         key: &ResultKey,
+        now: Timestamp,
     ) -> Option<Arc<Map<String, Value>>> {
         let found = self
             .0
@@ -94,7 +93,7 @@ impl ClaimResults {
         if found.plugins != plugins.id() {
             return None;
         }
-        let (now, made_at) = (services.now(), found.made_at);
+        let made_at = found.made_at;
         let is_fresh = now.seconds() == made_at.seconds()
             || (now >= made_at
                 && now.remaining(made_at) < plugins.result_max_age(&application.id, key.sink));
@@ -115,11 +114,10 @@ impl ClaimResults {
         plugins: &PluginSet,
         key: ResultKey,
         made_at: Timestamp,
-        made: &ApplicationClaims,
+        steps: &[MapperRun],
         claims: Arc<Map<String, Value>>,
     ) {
-        let is_complete = made
-            .steps
+        let is_complete = steps
             .iter()
             .all(|step| matches!(step.end, MapperRunEnd::Changed(_)));
         let is_small = serde_json::to_vec(&*claims).is_ok_and(|json| json.len() <= LARGEST);

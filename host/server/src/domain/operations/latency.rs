@@ -1,5 +1,5 @@
-//! How long this server takes to answer, counted since it started: the share of a sign-in's time that is its own, and not
-//! the person's.
+//! How long this server takes to answer, counted since it started: the share of a sign-in's time that is its own, and
+//! not the person's.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

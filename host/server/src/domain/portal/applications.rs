@@ -79,7 +79,8 @@ pub async fn applications(
     Ok(usable.collect())
 }
 
-/// Where a person's browser is sent to have an application begin a sign-in with this server (OpenID Connect Core section
+/// Where a person's browser is sent to have an application begin a sign-in with this server (OpenID Connect Core
+/// section
 /// 4). `None` if they may not use it, or it has no such address.
 ///
 /// # Errors

@@ -201,7 +201,8 @@ pub async fn answer(
                 .answer_with_session(grant, record, now)
                 .await?
         }
-        // A new session needs an approval, which only a stored login has. A user with a session has nothing to sign in to.
+        // A new session needs an approval, which only a stored login has. A user with a session has nothing to sign in
+        // to.
         (OpenLogin::Unstored(_), Some(_), _) | (_, None, None) => return Ok(Transition::NotOpen),
     };
     if answered == Transition::Done {

@@ -257,7 +257,8 @@ struct ApplicationsQuery {
     get,
     path = "/applications",
     params(ApplicationsQuery),
-    responses((status = 200, description = "A page of applications, in the order of their ids.", body = List<RegisteredApplicationView>))
+    responses((status = 200, description = "A page of applications, in the order of their ids.",
+        body = List<RegisteredApplicationView>))
 )]
 async fn list(
     State(services): State<Arc<Services>>,

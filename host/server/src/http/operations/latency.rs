@@ -30,7 +30,8 @@ pub(crate) async fn measured(
     response
 }
 
-/// The endpoint at an address. None where an answer waits for something to happen: that time says nothing of the server.
+/// The endpoint at an address. None where an answer waits for something to happen: that time says nothing of the
+/// server.
 fn endpoint(uri: &Uri) -> Option<EndpointGroup> {
     let waits = || {
         uri.query()

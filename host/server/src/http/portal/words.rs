@@ -126,11 +126,6 @@ pub(super) fn activity_message(
             Message::new("activity-number-mismatch").message("application", application())
         }
         Event::SignedIn => Message::new("activity-signed-in").message("application", application()),
-        Event::SignedOut => Message::new("activity-signed-out"),
-        Event::SessionEnded => Message::new("activity-session-ended"),
-        Event::CooldownStarted => Message::new("activity-cooldown-started"),
-        Event::CooldownLifted => Message::new("activity-cooldown-lifted"),
-        Event::EnrolmentLinkCreated => Message::new("activity-enrolment-link"),
         Event::DeviceEnrolled => {
             Message::new("activity-device-enrolled").text("device", personal("name"))
         }
@@ -149,24 +144,12 @@ pub(super) fn activity_message(
         Event::PasskeyCloneSuspected => {
             Message::new("activity-passkey-clone-suspected").text("device", personal("name"))
         }
-        Event::RecoveryCodesCreated => Message::new("activity-recovery-codes"),
-        Event::RecoveryCodeUsed => Message::new("activity-recovery-used"),
-        Event::RecoveryFailed => Message::new("activity-recovery-failed"),
-        Event::UserCreated => Message::new("activity-user-created"),
-        Event::UserUpdated => Message::new("activity-user-updated"),
         Event::UserLifecycleChanged => user_state(entry),
-        Event::UserErased => Message::new("activity-user-erased"),
-        Event::UserDeleted => Message::new("activity-user-deleted"),
-        Event::UsersExported => Message::new("activity-users-exported"),
         Event::AccountCreated
         | Event::AccountUpdated
         | Event::AccountLifecycleChanged
         | Event::AccountsExported
         | Event::AccountDeleted => account_activity(entry, application()),
-        Event::ExternalAuthenticatorSet => Message::new("activity-external-authenticator-set"),
-        Event::ExternalAuthenticatorRemoved => {
-            Message::new("activity-external-authenticator-removed")
-        }
         Event::ConsentGranted => {
             Message::new("activity-consent-granted").message("application", application())
         }
@@ -189,7 +172,22 @@ pub(super) fn activity_message(
         Event::ClaimsCompared => {
             Message::new("activity-claims-compared").message("application", application())
         }
-        Event::PluginsRolledBack
+        Event::SignedOut
+        | Event::SessionEnded
+        | Event::CooldownStarted
+        | Event::CooldownLifted
+        | Event::EnrolmentLinkCreated
+        | Event::RecoveryCodesCreated
+        | Event::RecoveryCodeUsed
+        | Event::RecoveryFailed
+        | Event::UserCreated
+        | Event::UserUpdated
+        | Event::UserErased
+        | Event::UserDeleted
+        | Event::UsersExported
+        | Event::ExternalAuthenticatorSet
+        | Event::ExternalAuthenticatorRemoved
+        | Event::PluginsRolledBack
         | Event::PluginsReloaded
         | Event::SigningKeyPublished
         | Event::SigningKeyActivated
@@ -197,7 +195,7 @@ pub(super) fn activity_message(
         | Event::TokensRevoked
         | Event::TestSignInStarted
         | Event::TestSignInEnded
-        | Event::AdminTokenCreated => Message::new(server_activity(entry.event)),
+        | Event::AdminTokenCreated => Message::new(plain_activity(entry.event)),
     }
 }
 
@@ -219,9 +217,24 @@ fn account_activity(entry: &Entry, application: Message) -> Message {
     }
 }
 
-/// The message of an event about keys, tokens, plugins or test sign-ins.
-const fn server_activity(event: Event) -> &'static str {
+/// The message of an event that needs no more words than its own.
+const fn plain_activity(event: Event) -> &'static str {
     match event {
+        Event::SignedOut => "activity-signed-out",
+        Event::SessionEnded => "activity-session-ended",
+        Event::CooldownStarted => "activity-cooldown-started",
+        Event::CooldownLifted => "activity-cooldown-lifted",
+        Event::EnrolmentLinkCreated => "activity-enrolment-link",
+        Event::RecoveryCodesCreated => "activity-recovery-codes",
+        Event::RecoveryCodeUsed => "activity-recovery-used",
+        Event::RecoveryFailed => "activity-recovery-failed",
+        Event::UserCreated => "activity-user-created",
+        Event::UserUpdated => "activity-user-updated",
+        Event::UserErased => "activity-user-erased",
+        Event::UserDeleted => "activity-user-deleted",
+        Event::UsersExported => "activity-users-exported",
+        Event::ExternalAuthenticatorSet => "activity-external-authenticator-set",
+        Event::ExternalAuthenticatorRemoved => "activity-external-authenticator-removed",
         Event::PluginsRolledBack => "activity-plugins-rolled-back",
         Event::PluginsReloaded => "activity-plugins-reloaded",
         Event::SigningKeyPublished => "activity-key-published",

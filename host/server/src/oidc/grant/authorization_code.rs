@@ -78,7 +78,8 @@ pub async fn redeem(
         true => grant.created_at + lifetimes.consent.get(),
         false => now,
     };
-    // The code is claimed before anything is issued for it, by a statement that checks the user and the account as well.
+    // The code is claimed before anything is issued for it, by a statement that checks the user and the account as
+    // well.
     let redemption = services
         .store
         .redeem_code(grant.id, last_refresh + lifetime + STILL_NOTICED, now)

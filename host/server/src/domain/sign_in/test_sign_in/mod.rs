@@ -80,8 +80,8 @@ pub fn derived(
     })
 }
 
-/// What comes back with an answer of a test sign-in, and shows that this server made it for that test sign-in, letter by
-/// letter.
+/// What comes back with an answer of a test sign-in, and shows that this server made it for that test sign-in, letter
+/// by letter.
 ///
 /// # Errors
 /// If the cryptographic library fails.
