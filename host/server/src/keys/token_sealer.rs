@@ -363,8 +363,8 @@ mod tests {
         };
         let (old, new, last) = (seal(0, 1), seal(31 * day, 1), seal(31 * day, 2));
         assert_ne!(
-            old.expose().get(3..13),
-            new.expose().get(3..13),
+            old.expose().get(3..14),
+            new.expose().get(3..14),
             "another key"
         );
         let epoch = |text: &Secret| sealer.open_access(text.expose()).map(|token| token.epoch);
