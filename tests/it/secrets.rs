@@ -199,7 +199,7 @@ impl Secrets {
             ("basic credentials", "authorization: Basic ", "\r"),
             ("bearer credentials", "authorization: Bearer ", "\r"),
             ("a form's token", "name=\"csrf\" value=\"", "\""),
-            ("a form's person", "name=\"person\" value=\"", "\""),
+            ("a form's user", "name=\"user\" value=\"", "\""),
             ("a device's signature", "\"signature\":\"", "\""),
             ("a code for scanning", "#login=", "\""),
         ] {

@@ -1,6 +1,7 @@
 //! Applications.
 
 mod service_providers;
+mod version_row;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,13 +9,15 @@ use std::sync::Arc;
 use crate::sql::{self, Connection};
 
 use crate::batch::loader::Row;
-use crate::rows::{cell, digest, from_json, moment, parse, to_json};
-use crate::{Result, Store, StoreError, VersionedWrite, audit, tokens};
+use crate::rows::{cell, digest, epoch_number, from_json, moment, parse, to_json};
+use crate::{Result, Store, StoreError, VersionedWrite, audit};
 use assent_model::application::{Application, Protocol, RegisteredApplication};
 use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
+
+pub(crate) use version_row::{ApplicationVersionRow, VERSION_BY_ID};
 
 pub(crate) const BY_ID: &str = sql::statement!(
     "SELECT ",
@@ -75,28 +78,6 @@ impl TryFrom<ApplicationRow> for RegisteredApplication {
 impl Row for ApplicationRow {
     type Key = String;
     type Value = RegisteredApplication;
-    fn key(&self) -> String {
-        self.id.clone()
-    }
-}
-
-pub(crate) const VERSION_BY_ID: &str =
-    "SELECT id, version, updated_at, (SELECT MAX(epoch) FROM token_epochs) AS epoch
-     FROM applications WHERE id IN ({$})";
-
-crate::sql::row! {
-    #[derive(Clone)]
-    pub(crate) struct ApplicationVersionRow {
-        id: String,
-        version: i64,
-        updated_at: i64,
-        epoch: i64,
-    }
-}
-
-impl Row for ApplicationVersionRow {
-    type Key = String;
-    type Value = Self;
     fn key(&self) -> String {
         self.id.clone()
     }
@@ -271,7 +252,7 @@ impl Store {
             .call(id.to_string())
             .await?;
         found
-            .map(|row| Ok((row.version, tokens::epoch_number(row.epoch)?)))
+            .map(|row| Ok((row.version, epoch_number(row.epoch)?)))
             .transpose()
     }
 

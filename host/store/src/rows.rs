@@ -85,3 +85,8 @@ pub(crate) fn console_role(text: &str, cell: Cell<'_>) -> Result<ConsoleRole> {
         _ => Err(cell.unexpected()),
     }
 }
+
+/// The number of a token epoch.
+pub(crate) fn epoch_number(epoch: i64) -> Result<u32> {
+    u32::try_from(epoch).map_err(|_| cell("token_epochs", "epoch", &epoch.to_string()).unexpected())
+}

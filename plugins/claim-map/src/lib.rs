@@ -6,8 +6,11 @@
 //! file = "/usr/lib/assent/plugins/claim-map.wasm"
 //! writes = ["groups", "attribute:groups"]    # each claim and attribute that the rules make
 //!
-//! [[plugins.claim_mappers.config.rules]] claim = "groups"                           # the roles that begin with
-//! `wiki-`, without that from = "roles" only = "wiki-*" strip_prefix = "wiki-"
+//! [[plugins.claim_mappers.config.rules]]
+//! claim = "groups"                           # the roles that begin with `wiki-`, without that
+//! from = "roles"
+//! only = "wiki-*"
+//! strip_prefix = "wiki-"
 //!
 //! [[plugins.claim_mappers.config.rules]]
 //! attribute = "groups"                       # the same in assertions

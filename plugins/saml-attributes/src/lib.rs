@@ -9,8 +9,11 @@
 //! file = "/usr/lib/assent/plugins/saml-attributes.wasm"
 //! writes = ["attribute:*"]
 //!
-//! [[plugins.claim_mappers.config.attributes]] name = "urn:oid:0.9.2342.19200300.100.1.3" friendly_name = "mail"
-//! name_format = "uri" values = ["{email}"]
+//! [[plugins.claim_mappers.config.attributes]]
+//! name = "urn:oid:0.9.2342.19200300.100.1.3"
+//! friendly_name = "mail"
+//! name_format = "uri"
+//! values = ["{email}"]
 //!
 //! [[plugins.claim_mappers.config.attributes]]
 //! name = "groups"

@@ -1,6 +1,6 @@
 //! Token epochs: only tokens of the last epoch are valid.
 
-use crate::rows::cell;
+use crate::rows::epoch_number;
 use crate::sql;
 use crate::{Result, Store, audit};
 use assent_model::audit::Entry;
@@ -48,8 +48,4 @@ impl Store {
         })
         .await
     }
-}
-
-pub(crate) fn epoch_number(epoch: i64) -> Result<u32> {
-    u32::try_from(epoch).map_err(|_| cell("token_epochs", "epoch", &epoch.to_string()).unexpected())
 }

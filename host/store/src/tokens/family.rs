@@ -6,7 +6,7 @@ use crate::sql::{self, Connection};
 
 use crate::batch::loader::Row;
 use crate::rows::{cell, digest, from_json, moment, parse, to_json};
-use crate::{Result, Store, StoreError};
+use crate::{Result, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, FamilyId};
 use assent_model::scope::{Scope, Scopes};
@@ -122,9 +122,6 @@ pub(crate) async fn revoke(db: &mut Connection, family: FamilyId, now: Timestamp
     Ok(())
 }
 
-/// A family whose `claims` parameter has more values than this does not stay in memory.
-const MOST_VALUES: usize = 64;
-
 /// What never changes of a family.
 #[derive(Clone, Debug)]
 pub struct TokenFamily {
@@ -183,29 +180,5 @@ impl TryFrom<FamilyRow> for Arc<TokenFamily> {
             context: from_json(&row.context, cell("context"))?,
             created_at: moment(row.created_at),
         }))
-    }
-}
-
-impl Store {
-    /// The code with this id, used or not.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
-    pub async fn code(&self, id: FamilyId) -> Result<Option<CodeGrant>> {
-        self.lookups.codes.call(id.to_string()).await
-    }
-
-    /// What never changes of a family.
-    pub(super) async fn token_family(&self, id: FamilyId) -> Result<Option<Arc<TokenFamily>>> {
-        if let Some(found) = self.caches.families.get(&id, ()) {
-            return Ok(Some(found));
-        }
-        let found = self.lookups.families.call(id.to_string()).await?;
-        if let Some(family) = &found
-            && family.context.claims.values() <= MOST_VALUES
-        {
-            self.caches.families.insert(id, (), Arc::clone(family));
-        }
-        Ok(found)
     }
 }

@@ -2,99 +2,20 @@
 //! row. PostgreSQL does all that wait at the same moment in one statement; SQLite's writer executes each by itself.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-
-use super::epochs::epoch_number;
 use super::family::revoke;
-use crate::batch::batcher::{BatchResult, Batcher};
+use super::issuance_queues::{
+    Issuer, Redemption, RedemptionRequest, Rotation, RotationRequest, TokenIssuance,
+};
 use crate::batch::bulk_sql::BulkSql;
-use crate::rows::cell;
+use crate::rows::{cell, epoch_number};
 use crate::sql::{self, Connection, DatabaseKind};
 use crate::writer::Writer;
-use crate::{Result, Store, StoreError, audit};
-use assent_model::audit::Entry;
+use crate::{Result, Store, audit};
 use assent_model::clock::Timestamp;
-use assent_model::id::{FamilyId, TokenId};
-
-/// What came of an attempt to exchange a code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Redemption {
-    /// The code was exchanged, now and never again.
-    Redeemed {
-        /// The epoch of its tokens.
-        epoch: u32,
-    },
-    /// The user may no longer use the application. The code was not exchanged.
-    AccountClosed,
-    /// The code was exchanged before, expired or revoked. Its family is revoked.
-    Replayed,
-}
-
-/// What came of an attempt to use a refresh token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rotation {
-    /// The new tokens have this number.
-    Rotated {
-        /// The number of the refresh.
-        counter: u32,
-        /// Their epoch.
-        epoch: u32,
-    },
-    /// The token was used a short while ago, and this is the first retry: see
-    /// [`Store::answer_retry`](crate::Store::answer_retry).
-    Retried,
-    /// The user may no longer use the application. The token was not used.
-    AccountClosed,
-    /// The token is newer than the family: the database was restored since it was issued.
-    Unknown,
-    /// The token was used before. Its family is revoked.
-    Reused,
-}
-
-/// What is stored of an access token that a refresh issues.
-#[derive(Clone, Copy, Debug)]
-pub struct NewAccess {
-    /// Its id.
-    pub id: TokenId,
-    /// When it expires.
-    pub expires_at: Timestamp,
-}
-
-#[derive(Clone)]
-struct RedemptionRequest {
-    family: FamilyId,
-    retain_until: Timestamp,
-    now: Timestamp,
-}
-
-/// The use of a refresh token.
-#[derive(Clone, Debug)]
-pub struct RotationRequest {
-    /// The family of the token.
-    pub family: FamilyId,
-    /// The number of the token.
-    pub counter: u32,
-    /// The access token that the refresh issues.
-    pub access: NewAccess,
-    /// The earliest refresh that may be retried; `None` if none may.
-    pub retry_admitted_since: Option<Timestamp>,
-    /// Until when the family's row is kept at least.
-    pub retain_until: Timestamp,
-    /// The audit entry of a use that is neither the first nor a retry.
-    pub reuse: Entry,
-    /// The time.
-    pub now: Timestamp,
-}
-
-/// What issues tokens.
-#[derive(Clone, Debug)]
-pub(crate) struct TokenIssuance {
-    redemptions: Issuer<RedemptionRequest, Redemption>,
-    rotations: Issuer<RotationRequest, Rotation>,
-}
+use assent_model::id::FamilyId;
 
 impl TokenIssuance {
     /// Starts the issuers. On PostgreSQL each has one transaction at a time: two that claim the same rows in another
@@ -103,74 +24,6 @@ impl TokenIssuance {
         Self {
             redemptions: Issuer::start(writer, kind, |db, asked| Box::pin(redeem(db, asked))),
             rotations: Issuer::start(writer, kind, |db, asked| Box::pin(rotate(db, asked))),
-        }
-    }
-}
-
-type Work<Q, A> = for<'c> fn(&'c mut Connection, &'c [Q]) -> BoxFuture<'c, Result<Vec<A>>>;
-
-/// Executes requests of one kind.
-enum Issuer<Q, A> {
-    /// PostgreSQL: those that wait at the same moment share a statement.
-    Batches(Batcher<Q, A>),
-    /// SQLite: each is a job of the writer, which shares its commit.
-    Jobs(Writer, Work<Q, A>),
-}
-
-impl<Q, A> Clone for Issuer<Q, A> {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Batches(batches) => Self::Batches(batches.clone()),
-            Self::Jobs(writer, work) => Self::Jobs(writer.clone(), *work),
-        }
-    }
-}
-
-impl<Q, A> std::fmt::Debug for Issuer<Q, A> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Batches(_) => "Batches",
-            Self::Jobs(..) => "Jobs",
-        })
-    }
-}
-
-impl<Q, A> Issuer<Q, A>
-where
-    Q: Clone + Send + Sync + 'static,
-    A: Send + 'static,
-{
-    fn start(writer: &Writer, kind: DatabaseKind, work: Work<Q, A>) -> Self {
-        let writer = writer.clone();
-        match kind {
-            DatabaseKind::Sqlite => Self::Jobs(writer, work),
-            DatabaseKind::Postgres => Self::Batches(Batcher::start(1, move |asked: Vec<Q>| {
-                let (writer, asked) = (writer.clone(), Arc::new(asked));
-                Box::pin(async move {
-                    let answers = writer.write(move |db| {
-                        let asked = Arc::clone(&asked);
-                        Box::pin(async move { work(db, &asked).await })
-                    });
-                    Ok(answers.await?.into_iter().map(Ok).collect()) as BatchResult<A>
-                })
-            })),
-        }
-    }
-
-    async fn call(&self, asked: Q) -> Result<A> {
-        match self {
-            Self::Batches(batches) => batches.call(asked).await,
-            Self::Jobs(writer, work) => {
-                let work = *work;
-                let answers = writer.write(move |db| {
-                    let asked = [asked.clone()];
-                    Box::pin(async move { work(db, &asked).await })
-                });
-                answers
-                    .await?
-                    .pop()
-                    .ok_or(StoreError::Internal("a job has no result"))
-            }
         }
     }
 }

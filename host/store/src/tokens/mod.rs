@@ -4,14 +4,17 @@
 mod epochs;
 mod family;
 mod issuance;
+mod issuance_queues;
 mod retries;
 mod revocation;
 mod state;
+mod state_rows;
 
-pub(crate) use epochs::epoch_number;
 pub use family::TokenFamily;
 pub(crate) use family::{CODE_BY_ID, CodeRow, FAMILY_BY_ID, FamilyRow, insert, revoke};
-pub(crate) use issuance::TokenIssuance;
-pub use issuance::{NewAccess, Redemption, Rotation, RotationRequest};
-pub(crate) use state::{CLIENT_STATE, ClientStateRow, FAMILY_STATE, FamilyStateRow, HolderVersion};
+pub(crate) use issuance_queues::TokenIssuance;
+pub use issuance_queues::{NewAccess, Redemption, Rotation, RotationRequest};
 pub use state::{ClientTokenState, FamilyState};
+pub(crate) use state_rows::{
+    CLIENT_STATE, ClientStateRow, FAMILY_STATE, FamilyStateRow, HolderVersion,
+};

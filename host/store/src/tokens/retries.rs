@@ -1,8 +1,9 @@
 //! The one retry that a refresh has.
 
-use super::epochs::epoch_number;
 use super::family::revoke;
-use super::issuance::{NewAccess, Rotation, next_counter};
+use super::issuance::next_counter;
+use super::issuance_queues::{NewAccess, Rotation};
+use crate::rows::epoch_number;
 use crate::sql::{self, Connection};
 use crate::{Result, Store, audit};
 use assent_model::audit::Entry;

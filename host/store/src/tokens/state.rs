@@ -2,39 +2,17 @@
 
 use std::sync::Arc;
 
-use super::epochs::epoch_number;
 use super::family::TokenFamily;
+use super::state_rows::HolderVersion;
 use crate::accounts::UserAccount;
-use crate::batch::loader::Row;
-use crate::rows::cell;
+use crate::rows::{cell, epoch_number};
 use crate::{Result, Store};
 use assent_model::application::RegisteredApplication;
 use assent_model::id::{Did, FamilyId, TokenId};
+use assent_model::token::CodeGrant;
 
-/// `open` is 1 if neither the family is revoked nor the consent withdrawn; `in_session` if the family does not end with
-/// a session that the user ended.
-pub(crate) const FAMILY_STATE: &str = "SELECT f.id, v.column2 AS token,
-        f.counter, f.used_counter,
-        CASE WHEN f.revoked_at IS NULL AND a.grants_not_before <= f.created_at THEN 1 ELSE 0 END AS open,
-        CASE WHEN f.offline = 1 OR COALESCE(s.signed_out, 0) = 0 THEN 1 ELSE 0 END AS in_session,
-        CASE WHEN r.id IS NULL THEN 0 ELSE 1 END AS token_revoked,
-        a.version AS account_version, u.version AS user_version, u.updated_at AS user_updated_at,
-        p.version AS application_version, p.updated_at AS application_updated_at,
-        (SELECT MAX(epoch) FROM token_epochs) AS epoch
-    FROM (VALUES {($, $)}) AS v
-    JOIN token_families f ON f.id = v.column1
-    JOIN accounts a ON a.id = f.account_id
-    JOIN users u ON u.id = a.user_id
-    JOIN applications p ON p.id = f.application_id
-    LEFT JOIN sessions s ON s.id = f.session_id
-    LEFT JOIN revoked_tokens r ON r.id = v.column2";
-
-pub(crate) const CLIENT_STATE: &str = "SELECT p.id, v.column2 AS token, p.version, p.updated_at,
-        CASE WHEN r.id IS NULL THEN 0 ELSE 1 END AS token_revoked,
-        (SELECT MAX(epoch) FROM token_epochs) AS epoch
-    FROM (VALUES {($, $)}) AS v
-    JOIN applications p ON p.id = v.column1
-    LEFT JOIN revoked_tokens r ON r.id = v.column2";
+/// A family whose `claims` parameter has more values than this does not stay in memory.
+const MOST_VALUES: usize = 64;
 
 /// A family and one of its tokens at the time of the request.
 #[derive(Clone, Debug)]
@@ -56,10 +34,6 @@ pub struct FamilyState {
     versions: Versions,
 }
 
-/// The versions of an account and of its user, and when the user was changed last: a fail-over may lose a version,
-/// whose number the next change uses again.
-pub(crate) type HolderVersion = (i64, i64, i64);
-
 /// The versions of the rows that a family refers to.
 #[derive(Clone, Copy, Debug)]
 struct Versions {
@@ -80,54 +54,29 @@ pub struct ClientTokenState {
     pub epoch: u32,
 }
 
-crate::sql::row! {
-    #[derive(Clone)]
-    pub(crate) struct FamilyStateRow {
-        id: String,
-        token: String,
-        counter: i64,
-        used_counter: i64,
-        open: bool,
-        in_session: bool,
-        token_revoked: bool,
-        account_version: i64,
-        user_version: i64,
-        user_updated_at: i64,
-        application_version: i64,
-        application_updated_at: i64,
-        epoch: i64,
-    }
-}
-
-impl Row for FamilyStateRow {
-    type Key = (String, String);
-    type Value = Self;
-    fn key(&self) -> Self::Key {
-        (self.id.clone(), self.token.clone())
-    }
-}
-
-crate::sql::row! {
-    #[derive(Clone)]
-    pub(crate) struct ClientStateRow {
-        id: String,
-        token: String,
-        version: i64,
-        updated_at: i64,
-        token_revoked: bool,
-        epoch: i64,
-    }
-}
-
-impl Row for ClientStateRow {
-    type Key = (String, String);
-    type Value = Self;
-    fn key(&self) -> Self::Key {
-        (self.id.clone(), self.token.clone())
-    }
-}
-
 impl Store {
+    /// The code with this id, used or not.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn code(&self, id: FamilyId) -> Result<Option<CodeGrant>> {
+        self.lookups.codes.call(id.to_string()).await
+    }
+
+    /// What never changes of a family.
+    pub(super) async fn token_family(&self, id: FamilyId) -> Result<Option<Arc<TokenFamily>>> {
+        if let Some(found) = self.caches.families.get(&id, ()) {
+            return Ok(Some(found));
+        }
+        let found = self.lookups.families.call(id.to_string()).await?;
+        if let Some(family) = &found
+            && family.context.claims.values() <= MOST_VALUES
+        {
+            self.caches.families.insert(id, (), Arc::clone(family));
+        }
+        Ok(found)
+    }
+
     /// A family as it is now, and whether `token` was revoked by itself. `None` if it does not exist.
     ///
     /// # Errors

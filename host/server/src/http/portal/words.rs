@@ -195,7 +195,7 @@ pub(super) fn activity_message(
         | Event::TokensRevoked
         | Event::TestSignInStarted
         | Event::TestSignInEnded
-        | Event::AdminTokenCreated => Message::new(plain_activity(entry.event)),
+        | Event::AdminTokenCreated => plain_activity(entry.event),
     }
 }
 
@@ -218,32 +218,34 @@ fn account_activity(entry: &Entry, application: Message) -> Message {
 }
 
 /// The message of an event that needs no more words than its own.
-const fn plain_activity(event: Event) -> &'static str {
+const fn plain_activity(event: Event) -> Message {
     match event {
-        Event::SignedOut => "activity-signed-out",
-        Event::SessionEnded => "activity-session-ended",
-        Event::CooldownStarted => "activity-cooldown-started",
-        Event::CooldownLifted => "activity-cooldown-lifted",
-        Event::EnrolmentLinkCreated => "activity-enrolment-link",
-        Event::RecoveryCodesCreated => "activity-recovery-codes",
-        Event::RecoveryCodeUsed => "activity-recovery-used",
-        Event::RecoveryFailed => "activity-recovery-failed",
-        Event::UserCreated => "activity-user-created",
-        Event::UserUpdated => "activity-user-updated",
-        Event::UserErased => "activity-user-erased",
-        Event::UserDeleted => "activity-user-deleted",
-        Event::UsersExported => "activity-users-exported",
-        Event::ExternalAuthenticatorSet => "activity-external-authenticator-set",
-        Event::ExternalAuthenticatorRemoved => "activity-external-authenticator-removed",
-        Event::PluginsRolledBack => "activity-plugins-rolled-back",
-        Event::PluginsReloaded => "activity-plugins-reloaded",
-        Event::SigningKeyPublished => "activity-key-published",
-        Event::SigningKeyActivated => "activity-key-activated",
-        Event::TokensRevoked => "activity-tokens-revoked",
-        Event::TestSignInStarted => "activity-test-sign-in-started",
-        Event::TestSignInEnded => "activity-test-sign-in-ended",
-        Event::AdminTokenCreated => "activity-admin-token-created",
-        _ => "activity-key-revoked",
+        Event::SignedOut => Message::new("activity-signed-out"),
+        Event::SessionEnded => Message::new("activity-session-ended"),
+        Event::CooldownStarted => Message::new("activity-cooldown-started"),
+        Event::CooldownLifted => Message::new("activity-cooldown-lifted"),
+        Event::EnrolmentLinkCreated => Message::new("activity-enrolment-link"),
+        Event::RecoveryCodesCreated => Message::new("activity-recovery-codes"),
+        Event::RecoveryCodeUsed => Message::new("activity-recovery-used"),
+        Event::RecoveryFailed => Message::new("activity-recovery-failed"),
+        Event::UserCreated => Message::new("activity-user-created"),
+        Event::UserUpdated => Message::new("activity-user-updated"),
+        Event::UserErased => Message::new("activity-user-erased"),
+        Event::UserDeleted => Message::new("activity-user-deleted"),
+        Event::UsersExported => Message::new("activity-users-exported"),
+        Event::ExternalAuthenticatorSet => Message::new("activity-external-authenticator-set"),
+        Event::ExternalAuthenticatorRemoved => {
+            Message::new("activity-external-authenticator-removed")
+        }
+        Event::PluginsRolledBack => Message::new("activity-plugins-rolled-back"),
+        Event::PluginsReloaded => Message::new("activity-plugins-reloaded"),
+        Event::SigningKeyPublished => Message::new("activity-key-published"),
+        Event::SigningKeyActivated => Message::new("activity-key-activated"),
+        Event::TokensRevoked => Message::new("activity-tokens-revoked"),
+        Event::TestSignInStarted => Message::new("activity-test-sign-in-started"),
+        Event::TestSignInEnded => Message::new("activity-test-sign-in-ended"),
+        Event::AdminTokenCreated => Message::new("activity-admin-token-created"),
+        _ => Message::new("activity-key-revoked"),
     }
 }
 
