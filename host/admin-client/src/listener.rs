@@ -20,7 +20,7 @@ const ROOT: u32 = 0;
 /// folder that it was started in, which is that of `assent serve`.
 ///
 /// # Errors
-/// [`CommandError`] where somebody else listens at the address.
+/// [`CommandError`] if another process listens at the address.
 pub fn must_be_trusted(address: &Url) -> anyhow::Result<()> {
     let owner = |path: &str| std::fs::metadata(path).ok().map(|found| found.uid());
     let trusted: Vec<u32> = [Some(ROOT), owner("/proc/self"), owner(".")]
