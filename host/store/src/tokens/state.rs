@@ -44,9 +44,7 @@ struct Versions {
 /// An application's own token at the time of the request.
 #[derive(Clone, Debug)]
 pub struct ClientTokenState {
-    /// The application.
-    pub application: RegisteredApplication,
-    /// The version of its settings.
+    /// The version of the application's settings.
     pub version: i64,
     /// The token was revoked.
     pub token_is_revoked: bool,
@@ -152,18 +150,15 @@ impl Store {
         token: TokenId,
     ) -> Result<Option<ClientTokenState>> {
         let key = (application.to_string(), token.to_string());
-        let Some(row) = self.lookups.client_states.call(key).await? else {
-            return Ok(None);
-        };
-        let version = (row.version, row.updated_at);
-        let Some(application) = self.registered_version(application, version).await? else {
-            return Ok(None);
-        };
-        Ok(Some(ClientTokenState {
-            application,
-            version: row.version,
-            token_is_revoked: row.token_revoked,
-            epoch: epoch_number(row.epoch)?,
-        }))
+        let found = self.lookups.client_states.call(key).await?;
+        found
+            .map(|row| {
+                Ok(ClientTokenState {
+                    version: row.version,
+                    token_is_revoked: row.token_revoked,
+                    epoch: epoch_number(row.epoch)?,
+                })
+            })
+            .transpose()
     }
 }

@@ -20,7 +20,7 @@ pub(crate) const FAMILY_STATE: &str = "SELECT f.id, v.column2 AS token,
     LEFT JOIN sessions s ON s.id = f.session_id
     LEFT JOIN revoked_tokens r ON r.id = v.column2";
 
-pub(crate) const CLIENT_STATE: &str = "SELECT p.id, v.column2 AS token, p.version, p.updated_at,
+pub(crate) const CLIENT_STATE: &str = "SELECT p.id, v.column2 AS token, p.version,
         CASE WHEN r.id IS NULL THEN 0 ELSE 1 END AS token_revoked,
         (SELECT MAX(epoch) FROM token_epochs) AS epoch
     FROM (VALUES {($, $)}) AS v
@@ -64,7 +64,6 @@ crate::sql::row! {
         pub(super) id: String,
         pub(super) token: String,
         pub(super) version: i64,
-        pub(super) updated_at: i64,
         pub(super) token_revoked: bool,
         pub(super) epoch: i64,
     }
