@@ -1,5 +1,6 @@
 //! Forgetting what is over.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -212,6 +213,7 @@ impl Store {
         ] {
             deleted += self.delete_by_end(statement, before, &mut turn).await?;
         }
+        deleted += self.delete_old_changes(&mut turn).await?;
         let streamed = self.streamed(retention.streams).await?;
         loop {
             let slice = self
@@ -292,6 +294,41 @@ impl Store {
                 return Ok(deleted);
             }
             from = slice.into_iter().map(|(end,)| end).max().unwrap_or(from);
+        }
+    }
+
+    /// Deletes the changes that were there at the last call, which is minutes ago: no clock takes part. The newest row
+    /// stays, because SQLite takes the next number from it.
+    async fn delete_old_changes(&self, turn: &mut RetentionRun<'_>) -> Result<u64> {
+        let (newest,): (Option<i64>,) = sql::query_as("SELECT MAX(seq) FROM changes")
+            .fetch_one(&self.readers)
+            .await?;
+        let before = self
+            .old_changes
+            .swap(newest.unwrap_or_default(), Ordering::Relaxed);
+        let (mut from, mut deleted) = (0, 0);
+        loop {
+            let slice: Vec<(i64,)> = self
+                .write(move |db| {
+                    Box::pin(async move {
+                        Ok(sql::query_as(
+                            "DELETE FROM changes
+                             WHERE seq IN (SELECT seq FROM changes WHERE seq >= $1 AND seq < $2 ORDER BY seq LIMIT $3)
+                             RETURNING seq",
+                        )
+                        .bind(from)
+                        .bind(before)
+                        .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
+                        .fetch_all(db)
+                        .await?)
+                    })
+                })
+                .await?;
+            deleted += slice.len() as u64;
+            if !turn.has_next_slice(slice.len()).await? {
+                return Ok(deleted);
+            }
+            from = slice.into_iter().map(|(seq,)| seq).max().unwrap_or(from);
         }
     }
 

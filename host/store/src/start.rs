@@ -21,11 +21,12 @@ impl Store {
     pub async fn start(database: Database, chaining: ChainContext) -> Result<Self> {
         chain::ensure_ends(&database.writers, database.begin, &chaining).await?;
         let chaining = Arc::new(chaining);
-        let writer = Writer::start(&database, database.writer_count, &chaining)?;
+        let waiters = Arc::default();
+        let writer = Writer::start(&database, database.writer_count, &chaining, &waiters)?;
         let approval_writer = if database.kind == DatabaseKind::Sqlite {
             writer.clone()
         } else {
-            Writer::start(&database, 1, &chaining)?
+            Writer::start(&database, 1, &chaining, &waiters)?
         };
         let instance = Instance::new(chaining.salt(), &database);
         let (readers, kind) = (database.readers, database.kind);
@@ -68,6 +69,8 @@ impl Store {
             token_issuance,
             chaining,
             instance: Arc::new(instance),
+            waiters,
+            old_changes: Arc::default(),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The database with its connections, its writers and its loaders, which all subjects share.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 
 use crate::sql::Connection;
 use futures_util::future::BoxFuture;
@@ -9,6 +10,7 @@ use crate::accounts::UserAccount;
 use crate::applications::ApplicationVersionRow;
 use crate::audit::chain::ChainContext;
 use crate::batch::loader::BatchLoader;
+use crate::changes::waiters::Waiters;
 use crate::connect;
 use crate::connections::Readers;
 use crate::error::Result;
@@ -33,6 +35,10 @@ pub struct Store {
     pub(crate) token_issuance: TokenIssuance,
     pub(crate) chaining: Arc<ChainContext>,
     pub(crate) instance: Arc<Instance>,
+    /// The requests of this instance that wait for changes.
+    pub(crate) waiters: Arc<Waiters>,
+    /// Retention deletes the changes with lower numbers next.
+    pub(crate) old_changes: Arc<AtomicI64>,
 }
 
 /// What applications' requests look up.

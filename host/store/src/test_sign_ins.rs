@@ -1,9 +1,11 @@
 //! Test sign-ins: sign-ins that administrators try in an application's place.
 
+use crate::changes::pending as changes;
 use crate::sql::{self, Connection};
 
 use crate::rows::{cell, digest, moment, parse};
 use crate::{Result, Store, StoreError, Transition, audit};
+use assent_model::change::Change;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{FamilyId, LoginId, SessionId, TestSignInId};
@@ -93,9 +95,9 @@ async fn insert_step(db: &mut Connection, id: TestSignInId, step: &StepRecord) -
     .bind(step.name.as_str())
     .bind(step.at.millis())
     .bind(step.sealed.clone())
-    .execute(db)
+    .execute(&mut *db)
     .await?;
-    Ok(())
+    changes::record(db, Change::TestSignIn(id))
 }
 
 impl Store {
@@ -284,8 +286,9 @@ impl Store {
                 )
                 .bind(id.to_string())
                 .bind(now.millis())
-                .execute(db)
+                .execute(&mut *db)
                 .await?;
+                changes::record(db, Change::TestSignIn(id))?;
                 Ok(Transition::of_rows(claimed))
             })
         })
@@ -327,6 +330,7 @@ impl Store {
                         .execute(&mut *db)
                         .await?;
                 }
+                changes::record(db, Change::TestSignIn(id))?;
                 audit::append(db, &[end.entry]).await?;
                 Ok(Transition::Done)
             })

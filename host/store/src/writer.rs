@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::audit::chain::ChainContext;
+use crate::changes::waiters::Waiters;
 use crate::connect::Database;
 use crate::connections::Connections;
 use crate::transactions::{Isolation, JobOutput, TransactionError, Transactions, Work};
@@ -96,6 +97,7 @@ impl Writer {
         database: &Database,
         count: u32,
         chaining: &Arc<ChainContext>,
+        waiters: &Arc<Waiters>,
     ) -> Result<Self> {
         let (sender, receiver) = mpsc::channel(QUEUE);
         let receiver = Arc::new(Mutex::new(receiver));
@@ -105,6 +107,7 @@ impl Writer {
                 database.writers.clone(),
                 database.begin,
                 Arc::clone(chaining),
+                Arc::clone(waiters),
             );
             let running = run(Arc::clone(&receiver), transactions);
             match database.kind {
@@ -294,7 +297,7 @@ mod tests {
             ChainKey::new([7; 32]),
             Arc::new(SystemEntropy),
         ));
-        let writer = Writer::start(&database, 1, &chaining).unwrap();
+        let writer = Writer::start(&database, 1, &chaining, &Arc::default()).unwrap();
         writer
             .write(|db| {
                 Box::pin(async move {

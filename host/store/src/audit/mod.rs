@@ -9,9 +9,11 @@ use std::time::Duration;
 use crate::sql::{self, Connection};
 use serde_json::{Map, Value};
 
+use crate::changes::pending as changes;
 use crate::rows::{cell, from_json, moment, parse};
 use crate::{Result, Store, StoreError};
 use assent_model::audit::{Actor, Entry, Event, USER_KIND};
+use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{AuditId, DeviceId, Did, UserId, first_text_of};
 
@@ -119,8 +121,16 @@ pub struct AuditFilter {
 
 /// Adds entries to the log. The one place that does, with the change that they tell of: they are chained and kept as
 /// the last step of the transaction that this connection is in.
-pub(crate) async fn append(_transaction: &mut Connection, entries: &[Entry]) -> Result<()> {
-    entries.iter().try_for_each(|entry| chain::add(entry, true))
+pub(crate) async fn append(transaction: &mut Connection, entries: &[Entry]) -> Result<()> {
+    for entry in entries {
+        if let Some(user) = entry.user
+            && entry.event.is_account_notification()
+        {
+            changes::record(transaction, Change::Inbox(user))?;
+        }
+        chain::add(entry, true)?;
+    }
+    Ok(())
 }
 
 /// Adds entries to the log where something was done. Whether it was.
