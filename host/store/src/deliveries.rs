@@ -156,6 +156,14 @@ impl Store {
         })
     }
 
+    /// When the next delivery is due; `None` if there is none.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn next_delivery(&self) -> Result<Option<Timestamp>> {
+        Ok(self.channel_work().await?.delivery)
+    }
+
     /// Claims up to `most` deliveries of a channel that are to be looked after at `now`, those that wait longest first.
     /// Nobody else gets them until `lease` is over; if this host stops in between, they are claimed anew then.
     ///

@@ -243,8 +243,9 @@ impl Store {
                 .bind(login.to_string())
                 .bind(now.millis())
                 .bind(browser.to_text())
-                .execute(db)
+                .execute(&mut *db)
                 .await?;
+                changes::record(db, Change::TestSignIn(id))?;
                 Ok(Transition::of_rows(updated))
             })
         })

@@ -15,6 +15,7 @@ use crate::domain::devices::push::seal;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit, seconds};
 use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{ApprovalId, AuditId, DeviceId, UserId};
@@ -98,11 +99,14 @@ pub async fn request(
     patience: u32,
     (seen, known): (&HashSet<ApprovalId>, Option<AuditId>),
 ) -> Result<Option<DeviceInbox>, InternalError> {
-    let mut listener = services.wakeups.listen();
+    let shown = seen.iter().copied().map(Change::Approval);
+    let awaited = shown.chain([Change::Inbox(device.user_id)]);
+    let mut listener = services.store.listen(awaited);
     // Counted by the machine's clock, not the server's: a test that stops the one must not stop the other.
-    let deadline = tokio::time::Instant::now() + seconds(patience);
+    let mut timeout = pin!(tokio::time::sleep(seconds(patience)));
     let mut interrupts = pin!(services.draining.interrupts());
-    let mut is_interrupted = false;
+    let poll = services.long_polls.begin(device.id);
+    let mut is_interrupted = patience == 0;
     loop {
         let user = services.store.user(device.user_id).await?;
         let user = user.ok_or(StoreError::Internal("a device has no user"))?;
@@ -117,9 +121,7 @@ pub async fn request(
         let told = notifications
             .last()
             .is_some_and(|last| known.is_none_or(|known| last.id > known));
-        let over = user.state != LifecycleState::Active
-            || tokio::time::Instant::now() >= deadline
-            || is_interrupted;
+        let over = user.state != LifecycleState::Active || is_interrupted;
         if changed || told || over {
             if services
                 .store
@@ -141,13 +143,12 @@ pub async fn request(
                 cooldown_until,
             }));
         }
-        let wanted = [
-            Wakeup::Asked(device.user_id),
-            Wakeup::AccountNotification(device.user_id),
-        ];
+        let next_end = pending.iter().map(|prompt| prompt.approval.expires_at).min();
         tokio::select! {
-            () = listener.next_of(wanted) => {}
+            () = listener.changed(next_end) => {}
+            () = &mut timeout => is_interrupted = true,
             () = &mut interrupts => is_interrupted = true,
+            () = poll.replaced() => is_interrupted = true,
         }
     }
 }
