@@ -40,7 +40,7 @@ pub use database::{Database, DatabaseUrl, connect, open_store};
 pub use device::Device;
 pub use encoded::{EncodedCertificate, EncodedKey, rsa_key};
 pub use fault_proxy::FaultProxy;
-pub use log::{Log, let_one_thread_listen};
+pub use log::{Log, Statements, let_one_thread_listen};
 pub use process::ServerProcess;
 pub use read::{
     Body, Json, Parsed, Respond, Text, after, base64url, between, free_port, get, jwt_claims,

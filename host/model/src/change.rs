@@ -60,7 +60,12 @@ mod tests {
         for change in changes {
             assert_eq!(change.to_string().parse(), Ok(change));
         }
-        for other in ["", "approval", "approval:1", "other:018f0000000070008000000000000001"] {
+        for other in [
+            "",
+            "approval",
+            "approval:1",
+            "other:018f0000000070008000000000000001",
+        ] {
             assert_eq!(other.parse::<Change>(), Err(IdError));
         }
     }

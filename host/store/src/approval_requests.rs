@@ -9,7 +9,10 @@ use crate::sql::{self, Connection};
 
 use crate::requested_approvals::{ApprovalRequest, RefusedRequest, UnexpiredRequest, subjects};
 use crate::rows::{cell, parse, to_json};
-use crate::{Result, Store, StoreError, action_approvals, approval_conflicts, deliveries, dispatches, repeats};
+use crate::{
+    Result, Store, StoreError, action_approvals, approval_conflicts, deliveries, dispatches,
+    repeats,
+};
 use assent_model::approval::{ApprovalSubject, MatchingNumber, RequestKind};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;

@@ -64,7 +64,8 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn extend_dispatch(&self, approval: ApprovalId, now: Timestamp) -> Result<()> {
-        self.set_dispatch_lease(approval, now + DISPATCH_LEASE).await
+        self.set_dispatch_lease(approval, now + DISPATCH_LEASE)
+            .await
     }
 
     /// Returns the lease of a request that was not sent, so that another instance sends it at once.
@@ -79,11 +80,13 @@ impl Store {
     async fn set_dispatch_lease(&self, approval: ApprovalId, until: Timestamp) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sql::query("UPDATE approval_dispatches SET leased_until = $2 WHERE approval_id = $1")
-                    .bind(approval.to_string())
-                    .bind(until.millis())
-                    .execute(db)
-                    .await?;
+                sql::query(
+                    "UPDATE approval_dispatches SET leased_until = $2 WHERE approval_id = $1",
+                )
+                .bind(approval.to_string())
+                .bind(until.millis())
+                .execute(db)
+                .await?;
                 Ok(())
             })
         })

@@ -5,8 +5,8 @@ use crate::sql::{self, Connection};
 
 use crate::rows::{cell, digest, moment, parse};
 use crate::{Result, Store, StoreError, Transition, audit};
-use assent_model::change::Change;
 use assent_model::audit::Entry;
+use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{FamilyId, LoginId, SessionId, TestSignInId};
 use assent_model::secret::Digest;

@@ -23,10 +23,7 @@ pub(crate) struct Mark(usize);
 pub(crate) async fn collect<T>(work: impl Future<Output = T>) -> (T, Vec<Change>) {
     let with_changes = async {
         let output = work.await;
-        (
-            output,
-            PENDING.try_with(RefCell::take).unwrap_or_default(),
-        )
+        (output, PENDING.try_with(RefCell::take).unwrap_or_default())
     };
     PENDING.scope(RefCell::default(), with_changes).await
 }
@@ -90,10 +87,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let options = sql::Options::sqlite(folder.path().join("t.db"));
         let mut db = options.connect().await.unwrap();
-        let [first, second] = [(); 2].map(|()| {
-            Change::Inbox(UserId::new(Timestamp::from_millis(1), &SystemEntropy))
-        });
-        assert!(matches!(record(&mut db, first), Err(StoreError::Internal(_))));
+        let [first, second] =
+            [(); 2].map(|()| Change::Inbox(UserId::new(Timestamp::from_millis(1), &SystemEntropy)));
+        assert!(matches!(
+            record(&mut db, first),
+            Err(StoreError::Internal(_))
+        ));
         let work = async {
             record(&mut db, first).unwrap();
             record(&mut db, first).unwrap();

@@ -44,11 +44,16 @@ impl Store {
         while self.waiters.count() > 0 {
             self.waiters.wake_due(clock.now());
             let read = match &mut reader {
-                Some(reader) => reader.next().await.map(|changes| self.waiters.wake(&changes)),
-                None => ChangeReader::begin(self.readers.clone()).await.map(|begun| {
-                    reader = Some(begun);
-                    rechecked = self.waiters.wakers().into();
-                }),
+                Some(reader) => reader
+                    .next()
+                    .await
+                    .map(|changes| self.waiters.wake(&changes)),
+                None => ChangeReader::begin(self.readers.clone())
+                    .await
+                    .map(|begun| {
+                        reader = Some(begun);
+                        rechecked = self.waiters.wakers().into();
+                    }),
             };
             if let Err(error) = read {
                 tracing::warn!(%error, "changes not read");

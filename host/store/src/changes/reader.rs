@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::Result;
 use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::connections::Readers;
 use crate::sql;
-use crate::Result;
 use assent_model::change::Change;
 
 /// How long a skipped number may still appear. A transaction ends within 10 s.
@@ -100,7 +100,8 @@ impl ChangeReader {
             .await?;
             let is_last = i64::try_from(rows.len()).unwrap_or(i64::MAX) < PAGE;
             let now = Instant::now();
-            self.cursor.advance(rows.iter().map(|(number, _)| *number), now);
+            self.cursor
+                .advance(rows.iter().map(|(number, _)| *number), now);
             changes.extend(known(rows));
             if is_last {
                 return Ok(changes);
@@ -147,7 +148,10 @@ mod tests {
         assert_eq!(cursor.missing(begun), [12, 14, 15]);
         cursor.skipped.remove(&14);
         cursor.advance([18], begun + Duration::from_secs(5));
-        assert_eq!(cursor.missing(begun + Duration::from_secs(11)), [12, 15, 17]);
+        assert_eq!(
+            cursor.missing(begun + Duration::from_secs(11)),
+            [12, 15, 17]
+        );
         assert_eq!(cursor.missing(begun + LATE), [17]);
         assert_eq!(cursor.last, 18);
     }

@@ -206,12 +206,7 @@ mod tests {
             waiters.wake_due(deadline);
             assert!((&mut waiting).now_or_never().is_some());
         }
-        assert!(
-            listener
-                .changed(Some(deadline))
-                .now_or_never()
-                .is_none()
-        );
+        assert!(listener.changed(Some(deadline)).now_or_never().is_none());
         assert!(waiters.waiting().by_deadline.is_empty());
     }
 

@@ -5,8 +5,8 @@ use crate::sql::{self, Connection};
 
 use crate::consents::ConsentGrant;
 use crate::{Result, Store, Transition, accounts, audit, consents, devices, sessions, tokens};
-use assent_model::change::Change;
 use assent_model::audit::{Entry, Origin};
+use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, SessionId};
 use assent_model::saml::Participation;

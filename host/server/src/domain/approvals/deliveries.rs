@@ -163,7 +163,11 @@ async fn look_after(services: Arc<Services>, leased: LeasedDelivery) -> String {
              later");
         // Whatever failed may work again soon, so nobody waits for the end of the lease.
         tokio::time::sleep(RETRY).await;
-        if let Err(error) = services.store.release_delivery(&leased, services.now()).await {
+        if let Err(error) = services
+            .store
+            .release_delivery(&leased, services.now())
+            .await
+        {
             tracing::warn!(delivery = %id, %error, "lease on a delivery not returned");
         }
         services.wakeups.send(Wakeup::Carried);
@@ -182,14 +186,13 @@ pub async fn return_leases(services: &Services) {
     } = leases;
     senders.shutdown().await;
     let now = services.now();
-    let deliveries = deliveries.values().map(async |leased| {
-        services.store.release_delivery(leased, now).await
-    });
+    let deliveries = deliveries
+        .values()
+        .map(async |leased| services.store.release_delivery(leased, now).await);
     let dispatches = dispatches
         .into_iter()
         .map(async |approval| services.store.release_dispatch(approval).await);
-    let (deliveries, dispatches) =
-        futures_util::join!(join_all(deliveries), join_all(dispatches));
+    let (deliveries, dispatches) = futures_util::join!(join_all(deliveries), join_all(dispatches));
     for returned in deliveries.into_iter().chain(dispatches) {
         if let Err(error) = returned {
             tracing::warn!(%error, "lease of an approval channel not returned");

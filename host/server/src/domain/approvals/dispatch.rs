@@ -5,6 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tracing::Instrument;
+
 use crate::domain::approvals::{carry, channels};
 use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject};
@@ -26,9 +28,9 @@ pub(super) fn begin(
 ) {
     let trusted = trusted(&approval, login);
     let id = approval.id;
-    let services = Arc::clone(services);
-    spawn(&Arc::clone(&services), id, async move {
-        carry::carry_request(&services, user, &approval, trusted).await
+    let held = Arc::clone(services);
+    spawn(services, id, async move {
+        carry::carry_request(&held, user, &approval, trusted).await
     });
 }
 
@@ -57,10 +59,8 @@ pub(super) async fn take_over(services: &Arc<Services>) -> Result<(), InternalEr
         .await?;
     for id in claimed {
         tracing::info!(approval = %id, "approval request not sent in time, sending it");
-        let services = Arc::clone(services);
-        spawn(&Arc::clone(&services), id, async move {
-            carry_stored(&services, id).await
-        });
+        let held = Arc::clone(services);
+        spawn(services, id, async move { carry_stored(&held, id).await });
     }
     Ok(())
 }
@@ -121,5 +121,5 @@ fn spawn(
     let mut leases = services.leased_work.leases();
     leases.dispatches.insert(id);
     while leases.senders.try_join_next().is_some() {}
-    leases.senders.spawn(sending);
+    leases.senders.spawn(sending.in_current_span());
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::domain::approvals::prompts::{Prompt, prompts_of};
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::device::name::LONGEST_NAME;
+use crate::domain::devices::long_polls::LongPoll;
 use crate::domain::devices::push::seal;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit, seconds};
@@ -105,8 +106,8 @@ pub async fn request(
     // Counted by the machine's clock, not the server's: a test that stops the one must not stop the other.
     let mut timeout = pin!(tokio::time::sleep(seconds(patience)));
     let mut interrupts = pin!(services.draining.interrupts());
-    let poll = services.long_polls.begin(device.id);
-    let mut is_interrupted = patience == 0;
+    let poll = (patience > 0).then(|| services.long_polls.begin(device.id));
+    let mut is_interrupted = poll.is_none();
     loop {
         let user = services.store.user(device.user_id).await?;
         let user = user.ok_or(StoreError::Internal("a device has no user"))?;
@@ -143,13 +144,23 @@ pub async fn request(
                 cooldown_until,
             }));
         }
-        let next_end = pending.iter().map(|prompt| prompt.approval.expires_at).min();
+        let next_end = pending
+            .iter()
+            .map(|prompt| prompt.approval.expires_at)
+            .min();
         tokio::select! {
             () = listener.changed(next_end) => {}
             () = &mut timeout => is_interrupted = true,
             () = &mut interrupts => is_interrupted = true,
-            () = poll.replaced() => is_interrupted = true,
+            () = replaced(poll.as_ref()) => is_interrupted = true,
         }
+    }
+}
+
+async fn replaced(poll: Option<&LongPoll<'_>>) {
+    match poll {
+        Some(poll) => poll.replaced().await,
+        None => std::future::pending().await,
     }
 }
 
