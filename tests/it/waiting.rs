@@ -154,7 +154,7 @@ async fn a_change_on_another_instance_wakes_those_who_wait(database: Database) {
     let login = ada.application.login_page(&browser, &[]).await;
     let typed = async {
         polled().await;
-        login.submit_name("ada").await.followed().await
+        login.submit_name("ada").await
     };
     let scanned = qr_sign_in::is_scanned(&second, login_of(&login));
     let (scanned, page) = in_time(async { tokio::join!(scanned, typed) }).await;

@@ -7,7 +7,7 @@ use crate::sql::{self, Connection};
 
 use crate::changes::pending as changes;
 use crate::rows::{cell, moment, parse};
-use crate::{Result, Store, StoreError};
+use crate::{Result, Store, StoreError, dispatches};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::delivery::{Delivery, LeasedDelivery, Recipient};
@@ -84,8 +84,8 @@ pub struct ChannelWork {
 }
 
 impl Store {
-    /// Adds a delivery that is first looked after at `due`. `false`, and nothing done, if its approval is not open any
-    /// more.
+    /// Adds a delivery that is first looked after at `due`. One to a vendor completes the dispatch of its request.
+    /// `false`, and nothing done, if its approval is not open any more.
     ///
     /// # Errors
     /// If the database fails.
@@ -98,6 +98,7 @@ impl Store {
         self.write(move |db| {
             let delivery = delivery.clone();
             Box::pin(async move {
+                let approval = delivery.approval.to_string();
                 let (device, identifier) = match delivery.recipient {
                     Recipient::Device(device) => (Some(device.to_string()), None),
                     Recipient::Vendor { identifier } => (None, Some(identifier)),
@@ -109,15 +110,20 @@ impl Store {
                      WHERE approvals.id = $2 AND approvals.state = 'requested' AND approvals.expires_at > $8",
                 )
                 .bind(delivery.id.to_string())
-                .bind(delivery.approval.to_string())
+                .bind(approval.clone())
                 .bind(delivery.channel)
-                .bind(device)
+                .bind(device.clone())
                 .bind(identifier)
                 .bind(delivery.handle)
                 .bind(due.millis())
                 .bind(now.millis())
-                .execute(db)
+                .execute(&mut *db)
                 .await?;
+                // The vendor has the request, so no instance that takes over sends it again. Other devices may still
+                // be waiting for theirs.
+                if added > 0 && device.is_none() {
+                    dispatches::delete(db, approval).await?;
+                }
                 Ok(added > 0)
             })
         })

@@ -31,6 +31,15 @@ pub(crate) async fn insert(
     Ok(())
 }
 
+/// Forgets a request that was sent.
+pub(crate) async fn delete(db: &mut Connection, approval: String) -> Result<()> {
+    sql::query("DELETE FROM approval_dispatches WHERE approval_id = $1")
+        .bind(approval)
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
 impl Store {
     /// Leases up to `most` requests that no instance sends, the oldest first.
     ///
@@ -98,15 +107,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn end_dispatch(&self, approval: ApprovalId) -> Result<()> {
-        self.write(move |db| {
-            Box::pin(async move {
-                sql::query("DELETE FROM approval_dispatches WHERE approval_id = $1")
-                    .bind(approval.to_string())
-                    .execute(db)
-                    .await?;
-                Ok(())
-            })
-        })
-        .await
+        self.write(move |db| Box::pin(async move { delete(db, approval.to_string()).await }))
+            .await
     }
 }

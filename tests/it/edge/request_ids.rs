@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use reqwest::StatusCode;
+use reqwest::{Method, StatusCode};
 
-use crate::harness::{Log, Respond, TestHost, http_client};
+use crate::harness::{Browser, Log, Respond, TestHost, http_client};
 
 const PROXY: &str = "[http]\ntrusted_proxies = [\"127.0.0.1\", \"::1\"]\n";
 
@@ -47,16 +47,13 @@ async fn a_trusted_proxy_assigns_the_id_which_log_lines_have() {
         assert_eq!(id_of(&host, path, Some("7f3a-1")).await.1, "7f3a-1");
         assert_ne!(id_of(&host, path, Some("not an id")).await.1, "not an id");
     }
-    let page = http_client()
-        .get(format!(
-            "{}{}",
-            host.base,
-            ada.application.request(&[("response_type", Some("token"))])
-        ))
+    let rejected = ada.application.request(&[("response_type", Some("token"))]);
+    let answer = Browser::new(&host.base)
+        .request(Method::GET, &rejected)
         .header("x-request-id", "7f3a-2")
         .header("x-forwarded-for", "192.0.2.1")
         .response()
         .await;
-    assert_eq!(page.headers()["x-request-id"], "7f3a-2");
+    assert_eq!(answer.headers()["x-request-id"], "7f3a-2");
     assert!(log.has(&["request{id=\"7f3a-2\"}"]), "{:?}", log.lines());
 }

@@ -34,13 +34,13 @@ async fn expired_rows_are_deleted_in_batches_and_others_stay(database: Database)
         0
     );
     assert!(store.approval(requested.id).await.expect("read").is_some());
-    // The logins, and the link by which the phone was enrolled.
+    // The logins, the link by which the phone was enrolled, and the first of the two changes of the request.
     assert_eq!(
         store
             .apply_retention(retention, NOW + hour + hour)
             .await
             .expect("swept"),
-        1202
+        1203
     );
     assert!(store.approval(requested.id).await.expect("read").is_none());
     assert!(store.user(ada.id).await.expect("read").is_some());
