@@ -1,5 +1,6 @@
 //! Callbacks: at any instance, after a restart, late, replayed and forged.
 
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use std::time::Duration;
 
@@ -161,6 +162,45 @@ async fn an_instance_that_stops_returns_the_leases_on_its_deliveries(database: D
     let page = it.waiting.browser().at(&base).get(&it.waiting.path()).await;
     assert!(next_page(&page).await.parameter("code").starts_with("ac_"));
     restarted.stop().await;
+}
+
+/// The stored handle is unreadable for a while, which stands for any failure inside the instance.
+#[both_databases]
+async fn a_failed_look_at_a_delivery_returns_its_lease(database: Database) {
+    let vendor = Vendor::start(LONG).await;
+    let it = requested(&vendor, database).await;
+    let mut connection = it.host.connection().await;
+    let handle: (String,) = sql::query_as("SELECT handle FROM approval_deliveries")
+        .fetch_one(&mut connection)
+        .await
+        .expect("read");
+    let mut set_handle = async |handle: &str| {
+        sql::query("UPDATE approval_deliveries SET handle = $1")
+            .bind(handle.to_owned())
+            .execute(&mut connection)
+            .await
+            .expect("updated");
+    };
+    set_handle("unreadable").await;
+    vendor.answer(&it.question, "approved");
+    assert_eq!(
+        call_back(&it.host.base, &it.callback, callbacks(&it.question)).await,
+        StatusCode::NO_CONTENT
+    );
+    let store = &it.host.host.store;
+    super::wait_until("an instance looked at the delivery", async || {
+        let next = store.next_delivery().await.expect("read");
+        next.expect("a delivery").remaining(it.host.host.now()) > Duration::from_secs(30)
+    })
+    .await;
+    set_handle(&handle.0).await;
+    // The clock stands still, so the lease does not end by itself.
+    assert!(
+        next_page(&it.waiting)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
 }
 
 #[tokio::test]
