@@ -81,12 +81,14 @@ mod tests {
     use assent_model::id::UserId;
 
     use super::*;
+    use crate::connect::Database;
 
     #[tokio::test]
     async fn a_change_counts_once_and_not_if_its_job_is_undone() {
         let folder = tempfile::tempdir().unwrap();
-        let options = sql::Options::sqlite(folder.path().join("t.db"));
-        let mut db = options.connect().await.unwrap();
+        let url = format!("sqlite://{}", folder.path().join("t.db").display());
+        let database = Database::open(&url).await.unwrap();
+        let mut db = database.writers.lease().await.unwrap();
         let [first, second] =
             [(); 2].map(|()| Change::Inbox(UserId::new(Timestamp::from_millis(1), &SystemEntropy)));
         assert!(matches!(
