@@ -1,8 +1,8 @@
 //! The part of a claim mapper's places that UserInfo and introspection may use.
 //!
 //! A client with an access token may call them at will, and sign-ins of every application wait for the same places. So
-//! those calls wait in a queue of their own, and run in a quarter of the places at most. One application has at most half
-//! of that quarter, so that no application waits for the calls of another. The queue is fair between applications.
+//! those calls wait in a queue of their own, and run in a quarter of the places at most. One application has at most
+//! half of that quarter, so that none holds all of it. The queue is fair between applications.
 
 use std::time::Duration;
 
