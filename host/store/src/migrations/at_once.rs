@@ -36,7 +36,7 @@ pub(crate) async fn apply(
         let is_new = backfill_after.is_none();
         if is_new {
             connection
-                .batch(&migration.transactional_text())
+                .batch(&migration.transactional_text(kind))
                 .await
                 .map_err(|source| MigrationError::Failed { migration, source })?;
         }
