@@ -19,8 +19,8 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// A quarter of the places of these limits, at least one. Each application has at most half of them, and half of the
-    /// queue.
+    /// A quarter of the places of these limits, at least one. Each application has at most half of them, and half of
+    /// the queue.
     pub(super) fn quarter_of(limits: &CallLimits) -> Self {
         let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
         let running = count((limits.concurrency / 4).max(1));

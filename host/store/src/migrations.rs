@@ -4,6 +4,7 @@
 mod applied;
 mod at_once;
 mod error;
+mod indexes;
 mod list;
 mod migration;
 mod older_instances;
@@ -12,6 +13,7 @@ mod stepwise;
 
 use std::time::Duration;
 
+use crate::partitions;
 use crate::sql::{self, Connection, DatabaseKind};
 
 pub(crate) use applied::plan;
@@ -105,11 +107,15 @@ pub(crate) async fn apply(
         DatabaseKind::Postgres => {
             wait_for_lock(connection).await?;
             let found = plan(kind, connection, migrations).await?;
-            if found.is_empty {
+            let outcome = if found.is_empty {
                 in_one_transaction(kind, connection, migrations, "BEGIN").await
             } else {
                 stepwise::apply(connection, found.pending).await
+            };
+            if outcome.is_ok() {
+                partitions::ensure(connection).await?;
             }
+            outcome
         }
     };
     for migration in outcome.iter().flat_map(|outcome| &outcome.applied) {

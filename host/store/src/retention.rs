@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::sql;
+use crate::partitions;
+use crate::sql::{self, DatabaseKind};
 use crate::{Result, Store, StoreError};
 use assent_model::clock::{Clock, Timestamp};
 use assent_model::id::first_text_of;
@@ -169,6 +170,9 @@ impl Store {
         mut turn: RetentionRun<'_>,
     ) -> Result<u64> {
         let mut deleted = 0;
+        if self.instance.kind == DatabaseKind::Postgres {
+            self.maintain_partitions(now - retention.traces).await?;
+        }
         self.clear_ended_actions(now).await?;
         for (statement, kept) in [
             (by_id!("logins", "expires_at < $3"), retention.logins),
@@ -189,7 +193,7 @@ impl Store {
                 by_id!("admin_tokens", "expires_at < $3"),
                 retention.admin_tokens,
             ),
-            (by_id!("claim_traces", "created_at <= $3"), retention.traces),
+            (self.old_traces(), retention.traces),
         ] {
             deleted += self
                 .delete_by_id(statement, now - kept, now, &mut turn)
@@ -216,13 +220,14 @@ impl Store {
         deleted += self.delete_old_changes(&mut turn).await?;
         let streamed = self.streamed(retention.streams).await?;
         loop {
-            let slice = self
-                .delete_old_audit_entries(now - retention.audit, streamed)
+            let (slice, has_more) = self
+                .delete_old_audit_entries(now - retention.audit, streamed.as_ref())
                 .await?;
             deleted += slice;
-            if !turn
-                .has_next_slice(usize::try_from(slice).unwrap_or(usize::MAX))
-                .await?
+            if !has_more
+                || !turn
+                    .has_next_slice(usize::try_from(slice).unwrap_or(usize::MAX))
+                    .await?
             {
                 break;
             }
@@ -235,6 +240,34 @@ impl Store {
             + self
                 .delete_sessions(now - retention.sessions, now, &mut turn)
                 .await?)
+    }
+
+    /// On PostgreSQL the other traces go with their partitions.
+    fn old_traces(&self) -> &'static str {
+        match self.instance.kind {
+            DatabaseKind::Sqlite => by_id!("claim_traces", "created_at <= $3"),
+            DatabaseKind::Postgres => by_id!("claim_traces_default", "created_at <= $3"),
+        }
+    }
+
+    /// Makes partitions ahead of time, and drops those of traces from before this time. If it is not possible, for
+    /// example because the role may not create tables, the default partition takes the rows.
+    async fn maintain_partitions(&self, traces_before: Timestamp) -> Result<()> {
+        let mut lease = self.writer.lease().await?;
+        let mut result = partitions::ensure(&mut lease).await;
+        if result.is_ok() {
+            result = partitions::drop_old_traces(&mut lease, traces_before).await;
+        }
+        lease.end(result.as_ref().err());
+        match result {
+            Err(error) if error.is_outage() => return Err(error.into()),
+            Err(error) => tracing::warn!(
+                %error,
+                "partitions not maintained; `assent migrate` creates them with the rights of its role"
+            ),
+            Ok(()) => {}
+        }
+        Ok(())
     }
 
     async fn delete_by_id(

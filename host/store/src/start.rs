@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::audit::chain::{self, ChainContext};
+use crate::audit::context::ChainContext;
+use crate::audit::root;
 use crate::batch::loader::start_loader;
 use crate::connect::Database;
 use crate::error::Result;
@@ -19,7 +20,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn start(database: Database, chaining: ChainContext) -> Result<Self> {
-        chain::ensure_ends(&database.writers, database.begin, &chaining).await?;
+        root::ensure(&database.writers, database.begin, &chaining).await?;
         let chaining = Arc::new(chaining);
         let waiters = Arc::default();
         let writer = Writer::start(&database, database.writer_count, &chaining, &waiters)?;

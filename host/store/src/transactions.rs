@@ -8,7 +8,9 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
 
-use crate::audit::chain::{self, ChainContext};
+use crate::audit::append::append;
+use crate::audit::context::ChainContext;
+use crate::audit::pending;
 use crate::changes::pending as changes;
 use crate::changes::waiters::Waiters;
 use crate::connections::Connections;
@@ -145,17 +147,20 @@ impl Transactions {
     ) -> TransactionResult {
         let work = async {
             let (worked, changed) =
-                changes::collect(chain::collect(run_jobs(db, jobs, isolation))).await;
-            let (outcomes, appended) = worked?;
+                changes::collect(pending::collect(run_jobs(db, jobs, isolation))).await;
+            let (outcomes, entries) = worked?;
             changes::insert(db, &changed).await?;
-            // The entries of the audit log are chained last, since all writers wait for each other there.
-            chain::append(db, &self.chaining, appended).await?;
-            Ok((outcomes, changed))
+            let lane = append(db, &self.chaining, entries).await?;
+            Ok((outcomes, lane, changed))
         };
         let worked: std::result::Result<_, TransactionError> = work.await;
         match worked {
-            Ok((outcomes, changed)) => {
+            Ok((outcomes, lane, changed)) => {
+                // If this fails, the transaction may be committed all the same, so the lane is not used any more.
                 db.batch("COMMIT").await?;
+                if let Some(lane) = lane {
+                    self.chaining.lanes.committed(lane);
+                }
                 self.waiters.wake(&changed);
                 Ok(outcomes)
             }
@@ -244,7 +249,7 @@ async fn call_at_savepoint(
     job: &Work,
     db: &mut Connection,
 ) -> std::result::Result<JobResult, TransactionError> {
-    let (before, changes_before) = (chain::pending(), changes::mark());
+    let (before, changes_before) = (pending::pending(), changes::mark());
     db.batch("SAVEPOINT job").await?;
     let called = match call_job(job, db).await {
         // On PostgreSQL it fails if the job went on after a statement that failed.
@@ -260,7 +265,7 @@ async fn call_at_savepoint(
         }
         db.batch("ROLLBACK TO SAVEPOINT job").await?;
         release_savepoint(db).await?;
-        chain::restore(before);
+        pending::restore(before);
         changes::restore(changes_before);
         return Ok(JobResult::Failed(error));
     }

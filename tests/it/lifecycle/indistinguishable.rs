@@ -58,6 +58,8 @@ impl Statements {
                 "run_once",
                 "instances",
                 "leases",
+                "audit_root",
+                "audit_lanes SET held_until",
             ]
             .iter()
             .any(|table| statement.contains(table))

@@ -98,6 +98,12 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
     in_background(
         &mut background,
         &services,
+        "audit_root",
+        domain::audit::sign_roots,
+    );
+    in_background(
+        &mut background,
+        &services,
         "audit_streams",
         domain::audit::stream,
     );

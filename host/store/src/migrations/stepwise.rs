@@ -7,10 +7,11 @@ use futures_util::future::BoxFuture;
 
 use crate::migrations::applied::{self, Pending};
 use crate::migrations::error::MigrationError;
-use crate::migrations::migration::{Backfill, ConcurrentIndex, Migration, MigrationKind};
+use crate::migrations::indexes;
+use crate::migrations::migration::{Backfill, Migration, MigrationKind};
 use crate::migrations::older_instances::{self, OlderInstance};
 use crate::migrations::outcome::{MigrationOutcome, Postponed};
-use crate::sql::{self, Connection, DatabaseKind};
+use crate::sql::{Connection, DatabaseKind};
 
 /// A statement that waits for a lock on a table holds up all that come after it, so it gives up after a second.
 const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '1s'";
@@ -72,7 +73,7 @@ async fn apply_one(
         return Ok(older);
     }
     for index in &indexes {
-        build(connection, index)
+        indexes::build(connection, index)
             .await
             .map_err(|source| MigrationError::Failed { migration, source })?;
     }
@@ -103,7 +104,7 @@ async fn execute(
         }
     }
     connection
-        .batch(migration.text)
+        .batch(&migration.transactional_text(DatabaseKind::Postgres))
         .await
         .map_err(|source| MigrationError::Failed { migration, source })?;
     applied::record(connection, &migration, first_position(&migration)).await?;
@@ -124,20 +125,6 @@ async fn older_instances_for(
 /// Where the backfill begins, if there is one.
 fn first_position(migration: &Migration) -> Option<String> {
     migration.backfill.map(|_| String::new())
-}
-
-/// Builds an index while others write. What an interrupted build left is not valid, so it is built again.
-async fn build(connection: &mut Connection, index: &ConcurrentIndex) -> sql::Result<()> {
-    let valid: Option<(bool,)> =
-        sql::query_as("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)")
-            .bind(index.name.clone())
-            .fetch_optional(&mut *connection)
-            .await?;
-    if valid == Some((false,)) {
-        let drop = format!("DROP INDEX CONCURRENTLY IF EXISTS {}", index.name);
-        connection.batch(&drop).await?;
-    }
-    connection.batch(&index.statement).await
 }
 
 async fn backfill(
