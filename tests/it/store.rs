@@ -66,7 +66,7 @@ fn did() -> Did {
     Did::from_ed25519(&key)
 }
 
-fn user(name: &str) -> User {
+pub fn user(name: &str) -> User {
     let did = did();
     User {
         id: UserId::new(NOW, &SystemEntropy),

@@ -667,7 +667,9 @@ CREATE TABLE audit_entries (
     -- The digest of the previous entry in the lane, and of this one.
     previous        TEXT   NOT NULL,
     digest          TEXT   NOT NULL,
-    -- The message authentication code of the last entry of a transaction; NULL in the others.
+    -- Of the last entry of a transaction: the number of the newest root that the instance knew, and the message authentication code of
+    -- the position, the digest and that number. NULL in the others.
+    known_root      BIGINT,
     mac             TEXT,
     happened_at     BIGINT NOT NULL,
     event           TEXT   NOT NULL,

@@ -8,6 +8,7 @@ use crate::connections::{Connections, Epoch, Readers};
 use crate::migrations::{
     self, MIGRATIONS, Migration, MigrationOutcome, MigrationPolicy, schema_version,
 };
+use crate::partitions;
 use crate::sql::{self, Connection, DatabaseKind, Options};
 use crate::{Result, StoreError};
 
@@ -217,6 +218,11 @@ async fn open(url: &str, options: DatabaseOptions) -> Result<Database> {
     let kind = target.kind;
     let mut first = target.connect_to_migrate().await?;
     let prepared = migrations::prepare(kind, &mut first, options.migrations, options.migrate).await;
+    if prepared.is_ok() && kind == DatabaseKind::Postgres {
+        partitions::try_to_ensure(&mut first)
+            .await
+            .map_err(|error| target.failed(error.to_string()))?;
+    }
     first.close().await;
     prepared.map_err(|error| target.failed(error.to_string()))?;
     let (reader_count, writer_count) = options.connections.for_kind(kind);

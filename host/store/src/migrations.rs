@@ -113,7 +113,7 @@ pub(crate) async fn apply(
                 stepwise::apply(connection, found.pending).await
             };
             if outcome.is_ok() {
-                partitions::ensure(connection).await?;
+                partitions::try_to_ensure(connection).await?;
             }
             outcome
         }

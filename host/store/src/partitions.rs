@@ -83,7 +83,7 @@ pub(crate) async fn list(connection: &mut Connection, table: &str) -> sql::Resul
     Ok(found)
 }
 
-/// Makes the partitions of the present period and of the next.
+/// Makes the partitions of the present period and of the next. One that cannot be made hinders no other.
 ///
 /// # Errors
 /// If the database fails, the role may not create tables, or the default partition has rows of the period.
@@ -92,16 +92,36 @@ pub(crate) async fn ensure(connection: &mut Connection) -> sql::Result<()> {
         sql::query_as("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)")
             .fetch_one(&mut *connection)
             .await?;
+    let mut result = Ok(());
     for table in TABLES {
         let known = list(connection, table.name).await?;
         for ahead in 0..PERIODS {
             let (name, start, end) = table.period(Timestamp::from_millis(now), ahead);
-            if known.iter().all(|partition| partition.name != name) {
-                create(connection, table.name, &name, (start, end)).await?;
+            if known.iter().any(|partition| partition.name == name) {
+                continue;
+            }
+            match create(connection, table.name, &name, (start, end)).await {
+                Err(error) if error.is_outage() => return Err(error),
+                Err(error) => result = Err(error),
+                Ok(()) => {}
             }
         }
     }
-    Ok(())
+    result
+}
+
+/// The same, where it may fail: the default partition takes the rows then.
+///
+/// # Errors
+/// If the connection is lost.
+pub(crate) async fn try_to_ensure(connection: &mut Connection) -> sql::Result<()> {
+    match ensure(connection).await {
+        Err(error) if !error.is_outage() || error.is_lock_timeout() => {
+            tracing::warn!(%error, "partitions not created, the default partition takes the rows");
+            Ok(())
+        }
+        done => done,
+    }
 }
 
 async fn create(
@@ -111,7 +131,8 @@ async fn create(
     (start, end): (Timestamp, Timestamp),
 ) -> sql::Result<()> {
     let (first, after) = (first_text_of(start), first_text_of(end));
-    // Attaching a table locks out no reader and no writer, as creating a partition would.
+    // Attaching a table locks the default partition, which is usually empty, while PostgreSQL looks for rows of the period
+    // there. Creating the partition at once would lock the whole table.
     let text = format!(
         "{BEGIN};
          SELECT pg_advisory_xact_lock(hashtext('assent partitions'));

@@ -170,9 +170,12 @@ impl Store {
         mut turn: RetentionRun<'_>,
     ) -> Result<u64> {
         let mut deleted = 0;
-        if self.instance.kind == DatabaseKind::Postgres {
-            self.maintain_partitions(now - retention.traces).await?;
-        }
+        let old_traces = match self.instance.kind {
+            DatabaseKind::Postgres if self.maintain_partitions(now - retention.traces).await? => {
+                by_id!("claim_traces_default", "created_at <= $3")
+            }
+            _ => by_id!("claim_traces", "created_at <= $3"),
+        };
         self.clear_ended_actions(now).await?;
         for (statement, kept) in [
             (by_id!("logins", "expires_at < $3"), retention.logins),
@@ -193,7 +196,7 @@ impl Store {
                 by_id!("admin_tokens", "expires_at < $3"),
                 retention.admin_tokens,
             ),
-            (self.old_traces(), retention.traces),
+            (old_traces, retention.traces),
         ] {
             deleted += self
                 .delete_by_id(statement, now - kept, now, &mut turn)
@@ -242,32 +245,26 @@ impl Store {
                 .await?)
     }
 
-    /// On PostgreSQL the other traces go with their partitions.
-    fn old_traces(&self) -> &'static str {
-        match self.instance.kind {
-            DatabaseKind::Sqlite => by_id!("claim_traces", "created_at <= $3"),
-            DatabaseKind::Postgres => by_id!("claim_traces_default", "created_at <= $3"),
-        }
-    }
-
-    /// Makes partitions ahead of time, and drops those of traces from before this time. If it is not possible, for
-    /// example because the role may not create tables, the default partition takes the rows.
-    async fn maintain_partitions(&self, traces_before: Timestamp) -> Result<()> {
+    /// Makes partitions ahead of time, and drops those of traces from before this time. Returns whether the role may
+    /// drop them.
+    async fn maintain_partitions(&self, traces_before: Timestamp) -> Result<bool> {
         let mut lease = self.writer.lease().await?;
-        let mut result = partitions::ensure(&mut lease).await;
+        let mut result = partitions::try_to_ensure(&mut lease).await;
         if result.is_ok() {
             result = partitions::drop_old_traces(&mut lease, traces_before).await;
         }
         lease.end(result.as_ref().err());
         match result {
-            Err(error) if error.is_outage() => return Err(error.into()),
-            Err(error) => tracing::warn!(
-                %error,
-                "partitions not maintained; `assent migrate` creates them with the rights of its role"
-            ),
-            Ok(()) => {}
+            Ok(()) => Ok(true),
+            Err(error) if error.is_lock_timeout() => Ok(true),
+            Err(error) if error.is_denied() => {
+                tracing::warn!(
+                    "the role may not drop an old partition, its rows are deleted one by one"
+                );
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
         }
-        Ok(())
     }
 
     async fn delete_by_id(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
-use crate::sql::Connection;
+use crate::sql::{Connection, DatabaseKind};
 use futures_util::future::BoxFuture;
 use tokio::time::timeout;
 
@@ -103,17 +103,16 @@ impl Store {
 
     /// Waits for writes under way and closes the connections.
     pub async fn close(&self) {
+        if self.instance.kind == DatabaseKind::Postgres {
+            self.approval_writer.stop().await;
+            self.writer.stop().await;
+        }
         // Without it, the next instance vouches for the last entries, and waits for the end of the leases.
-        let handed_over = async {
-            self.sign_audit_root().await?;
-            self.release_audit_lanes().await
-        };
-        match timeout(HANDOVER, handed_over).await {
+        match timeout(HANDOVER, self.hand_over_audit_log()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::debug!(%error, "audit log not handed over"),
             Err(_) => tracing::debug!("audit log not handed over in time"),
         }
-        self.approval_writer.stop().await;
         self.writer.close().await;
         self.instance.close().await;
         self.readers.close().await;

@@ -109,6 +109,7 @@ impl Transactions {
                 // The connection was lost while nobody used it. Nothing was done, so another is tried.
                 Err(error) if error.is_connection_lost() && attempts == 1 => {
                     lease.end_epoch();
+                    self.chaining.forget_ends();
                     continue;
                 }
                 Err(error) => Err(error.into()),
@@ -117,7 +118,12 @@ impl Transactions {
                 Err(TransactionError {
                     error: StoreError::Database(error),
                     ..
-                }) => lease.end(Some(error)),
+                }) => {
+                    if error.is_connection_lost() {
+                        self.chaining.forget_ends();
+                    }
+                    lease.end(Some(error));
+                }
                 // A job that panicked may have left a statement half done.
                 Err(failure) if failure.culprit.is_some() || failure.error.is_outage() => {
                     drop(lease);

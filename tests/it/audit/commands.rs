@@ -68,6 +68,15 @@ async fn commands_verify_and_export_the_audit_log(database: Database) {
         (&json!(true), &json!(3), &Value::Null)
     );
 
+    let heads = returned["heads"].text();
+    let compared = run(&host, &["audit", "verify", "--heads", heads]).await;
+    assert_eq!(compared.status.code(), Some(0), "{compared:?}");
+    let other = format!("1:3:{}", Digest::sha256(b"other").to_text());
+    for heads in [other.clone(), other.replace("1:3:", "1:4:")] {
+        let compared = run(&host, &["audit", "verify", "--heads", &heads]).await;
+        assert_eq!(compared.status.code(), Some(1), "{compared:?}");
+    }
+
     let exported = run(&host, &["audit", "export"]).await;
     let file = host.folder().join("export.jsonl");
     write_file(&file, &exported.stdout);

@@ -7,12 +7,12 @@ use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::entropy::SystemEntropy;
 use assent_store::sql;
-use assent_store::{AuditFilter, Store};
+use assent_store::{AuditFilter, Retention, Store};
 use assent_test_macros::both_databases;
 
 use super::{all_records, broken, tamper, verified};
 use crate::harness::{Database, connect, in_time, open_store};
-use crate::store::{Fixture, NOW, fixture};
+use crate::store::{Fixture, NOW, fixture, user};
 
 /// Writes entries, one in each transaction.
 async fn write(store: &Store, count: usize) {
@@ -251,4 +251,152 @@ async fn entries_have_the_partition_of_their_week() {
     assert!(placed[1].starts_with("audit_entries_d"), "{placed:?}");
     assert!(placed[1] < placed[2], "{placed:?}");
     assert_eq!(broken(&fixture.store).await, None);
+}
+
+/// The job of the root shares a transaction with others, which may fail.
+#[both_databases]
+async fn a_failed_write_does_not_stop_the_root(database: Database) {
+    let fixture = fixture(database).await;
+    let store = &fixture.store;
+    let ada = user("ada");
+    let inserted = store.insert_user(ada.clone(), Vec::new()).await;
+    inserted.expect("inserted");
+    for _ in 0..20 {
+        write(store, 1).await;
+        let (signed, again, ()) = tokio::join!(
+            store.sign_audit_root(),
+            store.insert_user(ada.clone(), Vec::new()),
+            write(store, 1),
+        );
+        signed.expect("signed");
+        again.expect_err("the user is there");
+    }
+    store.sign_audit_root().await.expect("signed");
+    let root = store.audit_root().await.expect("read");
+    assert!(root.authentic, "{database:?}");
+    assert_eq!(broken(store).await, None, "{database:?}");
+}
+
+/// An attacker keeps an old root, and puts it back to hide what follows it in one lane.
+#[both_databases]
+async fn an_old_root_that_is_put_back_shows(database: Database) {
+    let fixture = fixture(database).await;
+    let second = open_store(&fixture.url).await.expect("a store");
+    write(&fixture.store, 1).await;
+    write(&second, 1).await;
+    fixture.store.sign_audit_root().await.expect("written");
+    second.sign_audit_root().await.expect("written");
+    let mut connection = connect(&fixture.url).await;
+    tamper(
+        &mut connection,
+        &["CREATE TABLE saved_root AS SELECT * FROM audit_root"],
+    )
+    .await;
+    for _ in 0..2 {
+        write(&fixture.store, 1).await;
+        write(&second, 1).await;
+        fixture.store.sign_audit_root().await.expect("written");
+        second.sign_audit_root().await.expect("written");
+    }
+    let put_back = [
+        "DELETE FROM audit_entries WHERE lane = 2 AND seq > 1",
+        "DELETE FROM audit_root",
+        "INSERT INTO audit_root SELECT * FROM saved_root",
+        "UPDATE audit_lanes SET held_until = 0, holder = 'x' WHERE lane = 2",
+    ];
+    tamper(&mut connection, &put_back).await;
+    assert_eq!(
+        broken(&second).await,
+        Some(Break::RootForged),
+        "{database:?}: lane 1 names a later root"
+    );
+    write(&second, 2).await;
+    second.sign_audit_root().await.expect("done");
+    assert_eq!(
+        broken(&second).await,
+        Some(Break::RootForged),
+        "{database:?}"
+    );
+}
+
+#[both_databases]
+async fn entries_in_unknown_lanes_are_found(database: Database) {
+    let fixture = fixture(database).await;
+    write(&fixture.store, 3).await;
+    let mut connection = connect(&fixture.url).await;
+    for lane in [i64::MIN, -1, 0, 2, i64::MAX] {
+        let insert = format!(
+            "INSERT INTO audit_entries (id, lane, seq, previous, digest, happened_at, event, actor_kind, detail)
+             VALUES ('x', {lane}, 1, '', '', 0, 'user.created', 'server', '{{}}')"
+        );
+        tamper(&mut connection, &[&insert]).await;
+        assert!(
+            matches!(broken(&fixture.store).await, Some(Break::Stray { .. })),
+            "{database:?} {lane}"
+        );
+        tamper(
+            &mut connection,
+            &["DELETE FROM audit_entries WHERE id = 'x'"],
+        )
+        .await;
+    }
+    // A copy of the last entry beside it.
+    let copy = "INSERT INTO audit_entries (id, lane, seq, previous, digest, known_root, mac, happened_at, event,
+                    actor_kind, detail)
+                SELECT 'y', lane, seq, previous, digest, known_root, mac, happened_at, 'user.created', actor_kind, detail
+                FROM audit_entries WHERE seq = 3";
+    tamper(&mut connection, &[copy]).await;
+    assert!(broken(&fixture.store).await.is_some(), "{database:?}");
+}
+
+/// A period whose rows are in the default partition keeps none from being made for the next.
+#[tokio::test]
+async fn rows_of_the_default_partition_are_deleted_before_later_partitions() {
+    let fixture = fixture(Database::Postgres).await;
+    let store = &fixture.store;
+    let mut connection = connect(&fixture.url).await;
+    let (now,): (i64,) =
+        sql::query_as("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)")
+            .fetch_one(&mut connection)
+            .await
+            .expect("read");
+    let now = Timestamp::from_millis(now);
+    let week = Duration::from_secs(7 * 86_400);
+    // Two before the partitions, two in them, one after them.
+    for at in [now - week * 2, now - week, now, now + week, now + week * 3] {
+        write_at(store, at, 1).await;
+    }
+    let year = Duration::from_secs(365 * 86_400);
+    let retention = Retention {
+        logins: year,
+        sessions: year,
+        enrolments: year,
+        admin_tokens: year,
+        traces: year,
+        audit: week,
+        streams: &[],
+        denials: year,
+    };
+    for (after, left) in [(week / 2, 4), (week * 3, 1), (week * 6, 0)] {
+        // A backup reads the log, so no partition is dropped the first time.
+        let mut reader = connect(&fixture.url).await;
+        reader
+            .batch("BEGIN; LOCK TABLE audit_entries IN ACCESS SHARE MODE")
+            .await
+            .expect("locked");
+        store
+            .apply_retention(retention, now + after)
+            .await
+            .expect("swept");
+        assert_eq!(broken(store).await, None, "{after:?}: with a reader");
+        reader.batch("ROLLBACK").await.expect("ended");
+        for _ in 0..2 {
+            store
+                .apply_retention(retention, now + after)
+                .await
+                .expect("swept");
+        }
+        assert_eq!(broken(store).await, None, "{after:?}");
+        assert!(all_records(store).await.len() <= left, "{after:?}");
+    }
 }

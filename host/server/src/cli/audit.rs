@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::cli::config_file::{ConfigFile, host_without_plugins};
 use crate::domain::{Services, audit};
-use assent_model::audit::chain::{Place, Positions, VerificationCounts};
+use assent_model::audit::chain::{Heads, Place, Positions, VerificationCounts};
 use assent_model::audit::jsonl;
 use assent_model::clock::Timestamp;
 use assent_plugin_host::one_line;
@@ -28,12 +28,17 @@ pub(super) enum AuditCommand {
     /// The exit code is 0 if the log is intact, 1 if a chain is broken, and 3 if the log cannot be read. An attacker
     /// who can write the database but does not have the master key cannot change entries unnoticed, except that entries
     /// of the last second before an instance stopped can be removed. A rollback of all entries and the root to an
-    /// earlier state shows only in a comparison with an export, a stream or the digest of an earlier verification.
+    /// earlier state shows only in a comparison with an export, a stream or the heads that an earlier verification
+    /// printed (`--heads`).
     Verify {
         /// Verify an export (`-` is standard input) or the file of a stream in place of the database, from its first
         /// entry to its last.
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
+        /// Compare with the heads that an earlier verification printed: `LANE:SEQ:DIGEST` for each lane, separated by
+        /// spaces. Shows a rollback to a state before it.
+        #[arg(long, value_name = "HEADS", value_parser = parse_heads, conflicts_with = "file")]
+        heads: Option<Heads>,
         /// Print JSON.
         #[arg(long)]
         json: bool,
@@ -56,17 +61,27 @@ pub(super) enum AuditCommand {
 
 pub(super) async fn run(command: AuditCommand) -> anyhow::Result<ExitCode> {
     match command {
-        AuditCommand::Verify { file, json, config } => Ok(verify(file, json, &config).await),
+        AuditCommand::Verify {
+            file,
+            heads,
+            json,
+            config,
+        } => Ok(verify(file, heads, json, &config).await),
         AuditCommand::Export { after, config } => {
             export(after, &config).await.map(|()| ExitCode::SUCCESS)
         }
     }
 }
 
-async fn verify(file: Option<PathBuf>, json: bool, config: &ConfigFile) -> ExitCode {
+async fn verify(
+    file: Option<PathBuf>,
+    heads: Option<Heads>,
+    json: bool,
+    config: &ConfigFile,
+) -> ExitCode {
     let checked = match &file {
         Some(file) => verify_file(file),
-        None => verify_database(config).await,
+        None => verify_database(config, heads).await,
     };
     match checked.and_then(|verdict| {
         Ok((
@@ -93,11 +108,23 @@ fn verify_file(file: &PathBuf) -> anyhow::Result<audit::Verdict> {
     verdict.with_context(|| file.display().to_string())
 }
 
-async fn verify_database(config: &ConfigFile) -> anyhow::Result<audit::Verdict> {
+async fn verify_database(
+    config: &ConfigFile,
+    heads: Option<Heads>,
+) -> anyhow::Result<audit::Verdict> {
     let services = host_without_plugins(&config.config).await?;
-    let verdict = audit::verify(&services.store, None).await;
+    let verified = async {
+        let mut verdict = audit::verify(&services.store, None).await?;
+        if let Some(heads) = heads
+            && verdict.broken.is_none()
+        {
+            verdict.broken = audit::compare_heads(&services.store, &heads).await?;
+        }
+        anyhow::Ok(verdict)
+    };
+    let verdict = verified.await;
     services.store.close().await;
-    Ok(verdict?)
+    verdict
 }
 
 /// Tells what was found, on standard output, since it is the result.
@@ -128,6 +155,7 @@ fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<(
             "first": place(first),
             "last": place(last),
             "digest": digest,
+            "heads": verdict.heads.to_text(),
             "broken": broken,
         });
         serde_json::to_string_pretty(&told)?
@@ -159,7 +187,8 @@ fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<(
                 } else {
                     ""
                 };
-                format!("Intact: {stretch}.{erased}\nDigest of the last entries: {digest}{beyond}")
+                let heads = verdict.heads.to_text();
+                format!("Intact: {stretch}.{erased}\nHeads: {heads}{beyond}")
             }
         }
     };
@@ -192,6 +221,11 @@ async fn print_export(services: &Services, mut positions: Positions) -> anyhow::
     out.flush()?;
     eprintln!("Exported up to: {positions}");
     Ok(())
+}
+
+fn parse_heads(text: &str) -> Result<Heads, String> {
+    Heads::parse(text.trim())
+        .ok_or_else(|| "expected LANE:SEQ:DIGEST, as `assent audit verify` prints it".to_owned())
 }
 
 /// A number of lanes in words.

@@ -6,7 +6,7 @@ mod verify;
 
 pub use stream::{check as check_streams, run as stream};
 pub use streams::{StreamStatus, Streams};
-pub use verify::{ExportError, Verdict, verify, verify_export};
+pub use verify::{ExportError, Verdict, compare_heads, verify, verify_export};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,8 +67,9 @@ pub async fn sum_up_repeated(services: &Services) -> Result<(), InternalError> {
 pub async fn sign_roots(services: Arc<Services>) {
     loop {
         services.store.audit_log_changed().await;
-        if let Err(error) = services.store.sign_audit_root().await {
+        while let Err(error) = services.store.sign_audit_root().await {
             tracing::warn!(%error, "root of the audit log not written, retrying");
+            tokio::time::sleep(ROOTS).await;
         }
         tokio::time::sleep(ROOTS).await;
     }

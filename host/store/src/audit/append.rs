@@ -136,7 +136,7 @@ async fn append_to(
 fn chain(context: &ChainContext, lane: &mut HeldLane, all: &mut [PendingEntry]) -> Result<()> {
     let mut last = None;
     for (index, pending) in all.iter_mut().enumerate() {
-        pending.mac = None;
+        pending.end_code = None;
         pending.record.lane = lane.number;
         if !pending.is_wanted {
             // It costs the same.
@@ -152,9 +152,10 @@ fn chain(context: &ChainContext, lane: &mut HeldLane, all: &mut [PendingEntry]) 
         lane.head = pending.record.follow(&lane.head);
         last = Some(index);
     }
-    let code = context.end_code(End::Head, lane.number, &lane.head)?;
+    let known_root = context.newest_root();
+    let code = context.end_code(End::Head, lane.number, &lane.head, known_root)?;
     if let Some(pending) = last.and_then(|index| all.get_mut(index)) {
-        pending.mac = Some(code.to_text());
+        pending.end_code = Some((known_root, code.to_text()));
     }
     Ok(())
 }
@@ -164,16 +165,16 @@ macro_rules! insert {
         LazyLock::new(|| {
             BulkSql::new(
                 concat!(
-                    "INSERT INTO audit_entries (lane, seq, previous, digest, mac, id, happened_at, event, actor_kind,
+                    "INSERT INTO audit_entries (lane, seq, previous, digest, known_root, mac, id, happened_at, event, actor_kind,
                        actor, user_id, application_id, approval_id, detail, personal, personal_salt, personal_digest,
                        notification, origin, origin_salt, origin_digest)
                      SELECT held.lane, v.column1, v.column2, v.column3, v.column4, v.column5, v.column6, v.column7,
                        v.column8, v.column9, v.column10, v.column11, v.column12, v.column13, v.column14, v.column15,
-                       v.column16, v.column17, v.column18, v.column19, v.column20
+                       v.column16, v.column17, v.column18, v.column19, v.column20, v.column21
                      FROM (SELECT lane FROM audit_lanes WHERE lane = $1 AND holder = $2",
                     $lock,
-                    ") AS held, (VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $)}) AS v
-                     WHERE v.column21 = 1 ON CONFLICT (id) DO NOTHING"
+                    ") AS held, (VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $)}) AS v
+                     WHERE v.column22 = 1 ON CONFLICT (id) DO NOTHING"
                 ),
                 2,
             )
@@ -200,11 +201,13 @@ async fn insert(
         .bind(holder.to_owned());
     for pending in texts.padded(rows) {
         let record = &pending.record;
+        let (known_root, mac) = pending.end_code.clone().unzip();
         query = query
             .bind(record.seq)
             .bind(record.previous.clone())
             .bind(record.digest.clone())
-            .bind(pending.mac.clone())
+            .bind(known_root)
+            .bind(mac)
             .bind(record.id.clone())
             .bind(record.at)
             .bind(record.event.clone())

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::audit::context::ChainContext;
-use crate::audit::verification::RecordRow;
+use crate::audit::context::{ChainContext, EndRow};
+use crate::audit::verification::{AFTER, RecordRow};
 use crate::partitions::{self, Partition};
 use crate::retention::SLICE;
 use crate::sql::{self, Connection, DatabaseKind};
@@ -21,70 +21,107 @@ struct Expired {
     is_intact: bool,
 }
 
-/// The place of each row. PostgreSQL drops the rows of old partitions with the partition.
-const SQLITE: &str = sql::statement!(
-    "SELECT ",
-    RecordRow::COLUMNS,
-    " FROM audit_entries WHERE lane = $1 AND seq > $2 AND seq <= $2 + $3 ORDER BY seq, id"
-);
-const DEFAULT_PARTITION: &str = sql::statement!(
-    "SELECT ",
-    RecordRow::COLUMNS,
-    " FROM audit_entries WHERE lane = $1 AND seq > $2 AND seq <= $2 + $3
-        AND tableoid = CAST('audit_entries_default' AS regclass)
-      ORDER BY seq, id"
-);
+/// Which rows slices may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SliceOf {
+    /// All rows: on SQLite, and where the role may not drop partitions.
+    All,
+    /// Those of the default partition. The others go with their partitions.
+    DefaultPartition,
+}
+
+/// What came of dropping old partitions.
+enum Dropped {
+    /// Nothing is left to drop now.
+    Done,
+    /// The role may not drop tables.
+    Denied,
+}
+
+/// The first entry of a lane that is not in the default partition.
+const FIRST_PARTITIONED: &str = "SELECT MIN(seq) FROM audit_entries
+     WHERE lane = $1 AND seq > $2 AND tableoid <> CAST('audit_entries_default' AS regclass)";
 
 impl Store {
-    /// Deletes entries from before `before`, but no later ones than `streamed`: on PostgreSQL the partitions that have
-    /// no others, and of the default partition a slice of each lane; on SQLite a slice of each lane. Returns how many
-    /// entries slices had, and whether another call may delete more.
+    /// Deletes entries from before `before`, but no later ones than `streamed`: a slice of each lane, and on
+    /// PostgreSQL partitions as a whole. Returns how many entries slices had, and whether another call may delete
+    /// more.
     pub(crate) async fn delete_old_audit_entries(
         &self,
         before: Timestamp,
         streamed: Option<&Positions>,
     ) -> Result<(u64, bool)> {
-        if self.instance.kind == DatabaseKind::Postgres {
-            self.drop_old_audit_partitions(before, streamed).await?;
+        match self.instance.kind {
+            DatabaseKind::Sqlite => self.delete_slices(SliceOf::All, before, streamed).await,
+            DatabaseKind::Postgres => {
+                let of_default = SliceOf::DefaultPartition;
+                let slices = self.delete_slices(of_default, before, streamed).await?;
+                if slices.1 {
+                    return Ok(slices);
+                }
+                match self.drop_old_audit_partitions(before, streamed).await? {
+                    Dropped::Done => Ok(slices),
+                    Dropped::Denied => self.delete_slices(SliceOf::All, before, streamed).await,
+                }
+            }
         }
+    }
+
+    async fn delete_slices(
+        &self,
+        of: SliceOf,
+        before: Timestamp,
+        streamed: Option<&Positions>,
+    ) -> Result<(u64, bool)> {
         let (mut deleted, mut has_more) = (0, false);
         for lane in self.audit_lanes().await? {
             let limit = streamed.map_or(i64::MAX, |streamed| streamed.get(lane));
-            let slice = self.delete_slice(lane, before, limit).await?;
+            let slice = self.delete_slice(lane, of, (before, limit)).await?;
             deleted += slice;
             has_more |= slice >= SLICE;
         }
         Ok((deleted, has_more))
     }
 
-    /// Deletes a slice of a lane: entries from before `before`, up to the position `limit`.
-    async fn delete_slice(&self, lane: i64, before: Timestamp, limit: i64) -> Result<u64> {
+    /// Deletes a slice of a lane: entries from before a time, up to a position.
+    async fn delete_slice(
+        &self,
+        lane: i64,
+        of: SliceOf,
+        (before, limit): (Timestamp, i64),
+    ) -> Result<u64> {
         let context = Arc::clone(&self.chaining);
         self.write(move |db| {
             let context = Arc::clone(&context);
             Box::pin(async move {
                 let anchor = lock_anchor(db, &context, lane).await?;
-                let text = match db.kind() {
-                    DatabaseKind::Sqlite => SQLITE,
-                    DatabaseKind::Postgres => DEFAULT_PARTITION,
+                let end = match of {
+                    SliceOf::All => i64::MAX,
+                    SliceOf::DefaultPartition => first_partitioned(db, lane, &anchor).await?,
                 };
-                let rows: Vec<RecordRow> = sql::query_as(text)
+                let rows: Vec<RecordRow> = sql::query_as(AFTER)
                     .bind(lane)
                     .bind(anchor.mark.seq)
                     .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
                     .fetch_all(&mut *db)
                     .await?;
                 let records = rows.into_iter().map(Record::from);
-                let old =
-                    records.take_while(|record| record.at < before.millis() && record.seq <= limit);
+                let old = records.take_while(|record| {
+                    record.at < before.millis() && record.seq <= limit && record.seq < end
+                });
                 let mut expired = Expired::after(lane, &anchor);
                 expired.add(old);
                 if expired.last.seq == anchor.mark.seq {
                     return Ok(0);
                 }
-                let deleted = sql::query(
-                    "DELETE FROM audit_entries WHERE lane = $1 AND seq > $2 AND seq <= $3",
-                )
+                let deleted = sql::query(match of {
+                    SliceOf::All => {
+                        "DELETE FROM audit_entries WHERE lane = $1 AND seq > $2 AND seq <= $3"
+                    }
+                    SliceOf::DefaultPartition => {
+                        "DELETE FROM audit_entries_default WHERE lane = $1 AND seq > $2 AND seq <= $3"
+                    }
+                })
                 .bind(lane)
                 .bind(anchor.mark.seq)
                 .bind(expired.last.seq)
@@ -102,17 +139,16 @@ impl Store {
         &self,
         before: Timestamp,
         streamed: Option<&Positions>,
-    ) -> Result<()> {
+    ) -> Result<Dropped> {
         let mut lease = self.writer.lease().await?;
         let all = partitions::list(&mut lease, "audit_entries").await;
         lease.end(all.as_ref().err());
         for partition in all?.into_iter().filter(|one| one.end <= before) {
             let Some(expired) = self.verify_partition(&partition, streamed).await? else {
-                return Ok(());
+                return Ok(Dropped::Done);
             };
             let mut lease = self.writer.lease().await?;
-            let dropped = drop_partition(&mut lease, &self.chaining, &partition, &expired).await;
-            match dropped {
+            match drop_partition(&mut lease, &self.chaining, &partition, &expired).await {
                 Ok(()) => lease.give_back(),
                 // Somebody reads the log, for example a backup. The next run tries again.
                 Err(StoreError::Database(error)) if error.is_lock_timeout() => {
@@ -120,15 +156,23 @@ impl Store {
                         partition = partition.name,
                         "partition in use, dropped later"
                     );
-                    return Ok(());
+                    return Ok(Dropped::Done);
+                }
+                Err(StoreError::Database(error)) if error.is_denied() => {
+                    tracing::warn!(
+                        partition = partition.name,
+                        "the role may not drop an old partition, its rows are deleted one by one"
+                    );
+                    return Ok(Dropped::Denied);
                 }
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        Ok(Dropped::Done)
     }
 
-    /// Verifies the entries of a partition, lane by lane. `None` if a stream has not had all of them.
+    /// Verifies the entries of a partition, lane by lane. `None` if a stream has not had all of them, or older ones are
+    /// in the default partition, of which slices are deleted first.
     async fn verify_partition(
         &self,
         partition: &Partition,
@@ -140,13 +184,8 @@ impl Store {
             let anchor = self.audit_anchor(lane).await?;
             let mut expired = Expired::after(lane, &anchor);
             loop {
-                let page = self
-                    .audit_records(
-                        lane,
-                        expired.last.seq,
-                        u32::try_from(SLICE).unwrap_or(u32::MAX),
-                    )
-                    .await?;
+                let limit = u32::try_from(SLICE).unwrap_or(u32::MAX);
+                let page = self.audit_records(lane, expired.last.seq, limit).await?;
                 let read = page.len() as u64;
                 // Within a lane, ids ascend.
                 let old: Vec<Record> = page.into_iter().take_while(|one| one.id < end).collect();
@@ -159,13 +198,32 @@ impl Store {
             if expired.last.seq == anchor.mark.seq {
                 continue;
             }
-            if streamed.is_some_and(|streamed| streamed.get(lane) < expired.last.seq) {
+            let older: Option<(i64,)> = sql::query_as(
+                "SELECT seq FROM audit_entries_default WHERE lane = $1 AND seq <= $2 LIMIT 1",
+            )
+            .bind(lane)
+            .bind(expired.last.seq)
+            .fetch_optional(&self.readers)
+            .await?;
+            let is_streamed =
+                streamed.is_none_or(|streamed| streamed.get(lane) >= expired.last.seq);
+            if older.is_some() || !is_streamed {
                 return Ok(None);
             }
             all.push(expired);
         }
         Ok(Some(all))
     }
+}
+
+/// The position of the first entry after the anchor that is not in the default partition.
+async fn first_partitioned(db: &mut Connection, lane: i64, anchor: &StoredMark) -> Result<i64> {
+    let (first,): (Option<i64>,) = sql::query_as(FIRST_PARTITIONED)
+        .bind(lane)
+        .bind(anchor.mark.seq)
+        .fetch_one(db)
+        .await?;
+    Ok(first.unwrap_or(i64::MAX))
 }
 
 impl Expired {
@@ -194,7 +252,7 @@ impl Expired {
         // The code of another place is that of no place.
         let code = if self.is_intact {
             context
-                .end_code(End::Anchor, self.lane, &self.last)?
+                .end_code(End::Anchor, self.lane, &self.last, 0)?
                 .to_text()
         } else {
             String::new()
@@ -219,22 +277,18 @@ impl Expired {
     }
 }
 
-/// The anchor of a lane, which nobody else moves until this transaction ends.
+/// The anchor of a lane, which no other transaction moves until this one ends.
 async fn lock_anchor(db: &mut Connection, context: &ChainContext, lane: i64) -> Result<StoredMark> {
-    let row: Option<(i64, String, String)> = sql::query_as(
-        "UPDATE audit_anchors SET seq = seq WHERE lane = $1 RETURNING seq, digest, mac",
+    // What both databases understand as locking a row.
+    let row: Option<EndRow> = sql::query_as(
+        "UPDATE audit_anchors SET seq = seq WHERE lane = $1
+         RETURNING seq, digest, CAST(0 AS BIGINT) AS known_root, mac, CAST(NULL AS TEXT) AS id",
     )
     .bind(lane)
     .fetch_optional(db)
     .await?;
-    let (seq, digest, mac) = row.unwrap_or_default();
-    let digest = Digest::from_text(&digest);
-    let mark = Mark {
-        seq,
-        digest: digest.unwrap_or(Mark::START.digest),
-    };
-    let authentic = digest.is_some() && context.verify_end(End::Anchor, lane, &mark, &mac)?;
-    Ok(StoredMark { mark, authentic })
+    let row = row.unwrap_or_else(EndRow::missing);
+    context.stored_end(End::Anchor, lane, &row)
 }
 
 /// Drops a partition and moves the anchors, at once.
@@ -249,14 +303,6 @@ async fn drop_partition(
         lane.move_anchor(db, context).await?;
     }
     db.batch(&format!("DROP TABLE {}", partition.name)).await?;
-    for lane in expired {
-        // Older ones of the default partition.
-        sql::query("DELETE FROM audit_entries WHERE lane = $1 AND seq <= $2")
-            .bind(lane.lane)
-            .bind(lane.last.seq)
-            .execute(&mut *db)
-            .await?;
-    }
     db.batch("COMMIT").await?;
     tracing::info!(partition = partition.name, "old partition dropped");
     Ok(())

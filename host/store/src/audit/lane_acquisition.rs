@@ -1,14 +1,13 @@
 //! Takes lanes of the audit log.
 
 use crate::Result;
-use crate::audit::context::ChainContext;
+use crate::audit::context::{ANCHOR, ChainContext, EndRow, HEAD};
 use crate::audit::lanes::{HeldLane, LaneSql, lease_millis};
 use crate::audit::root;
 use crate::sql::{self, Connection};
-use assent_model::audit::chain::{End, Mark};
+use assent_model::audit::chain::{End, Mark, Root};
 use assent_model::clock::Timestamp;
 use assent_model::id::AuditId;
-use assent_model::secret::Digest;
 
 /// Takes a lane that nobody holds, within the transaction: the first whose end is authentic, or a new one.
 pub(super) async fn acquire(
@@ -19,6 +18,11 @@ pub(super) async fn acquire(
     let texts = LaneSql::for_kind(db.kind());
     let holder = context.salt();
     let root = root::read(&mut *db, context).await?;
+    if root.authentic {
+        context.note_root(root.root.number);
+    }
+    // Without an authentic root nothing vouches for the log, and every verification shows it.
+    let root = root.root;
     let mut after = 0;
     loop {
         let taken: Option<(i64,)> = sql::query_as(texts.take_free)
@@ -28,12 +32,8 @@ pub(super) async fn acquire(
             .fetch_optional(&mut *db)
             .await?;
         let Some((number,)) = taken else { break };
-        let known = root
-            .authentic
-            .then(|| root.root.heads.get(number))
-            .flatten();
-        if let Some((head, last_id)) = authentic_end(db, context, number, known).await? {
-            let noted = known.map_or(0, |known| known.seq);
+        if let Some((head, last_id)) = authentic_end(db, context, number, &root).await? {
+            let noted = root.heads.seq(number);
             let lane = HeldLane::new((number, holder.clone()), (head, last_id), noted);
             if lane.takes(at) {
                 return Ok(lane);
@@ -49,7 +49,6 @@ pub(super) async fn acquire(
     .fetch_one(&mut *db)
     .await?;
     let mut number = root
-        .root
         .heads
         .iter()
         .map(|(lane, _)| lane)
@@ -70,7 +69,7 @@ pub(super) async fn acquire(
 
 /// Sets the anchor of a new lane. Whether the lane had none.
 async fn begin(db: &mut Connection, context: &ChainContext, lane: i64) -> Result<bool> {
-    let code = context.end_code(End::Anchor, lane, &Mark::START)?;
+    let code = context.end_code(End::Anchor, lane, &Mark::START, 0)?;
     let set = sql::query(
         "INSERT INTO audit_anchors (lane, seq, digest, mac) VALUES ($1, 0, $2, $3) ON CONFLICT (lane) DO NOTHING",
     )
@@ -88,38 +87,28 @@ async fn authentic_end(
     db: &mut Connection,
     context: &ChainContext,
     lane: i64,
-    in_root: Option<&Mark>,
+    root: &Root,
 ) -> Result<Option<(Mark, Option<AuditId>)>> {
-    let last: Option<(i64, String, Option<String>, String)> = sql::query_as(
-        "SELECT seq, digest, mac, id FROM audit_entries WHERE lane = $1 ORDER BY seq DESC, id DESC LIMIT 1",
-    )
-    .bind(lane)
-    .fetch_optional(&mut *db)
-    .await?;
-    let (end, (seq, digest, mac), last_id) = match last {
-        Some((seq, digest, mac, id)) => (
-            End::Head,
-            (seq, digest, mac.unwrap_or_default()),
-            id.parse().ok(),
-        ),
+    let head: Option<EndRow> = sql::query_as(HEAD)
+        .bind(lane)
+        .fetch_optional(&mut *db)
+        .await?;
+    let (end, row) = match head {
+        Some(head) => (End::Head, head),
         None => {
-            let anchor: Option<(i64, String, String)> =
-                sql::query_as("SELECT seq, digest, mac FROM audit_anchors WHERE lane = $1")
-                    .bind(lane)
-                    .fetch_optional(db)
-                    .await?;
-            (End::Anchor, anchor.unwrap_or_default(), None)
+            let anchor: Option<EndRow> =
+                sql::query_as(ANCHOR).bind(lane).fetch_optional(db).await?;
+            (End::Anchor, anchor.unwrap_or_else(EndRow::missing))
         }
     };
-    let digest = Digest::from_text(&digest);
-    let mark = Mark {
-        seq,
-        digest: digest.unwrap_or(Mark::START.digest),
-    };
+    let stored = context.stored_end(end, lane, &row)?;
+    let mark = stored.mark;
+    let in_root = root.heads.get(lane);
     let is_known = in_root.is_none_or(|known| {
         known.seq < mark.seq || (known.seq == mark.seq && known.digest == mark.digest)
     });
-    if digest.is_some() && is_known && context.verify_end(end, lane, &mark, &mac)? {
+    if stored.authentic && is_known && stored.known_root <= root.number {
+        let last_id = row.id.and_then(|id| id.parse().ok());
         return Ok(Some((mark, last_id)));
     }
     context.report_tampering(Some(lane), "the end of a lane is not authentic");

@@ -181,14 +181,20 @@ impl Lanes {
         self.changed.notify_one();
     }
 
-    /// The heads that no root has. They are forgotten here.
-    pub(super) fn take_new_heads(&self) -> Heads {
-        std::mem::take(
-            &mut *self
-                .new_heads
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+    /// The heads that no root has.
+    pub(super) fn new_heads(&self) -> Heads {
+        self.new_heads
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Forgets the heads that a root has now.
+    pub(super) fn forget_signed(&self, signed: &Heads) {
+        self.new_heads
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(signed);
     }
 
     /// Waits until there is a head that no root has.
@@ -197,7 +203,7 @@ impl Lanes {
     }
 
     /// All lanes that no transaction uses. They are forgotten here.
-    pub(super) fn take_all(&self) -> Vec<HeldLane> {
+    pub(crate) fn take_all(&self) -> Vec<HeldLane> {
         std::mem::take(&mut *self.free.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

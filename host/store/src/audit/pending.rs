@@ -21,8 +21,8 @@ pub(super) struct PendingEntry {
     pub(super) is_account_notification: bool,
     /// The number among the user's account notifications.
     pub(super) notification: Option<i64>,
-    /// The code of the end of the lane, in the last entry of the transaction.
-    pub(super) mac: Option<String>,
+    /// The known root and the code of the end of the lane, in the last entry of the transaction.
+    pub(super) end_code: Option<(i64, String)>,
 }
 
 tokio::task_local! {
@@ -70,7 +70,7 @@ pub(super) fn add(entry: &Entry, is_wanted: bool) -> Result<()> {
         is_wanted,
         is_account_notification: entry.event.is_account_notification(),
         notification: None,
-        mac: None,
+        end_code: None,
     };
     PENDING
         .try_with(|all| all.borrow_mut().push(pending))

@@ -4,7 +4,6 @@
 //! changes at the end of a lane shows even if no root had it yet, as long as the instance runs.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use crate::audit::context::ChainContext;
 use crate::audit::lanes;
@@ -30,27 +29,42 @@ async fn replace(db: &mut Connection, context: &ChainContext, root: &Root) -> Re
     Ok(replaced == 1)
 }
 
-/// Puts the heads into the root, once. Whether it was possible: not if another instance was faster.
-async fn add_heads(db: &mut Connection, context: &ChainContext, heads: &Heads) -> Result<bool> {
+/// What came of a try to put heads into the root.
+enum Signing {
+    /// The root has them and this number.
+    Done(i64),
+    /// Another instance changed the root at the same moment.
+    Overtaken,
+    /// Somebody else changed the root.
+    Refused,
+}
+
+/// Puts the heads into the root, once.
+async fn add_heads(db: &mut Connection, context: &ChainContext, heads: &Heads) -> Result<Signing> {
     let StoredRoot {
         mut root,
         authentic,
     } = read(&mut *db, context).await?;
-    let newest = context.newest_root.load(Ordering::Acquire);
-    if !authentic || root.number < newest {
-        context.report_tampering(None, "the root is not the last one that an instance wrote");
-        // It stays as it is, so every verification shows it.
-        return Ok(true);
+    if !authentic {
+        return Ok(Signing::Refused);
+    }
+    if root.number < context.newest_root() {
+        // It was authentic once. Without its code, every verification shows that it was put back.
+        sql::query("UPDATE audit_root SET mac = '' WHERE name = 'root' AND number = $1")
+            .bind(root.number)
+            .execute(db)
+            .await?;
+        return Ok(Signing::Refused);
     }
     for (lane, head) in heads.iter() {
         root.heads.advance(lane, head.clone());
     }
     root.number = root.number.saturating_add(1);
-    let replaced = replace(db, context, &root).await?;
-    if replaced {
-        context.newest_root.fetch_max(root.number, Ordering::AcqRel);
-    }
-    Ok(replaced)
+    Ok(if replace(db, context, &root).await? {
+        Signing::Done(root.number)
+    } else {
+        Signing::Overtaken
+    })
 }
 
 impl Store {
@@ -62,50 +76,56 @@ impl Store {
     /// Authenticates the heads of the lanes that this instance wrote to, if there are any.
     ///
     /// # Errors
-    /// If the database fails. The heads are authenticated by the next call then.
+    /// If the database fails. The next call authenticates the heads then.
     pub async fn sign_audit_root(&self) -> Result<()> {
-        let heads = self.chaining.lanes.take_new_heads();
+        let heads = self.chaining.lanes.new_heads();
         if heads.is_empty() {
             return Ok(());
         }
-        let signed = self.add_heads(&heads).await;
-        if signed.is_err() {
-            for (lane, head) in heads.iter() {
-                self.chaining.lanes.add_new_head(lane, head.clone());
-            }
-        }
-        signed
-    }
-
-    async fn add_heads(&self, heads: &Heads) -> Result<()> {
         for _ in 0..ATTEMPTS {
-            let added = match self.instance.kind {
-                DatabaseKind::Sqlite => {
-                    let (context, heads) = (Arc::clone(&self.chaining), heads.clone());
-                    self.write(move |db| {
-                        let (context, heads) = (Arc::clone(&context), heads.clone());
-                        Box::pin(async move { add_heads(db, &context, &heads).await })
-                    })
-                    .await?
+            match self.try_to_sign(&heads).await? {
+                Signing::Done(number) => {
+                    self.chaining.note_root(number);
+                    self.chaining.lanes.forget_signed(&heads);
+                    return Ok(());
                 }
-                // Not in a transaction with others' writes: all instances would wait for its end.
-                DatabaseKind::Postgres => {
-                    let mut lease = self.instance.lease().await?;
-                    let added = add_heads(&mut lease, &self.chaining, heads).await;
-                    match &added {
-                        Err(StoreError::Database(error)) => lease.end(Some(error)),
-                        _ => lease.give_back(),
-                    }
-                    added?
+                Signing::Refused => {
+                    self.chaining.report_tampering(
+                        None,
+                        "the root is not the last one that an instance wrote",
+                    );
+                    return Ok(());
                 }
-            };
-            if added {
-                return Ok(());
+                Signing::Overtaken => {}
             }
         }
         Err(StoreError::Busy(
             "other instances change the root of the audit log",
         ))
+    }
+
+    async fn try_to_sign(&self, heads: &Heads) -> Result<Signing> {
+        match self.instance.kind {
+            // The result counts only after the commit.
+            DatabaseKind::Sqlite => {
+                let (context, heads) = (Arc::clone(&self.chaining), heads.clone());
+                self.write(move |db| {
+                    let (context, heads) = (Arc::clone(&context), heads.clone());
+                    Box::pin(async move { add_heads(db, &context, &heads).await })
+                })
+                .await
+            }
+            // Not in a transaction with others' writes: all instances would wait for its end.
+            DatabaseKind::Postgres => {
+                let mut lease = self.instance.lease().await?;
+                let signed = add_heads(&mut lease, &self.chaining, heads).await;
+                match &signed {
+                    Err(StoreError::Database(error)) => lease.end(Some(error)),
+                    _ => lease.give_back(),
+                }
+                signed
+            }
+        }
     }
 
     /// The root of the audit log.
@@ -117,15 +137,23 @@ impl Store {
     }
 
     /// Authenticates what was written, and lets other instances take the lanes.
-    pub(crate) async fn release_audit_lanes(&self) -> Result<()> {
+    pub(crate) async fn hand_over_audit_log(&self) -> Result<()> {
+        self.sign_audit_root().await?;
         let lanes = Arc::new(self.chaining.lanes.take_all());
-        if lanes.is_empty() {
-            return Ok(());
+        match self.instance.kind {
+            DatabaseKind::Sqlite => {
+                self.write(move |db| {
+                    let lanes = Arc::clone(&lanes);
+                    Box::pin(async move { lanes::release(db, &lanes).await })
+                })
+                .await
+            }
+            DatabaseKind::Postgres => {
+                let mut lease = self.instance.lease().await?;
+                lanes::release(&mut lease, &lanes).await?;
+                lease.give_back();
+                Ok(())
+            }
         }
-        self.write(move |db| {
-            let lanes = Arc::clone(&lanes);
-            Box::pin(async move { lanes::release(db, &lanes).await })
-        })
-        .await
     }
 }

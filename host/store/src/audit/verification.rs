@@ -1,11 +1,11 @@
 //! Reads the audit log for its verification and its export, lane by lane.
 
+use crate::audit::context::{ANCHOR, EndRow, HEAD};
 use crate::sql;
 use crate::{Result, Store};
 use assent_model::audit::Event;
-use assent_model::audit::chain::{End, Mark, Record, StoredMark};
+use assent_model::audit::chain::{End, Positions, Record, StoredMark};
 use assent_model::clock::Timestamp;
-use assent_model::secret::Digest;
 
 crate::sql::row! {
     pub(super) struct RecordRow of audit_entries {
@@ -81,13 +81,12 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn audit_anchor(&self, lane: i64) -> Result<StoredMark> {
-        let row: Option<(i64, String, String)> =
-            sql::query_as("SELECT seq, digest, mac FROM audit_anchors WHERE lane = $1")
-                .bind(lane)
-                .fetch_optional(&self.readers)
-                .await?;
-        let (seq, digest, mac) = row.unwrap_or_default();
-        self.stored_mark(End::Anchor, lane, (seq, &digest, &mac))
+        let row: Option<EndRow> = sql::query_as(ANCHOR)
+            .bind(lane)
+            .fetch_optional(&self.readers)
+            .await?;
+        let row = row.unwrap_or_else(EndRow::missing);
+        self.chaining.stored_end(End::Anchor, lane, &row)
     }
 
     /// The last entry of a lane; `None` if there is none.
@@ -95,31 +94,26 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn audit_head(&self, lane: i64) -> Result<Option<StoredMark>> {
-        let row: Option<(i64, String, Option<String>)> = sql::query_as(
-            "SELECT seq, digest, mac FROM audit_entries WHERE lane = $1 ORDER BY seq DESC, id DESC LIMIT 1",
-        )
-        .bind(lane)
-        .fetch_optional(&self.readers)
-        .await?;
-        row.map(|(seq, digest, mac)| {
-            self.stored_mark(End::Head, lane, (seq, &digest, &mac.unwrap_or_default()))
-        })
-        .transpose()
+        let row: Option<EndRow> = sql::query_as(HEAD)
+            .bind(lane)
+            .fetch_optional(&self.readers)
+            .await?;
+        row.map(|row| self.chaining.stored_end(End::Head, lane, &row))
+            .transpose()
     }
 
-    fn stored_mark(
-        &self,
-        end: End,
-        lane: i64,
-        (seq, digest, mac): (i64, &str, &str),
-    ) -> Result<StoredMark> {
-        let digest = Digest::from_text(digest);
-        let mark = Mark {
-            seq,
-            digest: digest.unwrap_or(Mark::START.digest),
-        };
-        let authentic = digest.is_some() && self.chaining.verify_end(end, lane, &mark, mac)?;
-        Ok(StoredMark { mark, authentic })
+    /// The positions of the last entries of all lanes.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn audit_positions(&self) -> Result<Positions> {
+        let rows: Vec<(i64, i64)> = sql::query_as(
+            "SELECT lane, COALESCE((SELECT MAX(e.seq) FROM audit_entries AS e WHERE e.lane = a.lane), seq)
+             FROM audit_anchors AS a",
+        )
+        .fetch_all(&self.readers)
+        .await?;
+        Ok(rows.into_iter().collect())
     }
 
     /// Up to `limit` entries of a lane after this position, in their order.
@@ -142,21 +136,22 @@ impl Store {
     /// If the database fails.
     pub async fn stray_audit_entry(&self) -> Result<Option<(i64, String)>> {
         // Each statement looks at the beginning of a lane in the index.
-        let mut after = i64::MIN;
+        let mut first_lane = i64::MIN;
         loop {
             let first: Option<(i64, String, i64)> = sql::query_as(
                 "SELECT lane, id,
                         CASE WHEN seq > COALESCE((SELECT a.seq FROM audit_anchors AS a WHERE a.lane = e.lane), seq)
                              THEN 0 ELSE 1 END
-                 FROM audit_entries AS e WHERE lane > $1 ORDER BY lane, seq LIMIT 1",
+                 FROM audit_entries AS e WHERE lane >= $1 ORDER BY lane, seq LIMIT 1",
             )
-            .bind(after)
+            .bind(first_lane)
             .fetch_optional(&self.readers)
             .await?;
             match first {
                 None => return Ok(None),
                 Some((lane, id, 1)) => return Ok(Some((lane, id))),
-                Some((lane, ..)) => after = lane,
+                Some((i64::MAX, ..)) => return Ok(None),
+                Some((lane, ..)) => first_lane = lane + 1,
             }
         }
     }

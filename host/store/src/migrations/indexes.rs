@@ -1,5 +1,7 @@
 //! Indexes that PostgreSQL builds while others write.
 
+use std::time::Duration;
+
 use crate::sql::{self, Connection};
 
 /// An index to build.
@@ -85,7 +87,7 @@ async fn build_in_partitions(
 ) -> sql::Result<()> {
     let table = index.table.as_str();
     let only = index.statement("", &index.name, &format!("ONLY {table}"));
-    connection.batch(&only).await?;
+    briefly_locked(connection, &only).await?;
     // A partition that is attached meanwhile gets its index then.
     let partitions: Vec<(String,)> = sql::query_as(
         "SELECT CAST(relname AS text) FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
@@ -95,14 +97,47 @@ async fn build_in_partitions(
     .fetch_all(&mut *connection)
     .await?;
     for (partition,) in partitions {
+        // One that was attached after an interruption has its index.
+        let attached: Option<(i64,)> = sql::query_as(
+            "SELECT CAST(1 AS BIGINT) FROM pg_inherits JOIN pg_index ON indexrelid = inhrelid
+             WHERE inhparent = to_regclass($1) AND indrelid = to_regclass($2)",
+        )
+        .bind(index.name.clone())
+        .bind(partition.clone())
+        .fetch_optional(&mut *connection)
+        .await?;
+        if attached.is_some() {
+            continue;
+        }
         let period = partition.strip_prefix(table).unwrap_or(&partition);
         let name = format!("{}{period}", index.name);
         build_one(connection, index, &name, &partition).await?;
         let attach = format!("ALTER INDEX {} ATTACH PARTITION {name}", index.name);
-        connection.batch(&attach).await?;
+        briefly_locked(connection, &attach).await?;
     }
     Ok(())
 }
+
+/// Executes a statement that locks a table, again and again while others hold its locks. All statements on the table
+/// wait for one that waits.
+async fn briefly_locked(connection: &mut Connection, statement: &str) -> sql::Result<()> {
+    let text = format!("BEGIN; SET LOCAL lock_timeout = '1s'; {statement}; COMMIT");
+    for _ in 1..ATTEMPTS {
+        match connection.batch(&text).await {
+            Err(error) if error.is_lock_timeout() => {
+                // If this fails, so does the next attempt.
+                let _ = connection.batch("ROLLBACK").await;
+                tokio::time::sleep(PAUSE).await;
+            }
+            done => return done,
+        }
+    }
+    connection.batch(&text).await
+}
+
+/// How often a statement is tried that does not get its locks, and the time between.
+const ATTEMPTS: u32 = 60;
+const PAUSE: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {

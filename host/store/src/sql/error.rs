@@ -118,6 +118,11 @@ impl Error {
         }
     }
 
+    /// Whether the role lacks a right in PostgreSQL.
+    pub(crate) fn is_denied(&self) -> bool {
+        matches!(self.code(), Some(Code::Postgres(code)) if code == "42501")
+    }
+
     /// Whether PostgreSQL gave up the wait for a lock.
     pub(crate) fn is_lock_timeout(&self) -> bool {
         matches!(self.code(), Some(Code::Postgres(code)) if code == "55P03")

@@ -45,4 +45,6 @@ pub struct StoredMark {
     pub mark: Mark,
     /// Whether its code is that of a holder of the key.
     pub authentic: bool,
+    /// The number of the newest root that its writer knew. An older root in the database was put back.
+    pub known_root: i64,
 }

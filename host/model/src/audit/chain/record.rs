@@ -29,16 +29,24 @@ impl ChainKey {
         Self(Zeroizing::new(bytes))
     }
 
-    /// The message authentication code of an end of a lane: HMAC-SHA256.
+    /// The message authentication code of an end of a lane: HMAC-SHA256. `known_root` is the number of the newest root
+    /// that its writer knew; 0 for an anchor.
     ///
     /// # Errors
     /// If OpenSSL fails.
-    pub fn end_code(&self, end: End, lane: i64, mark: &Mark) -> Result<Digest, ErrorStack> {
+    pub fn end_code(
+        &self,
+        end: End,
+        lane: i64,
+        mark: &Mark,
+        known_root: i64,
+    ) -> Result<Digest, ErrorStack> {
         let mut message = Encoding::new(MARK);
         message.text(end.as_str());
         message.number(lane);
         message.number(mark.seq);
         message.text(&mark.digest.to_text());
+        message.number(known_root);
         self.code(message)
     }
 

@@ -38,6 +38,11 @@ impl Heads {
         }
     }
 
+    /// Removes the heads that are not after those of the other list.
+    pub fn remove(&mut self, other: &Self) {
+        self.0.retain(|lane, head| head.seq > other.seq(*lane));
+    }
+
     /// `LANE:SEQ:DIGEST` for each lane, separated by spaces.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
@@ -118,11 +123,15 @@ impl Positions {
         *known = seq.max(*known);
     }
 
-    /// How many entries stand between these positions and the heads.
-    pub fn behind(&self, heads: &Heads) -> i64 {
-        heads
-            .iter()
-            .map(|(lane, head)| head.seq.saturating_sub(self.get(lane)).max(0))
+    /// The lanes and their positions.
+    pub fn iter(&self) -> impl Iterator<Item = (i64, i64)> {
+        self.0.iter().map(|(lane, seq)| (*lane, *seq))
+    }
+
+    /// How many entries stand between these positions and the last ones.
+    pub fn behind(&self, last: &Self) -> i64 {
+        last.iter()
+            .map(|(lane, seq)| seq.saturating_sub(self.get(lane)).max(0))
             .sum()
     }
 
@@ -135,6 +144,12 @@ impl Positions {
                 .map(|(lane, seq)| (lane, seq.min(other.get(lane))))
                 .collect(),
         )
+    }
+}
+
+impl FromIterator<(i64, i64)> for Positions {
+    fn from_iter<I: IntoIterator<Item = (i64, i64)>>(positions: I) -> Self {
+        Self(positions.into_iter().collect())
     }
 }
 

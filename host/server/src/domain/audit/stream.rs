@@ -1,7 +1,7 @@
 //! The streams of the audit log: each entry goes to a file or to syslog, at least once, and those of a
 //! lane in their order.
 //!
-//! How far a stream has come stands in the database, so it goes on after a restart and on another instance. One host
+//! How far a stream has come stands in the database, so it goes on after a restart and on another instance. One instance
 //! carries it at a time, by a lease. A receiver that is down holds up nobody but its own stream.
 
 use std::sync::Arc;
@@ -105,10 +105,11 @@ async fn send_batch(
     holder: &str,
     target: &mut StreamTarget,
 ) -> Result<PollOutcome, AuditStreamError> {
-    let heads = services.store.audit_root().await?.root.heads;
+    // Not those of the root: a stream must go on if the root was tampered with.
+    let last = services.store.audit_positions().await?;
     let known = services.store.audit_stream(name).await?;
     let is_new = known.is_none();
-    let behind = known.unwrap_or_default().behind(&heads);
+    let behind = known.unwrap_or_default().behind(&last);
     services
         .audit_streams
         .update_status(name, |faring| faring.behind = behind);
@@ -126,13 +127,14 @@ async fn send_batch(
             .update_status(name, |faring| faring.up = None);
         return Ok(PollOutcome::Idle);
     };
-    for (lane, head) in heads.iter() {
-        if head.seq <= positions.get(lane) {
+    let mut outcome = PollOutcome::Idle;
+    for (lane, seq) in last.iter() {
+        let come_to = positions.get(lane);
+        if seq <= come_to {
             continue;
         }
-        let come_to = positions.get(lane);
         let records = services.store.audit_records(lane, come_to, BATCH).await?;
-        let Some(last) = records.last().map(|record| record.seq) else {
+        let Some(sent) = records.last().map(|record| record.seq) else {
             // Retention deleted all that the stream has not had: the stream begins, or was not configured for long.
             let anchor = services.store.audit_anchor(lane).await?.mark.seq;
             positions.advance(lane, anchor);
@@ -142,7 +144,8 @@ async fn send_batch(
         tokio::time::timeout(PATIENCE, target.send(&records))
             .await
             .map_err(|_| AuditStreamError::TooSlow)??;
-        positions.advance(lane, last);
+        positions.advance(lane, sent);
+        outcome = PollOutcome::Sent;
         // If another instance carries the stream by now, it sends these entries again.
         services
             .store
@@ -151,21 +154,17 @@ async fn send_batch(
         services.audit_streams.update_status(name, |faring| {
             faring.up = Some(true);
             faring.sent += records.len() as u64;
-            faring.behind = positions.behind(&heads);
+            faring.behind = positions.behind(&last);
         });
         if services.now() >= now + LEASE / 2 {
-            return Ok(PollOutcome::Sent);
+            return Ok(outcome);
         }
     }
     services
         .store
         .advance_audit_stream(name, holder, &positions)
         .await?;
-    Ok(if positions.behind(&heads) > 0 {
-        PollOutcome::Sent
-    } else {
-        PollOutcome::Idle
-    })
+    Ok(outcome)
 }
 
 /// A stream that begins has not had what was deleted long ago. One that goes on should have had it.

@@ -90,7 +90,12 @@ pub async fn verify(store: &Store, most: Option<i64>) -> Result<Verdict, StoreEr
             break;
         }
         let known = root.root.heads.get(lane);
-        let lane = LaneVerification { store, lane, known };
+        let lane = LaneVerification {
+            store,
+            lane,
+            known,
+            root: root.root.number,
+        };
         let (walk, broken) = lane.verify(most, &mut erasures).await?;
         verdict.add(&walk, broken);
     }
@@ -105,12 +110,47 @@ pub async fn verify(store: &Store, most: Option<i64>) -> Result<Verdict, StoreEr
     Ok(verdict)
 }
 
+/// Compares the log with heads of an earlier time: each entry must still be there as it was, unless retention deleted
+/// it.
+///
+/// # Errors
+/// If the database fails.
+pub async fn compare_heads(store: &Store, heads: &Heads) -> Result<Option<LaneBreak>, StoreError> {
+    for (lane, mark) in heads.iter() {
+        let anchor = store.audit_anchor(lane).await?.mark;
+        let found = if mark.seq <= anchor.seq {
+            (mark.seq == anchor.seq).then_some(anchor.digest)
+        } else {
+            let record = store.audit_records(lane, mark.seq - 1, 1).await?.pop();
+            let record = record.filter(|record| record.seq == mark.seq);
+            let Some(record) = record else {
+                let (first, last) = (mark.seq, mark.seq);
+                let what = Break::CutOff { first, last };
+                return Ok(Some(LaneBreak {
+                    lane: Some(lane),
+                    what,
+                }));
+            };
+            Some(record.covered())
+        };
+        if found.is_some_and(|digest| digest != mark.digest) {
+            let what = Break::HeadForged { seq: mark.seq };
+            return Ok(Some(LaneBreak {
+                lane: Some(lane),
+                what,
+            }));
+        }
+    }
+    Ok(None)
+}
+
 /// The verification of a lane.
 struct LaneVerification<'a> {
     store: &'a Store,
     lane: i64,
-    /// The head of the lane in the root.
+    /// The head of the lane in the root, and the number of the root.
     known: Option<&'a Mark>,
+    root: i64,
 }
 
 impl LaneVerification<'_> {
@@ -141,8 +181,13 @@ impl LaneVerification<'_> {
             walk = Walk::after(lane, Mark { seq, digest });
         }
         let broken = match head {
+            Some(head) if !self.is_root_current(&head).await? => Some(Break::RootForged),
             Some(head) => self.to_the_head(&head, &mut walk, erasures).await?,
-            None => self.compare_with_root(&walk),
+            None => {
+                // Retention may have deleted the last entries meanwhile.
+                has_anchor_moved(store, &mut walk).await?;
+                self.compare_with_root(&walk)
+            }
         };
         let broken = broken.or_else(|| self.is_cut_off(&walk));
         Ok((walk, broken))
@@ -195,10 +240,25 @@ impl LaneVerification<'_> {
             }
         }
         let seq = head.mark.seq;
+        let at_head = store.audit_records(self.lane, seq - 1, 2).await?;
+        if let [_, second, ..] = at_head.as_slice()
+            && second.seq == seq
+        {
+            let id = second.id.clone();
+            return Ok(Some(Break::Stray { id }));
+        }
         if !head.authentic || (walk.at().seq == seq && walk.at().digest != head.mark.digest) {
             return Ok(Some(Break::HeadForged { seq }));
         }
         Ok(None)
+    }
+
+    /// Whether the root is at least the one that the writer of the head knew. An older one was put back.
+    async fn is_root_current(&self, head: &StoredMark) -> Result<bool, StoreError> {
+        // The root may have been replaced since it was read.
+        Ok(!head.authentic
+            || head.known_root <= self.root
+            || head.known_root <= self.store.audit_root().await?.root.number)
     }
 
     /// Whether the entry stands after the head that the root has.
