@@ -33,4 +33,4 @@ mod secrets;
 pub mod store;
 mod tidy;
 
-use assent_tests::harness;
+use assent_tests::{flows, harness};
