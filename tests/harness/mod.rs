@@ -520,6 +520,7 @@ pub fn surroundings(clock: &Arc<ManualClock>, settings_file: Option<PathBuf>) ->
         compiler,
         settings_file,
         dropped_log_lines: None,
+        serves: true,
     }
 }
 

@@ -47,6 +47,8 @@ pub struct Environment {
     pub settings_file: Option<PathBuf>,
     /// Counts the lines that the log dropped, where it drops any.
     pub dropped_log_lines: Option<ErrorCounter>,
+    /// Whether this is an instance that serves, and not one command. It writes its first heartbeat at once.
+    pub serves: bool,
 }
 
 impl Environment {
@@ -58,6 +60,7 @@ impl Environment {
             compiler: Compiler::of_this_program(),
             settings_file: Some(settings_file.to_owned()),
             dropped_log_lines: None,
+            serves: false,
         }
     }
 }
@@ -73,6 +76,7 @@ pub async fn compose(
         compiler,
         settings_file,
         dropped_log_lines,
+        serves,
     } = surroundings;
     let options = database_options(&settings);
     let database = Database::open_with(&settings.database.url, options).await?;
@@ -87,6 +91,10 @@ pub async fn compose(
         Arc::clone(&entropy),
     );
     let store = Store::start(database, chaining).await?;
+    if serves {
+        // Before the plugins are compiled: a contracting migration must not overlook an instance that starts.
+        store.probe(&*clock).await?;
+    }
     let kept = with_first_keys(&store, &master_key, &clock, &entropy).await?;
     let key_ring = KeyRing::open(&kept, &master_key)?;
     let token_sealer = TokenSealer::new(&master_key)?;
