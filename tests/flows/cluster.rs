@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use tokio::process::Command;
 
 use super::balancer::Balancer;
+use super::fault::new_name;
 use super::sign_in::SignIn;
 use crate::harness::{
     Admin, Browser, Database, DatabaseUrl, FaultProxy, Run, ServerProcess, TestUser, binary,
@@ -86,8 +87,13 @@ impl Cluster {
         }
         cluster.admin.token = cluster.command(&["admin", "token"]).await.trim().to_owned();
         cluster.route_to(0);
-        cluster.witness = Some(cluster.ada_named("witness").await);
+        cluster.renew_witness().await;
         cluster
+    }
+
+    /// Has another user show that an instance serves. The sign-ins of a name within two minutes are limited.
+    pub async fn renew_witness(&mut self) {
+        self.witness = Some(self.ada_named(&new_name()).await);
     }
 
     /// A user with this name, a device, and an account in an application of the user's own.
@@ -137,7 +143,13 @@ impl Cluster {
 
     /// Sends all connections to this instance.
     pub fn route_to(&self, index: usize) {
-        self.balancer.route_to(self.instances[index].port);
+        self.balancer.route_to(vec![self.instances[index].port]);
+    }
+
+    /// Sends the connections to both instances in turn.
+    pub fn route_to_both(&self) {
+        let ports = self.instances.iter().map(|instance| instance.port);
+        self.balancer.route_to(ports.collect());
     }
 
     /// Has the instance killed, and waits for its end.

@@ -63,7 +63,9 @@ impl Fault {
 /// the flow has before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
-    pub statement: String,
+    statement: String,
+    /// All statements of the transaction.
+    pub statements: Vec<String>,
     skipped: usize,
 }
 
@@ -102,6 +104,7 @@ fn points(commits: &[Commit]) -> Vec<Point> {
         let count = counts.entry(statement).or_default();
         points.push(Point {
             statement: statement.to_owned(),
+            statements: commit.statements.clone(),
             skipped: *count,
         });
         *count += 1;
@@ -112,6 +115,7 @@ fn points(commits: &[Commit]) -> Vec<Point> {
 /// One run of a flow with one fault. Returns after how long the other instance had signed a user in.
 pub async fn run(cluster: &mut Cluster, flow: Flow, point: &Point, fault: Fault) -> Duration {
     cluster.route_to(0);
+    cluster.renew_witness().await;
     let mut running = flow.prepare(cluster, &new_name()).await;
     sleep(LATE).await;
     let held = cluster.instances[0]

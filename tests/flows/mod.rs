@@ -4,7 +4,9 @@
 pub mod balancer;
 pub mod cluster;
 pub mod fault;
+pub mod load;
 mod logout;
+pub mod postgres_server;
 mod protected_action;
 mod sign_in;
 mod tokens;
@@ -14,7 +16,8 @@ use std::time::Duration;
 use reqwest::StatusCode;
 
 pub use cluster::Cluster;
-pub use fault::{Fault, Point, record, run};
+pub use fault::{Fault, Point, new_name, record, run};
+pub use postgres_server::PostgresServer;
 pub use sign_in::SignIn;
 pub use tokens::CodeExchange;
 

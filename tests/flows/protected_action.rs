@@ -17,7 +17,8 @@ pub struct ProtectedAction {
     /// The action approval: its id and its number.
     approval: Option<(String, String)>,
     is_done: bool,
-    unknown: u32,
+    /// How many deletions with an approval were sent.
+    sent: u32,
 }
 
 impl ProtectedAction {
@@ -48,7 +49,7 @@ impl ProtectedAction {
             target: id(&target).to_owned(),
             approval: None,
             is_done: false,
-            unknown: 0,
+            sent: 0,
         }
     }
 
@@ -76,9 +77,7 @@ impl ProtectedAction {
             if self.is_done {
                 return Ok(());
             }
-            let done = self.advance().await;
-            self.unknown += u32::from(done.is_err());
-            done?;
+            self.advance().await?;
         }
         panic!("five action approvals deleted nobody");
     }
@@ -88,8 +87,10 @@ impl ProtectedAction {
             Some(approval) => approval,
             None => {
                 let (status, answer) = self.delete(None).await?;
-                if status == StatusCode::NOT_FOUND {
-                    return self.accept_deletion();
+                // The answer to a deletion was lost.
+                if status == StatusCode::NOT_FOUND && self.sent > 0 {
+                    self.is_done = true;
+                    return Ok(());
                 }
                 assert_eq!(status, StatusCode::FORBIDDEN, "{answer}");
                 let action = &answer["action_approval"];
@@ -99,24 +100,19 @@ impl ProtectedAction {
         };
         // Without a request the approval may have been acknowledged to nobody.
         approve(&self.device, &number).await?;
+        // Before the answer, since this may be dropped while it waits.
+        self.sent += 1;
         let (status, answer) = self.delete(Some(&approval)).await?;
         match status {
             StatusCode::NO_CONTENT => self.is_done = true,
-            StatusCode::NOT_FOUND => return self.accept_deletion(),
-            // It was used, and then its transaction undone, or the approval was not stored.
-            StatusCode::FORBIDDEN => {
-                assert!(self.unknown > 0, "{answer}");
-                self.approval = None;
+            StatusCode::NOT_FOUND => {
+                assert!(self.sent > 1, "the user is gone before the deletion");
+                self.is_done = true;
             }
+            // The approval was not stored, or has been used.
+            StatusCode::FORBIDDEN => self.approval = None,
             _ => panic!("{status} {answer}"),
         }
-        Ok(())
-    }
-
-    /// The user is gone, which is right if the answer to a deletion was lost.
-    fn accept_deletion(&mut self) -> Attempt<()> {
-        assert!(self.unknown > 0, "the user is gone before the deletion");
-        self.is_done = true;
         Ok(())
     }
 

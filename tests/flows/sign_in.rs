@@ -26,8 +26,6 @@ pub struct SignIn {
     login: Option<(String, String)>,
     /// The page that waits for the approval: its address and its number.
     waiting: Option<(String, String)>,
-    /// Whether the device sent its decision and got no answer.
-    is_decision_unknown: bool,
     /// How many decisions were acknowledged.
     acknowledged: i64,
     pub code: Option<String>,
@@ -50,7 +48,6 @@ impl SignIn {
             request: user.application.request(changes),
             login: None,
             waiting: None,
-            is_decision_unknown: false,
             acknowledged: 0,
             code: None,
         }
@@ -64,7 +61,6 @@ impl SignIn {
             }
             self.login = None;
             self.waiting = None;
-            self.is_decision_unknown = false;
         }
         panic!("five sign-ins of {} did not end", self.name);
     }
@@ -148,7 +144,6 @@ impl SignIn {
     /// Approves the request with this number. `false` if there is none.
     async fn decide(&mut self, number: &str) -> Attempt<bool> {
         let decided = approve(&self.device, number).await;
-        self.is_decision_unknown = decided.is_err();
         self.acknowledged += i64::from(decided.as_ref().is_ok_and(|decided| *decided));
         decided
     }

@@ -9,14 +9,19 @@ async fn hit(flow: Flow, statement: &str, fault: Fault) {
     let points = record(&cluster, flow).await;
     let point = points
         .iter()
-        .find(|point| point.statement.starts_with(statement))
+        .find(|point| {
+            point
+                .statements
+                .iter()
+                .any(|one| one.starts_with(statement))
+        })
         .unwrap_or_else(|| panic!("no {statement} in {points:?}"));
     run(&mut cluster, flow, point, fault).await;
 }
 
 #[tokio::test]
 async fn an_instance_killed_before_the_session_is_committed() {
-    hit(Flow::SignIn, "UPDATE logins", Fault::Kill).await;
+    hit(Flow::SignIn, "INSERT INTO sessions", Fault::Kill).await;
 }
 
 #[tokio::test]
