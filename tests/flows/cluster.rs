@@ -134,6 +134,7 @@ impl Cluster {
         };
         format!(
             "base_url = \"{}\"\n{UNLIMITED}[http]\nlisten = \"127.0.0.1:{port}\"\ndrain_time = \"0s\"\n\
+             trusted_proxies = [\"127.0.0.1\"]\n\
              [database]\nurl = \"{url}\"\n[keys]\nmaster_key_file = \"{}\"\n{}\n",
             self.base,
             self.folder.path().join("master.key").display(),

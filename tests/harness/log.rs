@@ -1,7 +1,13 @@
 //! Captured log lines.
 
+use std::fmt::Debug;
 use std::io::Write;
 use std::sync::{Arc, LazyLock, Mutex};
+
+use tracing::field::{Field, Visit};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Context, SubscriberExt};
 
 /// A second subscriber. With only one, the first thread at an event decides whether the event is recorded anywhere,
 /// even if another thread has the subscriber.
@@ -62,5 +68,71 @@ impl Log {
         self.lines()
             .iter()
             .any(|line| words.iter().all(|word| line.contains(word)))
+    }
+}
+
+/// The statements that this thread executes while the guard lives: the reads of all instances of a test, except those
+/// that a thread of its own executes.
+pub struct Statements {
+    executed: Executed,
+    _guard: tracing::subscriber::DefaultGuard,
+}
+
+#[derive(Clone, Default)]
+struct Executed(Arc<Mutex<Vec<String>>>);
+
+impl Visit for Executed {
+    fn record_debug(&mut self, _: &Field, _: &dyn Debug) {}
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "statement" {
+            self.0
+                .lock()
+                .expect("the statements")
+                .push(value.to_owned());
+        }
+    }
+}
+
+impl<S: tracing::Subscriber> Layer<S> for Executed {
+    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+        event.record(&mut self.clone());
+    }
+}
+
+impl Statements {
+    /// Starts to listen.
+    pub fn capture() -> Self {
+        let_one_thread_listen();
+        let executed = Executed::default();
+        let only_statements =
+            Targets::new().with_target("assent_store::sql", tracing::Level::TRACE);
+        let layer = executed.clone().with_filter(only_statements);
+        let subscriber = tracing_subscriber::registry().with(layer);
+        Self {
+            executed,
+            _guard: tracing::subscriber::set_default(subscriber),
+        }
+    }
+
+    /// The statements so far.
+    pub fn executed(&self) -> Vec<String> {
+        self.executed.0.lock().expect("the statements").clone()
+    }
+
+    /// How many statements contained these words.
+    pub fn count(&self, words: &str) -> usize {
+        let executed = self.executed();
+        executed.iter().filter(|text| text.contains(words)).count()
+    }
+
+    /// Waits until this many statements contained these words.
+    pub async fn reach(&self, words: &str, count: usize) {
+        let reached = async {
+            while self.count(words) < count {
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        };
+        super::in_time(reached).await;
     }
 }

@@ -41,7 +41,7 @@ pub use database::{Database, DatabaseUrl, connect, open_store};
 pub use device::Device;
 pub use encoded::{EncodedCertificate, EncodedKey, rsa_key};
 pub use fault_proxy::{FaultProxy, HeldCommit};
-pub use log::{Log, let_one_thread_listen};
+pub use log::{Log, Statements, let_one_thread_listen};
 pub use postgres_messages::Commit;
 pub use process::ServerProcess;
 pub use read::{

@@ -32,5 +32,6 @@ mod saml;
 mod secrets;
 pub mod store;
 mod tidy;
+mod waiting;
 
 use assent_tests::{flows, harness};

@@ -20,9 +20,12 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 
+use assent_store::{DISPATCH_LEASE, sql};
+use assent_test_macros::both_databases;
+
 use crate::harness::{
-    Browser, Device, Json, Parsed, TestHost, TestUser, Text, base64url, component, id, in_time,
-    parse_json,
+    Browser, Database, Device, HostOptions, Json, Parsed, TestHost, TestUser, Text, base64url,
+    component, id, in_time, parse_json,
 };
 
 /// A push service that hands on what arrives. The path tells which status it answers.
@@ -382,4 +385,96 @@ async fn only_an_explicit_null_removes_a_subscription() {
         StatusCode::NO_CONTENT
     );
     assert_eq!(has_push().await, json!(false));
+}
+
+/// The outbox: a request, and until when the lease on it lasts.
+async fn outbox(host: &TestHost) -> Vec<(String, i64)> {
+    let mut connection = host.connection().await;
+    sql::query_as("SELECT approval_id, leased_until FROM approval_dispatches")
+        .fetch_all(&mut connection)
+        .await
+        .expect("read")
+}
+
+async fn until_outbox(host: &TestHost, is: impl Fn(&[(String, i64)]) -> bool) {
+    let mut ticks = tokio::time::interval(Duration::from_millis(20));
+    in_time(async {
+        while !is(&outbox(host).await) {
+            ticks.tick().await;
+        }
+    })
+    .await;
+}
+
+fn options<'a>(database: Database, plugins: &'a str) -> HostOptions<'a> {
+    HostOptions {
+        database,
+        plugins,
+        ..HostOptions::default()
+    }
+}
+
+#[both_databases]
+async fn a_request_of_an_instance_that_stops_is_sent_by_another(database: Database) {
+    let mut service = PushService::start().await;
+    let plugin = service.plugin();
+    let mut host = TestHost::start_with(options(database, &plugin)).await;
+    let browser = subscription(&service, 201);
+    let mut held = browser.public.clone();
+    held.endpoint = format!("{}/held/201", service.origin);
+    let ada = ada_with(&host, held).await;
+    ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
+    let (first, _) = service.next().await;
+    let request = outbox(&host).await[0].0.clone();
+    // As long as it is being sent, the lease is extended.
+    host.advance(5);
+    let extended = (host.host.now() + DISPATCH_LEASE).millis();
+    until_outbox(&host, |rows| rows[0].1 == extended).await;
+
+    host.stop().await;
+    let (_, second, _) = host.second(options(database, &plugin)).await;
+    let (again, body) = service.next().await;
+    assert_eq!(
+        again["topic"], first["topic"],
+        "the device shows one message"
+    );
+    let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
+    assert_eq!(parse_json::<Value>(&text)["request"], request);
+    service.gate.add_permits(2);
+    until_outbox(&host, <[_]>::is_empty).await;
+    second.stop().await;
+}
+
+/// A row whose instance was killed between the commit and the message, which leaves the row as it was inserted.
+#[both_databases]
+async fn a_request_that_was_not_sent_is_sent_after_the_lease_unless_it_ended(database: Database) {
+    let mut service = PushService::start().await;
+    let plugin = service.plugin();
+    let host = TestHost::start_with(options(database, &plugin)).await;
+    let browser = subscription(&service, 201);
+    let ada = ada_with(&host, browser.public.clone()).await;
+    let page = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
+    let (first, _) = service.next().await;
+    until_outbox(&host, <[_]>::is_empty).await;
+    let request = ada.device.pending_requests(0).await[0].id;
+    let left = async || {
+        sql::query("INSERT INTO approval_dispatches (approval_id, leased_until) VALUES ($1, $2)")
+            .bind(request.to_string())
+            .bind((host.host.now() + DISPATCH_LEASE).millis())
+            .execute(&mut host.connection().await)
+            .await
+            .expect("inserted");
+        let claimed = host.host.store.claim_dispatches(1, host.host.now()).await;
+        assert_eq!(claimed.expect("read"), [], "the lease lasts");
+        host.advance(DISPATCH_LEASE.as_secs());
+    };
+    left().await;
+    let (again, _) = service.next().await;
+    assert_eq!(again["topic"], first["topic"]);
+    until_outbox(&host, <[_]>::is_empty).await;
+
+    page.cancel().await;
+    left().await;
+    until_outbox(&host, <[_]>::is_empty).await;
+    assert!(service.arrived.try_recv().is_err(), "it ended before");
 }

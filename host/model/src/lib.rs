@@ -8,6 +8,7 @@ pub mod approval;
 pub mod audit;
 pub mod bounded_cache;
 pub mod caller;
+pub mod change;
 pub mod claims_request;
 pub mod client_auth;
 pub mod clock;

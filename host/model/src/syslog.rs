@@ -107,9 +107,10 @@ pub fn message(record: &Record, host: &str, longest: usize) -> Result<String, se
         name(host, 255),
         name(&record.event, 32)
     );
-    let seq = record.seq.to_string();
+    let (lane, seq) = (record.lane.to_string(), record.seq.to_string());
     let _ = write!(message, "[{STRUCTURED}");
     let values = [
+        ("lane", Some(lane.as_str())),
         ("seq", Some(seq.as_str())),
         ("id", Some(&record.id)),
         ("event", Some(&record.event)),
@@ -170,6 +171,7 @@ mod tests {
 
     fn record(event: &str, actor: &str, detail: String) -> Record {
         Record {
+            lane: 1,
             seq: 7,
             previous: String::new(),
             digest: "d1".to_owned(),
@@ -204,7 +206,7 @@ mod tests {
             head,
             concat!(
                 "<110>1 2026-11-22T09:30:00.123Z id.example assent - session.ended ",
-                r#"[assent@32473 seq="7" id="01a2" event="session.ended" actorKind="channel" actor="a\"b\\c\]d" digest="d1"] "#
+                r#"[assent@32473 lane="1" seq="7" id="01a2" event="session.ended" actorKind="channel" actor="a\"b\\c\]d" digest="d1"] "#
             )
         );
         assert_eq!(jsonl::read(line).unwrap().seq, 7);

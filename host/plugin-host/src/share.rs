@@ -1,8 +1,8 @@
 //! The part of a claim mapper's places that UserInfo and introspection may use.
 //!
 //! A client with an access token may call them at will, and sign-ins of every application wait for the same places. So
-//! those calls wait in a queue of their own, and run in a quarter of the places at most: one application may have half
-//! of them. The queue is fair between applications.
+//! those calls wait in a queue of their own, and run in a quarter of the places at most. One application has at most
+//! half of that quarter, so that none holds all of it. The queue is fair between applications.
 
 use std::time::Duration;
 
@@ -19,13 +19,14 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// A quarter of the places of these limits, one at least, and for each application half of the queue.
+    /// A quarter of the places of these limits, at least one. Each application has at most half of them, and half of
+    /// the queue.
     pub(super) fn quarter_of(limits: &CallLimits) -> Self {
         let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
         let running = count((limits.concurrency / 4).max(1));
         let bounds = TurnBounds {
             all: running,
-            each: running,
+            each: running.div_ceil(2),
             each_waiting: count(limits.queue_length / 2),
         };
         Self {
@@ -45,5 +46,31 @@ impl Share {
             .await
             .map_err(|_| Fault::Busy)?;
         Ok(ticket)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_application_leaves_places_to_others() {
+        let limits = CallLimits {
+            wait: Duration::from_millis(20),
+            ..CallLimits::default()
+        };
+        let share = Share::quarter_of(&limits);
+        let [first, second] = [1, 2].map(|key| Did::from_ed25519(&[key; 32]));
+        let mut held = Vec::new();
+        for _ in 0..limits.concurrency / 8 {
+            held.push(share.enter(&first).await.unwrap());
+        }
+        assert!(matches!(share.enter(&first).await, Err(Fault::Busy)));
+        for _ in 0..limits.concurrency / 8 {
+            held.push(share.enter(&second).await.unwrap());
+        }
+        assert!(matches!(share.enter(&second).await, Err(Fault::Busy)));
+        held.clear();
+        assert!(share.enter(&first).await.is_ok());
     }
 }

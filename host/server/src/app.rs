@@ -171,6 +171,8 @@ pub async fn compose(
         admission: Arc::new(domain::operations::admission::Admission::of_processors()),
         signed_documents: domain::operations::signed_documents::SignedDocuments::default(),
         wakeups: crate::domain::operations::wakeups::Wakeups::default(),
+        long_polls: domain::devices::long_polls::LongPolls::default(),
+        leased_work: domain::approvals::leased_work::LeasedWork::default(),
         clock,
         entropy,
     }))

@@ -1,4 +1,5 @@
--- The schema of Assent. SQLite and PostgreSQL run the same text.
+-- The schema of Assent. SQLite and PostgreSQL run the same text, but for lines that begin with `--sqlite` or `--postgresql`: they are
+-- statements of that database, and comments to the other one. Tables with small rows and a key of text have no row id on SQLite.
 --
 -- Ids, digests and JSON are TEXT. Times are BIGINT milliseconds since 1970-01-01T00:00:00Z. Flags are BIGINT: 0 or 1.
 -- A row id begins with its time of creation, so that new rows are appended to the end of each index.
@@ -22,6 +23,8 @@ CREATE TABLE users (
                         CHECK (state IN ('invited', 'active', 'suspended', 'terminated')),
     -- Browsers in which the user signed in before this time are not known browsers any more: the user reported one of them.
     known_browsers_not_before BIGINT NOT NULL DEFAULT 0,
+    -- The number of account notifications so far.
+    notifications       BIGINT NOT NULL DEFAULT 0,
     -- Incremented by each change (optimistic locking).
     version             BIGINT NOT NULL,
     created_at          BIGINT NOT NULL,
@@ -35,7 +38,9 @@ CREATE INDEX users_by_role ON users (console_role, id) WHERE console_role IS NOT
 CREATE TABLE login_names (
     name    TEXT NOT NULL PRIMARY KEY,
     user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE
-);
+)
+--sqlite WITHOUT ROWID
+;
 CREATE INDEX login_names_by_user ON login_names (user_id);
 
 -- The search index of users: user names, e-mail addresses and the words of full names, in lower case. A search matches the
@@ -47,7 +52,9 @@ CREATE TABLE user_search (
     user_id      TEXT  NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     console_role TEXT,
     PRIMARY KEY (state, term, user_id)
-);
+)
+--sqlite WITHOUT ROWID
+;
 CREATE INDEX user_search_by_user ON user_search (user_id);
 CREATE INDEX user_search_by_role ON user_search (console_role, term, user_id) WHERE console_role IS NOT NULL;
 
@@ -82,7 +89,9 @@ CREATE TABLE application_origins (
     application_id TEXT NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
     origin         TEXT NOT NULL,
     PRIMARY KEY (origin, application_id)
-);
+)
+--sqlite WITHOUT ROWID
+;
 CREATE INDEX application_origins_by_application ON application_origins (application_id);
 
 -- Logos have a table of their own, because most requests that read an application do not need its logo.
@@ -123,7 +132,9 @@ CREATE TABLE account_search (
     term           BYTEA NOT NULL,
     account_id     TEXT  NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,
     PRIMARY KEY (application_id, state, term, account_id)
-);
+)
+--sqlite WITHOUT ROWID
+;
 CREATE INDEX account_search_by_account ON account_search (account_id);
 
 CREATE TABLE consents (
@@ -134,7 +145,9 @@ CREATE TABLE consents (
     granted_at     BIGINT NOT NULL,
     expires_at     BIGINT NOT NULL,
     UNIQUE (user_id, application_id)
-);
+)
+--sqlite WITHOUT ROWID
+;
 CREATE INDEX consents_by_application ON consents (application_id);
 
 ---------------------------------------------------------------------------------------------------
@@ -148,8 +161,8 @@ CREATE TABLE devices (
     public_key        TEXT   NOT NULL UNIQUE,
     -- JSON: the Web Push subscription.
     push              TEXT,
-    -- The last audit entry of which the device has shown a notification.
-    last_notification TEXT,
+    -- The number of the last account notification that the device has shown.
+    last_notification BIGINT NOT NULL DEFAULT 0,
     created_at        BIGINT NOT NULL,
     -- When the device last answered a request.
     used_at           BIGINT,
@@ -213,7 +226,9 @@ CREATE TABLE external_authenticators (
     channel    TEXT NOT NULL,
     identifier TEXT NOT NULL,
     PRIMARY KEY (user_id, channel)
-);
+)
+--sqlite WITHOUT ROWID
+;
 
 ---------------------------------------------------------------------------------------------------
 -- Sign-ins and approvals
@@ -335,7 +350,9 @@ CREATE TABLE approval_subjects (
     rejected_until   BIGINT NOT NULL DEFAULT 0,
     -- The digest of the rejected browser's cookie; empty if several browsers were rejected.
     rejected_browser TEXT   NOT NULL DEFAULT ''
-);
+)
+--sqlite WITHOUT ROWID
+;
 CREATE INDEX approval_subjects_by_age ON approval_subjects (locked_at);
 
 -- Failed number matches, each counted once: a channel may deliver the same proof several times.
@@ -345,7 +362,9 @@ CREATE TABLE number_match_failures (
     -- The digest of the typed number.
     number      TEXT NOT NULL,
     PRIMARY KEY (approval_id, device_id, number)
-);
+)
+--sqlite WITHOUT ROWID
+;
 
 -- Requests that an approval channel has accepted for delivery. The row is deleted when there is nothing left to ask the channel.
 CREATE TABLE approval_deliveries (
@@ -365,6 +384,25 @@ CREATE TABLE approval_deliveries (
 CREATE INDEX approval_deliveries_by_channel ON approval_deliveries (channel, due_at);
 CREATE INDEX approval_deliveries_by_approval ON approval_deliveries (approval_id);
 CREATE INDEX approval_deliveries_by_next ON approval_deliveries ((CASE WHEN due_at > leased_until THEN due_at ELSE leased_until END));
+
+-- The outbox of approval requests: the row of a request is inserted with the request, and deleted after the request was sent
+-- through an approval channel.
+CREATE TABLE approval_dispatches (
+    approval_id  TEXT   NOT NULL PRIMARY KEY REFERENCES approvals (id) ON DELETE CASCADE,
+    -- Until when the instance that sends the request has an exclusive lease. Afterwards any instance sends it.
+    leased_until BIGINT NOT NULL
+);
+CREATE INDEX approval_dispatches_by_lease ON approval_dispatches (leased_until);
+
+-- Changes that waiting requests of any instance wait for. Each instance polls the table while requests wait. Retention deletes the
+-- rows after some minutes.
+CREATE TABLE changes (
+    -- Transactions may commit in another order.
+--sqlite     seq    INTEGER PRIMARY KEY,
+--postgresql     seq    BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
+    -- What changed, with its id: an approval that ended, the inbox of a user's devices, a login, or a test sign-in.
+    change TEXT   NOT NULL
+);
 
 -- Cooldowns: after a denial no request reaches a device of the user for a time that grows with each denial.
 CREATE TABLE approval_cooldowns (
@@ -386,7 +424,9 @@ CREATE TABLE repeated_requests (
     last_at     BIGINT NOT NULL,
     requests    BIGINT NOT NULL,
     PRIMARY KEY (name_digest, network)
-);
+)
+--sqlite WITHOUT ROWID
+;
 CREATE INDEX repeated_requests_by_first ON repeated_requests (first_at);
 CREATE INDEX repeated_requests_by_user ON repeated_requests (user_id) WHERE user_id IS NOT NULL;
 
@@ -428,7 +468,9 @@ CREATE TABLE session_applications (
     -- The `sub` claim for that client.
     subject        TEXT NOT NULL,
     PRIMARY KEY (sid, application_id)
-);
+)
+--sqlite WITHOUT ROWID
+;
 CREATE INDEX session_applications_by_user ON session_applications (user_id, application_id);
 CREATE INDEX session_applications_by_application ON session_applications (application_id);
 
@@ -489,7 +531,9 @@ CREATE INDEX token_families_by_end ON token_families (retain_until);
 CREATE TABLE revoked_tokens (
     id         TEXT   NOT NULL PRIMARY KEY,
     expires_at BIGINT NOT NULL
-);
+)
+--sqlite WITHOUT ROWID
+;
 CREATE INDEX revoked_tokens_by_end ON revoked_tokens (expires_at);
 
 -- Tokens contain the number of the epoch in which they were issued, and only those of the last one are valid. An operator begins a new
@@ -498,14 +542,18 @@ CREATE INDEX revoked_tokens_by_end ON revoked_tokens (expires_at);
 CREATE TABLE token_epochs (
     epoch    BIGINT NOT NULL PRIMARY KEY,
     began_at BIGINT NOT NULL
-);
+)
+--sqlite WITHOUT ROWID
+;
 INSERT INTO token_epochs (epoch, began_at) VALUES (1, 0);
 
 -- The replay cache of client assertions (RFC 7523 section 3): a client may use each `jti` once.
 CREATE TABLE replay_cache (
     id         TEXT   NOT NULL PRIMARY KEY,
     expires_at BIGINT NOT NULL
-);
+)
+--sqlite WITHOUT ROWID
+;
 CREATE INDEX replay_cache_by_end ON replay_cache (expires_at);
 
 ---------------------------------------------------------------------------------------------------
@@ -547,7 +595,9 @@ CREATE TABLE saml_participants (
     session_index  TEXT NOT NULL DEFAULT '',
     -- A request may ask for another NameID format; the names of all formats remain valid.
     PRIMARY KEY (sid, application_id, name_format)
-);
+)
+--sqlite WITHOUT ROWID
+;
 CREATE INDEX saml_participants_by_name ON saml_participants (application_id, name);
 CREATE INDEX saml_participants_by_user ON saml_participants (user_id, application_id);
 CREATE INDEX saml_participants_by_index ON saml_participants (application_id, session_index);
@@ -607,14 +657,18 @@ CREATE TABLE signing_keys (
 -- Audit log
 ---------------------------------------------------------------------------------------------------
 
--- Entries outlive the rows that they name, so there are no foreign keys.
+-- Entries outlive the rows that they name, so there are no foreign keys. Lists are in the order of the ids. On PostgreSQL the table
+-- has a partition for each week, which is dropped as a whole.
 CREATE TABLE audit_entries (
     id              TEXT   NOT NULL PRIMARY KEY,
-    -- The position in the hash chain. Lists are in this order, because ids of one millisecond have no order.
-    seq             BIGINT,
-    -- The digest of the previous entry, and of this one.
-    previous        TEXT,
-    digest          TEXT,
+    -- The lane, and the position in its hash chain, from 1. Within a lane, later positions have greater ids.
+    lane            BIGINT NOT NULL,
+    seq             BIGINT NOT NULL,
+    -- The digest of the previous entry in the lane, and of this one.
+    previous        TEXT   NOT NULL,
+    digest          TEXT   NOT NULL,
+    -- The message authentication code of the last entry of a transaction; NULL in the others.
+    mac             TEXT,
     happened_at     BIGINT NOT NULL,
     event           TEXT   NOT NULL,
     -- Who acted: the kind of actor, and its id or name.
@@ -637,31 +691,54 @@ CREATE TABLE audit_entries (
     origin          TEXT,
     origin_salt     TEXT,
     origin_digest   TEXT,
-    -- 1 if the user's devices show a notification of it.
-    notifies        BIGINT NOT NULL DEFAULT 0
-);
-CREATE UNIQUE INDEX audit_entries_in_order ON audit_entries (seq);
-CREATE INDEX audit_entries_by_user ON audit_entries (user_id, seq) WHERE user_id IS NOT NULL;
-CREATE INDEX audit_entries_by_application ON audit_entries (application_id, seq) WHERE application_id IS NOT NULL;
+    -- The number among the user's account notifications, from 1; NULL if the user's devices show none.
+    notification    BIGINT
+)
+--postgresql PARTITION BY RANGE (id)
+;
+--postgresql CREATE TABLE audit_entries_default PARTITION OF audit_entries DEFAULT;
+CREATE INDEX audit_entries_in_order ON audit_entries (lane, seq);
+CREATE INDEX audit_entries_by_user ON audit_entries (user_id, id) WHERE user_id IS NOT NULL;
+CREATE INDEX audit_entries_by_application ON audit_entries (application_id, id) WHERE application_id IS NOT NULL;
 -- With the time, so that the index alone answers how many sign-ins there were in an hour.
-CREATE INDEX audit_entries_by_event ON audit_entries (event, seq, happened_at);
-CREATE INDEX audit_entries_by_actor ON audit_entries (actor, seq) WHERE actor IS NOT NULL;
+CREATE INDEX audit_entries_by_event ON audit_entries (event, id, happened_at);
+CREATE INDEX audit_entries_by_actor ON audit_entries (actor, id) WHERE actor IS NOT NULL;
 -- Anybody can cause other entries about a user by typing the name, so notifications have an index of their own.
-CREATE INDEX audit_entries_that_notify ON audit_entries (user_id, seq) WHERE notifies = 1;
+CREATE INDEX audit_entries_that_notify ON audit_entries (user_id, notification) WHERE notification IS NOT NULL;
 
--- The ends of the hash chain: the head is the last entry, the anchor the last entry that retention deleted. Each has a message
--- authentication code of the master key.
-CREATE TABLE audit_chain (
-    name   TEXT   NOT NULL PRIMARY KEY CHECK (name IN ('anchor', 'head')),
+-- The lanes of the audit log: hash chains with one writer at a time. The holder appends without waiting for other writers. After
+-- `held_until` another writer may take the lane, which waits for a transaction of the holder.
+CREATE TABLE audit_lanes (
+    lane       BIGINT NOT NULL PRIMARY KEY,
+    holder     TEXT   NOT NULL,
+    held_until BIGINT NOT NULL
+)
+--sqlite WITHOUT ROWID
+;
+
+-- The last entry of each lane that retention deleted, with its message authentication code. Position 0: none was deleted.
+CREATE TABLE audit_anchors (
+    lane   BIGINT NOT NULL PRIMARY KEY,
     seq    BIGINT NOT NULL,
     digest TEXT   NOT NULL,
     mac    TEXT   NOT NULL
+)
+--sqlite WITHOUT ROWID
+;
+
+-- The root: the heads of all lanes at one moment, with their message authentication code. It shows that entries at the end of a lane
+-- were deleted. `heads` has `LANE:SEQ:DIGEST` for each lane, separated by spaces.
+CREATE TABLE audit_root (
+    name   TEXT   NOT NULL PRIMARY KEY CHECK (name = 'root'),
+    number BIGINT NOT NULL,
+    heads  TEXT   NOT NULL,
+    mac    TEXT   NOT NULL
 );
 
--- The position of each audit stream, and the instance that has the lease on it.
+-- How far each audit stream has come (`LANE:SEQ` for each lane, separated by commas), and the instance that has the lease on it.
 CREATE TABLE audit_streams (
     name         TEXT   NOT NULL PRIMARY KEY,
-    seq          BIGINT NOT NULL,
+    positions    TEXT   NOT NULL,
     instance     TEXT,
     leased_until BIGINT NOT NULL
 );
@@ -683,11 +760,12 @@ CREATE TABLE sign_in_hours (
 -- Plugins
 ---------------------------------------------------------------------------------------------------
 
--- The calls of claim mappers for an ID token or an assertion, to explain its claims. Retention: `plugins.trace_retention`.
+-- The calls of claim mappers for an ID token or an assertion, to explain its claims. Retention: `plugins.trace_retention`. On
+-- PostgreSQL the table has a partition for each day, which is dropped as a whole.
 CREATE TABLE claim_traces (
     id             TEXT   NOT NULL PRIMARY KEY,
     -- The `jti` of the token, or the ID of the assertion.
-    token          TEXT   NOT NULL UNIQUE,
+    token          TEXT   NOT NULL,
     user_id        TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
     -- Where the claims went, such as an ID token.
@@ -695,7 +773,11 @@ CREATE TABLE claim_traces (
     created_at     BIGINT NOT NULL,
     -- JSON: the calls.
     calls          TEXT   NOT NULL
-);
+)
+--postgresql PARTITION BY RANGE (id)
+;
+--postgresql CREATE TABLE claim_traces_default PARTITION OF claim_traces DEFAULT;
+CREATE INDEX claim_traces_by_token ON claim_traces (token);
 CREATE INDEX claim_traces_by_user ON claim_traces (user_id, id);
 CREATE INDEX claim_traces_by_application ON claim_traces (application_id);
 
@@ -708,7 +790,9 @@ CREATE TABLE component_approvals (
     component   TEXT   NOT NULL,
     approved_at BIGINT NOT NULL,
     PRIMARY KEY (session_id, plugin, component)
-);
+)
+--sqlite WITHOUT ROWID
+;
 
 ---------------------------------------------------------------------------------------------------
 -- Administration
@@ -738,7 +822,9 @@ CREATE TABLE idempotent_request_subjects (
     request_id TEXT NOT NULL REFERENCES idempotent_requests (id) ON DELETE CASCADE,
     subject    TEXT NOT NULL,
     PRIMARY KEY (request_id, subject)
-);
+)
+--sqlite WITHOUT ROWID
+;
 CREATE INDEX idempotent_request_subjects_by_id ON idempotent_request_subjects (subject);
 
 -- Test sign-ins: an administrator signs in to an application, sees each step, and what the application would receive.
@@ -784,21 +870,27 @@ CREATE TABLE test_sign_in_steps (
 -- Rows that a transaction locks for work that must not run in two transactions at the same time.
 CREATE TABLE row_locks (
     name TEXT NOT NULL PRIMARY KEY
-);
+)
+--sqlite WITHOUT ROWID
+;
 INSERT INTO row_locks (name) VALUES ('owners');
 
 -- Work that is done once for a database, such as the bootstrap.
 CREATE TABLE run_once (
     name    TEXT   NOT NULL PRIMARY KEY,
     done_at BIGINT NOT NULL
-);
+)
+--sqlite WITHOUT ROWID
+;
 
 -- Work that one instance does for all, such as retention, and until when that instance has the lease on it.
 CREATE TABLE leases (
     name         TEXT   NOT NULL PRIMARY KEY,
     instance     TEXT   NOT NULL,
     leased_until BIGINT NOT NULL
-);
+)
+--sqlite WITHOUT ROWID
+;
 
 -- The runs of server processes.
 CREATE TABLE instances (

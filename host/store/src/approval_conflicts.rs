@@ -193,7 +193,7 @@ pub(crate) async fn end_requests(
         .bind(conflicted)
         .execute(&mut *db)
         .await?;
-        deliveries::wake(db, &id).await?;
+        deliveries::approval_ended(db, &id).await?;
     }
     Ok(())
 }

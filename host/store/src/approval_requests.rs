@@ -4,12 +4,17 @@
 //! All of it happens in one transaction that first locks the user and the typed name, on every instance. So no two
 //! unexpired requests of a user or name have the same number, and the limits below hold under concurrency.
 
+use crate::changes::pending as changes;
 use crate::sql::{self, Connection};
 
 use crate::requested_approvals::{ApprovalRequest, RefusedRequest, UnexpiredRequest, subjects};
 use crate::rows::{cell, parse, to_json};
-use crate::{Result, Store, StoreError, action_approvals, approval_conflicts, deliveries, repeats};
+use crate::{
+    Result, Store, StoreError, action_approvals, approval_conflicts, deliveries, dispatches,
+    repeats,
+};
 use assent_model::approval::{ApprovalSubject, MatchingNumber, RequestKind};
+use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, UserId};
 
@@ -146,9 +151,27 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
     let reached = reached
         .map(|id| parse(&id, cell("approvals", "user_id", &approval.id.to_string())))
         .transpose()?;
+    dispatches::insert(db, approval.id, approval.requested_at).await?;
+    record_changes(db, request, reached)?;
     let entry = request.entry.clone().with("prompted", reached.is_some());
     repeats::append(db, &entry, approval.name_digest).await?;
     Ok(reached.map_or(RequestOutcome::NotPrompted, RequestOutcome::Prompted))
+}
+
+/// Records what the request changes. It is as many changes for a request that reaches no device, so that the time does
+/// not reveal which names exist.
+fn record_changes(
+    db: &mut Connection,
+    request: &ApprovalRequest,
+    reached: Option<UserId>,
+) -> Result<()> {
+    let approval = &request.approval;
+    if let ApprovalSubject::SignIn(login) = approval.subject {
+        changes::record(db, Change::Login(login))?;
+    }
+    // No request waits for the end of this approval yet.
+    let inbox = reached.map_or(Change::Approval(approval.id), Change::Inbox);
+    changes::record(db, inbox)
 }
 
 /// Locks the name and the user, in an order that is the same for all, and reads their unexpired requests.
@@ -269,7 +292,7 @@ async fn claim_login(
         if replaced == 0 {
             return Ok(false);
         }
-        deliveries::wake(db, &before).await?;
+        deliveries::approval_ended(db, &before).await?;
     }
     sql::query("UPDATE logins SET approval_id = $2 WHERE id = $1")
         .bind(login)
@@ -314,7 +337,7 @@ async fn replace(db: &mut Connection, request: &ApprovalRequest) -> Result<Vec<S
         .await?;
     let mut ids = Vec::with_capacity(replaced.len());
     for (id,) in replaced {
-        deliveries::wake(db, &id).await?;
+        deliveries::approval_ended(db, &id).await?;
         ids.push(id);
     }
     Ok(ids)

@@ -30,7 +30,7 @@ impl Store {
                 .bind(now.millis())
                 .execute(&mut *db)
                 .await?;
-                deliveries::wake(db, &id.to_string()).await
+                deliveries::approval_ended(db, &id.to_string()).await
             })
         })
         .await
@@ -51,7 +51,7 @@ impl Store {
                 .bind(now.millis())
                 .execute(&mut *db)
                 .await?;
-                deliveries::wake(db, &id.to_string()).await
+                deliveries::approval_ended(db, &id.to_string()).await
             })
         })
         .await

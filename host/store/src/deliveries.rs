@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use crate::sql::{self, Connection};
 
+use crate::changes::pending as changes;
 use crate::rows::{cell, moment, parse};
-use crate::{Result, Store, StoreError};
+use crate::{Result, Store, StoreError, dispatches};
+use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::delivery::{Delivery, LeasedDelivery, Recipient};
 use assent_model::id::{ApprovalId, DeliveryId};
@@ -51,9 +53,11 @@ impl TryFrom<DeliveryRow> for LeasedDelivery {
     }
 }
 
-/// Has the deliveries of an approval looked after at once, since it was decided: what is still on its way is taken
-/// back.
-pub(crate) async fn wake(db: &mut Connection, approval: &str) -> Result<()> {
+/// Records that an approval ended: the requests that wait for it are woken, and what is still on its way is cancelled
+/// at once.
+pub(crate) async fn approval_ended(db: &mut Connection, approval: &str) -> Result<()> {
+    let id = parse(approval, cell("approvals", "id", approval))?;
+    changes::record(db, Change::Approval(id))?;
     sql::query("UPDATE approval_deliveries SET due_at = 0 WHERE approval_id = $1")
         .bind(approval.to_owned())
         .execute(db)
@@ -70,9 +74,18 @@ pub(crate) async fn delete(db: &mut Connection, id: DeliveryId) -> Result<bool> 
     Ok(deleted > 0)
 }
 
+/// When the work of approval channels is due next; `None` without any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChannelWork {
+    /// A channel is to be asked about a delivery, or to cancel it.
+    pub delivery: Option<Timestamp>,
+    /// A request is to be sent, because the instance that wrote it did not.
+    pub dispatch: Option<Timestamp>,
+}
+
 impl Store {
-    /// Adds a delivery that is first looked after at `due`. `false`, and nothing done, if its approval is not open any
-    /// more.
+    /// Adds a delivery that is first looked after at `due`. One to a vendor completes the dispatch of its request.
+    /// `false`, and nothing done, if its approval is not open any more.
     ///
     /// # Errors
     /// If the database fails.
@@ -85,6 +98,7 @@ impl Store {
         self.write(move |db| {
             let delivery = delivery.clone();
             Box::pin(async move {
+                let approval = delivery.approval.to_string();
                 let (device, identifier) = match delivery.recipient {
                     Recipient::Device(device) => (Some(device.to_string()), None),
                     Recipient::Vendor { identifier } => (None, Some(identifier)),
@@ -96,15 +110,20 @@ impl Store {
                      WHERE approvals.id = $2 AND approvals.state = 'requested' AND approvals.expires_at > $8",
                 )
                 .bind(delivery.id.to_string())
-                .bind(delivery.approval.to_string())
+                .bind(approval.clone())
                 .bind(delivery.channel)
-                .bind(device)
+                .bind(device.clone())
                 .bind(identifier)
                 .bind(delivery.handle)
                 .bind(due.millis())
                 .bind(now.millis())
-                .execute(db)
+                .execute(&mut *db)
                 .await?;
+                // The vendor has the request, so no instance that takes over sends it again. Other devices may still
+                // be waiting for theirs.
+                if added > 0 && device.is_none() {
+                    dispatches::delete(db, approval).await?;
+                }
                 Ok(added > 0)
             })
         })
@@ -125,17 +144,30 @@ impl Store {
         Ok(rows.into_iter().map(|(channel,)| channel).collect())
     }
 
-    /// When the next delivery is to be looked after; `None` if there is none.
+    /// When the next delivery and the next request that is not sent yet are due.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn channel_work(&self) -> Result<ChannelWork> {
+        let (delivery, dispatch): (Option<i64>, Option<i64>) = sql::query_as(
+            "SELECT (SELECT MIN(CASE WHEN due_at > leased_until THEN due_at ELSE leased_until END)
+                     FROM approval_deliveries),
+                    (SELECT MIN(leased_until) FROM approval_dispatches)",
+        )
+        .fetch_one(&self.readers)
+        .await?;
+        Ok(ChannelWork {
+            delivery: delivery.map(moment),
+            dispatch: dispatch.map(moment),
+        })
+    }
+
+    /// When the next delivery is due; `None` if there is none.
     ///
     /// # Errors
     /// If the database fails.
     pub async fn next_delivery(&self) -> Result<Option<Timestamp>> {
-        let (next,): (Option<i64>,) = sql::query_as(
-            "SELECT MIN(CASE WHEN due_at > leased_until THEN due_at ELSE leased_until END) FROM approval_deliveries",
-        )
-        .fetch_one(&self.readers)
-        .await?;
-        Ok(next.map(moment))
+        Ok(self.channel_work().await?.delivery)
     }
 
     /// Claims up to `most` deliveries of a channel that are to be looked after at `now`, those that wait longest first.

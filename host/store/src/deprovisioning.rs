@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use crate::sql::{self, Connection};
 
+use crate::changes::pending as changes;
+use crate::rows::{cell, parse};
 use crate::users::search_index;
-use crate::{Result, action_approvals, passkeys, sessions};
+use crate::{Result, action_approvals, deliveries, passkeys, sessions};
+use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, UserId};
 use assent_model::secret::Digest;
@@ -85,14 +88,19 @@ pub(crate) async fn deprovision_account(
     state: LifecycleState,
     now: Timestamp,
 ) -> Result<()> {
-    let mut statements = vec![
+    let withdrawn: Vec<(String,)> = sql::query_as(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $3
-         WHERE user_id = $1 AND application_id = $2 AND state = 'requested'",
-        "UPDATE approval_deliveries SET due_at = 0
-         WHERE approval_id IN (SELECT id FROM approvals WHERE user_id = $1 AND application_id = $2
-           AND decided_at = $3)",
-    ];
-    statements.extend(if state.is_open() {
+         WHERE user_id = $1 AND application_id = $2 AND state = 'requested' RETURNING id",
+    )
+    .bind(user.clone())
+    .bind(application.clone())
+    .bind(now.millis())
+    .fetch_all(&mut *db)
+    .await?;
+    for (id,) in withdrawn {
+        deliveries::approval_ended(db, &id).await?;
+    }
+    let statements = if state.is_open() {
         [
             "UPDATE accounts SET grants_not_before = $3 WHERE user_id = $1 AND application_id = $2 AND \
              grants_not_before < $3",
@@ -108,9 +116,9 @@ pub(crate) async fn deprovision_account(
         &["UPDATE accounts
             SET grants_not_before = CASE WHEN grants_not_before > $3 THEN grants_not_before ELSE $3 + 1 END
             WHERE user_id = $1 AND application_id = $2"]
-    });
+    };
     for statement in statements {
-        sql::query(statement)
+        sql::query(*statement)
             .bind(user.clone())
             .bind(application.clone())
             .bind(now.millis())
@@ -126,18 +134,19 @@ pub(crate) async fn withdraw_pending_of(
     user: UserId,
     now: Timestamp,
 ) -> Result<()> {
-    for statement in [
-        "UPDATE approvals SET state = 'withdrawn', decided_at = $2 WHERE user_id = $1 AND state = 'requested'",
-        "UPDATE approval_deliveries SET due_at = 0
-         WHERE approval_id IN (SELECT id FROM approvals WHERE user_id = $1 AND decided_at = $2)",
-    ] {
-        sql::query(statement)
-            .bind(user.to_string())
-            .bind(now.millis())
-            .execute(&mut *db)
-            .await?;
+    let withdrawn: Vec<(String,)> = sql::query_as(
+        "UPDATE approvals SET state = 'withdrawn', decided_at = $2 WHERE user_id = $1 AND state = 'requested'
+         RETURNING id",
+    )
+    .bind(user.to_string())
+    .bind(now.millis())
+    .fetch_all(&mut *db)
+    .await?;
+    for (id,) in withdrawn {
+        deliveries::approval_ended(db, &id).await?;
     }
-    Ok(())
+    // The user's devices show whether the user may sign in.
+    changes::record(db, Change::Inbox(user))
 }
 
 /// Ends what a device approved and no browser has used yet, and forgets its passkey.
@@ -164,6 +173,17 @@ pub(crate) async fn deprovision_device(
 /// Deletes what belongs to a person whose data is erased, and takes the names from the accounts. What is left of them
 /// are identifiers that say nothing.
 pub(crate) async fn erase_user(db: &mut Connection, user: UserId, now: Timestamp) -> Result<()> {
+    let requests: Vec<(String,)> = sql::query_as(
+        "SELECT id FROM approvals WHERE (named_user = $1 OR user_id = $1) AND expires_at > $2",
+    )
+    .bind(user.to_string())
+    .bind(now.millis())
+    .fetch_all(&mut *db)
+    .await?;
+    for (id,) in requests {
+        let id = parse(&id, cell("approvals", "id", &id))?;
+        changes::record(db, Change::Approval(id))?;
+    }
     let names: Vec<(String,)> =
         sql::query_as("DELETE FROM login_names WHERE user_id = $1 RETURNING name")
             .bind(user.to_string())

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::clock_guard::ClockGuard;
 use crate::connect::Database;
-use crate::connections::Connections;
+use crate::connections::{Connections, Lease};
 use crate::sql::{self, DatabaseKind, QueryAs, statement};
 use assent_model::clock::{Clock, Timestamp};
 
@@ -58,6 +58,11 @@ impl Instance {
             start: OnceCell::new(),
             last: Mutex::new(None),
         }
+    }
+
+    /// A connection for a short statement, apart from those that requests use.
+    pub(crate) async fn lease(&self) -> sql::Result<Lease> {
+        self.connections.lease().await
     }
 
     pub(crate) async fn close(&self) {

@@ -2,9 +2,11 @@
 
 mod completion;
 
+use crate::changes::pending as changes;
 use crate::rows::{cell, digest, from_json, moment, parse, to_json};
 use crate::sql;
 use crate::{OpenSignIns, Result, Store, StoreError, open_sign_ins};
+use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, SessionId};
 use assent_model::login::{Login, LoginStage};
@@ -149,9 +151,9 @@ impl Store {
                 )
                 .bind(id.to_string())
                 .bind(session.to_string())
-                .execute(db)
+                .execute(&mut *db)
                 .await?;
-                Ok(())
+                changes::record(db, Change::Login(id))
             })
         })
         .await

@@ -4,6 +4,7 @@
 mod applied;
 mod at_once;
 mod error;
+mod indexes;
 mod list;
 mod migration;
 mod older_instances;
@@ -12,6 +13,7 @@ mod stepwise;
 
 use std::time::Duration;
 
+use crate::partitions;
 use crate::sql::{self, Connection, DatabaseKind, Options};
 
 pub(crate) use applied::plan;
@@ -118,6 +120,9 @@ pub(crate) async fn apply(
             } else {
                 stepwise::apply(connection, found.pending).await
             };
+            if outcome.is_ok() {
+                partitions::ensure(connection).await?;
+            }
             // The lock ends with its transaction.
             lock.close().await;
             outcome

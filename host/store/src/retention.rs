@@ -1,10 +1,12 @@
 //! Forgetting what is over.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::sql;
+use crate::partitions;
+use crate::sql::{self, DatabaseKind};
 use crate::{Result, Store, StoreError};
 use assent_model::clock::{Clock, Timestamp};
 use assent_model::id::first_text_of;
@@ -168,6 +170,9 @@ impl Store {
         mut turn: RetentionRun<'_>,
     ) -> Result<u64> {
         let mut deleted = 0;
+        if self.instance.kind == DatabaseKind::Postgres {
+            self.maintain_partitions(now - retention.traces).await?;
+        }
         self.clear_ended_actions(now).await?;
         for (statement, kept) in [
             (by_id!("logins", "expires_at < $3"), retention.logins),
@@ -188,7 +193,7 @@ impl Store {
                 by_id!("admin_tokens", "expires_at < $3"),
                 retention.admin_tokens,
             ),
-            (by_id!("claim_traces", "created_at <= $3"), retention.traces),
+            (self.old_traces(), retention.traces),
         ] {
             deleted += self
                 .delete_by_id(statement, now - kept, now, &mut turn)
@@ -212,15 +217,17 @@ impl Store {
         ] {
             deleted += self.delete_by_end(statement, before, &mut turn).await?;
         }
+        deleted += self.delete_old_changes(&mut turn).await?;
         let streamed = self.streamed(retention.streams).await?;
         loop {
-            let slice = self
-                .delete_old_audit_entries(now - retention.audit, streamed)
+            let (slice, has_more) = self
+                .delete_old_audit_entries(now - retention.audit, streamed.as_ref())
                 .await?;
             deleted += slice;
-            if !turn
-                .has_next_slice(usize::try_from(slice).unwrap_or(usize::MAX))
-                .await?
+            if !has_more
+                || !turn
+                    .has_next_slice(usize::try_from(slice).unwrap_or(usize::MAX))
+                    .await?
             {
                 break;
             }
@@ -233,6 +240,34 @@ impl Store {
             + self
                 .delete_sessions(now - retention.sessions, now, &mut turn)
                 .await?)
+    }
+
+    /// On PostgreSQL the other traces go with their partitions.
+    fn old_traces(&self) -> &'static str {
+        match self.instance.kind {
+            DatabaseKind::Sqlite => by_id!("claim_traces", "created_at <= $3"),
+            DatabaseKind::Postgres => by_id!("claim_traces_default", "created_at <= $3"),
+        }
+    }
+
+    /// Makes partitions ahead of time, and drops those of traces from before this time. If it is not possible, for
+    /// example because the role may not create tables, the default partition takes the rows.
+    async fn maintain_partitions(&self, traces_before: Timestamp) -> Result<()> {
+        let mut lease = self.writer.lease().await?;
+        let mut result = partitions::ensure(&mut lease).await;
+        if result.is_ok() {
+            result = partitions::drop_old_traces(&mut lease, traces_before).await;
+        }
+        lease.end(result.as_ref().err());
+        match result {
+            Err(error) if error.is_outage() => return Err(error.into()),
+            Err(error) => tracing::warn!(
+                %error,
+                "partitions not maintained; `assent migrate` creates them with the rights of its role"
+            ),
+            Ok(()) => {}
+        }
+        Ok(())
     }
 
     async fn delete_by_id(
@@ -292,6 +327,41 @@ impl Store {
                 return Ok(deleted);
             }
             from = slice.into_iter().map(|(end,)| end).max().unwrap_or(from);
+        }
+    }
+
+    /// Deletes the changes that were there at the last call, which is minutes ago: no clock takes part. The newest row
+    /// stays, because SQLite takes the next number from it.
+    async fn delete_old_changes(&self, turn: &mut RetentionRun<'_>) -> Result<u64> {
+        let (newest,): (Option<i64>,) = sql::query_as("SELECT MAX(seq) FROM changes")
+            .fetch_one(&self.readers)
+            .await?;
+        let before = self
+            .old_changes
+            .swap(newest.unwrap_or_default(), Ordering::Relaxed);
+        let (mut from, mut deleted) = (0, 0);
+        loop {
+            let slice: Vec<(i64,)> = self
+                .write(move |db| {
+                    Box::pin(async move {
+                        Ok(sql::query_as(
+                            "DELETE FROM changes
+                             WHERE seq IN (SELECT seq FROM changes WHERE seq >= $1 AND seq < $2 ORDER BY seq LIMIT $3)
+                             RETURNING seq",
+                        )
+                        .bind(from)
+                        .bind(before)
+                        .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
+                        .fetch_all(db)
+                        .await?)
+                    })
+                })
+                .await?;
+            deleted += slice.len() as u64;
+            if !turn.has_next_slice(slice.len()).await? {
+                return Ok(deleted);
+            }
+            from = slice.into_iter().map(|(seq,)| seq).max().unwrap_or(from);
         }
     }
 

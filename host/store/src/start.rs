@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::audit::chain::{self, ChainContext};
+use crate::audit::context::ChainContext;
+use crate::audit::root;
 use crate::batch::loader::start_loader;
 use crate::connect::Database;
 use crate::error::Result;
@@ -19,13 +20,14 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn start(database: Database, chaining: ChainContext) -> Result<Self> {
-        chain::ensure_ends(&database.writers, database.begin, &chaining).await?;
+        root::ensure(&database.writers, database.begin, &chaining).await?;
         let chaining = Arc::new(chaining);
-        let writer = Writer::start(&database, database.writer_count, &chaining)?;
+        let waiters = Arc::default();
+        let writer = Writer::start(&database, database.writer_count, &chaining, &waiters)?;
         let approval_writer = if database.kind == DatabaseKind::Sqlite {
             writer.clone()
         } else {
-            Writer::start(&database, 1, &chaining)?
+            Writer::start(&database, 1, &chaining, &waiters)?
         };
         let instance = Instance::new(chaining.salt(), &database);
         let (readers, kind) = (database.readers, database.kind);
@@ -68,6 +70,8 @@ impl Store {
             token_issuance,
             chaining,
             instance: Arc::new(instance),
+            waiters,
+            old_changes: Arc::default(),
         })
     }
 }

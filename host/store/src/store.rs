@@ -1,14 +1,18 @@
 //! The database with its connections, its writers and its loaders, which all subjects share.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::time::Duration;
 
 use crate::sql::Connection;
 use futures_util::future::BoxFuture;
+use tokio::time::timeout;
 
 use crate::accounts::UserAccount;
 use crate::applications::ApplicationVersionRow;
-use crate::audit::chain::ChainContext;
+use crate::audit::context::ChainContext;
 use crate::batch::loader::BatchLoader;
+use crate::changes::waiters::Waiters;
 use crate::connect;
 use crate::connections::Readers;
 use crate::error::Result;
@@ -33,6 +37,10 @@ pub struct Store {
     pub(crate) token_issuance: TokenIssuance,
     pub(crate) chaining: Arc<ChainContext>,
     pub(crate) instance: Arc<Instance>,
+    /// The requests of this instance that wait for changes.
+    pub(crate) waiters: Arc<Waiters>,
+    /// Retention deletes the changes with lower numbers next.
+    pub(crate) old_changes: Arc<AtomicI64>,
 }
 
 /// What applications' requests look up.
@@ -57,6 +65,9 @@ pub(crate) struct Caches {
     /// They never change.
     pub(crate) families: VersionedCache<FamilyId, (), Arc<TokenFamily>>,
 }
+
+/// How long the last root of the audit log may take, when the store is closed.
+const HANDOVER: Duration = Duration::from_secs(2);
 
 /// How many rows of a kind stay in memory, up to twice as many. A row needs one to two kibibytes.
 const CACHED: usize = 2048;
@@ -92,6 +103,16 @@ impl Store {
 
     /// Waits for writes under way and closes the connections.
     pub async fn close(&self) {
+        // Without it, the next instance vouches for the last entries, and waits for the end of the leases.
+        let handed_over = async {
+            self.sign_audit_root().await?;
+            self.release_audit_lanes().await
+        };
+        match timeout(HANDOVER, handed_over).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!(%error, "audit log not handed over"),
+            Err(_) => tracing::debug!("audit log not handed over in time"),
+        }
         self.approval_writer.stop().await;
         self.writer.close().await;
         self.instance.close().await;

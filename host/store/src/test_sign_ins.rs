@@ -1,10 +1,12 @@
 //! Test sign-ins: sign-ins that administrators try in an application's place.
 
+use crate::changes::pending as changes;
 use crate::sql::{self, Connection};
 
 use crate::rows::{cell, digest, moment, parse};
 use crate::{Result, Store, StoreError, Transition, audit};
 use assent_model::audit::Entry;
+use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{FamilyId, LoginId, SessionId, TestSignInId};
 use assent_model::secret::Digest;
@@ -93,9 +95,9 @@ async fn insert_step(db: &mut Connection, id: TestSignInId, step: &StepRecord) -
     .bind(step.name.as_str())
     .bind(step.at.millis())
     .bind(step.sealed.clone())
-    .execute(db)
+    .execute(&mut *db)
     .await?;
-    Ok(())
+    changes::record(db, Change::TestSignIn(id))
 }
 
 impl Store {
@@ -241,8 +243,9 @@ impl Store {
                 .bind(login.to_string())
                 .bind(now.millis())
                 .bind(browser.to_text())
-                .execute(db)
+                .execute(&mut *db)
                 .await?;
+                changes::record(db, Change::TestSignIn(id))?;
                 Ok(Transition::of_rows(updated))
             })
         })
@@ -284,8 +287,9 @@ impl Store {
                 )
                 .bind(id.to_string())
                 .bind(now.millis())
-                .execute(db)
+                .execute(&mut *db)
                 .await?;
+                changes::record(db, Change::TestSignIn(id))?;
                 Ok(Transition::of_rows(claimed))
             })
         })
@@ -327,6 +331,7 @@ impl Store {
                         .execute(&mut *db)
                         .await?;
                 }
+                changes::record(db, Change::TestSignIn(id))?;
                 audit::append(db, &[end.entry]).await?;
                 Ok(Transition::Done)
             })

@@ -8,7 +8,11 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
 
-use crate::audit::chain::{self, ChainContext};
+use crate::audit::append::append;
+use crate::audit::context::ChainContext;
+use crate::audit::pending;
+use crate::changes::pending as changes;
+use crate::changes::waiters::Waiters;
 use crate::connections::Connections;
 use crate::sql::{self, Connection};
 use crate::{Result, StoreError};
@@ -60,6 +64,8 @@ pub(crate) struct Transactions {
     /// The statement that begins a transaction which will write.
     begin: &'static str,
     chaining: Arc<ChainContext>,
+    /// Woken by the changes that were committed.
+    waiters: Arc<Waiters>,
 }
 
 impl Transactions {
@@ -67,11 +73,13 @@ impl Transactions {
         connections: Connections,
         begin: &'static str,
         chaining: Arc<ChainContext>,
+        waiters: Arc<Waiters>,
     ) -> Self {
         Self {
             connections,
             begin,
             chaining,
+            waiters,
         }
     }
 
@@ -138,15 +146,22 @@ impl Transactions {
         isolation: Isolation,
     ) -> TransactionResult {
         let work = async {
-            let (outcomes, appended) = chain::collect(run_jobs(db, jobs, isolation)).await?;
-            // The entries of the audit log are chained last, since all writers wait for each other there.
-            chain::append(db, &self.chaining, appended).await?;
-            Ok(outcomes)
+            let (worked, changed) =
+                changes::collect(pending::collect(run_jobs(db, jobs, isolation))).await;
+            let (outcomes, entries) = worked?;
+            changes::insert(db, &changed).await?;
+            let lane = append(db, &self.chaining, entries).await?;
+            Ok((outcomes, lane, changed))
         };
-        let worked: TransactionResult = work.await;
+        let worked: std::result::Result<_, TransactionError> = work.await;
         match worked {
-            Ok(outcomes) => {
+            Ok((outcomes, lane, changed)) => {
+                // If this fails, the transaction may be committed all the same, so the lane is not used any more.
                 db.batch("COMMIT").await?;
+                if let Some(lane) = lane {
+                    self.chaining.lanes.committed(lane);
+                }
+                self.waiters.wake(&changed);
                 Ok(outcomes)
             }
             // The connection is closed, which undoes the transaction.
@@ -234,7 +249,7 @@ async fn call_at_savepoint(
     job: &Work,
     db: &mut Connection,
 ) -> std::result::Result<JobResult, TransactionError> {
-    let before = chain::pending();
+    let (before, changes_before) = (pending::pending(), changes::mark());
     db.batch("SAVEPOINT job").await?;
     let called = match call_job(job, db).await {
         // On PostgreSQL it fails if the job went on after a statement that failed.
@@ -250,7 +265,8 @@ async fn call_at_savepoint(
         }
         db.batch("ROLLBACK TO SAVEPOINT job").await?;
         release_savepoint(db).await?;
-        chain::restore(before);
+        pending::restore(before);
+        changes::restore(changes_before);
         return Ok(JobResult::Failed(error));
     }
     Ok(called)

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use crate::sql::{Connection, DatabaseKind};
+use crate::sql::{self, Connection, DatabaseKind};
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::audit::chain::ChainContext;
+use crate::audit::context::ChainContext;
+use crate::changes::waiters::Waiters;
 use crate::connect::Database;
-use crate::connections::Connections;
+use crate::connections::{Connections, Lease};
 use crate::transactions::{Isolation, JobOutput, TransactionError, Transactions, Work};
 use crate::{Result, StoreError};
 use assent_model::deadline::QUEUE_DEADLINE;
@@ -96,6 +97,7 @@ impl Writer {
         database: &Database,
         count: u32,
         chaining: &Arc<ChainContext>,
+        waiters: &Arc<Waiters>,
     ) -> Result<Self> {
         let (sender, receiver) = mpsc::channel(QUEUE);
         let receiver = Arc::new(Mutex::new(receiver));
@@ -105,6 +107,7 @@ impl Writer {
                 database.writers.clone(),
                 database.begin,
                 Arc::clone(chaining),
+                Arc::clone(waiters),
             );
             let running = run(Arc::clone(&receiver), transactions);
             match database.kind {
@@ -120,6 +123,14 @@ impl Writer {
             }))),
             connections: database.writers.clone(),
         })
+    }
+
+    /// A connection for a transaction of its own.
+    ///
+    /// # Errors
+    /// If none is free in time, or none can be opened.
+    pub(crate) async fn lease(&self) -> sql::Result<Lease> {
+        self.connections.lease().await
     }
 
     pub(crate) async fn write<T, F>(&self, work: F) -> Result<T>
@@ -294,7 +305,7 @@ mod tests {
             ChainKey::new([7; 32]),
             Arc::new(SystemEntropy),
         ));
-        let writer = Writer::start(&database, 1, &chaining).unwrap();
+        let writer = Writer::start(&database, 1, &chaining, &Arc::default()).unwrap();
         writer
             .write(|db| {
                 Box::pin(async move {

@@ -1,5 +1,6 @@
 //! Callbacks: at any instance, after a restart, late, replayed and forged.
 
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use std::time::Duration;
 
@@ -123,8 +124,6 @@ async fn a_restart_between_begin_and_callback_loses_nothing() {
     let vendor = Vendor::start(LONG).await;
     let mut it = requested(&vendor, Database::Sqlite).await;
     it.host.stop().await;
-    // If the stop interrupted a look at the delivery, its lease ends after 35 seconds.
-    it.host.advance(36);
     let options = HostOptions {
         plugins: &it.settings,
         ..HostOptions::default()
@@ -139,6 +138,69 @@ async fn a_restart_between_begin_and_callback_loses_nothing() {
     );
     assert!(next_page(&page).await.parameter("code").starts_with("ac_"));
     restarted.stop().await;
+}
+
+#[both_databases]
+async fn an_instance_that_stops_returns_the_leases_on_its_deliveries(database: Database) {
+    let vendor = Vendor::start(LONG).await;
+    let mut it = requested(&vendor, database).await;
+    vendor.answer(&it.question, "hangs");
+    assert_eq!(
+        call_back(&it.host.base, &it.callback, callbacks(&it.question)).await,
+        StatusCode::NO_CONTENT
+    );
+    vendor.polled(&it.question, 1).await;
+    it.host.stop().await;
+    vendor.answer(&it.question, "approved");
+    let options = HostOptions {
+        plugins: &it.settings,
+        database,
+        ..HostOptions::default()
+    };
+    let (_, restarted, base) = it.host.second(options).await;
+    // The clock stands still, so no lease has ended by itself.
+    let page = it.waiting.browser().at(&base).get(&it.waiting.path()).await;
+    assert!(next_page(&page).await.parameter("code").starts_with("ac_"));
+    restarted.stop().await;
+}
+
+/// The stored handle is unreadable for a while, which stands for any failure inside the instance.
+#[both_databases]
+async fn a_failed_look_at_a_delivery_returns_its_lease(database: Database) {
+    let vendor = Vendor::start(LONG).await;
+    let it = requested(&vendor, database).await;
+    let mut connection = it.host.connection().await;
+    let handle: (String,) = sql::query_as("SELECT handle FROM approval_deliveries")
+        .fetch_one(&mut connection)
+        .await
+        .expect("read");
+    let mut set_handle = async |handle: &str| {
+        sql::query("UPDATE approval_deliveries SET handle = $1")
+            .bind(handle.to_owned())
+            .execute(&mut connection)
+            .await
+            .expect("updated");
+    };
+    set_handle("unreadable").await;
+    vendor.answer(&it.question, "approved");
+    assert_eq!(
+        call_back(&it.host.base, &it.callback, callbacks(&it.question)).await,
+        StatusCode::NO_CONTENT
+    );
+    let store = &it.host.host.store;
+    super::wait_until("an instance looked at the delivery", async || {
+        let next = store.next_delivery().await.expect("read");
+        next.expect("a delivery").remaining(it.host.host.now()) > Duration::from_secs(30)
+    })
+    .await;
+    set_handle(&handle.0).await;
+    // The clock stands still, so the lease does not end by itself.
+    assert!(
+        next_page(&it.waiting)
+            .await
+            .parameter("code")
+            .starts_with("ac_")
+    );
 }
 
 #[tokio::test]

@@ -277,6 +277,10 @@ async fn status(
         (question.clone(), seen.statuses[&id].clone())
     };
     match status.as_str() {
+        "hangs" => {
+            let _hanging = HangingCall::new(&shared);
+            std::future::pending().await
+        }
         "garbage" => "approved".into_response(),
         "redirect" => (StatusCode::FOUND, [("location", "/v1/approvals/other")]).into_response(),
         "wrong id" => axum::Json(

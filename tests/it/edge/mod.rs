@@ -11,5 +11,6 @@ mod outage;
 mod overload;
 mod prebuilt;
 mod rate_limits;
+mod request_ids;
 mod stored_values;
 mod tls;

@@ -5,8 +5,10 @@ use assent_model::clock::{Clock, Timestamp};
 use assent_model::key::KeyStage::{Archived, Expired, Published, Retired, Revoked, Signing};
 use assent_model::key::{KeyMaterial, KeyPurpose, SigningAlgorithm};
 use assent_test_macros::both_databases;
+use reqwest::Method;
 
 use super::*;
+use crate::harness::{TestHost, in_time};
 
 const RS256: SigningAlgorithm = SigningAlgorithm::Rs256;
 
@@ -307,4 +309,31 @@ async fn a_revoked_key_is_removed_at_once_and_another_signs(database: Database) 
     );
     installation.pass(&host, 90 * DAYS).await;
     assert_eq!(stages(&host), [Archived, Signing, Published]);
+}
+
+/// The revocation of a key that signs waits for the other instances. The caller may not.
+#[tokio::test]
+async fn a_revocation_completes_without_its_caller() {
+    let host = TestHost::start().await;
+    let revoked = signing(&host.host);
+    let path = format!("/keys/{revoked}/revoke");
+    {
+        let mut call = Box::pin(host.admin(Method::POST, &path, Value::Null));
+        let published_another = async {
+            while published(&host.host).len() < 2 {
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        };
+        tokio::select! {
+            (status, answer) = &mut call => panic!("it waits: {status} {answer}"),
+            () = in_time(published_another) => {}
+        }
+    }
+    in_time(async {
+        while published(&host.host).contains(&revoked) {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    assert_ne!(signing(&host.host), revoked);
 }

@@ -349,7 +349,13 @@ async fn audit_entries_expire_and_invited_users_do_not(database: Database) {
             .len()
     };
     assert_eq!(left(29).await, 2, "{database:?}");
-    assert_eq!(left(31).await, 0, "{database:?}");
+    // On PostgreSQL a partition of a week goes at once.
+    let expired = if database == Database::Postgres {
+        38
+    } else {
+        31
+    };
+    assert_eq!(left(expired).await, 0, "{database:?}");
     left(3000).await;
     let stored = store.user(id(&ada).parsed()).await.expect("read");
     assert_eq!(

@@ -34,13 +34,13 @@ async fn expired_rows_are_deleted_in_batches_and_others_stay(database: Database)
         0
     );
     assert!(store.approval(requested.id).await.expect("read").is_some());
-    // The logins, and the link by which the phone was enrolled.
+    // The logins, the link by which the phone was enrolled, and the first of the two changes of the request.
     assert_eq!(
         store
             .apply_retention(retention, NOW + hour + hour)
             .await
             .expect("swept"),
-        1202
+        1203
     );
     assert!(store.approval(requested.id).await.expect("read").is_none());
     assert!(store.user(ada.id).await.expect("read").is_some());
@@ -195,4 +195,43 @@ async fn a_cancelled_read_returns_its_connection(database: Database) {
     for read in futures_util::future::join_all(reads).await {
         read.expect("read");
     }
+}
+
+#[both_databases]
+async fn changes_are_deleted_with_the_next_run_but_for_the_newest(database: Database) {
+    let Fixture { store, url, .. } = &fixture(database).await;
+    let (ada, _) = ada(store).await;
+    let mut connection = assent_tests::harness::connect(url).await;
+    let mut numbers = async || -> Vec<i64> {
+        let rows: Vec<(i64,)> = sql::query_as("SELECT seq FROM changes ORDER BY seq")
+            .fetch_all(&mut connection)
+            .await
+            .expect("read");
+        rows.into_iter().map(|(number,)| number).collect()
+    };
+    let run = async || store.apply_retention(RETENTION, NOW).await.expect("run");
+    requested(store, Some(&ada), "ada").await;
+    let before = numbers().await;
+    run().await;
+    assert_eq!(
+        numbers().await,
+        before,
+        "a waiting request may not have read them yet"
+    );
+    requested(store, Some(&ada), "ada").await;
+    run().await;
+    let left = numbers().await;
+    assert!(
+        left.starts_with(&before[before.len() - 1..]) && left.len() > 1,
+        "{left:?}"
+    );
+    run().await;
+    run().await;
+    assert_eq!(
+        numbers().await,
+        left[left.len() - 1..],
+        "the next number follows it"
+    );
+    requested(store, None, "nobody").await;
+    assert!(numbers().await[1] > left[left.len() - 1]);
 }

@@ -10,6 +10,7 @@ use crate::audit::chain::Record;
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line<'a> {
+    lane: i64,
     seq: i64,
     id: String,
     at: String,
@@ -48,6 +49,7 @@ pub fn write(record: &Record) -> Result<String, serde_json::Error> {
     let personal = record.personal.as_deref().map(raw).transpose()?;
     let origin = record.origin.as_deref().map(raw).transpose()?;
     let line = Line {
+        lane: record.lane,
         seq: record.seq,
         id: record.id.clone(),
         at: jiff::Timestamp::from_millisecond(record.at)
@@ -92,6 +94,7 @@ pub fn read(line: &str) -> Result<Record, serde_json::Error> {
         .parse()
         .map_err(|_| serde::de::Error::custom("at: expected a moment"))?;
     Ok(Record {
+        lane: line.lane,
         seq: line.seq,
         previous: line.previous,
         digest: line.digest,
@@ -150,6 +153,7 @@ mod tests {
                     let personal =
                         personal.map(|name| serde_json::json!({ "name": name }).to_string());
                     let mut record = Record {
+                        lane: 1,
                         seq: 0,
                         previous: String::new(),
                         digest: String::new(),
@@ -185,7 +189,7 @@ mod tests {
             let line = write(&record).expect("written");
             prop_assert!(!line.contains('\n'));
             prop_assert_eq!(&read(&line).expect("read"), &record);
-            prop_assert_eq!(Walk::after(Mark::START).step(&record), Ok(()));
+            prop_assert_eq!(Walk::after(1, Mark::START).step(&record), Ok(()));
         }
 
         /// No two entries have one encoding: whatever differs, the digest does.
@@ -219,6 +223,7 @@ mod tests {
     #[test]
     fn what_is_no_json_is_told_as_text_and_found() {
         let mut record = Record {
+            lane: 1,
             seq: 0,
             previous: String::new(),
             digest: String::new(),
@@ -255,7 +260,7 @@ mod tests {
     #[test]
     fn the_encoding_stays_as_it_is() {
         let mut record = read(concat!(
-            r#"{"seq":1,"id":"019a","at":"2026-11-22T09:30:00.123Z","event":"user.created","actor":{"kind":"host","id":null},"#,
+            r#"{"lane":1,"seq":1,"id":"019a","at":"2026-11-22T09:30:00.123Z","event":"user.created","actor":{"kind":"host","id":null},"#,
             r#""user_id":"u","application_id":null,"approval_id":null,"detail":{"a":[1,2.5]},"personal":{"name":"Ada"},"#,
             r#""personal_salt":"00ff","personal_digest":"","previous":"","digest":""}"#
         ))
@@ -268,7 +273,7 @@ mod tests {
         );
         assert_eq!(
             record.digest,
-            "e876487b72e0e73d25629434971dadef75037839325a0933ea81d2b2f30757b5"
+            "152ba4b86e95e652b7ad5d1d3a1feb736c916a16d8cb96e9e703a44af6a9dc28"
         );
     }
 }

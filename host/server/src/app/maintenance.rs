@@ -73,6 +73,11 @@ pub(super) async fn heartbeat(services: Arc<Services>) {
     }
 }
 
+/// Wakes requests that wait for changes of other processes, while there are any.
+pub(super) async fn poll_changes(services: Arc<Services>) {
+    services.store.run_change_poller(&*services.clock).await;
+}
+
 /// Publishes, retires and forgets signing keys when it is time, and notices what others did.
 pub(super) async fn keep_keys(services: Arc<Services>) {
     loop {

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::app::error::StartError;
 use crate::app::listen::{Identities, Ports, identities, most_connections};
-use crate::app::maintenance::{heartbeat, keep_keys, refresh_geoip, sweep};
+use crate::app::maintenance::{heartbeat, keep_keys, poll_changes, refresh_geoip, sweep};
 use crate::app::supervision::{Pauses, supervise};
 use crate::domain::Services;
 use crate::http::{Listener, NewConnectionBounds};
@@ -89,11 +89,18 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
     in_background(&mut background, &services, "retention", sweep);
     in_background(&mut background, &services, "keys", keep_keys);
     in_background(&mut background, &services, "geoip", refresh_geoip);
+    in_background(&mut background, &services, "changes", poll_changes);
     in_background(&mut background, &services, "logouts", backchannel::deliver);
     let deliveries = domain::approvals::deliveries::run;
     in_background(&mut background, &services, "approval_channels", deliveries);
     let traces = domain::claims::traces::run_trace_writer;
     in_background(&mut background, &services, "claim_traces", traces);
+    in_background(
+        &mut background,
+        &services,
+        "audit_root",
+        domain::audit::sign_roots,
+    );
     in_background(
         &mut background,
         &services,
@@ -159,8 +166,9 @@ impl RunningServer {
         self.services.draining.begin();
         // Nobody listens if the server has failed.
         let _ = self.stop.send(true);
-        self.background.abort_all();
+        self.background.shutdown().await;
         while self.servers.join_next().await.is_some() {}
+        domain::approvals::deliveries::return_leases(&self.services).await;
         self.services.store.close().await;
     }
 }

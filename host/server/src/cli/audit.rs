@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::cli::config_file::{ConfigFile, host_without_plugins};
 use crate::domain::{Services, audit};
-use assent_model::audit::chain::VerificationCounts;
+use assent_model::audit::chain::{Place, Positions, VerificationCounts};
 use assent_model::audit::jsonl;
 use assent_model::clock::Timestamp;
 use assent_plugin_host::one_line;
@@ -23,11 +23,12 @@ const COULD_NOT_LOOK: u8 = 3;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuditCommand {
-    /// Verify the hash chain: no entry was changed, inserted or removed.
+    /// Verify the hash chains: no entry was changed, inserted or removed.
     ///
-    /// The exit code is 0 if the log is intact, 1 if the chain is broken, and 3 if the log cannot be read. An attacker
-    /// who can write the database but does not have the master key cannot change entries unnoticed. A rollback of
-    /// entries and head together to an earlier state shows only in a comparison with an export or a stream.
+    /// The exit code is 0 if the log is intact, 1 if a chain is broken, and 3 if the log cannot be read. An attacker
+    /// who can write the database but does not have the master key cannot change entries unnoticed, except that entries
+    /// of the last second before an instance stopped can be removed. A rollback of all entries and the root to an
+    /// earlier state shows only in a comparison with an export, a stream or the digest of an earlier verification.
     Verify {
         /// Verify an export (`-` is standard input) or the file of a stream in place of the database, from its first
         /// entry to its last.
@@ -39,13 +40,15 @@ pub(super) enum AuditCommand {
         #[command(flatten)]
         config: ConfigFile,
     },
-    /// Print all entries as lines of JSON, the oldest first, in the format of `assent audit verify --file`.
+    /// Print all entries as lines of JSON in the format of `assent audit verify --file`: lane by lane, in each the
+    /// oldest first.
     ///
-    /// Includes personal data that was not erased.
+    /// Includes personal data that was not erased. Prints the positions of the last entries on standard error.
     Export {
-        /// Only entries after this position, to continue an earlier export.
-        #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
-        after: i64,
+        /// Only entries after these positions, to continue an earlier export: `LANE:SEQ` for each lane, separated by
+        /// commas.
+        #[arg(long, value_name = "POSITIONS", default_value = "")]
+        after: Positions,
         #[command(flatten)]
         config: ConfigFile,
     },
@@ -105,31 +108,37 @@ fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<(
         first,
         last,
     } = &verdict.checked;
-    let place = |place: &Option<(i64, Timestamp)>| {
-        place.map(|(seq, at)| json!({"seq": seq, "at": text_of(at)}))
+    let place = |place: &Option<Place>| {
+        place.map(|place| json!({"lane": place.lane, "seq": place.seq, "at": text_of(place.at)}))
     };
+    let digest = verdict.heads.digest().to_text();
     let lines = if json {
-        let broken = verdict
-            .broken
-            .as_ref()
-            .map(|broken| json!({"kind": broken.kind(), "seq": broken.seq(), "message": broken.to_string()}));
+        let broken = verdict.broken.as_ref().map(|broken| {
+            json!({
+                "kind": broken.what.kind(),
+                "lane": broken.lane,
+                "seq": broken.what.seq(),
+                "message": broken.to_string(),
+            })
+        });
         let told = json!({
             "valid": broken.is_none(),
             "entries": entries,
             "erased": erased,
             "first": place(first),
             "last": place(last),
-            "digest": verdict.last.digest.to_text(),
+            "digest": digest,
             "broken": broken,
         });
         serde_json::to_string_pretty(&told)?
     } else {
         let stretch = match (first, last) {
-            (Some((first, from)), Some((last, to))) => {
+            (Some(first), Some(last)) => {
                 format!(
-                    "{entries} entries, {first} to {last}, of {} to {}",
-                    text_of(*from),
-                    text_of(*to)
+                    "{entries} entries in {}, from {} to {}",
+                    lanes(verdict.heads.iter().count()),
+                    text_of(first.at),
+                    text_of(last.at)
                 )
             }
             _ => "no entries".to_owned(),
@@ -150,8 +159,7 @@ fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<(
                 } else {
                     ""
                 };
-                let digest = verdict.last.digest.to_text();
-                format!("Intact: {stretch}.{erased}\nDigest of the last entry: {digest}{beyond}")
+                format!("Intact: {stretch}.{erased}\nDigest of the last entries: {digest}{beyond}")
             }
         }
     };
@@ -161,24 +169,37 @@ fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<(
     })
 }
 
-async fn export(after: i64, config: &ConfigFile) -> anyhow::Result<()> {
+async fn export(after: Positions, config: &ConfigFile) -> anyhow::Result<()> {
     let services = host_without_plugins(&config.config).await?;
     let exported = print_export(&services, after).await;
     services.store.close().await;
     exported
 }
 
-async fn print_export(services: &Services, mut after: i64) -> anyhow::Result<()> {
+async fn print_export(services: &Services, mut positions: Positions) -> anyhow::Result<()> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    loop {
-        let records = services.store.audit_records(after, BATCH).await?;
-        let Some(last) = records.last() else { break };
-        after = last.seq;
-        for record in &records {
-            writeln!(out, "{}", jsonl::write(record)?)?;
+    for lane in services.store.audit_lanes().await? {
+        loop {
+            let after = positions.get(lane);
+            let records = services.store.audit_records(lane, after, BATCH).await?;
+            let Some(last) = records.last() else { break };
+            positions.advance(lane, last.seq);
+            for record in &records {
+                writeln!(out, "{}", jsonl::write(record)?)?;
+            }
         }
     }
-    Ok(out.flush()?)
+    out.flush()?;
+    eprintln!("Exported up to: {positions}");
+    Ok(())
+}
+
+/// A number of lanes in words.
+fn lanes(count: usize) -> String {
+    match count {
+        1 => "1 lane".to_owned(),
+        count => format!("{count} lanes"),
+    }
 }
 
 /// A moment to the millisecond, as RFC 3339 writes it.

@@ -8,12 +8,13 @@ pub use stream::{check as check_streams, run as stream};
 pub use streams::{StreamStatus, Streams};
 pub use verify::{ExportError, Verdict, verify, verify_export};
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{InternalError, Services};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
-use assent_model::id::UserId;
+use assent_model::id::{AuditId, UserId};
 use assent_model::user::LifecycleState;
 use assent_store::{AuditFilter, AuditPage, COUNTED_FOR, StoredEntry};
 
@@ -62,6 +63,20 @@ pub async fn sum_up_repeated(services: &Services) -> Result<(), InternalError> {
     }
 }
 
+/// Authenticates new entries within a second, until the task is dropped.
+pub async fn sign_roots(services: Arc<Services>) {
+    loop {
+        services.store.audit_log_changed().await;
+        if let Err(error) = services.store.sign_audit_root().await {
+            tracing::warn!(%error, "root of the audit log not written, retrying");
+        }
+        tokio::time::sleep(ROOTS).await;
+    }
+}
+
+/// The time between two roots.
+const ROOTS: Duration = Duration::from_secs(1);
+
 /// A moment in the form of RFC 3339, in UTC.
 pub fn moment_text(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.millis())
@@ -81,27 +96,27 @@ pub fn moment(text: &str) -> Option<Timestamp> {
         .map(|moment: jiff::Timestamp| Timestamp::from_millis(moment.as_millisecond()))
 }
 
-/// A page of up to `limit` entries, the latest first: those before the position `before`, where that is given.
+/// A page of up to `limit` entries, the latest first: those before the entry `before`, where that is given.
 ///
 /// # Errors
 /// If the database fails.
 pub async fn list(
     services: &Services,
     filter: &AuditFilter,
-    before: Option<i64>,
+    before: Option<AuditId>,
     limit: u32,
 ) -> Result<AuditPage, InternalError> {
     Ok(services.store.audit_page(filter, before, limit).await?)
 }
 
-/// What happened lately in a person's name, the latest first: those before the position `before`, where that is given.
+/// What happened lately in a person's name, the latest first: those before the entry `before`, where that is given.
 ///
 /// # Errors
 /// If the database fails.
 pub async fn of_user(
     services: &Services,
     user: UserId,
-    before: Option<i64>,
+    before: Option<AuditId>,
     limit: u32,
 ) -> Result<Vec<StoredEntry>, InternalError> {
     let filter = AuditFilter {

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use tracing_appender::non_blocking::ErrorCounter;
 
+use super::approvals::leased_work::LeasedWork;
 use super::audit::streams::Streams;
 use super::claims::result_cache::ClaimResults;
 use super::claims::trace_queue::Traces;
+use super::devices::long_polls::LongPolls;
 use super::devices::relying_party::RelyingParty;
 use super::keys::fetched_keys::FetchedKeys;
 use super::operations::admission::Admission;
@@ -85,8 +87,12 @@ pub struct Services {
     pub draining: DrainSwitch,
     /// Which requests it executes under overload.
     pub admission: Arc<Admission>,
-    /// Tells waiting requests of changes.
+    /// Wakes background tasks.
     pub wakeups: Wakeups,
+    /// The requests of devices that wait for changes.
+    pub long_polls: LongPolls,
+    /// What this instance has leased for approval channels.
+    pub leased_work: LeasedWork,
     /// Who came how often.
     pub rate_limits: RateLimiters,
     /// The time.

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{Method, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -45,9 +46,26 @@ pub(super) async fn admit(
         let admitted = Arc::clone(&admitted);
         request = request.map(|body| Body::new(ObservedBody { body, admitted }));
     }
-    let response = next.run(request).await;
-    drop(admitted);
-    response
+    held_until_end(next.run(request).await, admitted)
+}
+
+/// Has a streamed response, such as an export, count until its end: each part of it is read from the database. Events
+/// cost no more than their connection, and other responses are complete.
+fn held_until_end(response: Response, admitted: Arc<AdmittedRequest>) -> Response {
+    let is_complete = response.body().size_hint().exact().is_some();
+    let has_events = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    if is_complete || has_events {
+        return response;
+    }
+    response.map(|body| {
+        Body::new(HeldBody {
+            body,
+            _admitted: admitted,
+        })
+    })
 }
 
 /// The class of the request for an address; `None` for monitoring and for the documents that are served from memory,
@@ -125,9 +143,66 @@ impl HttpBody for ObservedBody {
     }
 }
 
+/// A response body that holds the place of its request.
+struct HeldBody {
+    body: Body,
+    _admitted: Arc<AdmittedRequest>,
+}
+
+impl HttpBody for HeldBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use axum::body::to_bytes;
+    use futures_util::stream;
+
     use super::*;
+    use crate::domain::operations::admission::Admission;
+
+    #[tokio::test]
+    async fn a_streamed_response_counts_until_its_end() {
+        let admission = Arc::new(Admission::of_processors());
+        let admitted = || Arc::new(admission.enter(RequestClass::Administration));
+        let streamed = || {
+            let parts = stream::iter(["a", "b"].map(Ok::<_, std::io::Error>));
+            Body::from_stream(parts).into_response()
+        };
+        let request = admitted();
+        let counted = Arc::downgrade(&request);
+        let response = held_until_end(streamed(), request);
+        assert!(counted.upgrade().is_some());
+        let body = to_bytes(response.into_body(), 10).await.expect("a body");
+        assert_eq!(body.as_ref(), b"ab");
+        assert!(counted.upgrade().is_none());
+
+        let mut events = streamed();
+        let kind = axum::http::HeaderValue::from_static("text/event-stream");
+        events.headers_mut().insert(CONTENT_TYPE, kind);
+        for other in [events, "complete".into_response()] {
+            let request = admitted();
+            let counted = Arc::downgrade(&request);
+            let _response = held_until_end(other, request);
+            assert!(counted.upgrade().is_none());
+        }
+    }
 
     #[test]
     fn only_long_polls_are_not_counted() {

@@ -23,6 +23,7 @@ mod prebuilt;
 mod problem;
 mod refusals;
 mod reply;
+mod request_id;
 mod router;
 mod saml;
 mod script_texts;

@@ -5,6 +5,7 @@
 //! paths, such as one with a query, goes to the router, which returns the same response.
 
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody, to_bytes};
@@ -13,10 +14,13 @@ use axum::http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ORIGIN};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use tower::ServiceExt;
+use tracing::Instrument;
 
 use super::refusals;
+use super::request_id::{RequestId, RequestIds, X_REQUEST_ID};
 use super::router::{mtls_router, routes};
 use crate::domain::Services;
+use crate::domain::operations::latency::EndpointGroup;
 use crate::http::oidc::cors::Origins;
 use crate::keys::PublishedKeySet;
 use crate::oidc::discovery;
@@ -29,6 +33,7 @@ const LARGEST: usize = 256 * 1024;
 pub struct Front {
     router: Router,
     prebuilt: Option<Arc<Prebuilt>>,
+    request_ids: Arc<RequestIds>,
 }
 
 impl Front {
@@ -36,6 +41,7 @@ impl Front {
     pub fn new(services: Arc<Services>) -> Self {
         let origins = Origins::new(&services);
         let router = routes(&services, &origins);
+        let request_ids = Arc::new(RequestIds::new(&services));
         let prebuilt = Prebuilt {
             services,
             origins,
@@ -45,35 +51,50 @@ impl Front {
         Self {
             router,
             prebuilt: Some(Arc::new(prebuilt)),
+            request_ids,
         }
     }
 
     /// What the listener for client certificates serves.
     pub fn for_client_certificates(&self) -> Self {
-        mtls_router(self.router.clone()).into()
+        Self {
+            router: mtls_router(self.router.clone()),
+            prebuilt: None,
+            request_ids: Arc::clone(&self.request_ids),
+        }
     }
 
-    /// Responds to a request.
+    /// Responds to a request. The response and the log lines of the request have its id.
     pub(super) async fn respond(self, request: Request) -> Response {
+        let id = self.request_ids.id_of(&request);
+        let mut response = self.respond_within(request, &id).await;
+        response.headers_mut().insert(X_REQUEST_ID, id.into_value());
+        response
+    }
+
+    async fn respond_within(self, request: Request, id: &RequestId) -> Response {
         if let Some(prebuilt) = &self.prebuilt
             && let Some(question) = Question::of(&request)
             && let Some(response) = prebuilt.respond(question).await
         {
             return response;
         }
-        match self.router.oneshot(request).await {
+        let span = tracing::info_span!("request", id = id.as_str());
+        match self.router.oneshot(request).instrument(span).await {
             Ok(response) => response,
             Err(never) => match never {},
         }
     }
 }
 
+#[cfg(test)]
 impl From<Router> for Front {
     /// A router by itself.
     fn from(router: Router) -> Self {
         Self {
             router,
             prebuilt: None,
+            request_ids: Arc::default(),
         }
     }
 }
@@ -197,9 +218,17 @@ impl Prebuilt {
             is_head,
             origin,
         } = question;
+        let begun = Instant::now();
         let version = self.version(document);
         let held = match self.held(document, &version) {
-            Some(held) => held,
+            Some(held) => {
+                if document.is_shared() {
+                    let latency = &self.services.latency;
+                    latency.count(EndpointGroup::Discovery, begun.elapsed(), false);
+                }
+                held
+            }
+            // The router counts it.
             None => self.build(document, version).await?,
         };
         let mut response = Response::new(if is_head {

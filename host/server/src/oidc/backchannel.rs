@@ -74,8 +74,6 @@ impl Work {
 pub async fn deliver(services: Arc<Services>) {
     let mut work = Work::default();
     loop {
-        // To miss nothing, listen first and look then.
-        let mut listener = services.wakeups.listen();
         let begun = match begin(&services, &mut work).await {
             Ok(begun) => begun,
             Err(error) => {
@@ -88,7 +86,7 @@ pub async fn deliver(services: Arc<Services>) {
             continue;
         }
         tokio::select! {
-            () = listener.heard(Wakeup::LoggedOut) => {}
+            () = services.wakeups.received(Wakeup::LoggedOut) => {}
             () = tokio::time::sleep(LOOK) => {}
             Some(ended) = work.under_way.join_next() => match ended {
                 Ok(application) => work.release(&application),

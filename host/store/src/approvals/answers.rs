@@ -149,7 +149,7 @@ async fn record_answer(
     let Some((user, kind)) = counted else {
         return Ok(AnswerOutcome::Late);
     };
-    deliveries::wake(db, &id.to_string()).await?;
+    deliveries::approval_ended(db, &id.to_string()).await?;
     devices::record_use(db, device, now).await?;
     if is_report {
         end_reported(db, &user, &kind, device, now).await?;
@@ -184,7 +184,7 @@ async fn end_reported(
     .fetch_all(&mut *db)
     .await?;
     for (other,) in others {
-        deliveries::wake(db, &other).await?;
+        deliveries::approval_ended(db, &other).await?;
     }
     if kind == RequestKind::KnownBrowser.as_str() {
         sql::query("UPDATE users SET known_browsers_not_before = $2 + 1 WHERE id = $1")
@@ -236,7 +236,7 @@ async fn record_number_mismatch(
         audit::append(db, &[noted.entry.with("attempts_left", attempts_left)]).await?;
     }
     if attempts_left == 0 {
-        deliveries::wake(db, &id.to_string()).await?;
+        deliveries::approval_ended(db, &id.to_string()).await?;
     }
     Ok(AnswerOutcome::NumberMismatch { attempts_left })
 }

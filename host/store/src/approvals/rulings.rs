@@ -95,7 +95,7 @@ async fn record_ruling(
     let Some((id, user)) = decided else {
         return Ok(RulingOutcome::Late);
     };
-    deliveries::wake(db, &id).await?;
+    deliveries::approval_ended(db, &id).await?;
     record_decision(db, &user, ruling == Ruling::Approved, noted, now).await?;
     Ok(RulingOutcome::Counted)
 }

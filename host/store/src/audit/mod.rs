@@ -1,24 +1,35 @@
-//! The audit log, as it is read. How entries get there is the chain's business.
+//! The audit log, as it is read. `append` writes it.
 
-pub(crate) mod chain;
+pub(crate) mod append;
+pub(crate) mod context;
+mod expiry;
+mod lane_acquisition;
+mod lanes;
+pub(crate) mod pending;
+pub(crate) mod root;
+mod signing;
 mod verification;
 
 use std::ops::Deref;
-use std::time::Duration;
 
 use crate::sql::{self, Connection};
 use serde_json::{Map, Value};
 
+pub use crate::audit::lanes::SKEW;
+use crate::changes::pending as changes;
 use crate::rows::{cell, from_json, moment, parse};
 use crate::{Result, Store, StoreError};
 use assent_model::audit::{Actor, Entry, Event, USER_KIND};
+use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{AuditId, DeviceId, Did, UserId, first_text_of};
 
-/// An entry with its place in the chain.
+/// An entry with its place in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredEntry {
-    /// Its position, from 1.
+    /// Its lane, from 1.
+    pub lane: i64,
+    /// Its position in the lane, from 1.
     pub seq: i64,
     /// The SHA-256 digest, in hexadecimal.
     pub digest: String,
@@ -35,7 +46,8 @@ impl Deref for StoredEntry {
 }
 
 crate::sql::row! {
-    struct EntryRow {
+    struct EntryRow of audit_entries {
+        lane: i64,
         seq: i64,
         digest: String,
         id: String,
@@ -93,6 +105,7 @@ impl TryFrom<EntryRow> for StoredEntry {
                 .collect(),
         };
         Ok(Self {
+            lane: row.lane,
             seq: row.seq,
             digest: row.digest,
             entry,
@@ -117,10 +130,18 @@ pub struct AuditFilter {
     pub until: Option<Timestamp>,
 }
 
-/// Adds entries to the log. The one place that does, with the change that they tell of: they are chained and kept as
-/// the last step of the transaction that this connection is in.
-pub(crate) async fn append(_transaction: &mut Connection, entries: &[Entry]) -> Result<()> {
-    entries.iter().try_for_each(|entry| chain::add(entry, true))
+/// Adds entries to the log. They are chained as the last step of the transaction of this connection, with the change
+/// that they are about.
+pub(crate) async fn append(transaction: &mut Connection, entries: &[Entry]) -> Result<()> {
+    for entry in entries {
+        if let Some(user) = entry.user
+            && entry.event.is_account_notification()
+        {
+            changes::record(transaction, Change::Inbox(user))?;
+        }
+        pending::add(entry, true)?;
+    }
+    Ok(())
 }
 
 /// Adds entries to the log where something was done. Whether it was.
@@ -142,7 +163,7 @@ pub(crate) async fn append_if_about_somebody(
     entry: &Entry,
     wanted: bool,
 ) -> Result<()> {
-    chain::add(entry, wanted && entry.user.is_some())
+    pending::add(entry, wanted && entry.user.is_some())
 }
 
 /// Erases the personal data in the entries about a user, and the address and browser in entries of the user's actions.
@@ -150,7 +171,7 @@ pub(crate) async fn append_if_about_somebody(
 /// and the actor of an entry, so the entry about the erasure explains what is gone.
 pub(crate) async fn erase(db: &mut Connection, user: UserId) -> Result<()> {
     let user = user.to_string();
-    chain::erase_pending(&user);
+    pending::erase_pending(&user);
     sql::query(
         "UPDATE audit_entries SET personal = NULL, personal_salt = NULL
          WHERE user_id = $1 AND personal IS NOT NULL",
@@ -169,22 +190,18 @@ pub(crate) async fn erase(db: &mut Connection, user: UserId) -> Result<()> {
     Ok(())
 }
 
-/// How far the order of moments and that of the chain may differ: hosts whose clocks differ by more are not set up
-/// rightly.
-pub(crate) const SKEW: Duration = Duration::from_secs(600);
-
 /// How many entries that fit one condition are looked at for one page, to see whether they fit the others.
 const LOOKED_AT: i64 = 10_000;
 
 /// Reads entries: the columns, the conditions that all lists have in common, the place in an index that a list begins
 /// at, and its order.
 macro_rules! entries_where {
-    ($stretch:expr, $order:expr) => {
-        concat!(
-            "SELECT seq, digest, id, happened_at, event, actor_kind, actor, user_id, application_id, approval_id,
-               detail, personal, origin
-             FROM audit_entries WHERE ",
-            $stretch,
+    ($range:expr, $order:expr) => {
+        sql::statement!(
+            "SELECT ",
+            EntryRow::COLUMNS,
+            " FROM audit_entries WHERE ",
+            $range,
             " AND ($1 = '' OR user_id = $1) AND ($2 = '' OR application_id = $2) AND ($3 = '' OR event = $3)
              AND ($4 = '' OR actor = $4) AND happened_at >= $5 AND happened_at < $6
              ORDER BY ",
@@ -194,8 +211,8 @@ macro_rules! entries_where {
     };
 }
 
-/// Reads all entries of a stretch.
-const ALL_ENTRIES: &str = entries_where!("seq >= $7 AND seq < $8", "seq DESC");
+/// Reads all entries of a range.
+const ALL_ENTRIES: &str = entries_where!("id >= $7 AND id < $8", "id DESC");
 
 /// A condition that has an index.
 struct IndexCondition {
@@ -206,28 +223,32 @@ struct IndexCondition {
     reach: &'static str,
 }
 
-// The index of the column and the position is compared and ordered by as a whole. Were the column said to be equal and
-// the position alone ordered by, the index of the positions would do as well for PostgreSQL, which takes entries that
-// fit to be spread evenly and would go through a million where they are not. The statements are planned for their
-// values, each time, since a plan for any values sorts whatever fits.
-macro_rules! stretch {
+// The index of the column and the id is compared and ordered by as a whole. Were the column said to be equal and the id
+// alone ordered by, the index of the ids would do as well for PostgreSQL, which takes entries that fit to be spread
+// evenly and would go through a million where they are not. The statements are planned for their values, each time,
+// since a plan for any values sorts whatever fits. The ids are compared once more by themselves, so that PostgreSQL
+// reads only the partitions of the range.
+macro_rules! range {
     ($column:literal, $value:literal, $first:literal, $end:literal) => {
         concat!(
             "(",
             $column,
-            ", seq) >= (",
+            ", id) >= (",
             $value,
             ", ",
             $first,
             ") AND (",
             $column,
-            ", seq) < (",
+            ", id) < (",
             $value,
             ", ",
             $end,
             ") AND ",
             $column,
-            " IS NOT NULL"
+            " IS NOT NULL AND id >= ",
+            $first,
+            " AND id < ",
+            $end
         )
     };
 }
@@ -237,21 +258,31 @@ macro_rules! indexed {
         $value.map(|value| IndexCondition {
             value,
             entries: entries_where!(
-                stretch!($column, $parameter, "$7", "$8"),
-                concat!($column, " DESC, seq DESC")
+                range!($column, $parameter, "$7", "$8"),
+                concat!($column, " DESC, id DESC")
             ),
             reach: concat!(
-                "SELECT seq FROM audit_entries WHERE ",
-                stretch!($column, "$1", "$2", "$3"),
+                "SELECT id FROM audit_entries WHERE ",
+                range!($column, "$1", "$2", "$3"),
                 " ORDER BY ",
                 $column,
-                " DESC, seq DESC LIMIT 1 OFFSET $4"
+                " DESC, id DESC LIMIT 1 OFFSET $4"
             ),
         })
     };
 }
 
 impl AuditFilter {
+    /// The ids between which the entries are: from the first on, before the second. Ids begin with the time.
+    fn range(&self, before: Option<AuditId>) -> (String, String) {
+        let first = self.since.map(first_text_of).unwrap_or_default();
+        let end = self.until.map(|until| first_text_of(until + SKEW));
+        let before = before.map(|id| id.to_string());
+        // No id is greater than this text.
+        let end = end.into_iter().chain(before).min();
+        (first, end.unwrap_or_else(|| "g".to_owned()))
+    }
+
     /// The conditions that have an index.
     fn index_conditions(&self) -> Vec<IndexCondition> {
         let conditions = [
@@ -277,9 +308,9 @@ impl AuditFilter {
 pub struct AuditPage {
     /// The entries, the latest first.
     pub entries: Vec<StoredEntry>,
-    /// The position before which the next page begins; `None` where there is no more. A page that has one may be short,
+    /// The id before which the next page begins; `None` where there is no more. A page that has one may be short,
     /// and even empty: so much was looked at that did not fit.
-    pub next: Option<i64>,
+    pub next: Option<AuditId>,
 }
 
 impl Store {
@@ -307,15 +338,14 @@ impl Store {
         since: Timestamp,
         limit: u32,
     ) -> Result<Vec<Entry>> {
-        let rows: Vec<EntryRow> = sql::query_as(
-            "SELECT seq, digest, id, happened_at, event, actor_kind, actor, user_id, application_id, approval_id,
-               detail, personal, origin
-             FROM audit_entries
-             WHERE user_id = $1 AND notifies = 1 AND happened_at >= $3 AND (actor IS NULL OR actor <> $2)
-               AND seq > COALESCE((SELECT seen.seq FROM audit_entries AS seen
-                                   WHERE seen.id = (SELECT last_notification FROM devices WHERE devices.id = $2)), 0)
-             ORDER BY seq LIMIT $4",
-        )
+        let rows: Vec<EntryRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            EntryRow::COLUMNS,
+            " FROM audit_entries
+             WHERE user_id = $1 AND happened_at >= $3 AND (actor IS NULL OR actor <> $2)
+               AND notification > COALESCE((SELECT last_notification FROM devices WHERE devices.id = $2), 0)
+             ORDER BY notification LIMIT $4"
+        ))
         .bind(user.to_string())
         .bind(device.to_string())
         .bind(since.millis())
@@ -334,12 +364,12 @@ impl Store {
     pub async fn mark_notifications_read(&self, device: DeviceId, last: AuditId) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                // Never back to one that stands before.
+                // Never back to an earlier one.
                 sql::query(
-                    "UPDATE devices SET last_notification = $2
-                     WHERE id = $1
-                       AND COALESCE((SELECT seq FROM audit_entries WHERE audit_entries.id = last_notification), 0)
-                         < COALESCE((SELECT seq FROM audit_entries WHERE audit_entries.id = $2), 0)",
+                    "UPDATE devices SET last_notification = n.notification
+                     FROM (SELECT user_id, notification FROM audit_entries WHERE id = $2) AS n
+                     WHERE devices.id = $1 AND devices.user_id = n.user_id
+                       AND devices.last_notification < n.notification",
                 )
                 .bind(device.to_string())
                 .bind(last.to_string())
@@ -351,23 +381,22 @@ impl Store {
         .await
     }
 
-    /// Up to `limit` entries, the latest first: those before the position `before`, where that is given.
+    /// Up to `limit` entries, the latest first: those before the id `before`, where that is given.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn audit_entries(
         &self,
         filter: &AuditFilter,
-        before: Option<i64>,
+        before: Option<AuditId>,
         limit: u32,
     ) -> Result<Vec<StoredEntry>> {
         let conditions = filter.index_conditions();
-        let stretch = self.stretch(filter, before).await?;
-        self.entries(filter, conditions.first(), stretch, limit)
+        self.entries(filter, conditions.first(), &filter.range(before), limit)
             .await
     }
 
-    /// A page of up to `limit` entries before the position `before`, where that is given. However much there is, and
+    /// A page of up to `limit` entries before the id `before`, where that is given. However much there is, and
     /// however rarely what fits one condition fits another, no more is looked at than a page may cost.
     ///
     /// # Errors
@@ -375,10 +404,10 @@ impl Store {
     pub async fn audit_page(
         &self,
         filter: &AuditFilter,
-        before: Option<i64>,
+        before: Option<AuditId>,
         limit: u32,
     ) -> Result<AuditPage> {
-        let (mut first, end) = self.stretch(filter, before).await?;
+        let (mut first, end) = filter.range(before);
         let conditions = filter.index_conditions();
         let mut begin_with = conditions.first();
         let mut bounded = false;
@@ -386,70 +415,49 @@ impl Store {
             // The one that is fulfilled most rarely takes the page back furthest.
             let mut reaches = Vec::with_capacity(conditions.len());
             for condition in &conditions {
-                let reach: Option<(i64,)> = sql::query_as(condition.reach)
+                let reach: Option<(String,)> = sql::query_as(condition.reach)
                     .persistent(false)
                     .bind(condition.value.clone())
-                    .bind(first)
-                    .bind(end)
+                    .bind(first.clone())
+                    .bind(end.clone())
                     .bind(LOOKED_AT)
                     .fetch_optional(&self.readers)
                     .await?;
-                reaches.push((
-                    reach.map_or(first, |(seq,)| seq),
-                    reach.is_some(),
-                    condition,
-                ));
+                let is_bound = reach.is_some();
+                let reach = reach.map_or_else(|| first.clone(), |(id,)| id);
+                reaches.push((reach, is_bound, condition));
             }
             if let Some((reach, is_bound, condition)) =
-                reaches.into_iter().min_by_key(|(reach, ..)| *reach)
+                reaches.into_iter().min_by(|one, other| one.0.cmp(&other.0))
             {
                 (first, bounded, begin_with) = (reach, is_bound, Some(condition));
             }
         }
         let mut entries = self
-            .entries(filter, begin_with, (first, end), limit.saturating_add(1))
+            .entries(
+                filter,
+                begin_with,
+                &(first.clone(), end),
+                limit.saturating_add(1),
+            )
             .await?;
         let more = entries.len() > limit as usize;
         entries.truncate(limit as usize);
-        let last = entries.last().map(|entry| entry.seq).filter(|_| more);
+        let last = entries.last().map(|entry| entry.id).filter(|_| more);
+        let bound = bounded
+            .then(|| parse(&first, cell("audit_entries", "id", &first)))
+            .transpose()?;
         Ok(AuditPage {
-            next: last.or(bounded.then_some(first)),
+            next: last.or(bound),
             entries,
         })
-    }
-
-    /// The positions between which what fits has to be: from the first on, before the second. The ends of a stretch of
-    /// time are found by the ids, which begin with the moment.
-    async fn stretch(&self, filter: &AuditFilter, before: Option<i64>) -> Result<(i64, i64)> {
-        let mut stretch = (0, before.unwrap_or(i64::MAX));
-        let position = async |statement: &'static str, id: String| -> Result<Option<i64>> {
-            let row: Option<(Option<i64>,)> = sql::query_as(statement)
-                .bind(id)
-                .fetch_optional(&self.readers)
-                .await?;
-            Ok(row.and_then(|(seq,)| seq))
-        };
-        if let Some(since) = filter.since {
-            let last = "SELECT seq FROM audit_entries WHERE id < $1 ORDER BY id DESC LIMIT 1";
-            stretch.0 = position(last, first_text_of(since - SKEW))
-                .await?
-                .unwrap_or(0);
-        }
-        if let Some(until) = filter.until {
-            let next = "SELECT seq FROM audit_entries WHERE id >= $1 ORDER BY id LIMIT 1";
-            stretch.1 = position(next, first_text_of(until + SKEW))
-                .await?
-                .unwrap_or(i64::MAX)
-                .min(stretch.1);
-        }
-        Ok(stretch)
     }
 
     async fn entries(
         &self,
         filter: &AuditFilter,
         begin_with: Option<&IndexCondition>,
-        (first, end): (i64, i64),
+        (first, end): &(String, String),
         limit: u32,
     ) -> Result<Vec<StoredEntry>> {
         let moment = |at: Option<Timestamp>, or: i64| at.map_or(or, Timestamp::millis);
@@ -467,8 +475,8 @@ impl Store {
             .bind(filter.actor.clone().unwrap_or_default())
             .bind(moment(filter.since, i64::MIN))
             .bind(moment(filter.until, i64::MAX))
-            .bind(first)
-            .bind(end)
+            .bind(first.clone())
+            .bind(end.clone())
             .bind(i64::from(limit))
             .fetch_all(&self.readers)
             .await?;

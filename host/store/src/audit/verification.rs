@@ -1,18 +1,15 @@
-//! Reads the hash chain for its verification and its export, and deletes its oldest entries.
+//! Reads the audit log for its verification and its export, lane by lane.
 
-use std::sync::Arc;
-
-use super::chain::{MarkRow, lock, set};
-use crate::retention::SLICE;
 use crate::sql;
 use crate::{Result, Store};
 use assent_model::audit::Event;
-use assent_model::audit::chain::{End, Mark, Record, StoredMark, Walk};
+use assent_model::audit::chain::{End, Mark, Record, StoredMark};
 use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;
 
 crate::sql::row! {
-    struct RecordRow {
+    pub(super) struct RecordRow of audit_entries {
+        lane: i64,
         seq: i64,
         previous: String,
         digest: String,
@@ -37,6 +34,7 @@ crate::sql::row! {
 impl From<RecordRow> for Record {
     fn from(row: RecordRow) -> Self {
         Self {
+            lane: row.lane,
             seq: row.seq,
             previous: row.previous,
             digest: row.digest,
@@ -59,47 +57,78 @@ impl From<RecordRow> for Record {
     }
 }
 
-/// Reads records. A digest that is missing is one that does not fit.
-macro_rules! records_where {
-    ($condition:literal) => {
-        concat!(
-            "SELECT seq, COALESCE(previous, '') AS previous, COALESCE(digest, '') AS digest, id, happened_at, event,
-                    actor_kind, actor, user_id, application_id, approval_id, detail, personal, personal_salt,
-                      personal_digest,
-                    origin, origin_salt, origin_digest
-             FROM audit_entries WHERE ",
-            $condition
-        )
-    };
-}
+/// Reads the records of a lane after a position, in their order.
+pub(super) const AFTER: &str = sql::statement!(
+    "SELECT ",
+    RecordRow::COLUMNS,
+    " FROM audit_entries WHERE lane = $1 AND seq > $2 ORDER BY seq, id LIMIT $3"
+);
 
-const AFTER: &str = records_where!("seq > $1 ORDER BY seq LIMIT $2");
 impl Store {
-    /// An end of the audit log's chain.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
-    pub async fn audit_end(&self, end: End) -> Result<StoredMark> {
-        let row: Option<MarkRow> =
-            sql::query_as("SELECT seq, digest, mac FROM audit_chain WHERE name = $1")
-                .bind(end.as_str())
-                .fetch_optional(&self.readers)
-                .await?;
-        row.map_or(
-            Ok(StoredMark {
-                mark: Mark::START,
-                authentic: false,
-            }),
-            |row| row.verify(&self.chaining, end),
-        )
-    }
-
-    /// Up to `limit` entries after this position, in their order.
+    /// The lanes of the log.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn audit_records(&self, after: i64, limit: u32) -> Result<Vec<Record>> {
+    pub async fn audit_lanes(&self) -> Result<Vec<i64>> {
+        let rows: Vec<(i64,)> = sql::query_as("SELECT lane FROM audit_anchors ORDER BY lane")
+            .fetch_all(&self.readers)
+            .await?;
+        Ok(rows.into_iter().map(|(lane,)| lane).collect())
+    }
+
+    /// The last entry that retention deleted of a lane.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn audit_anchor(&self, lane: i64) -> Result<StoredMark> {
+        let row: Option<(i64, String, String)> =
+            sql::query_as("SELECT seq, digest, mac FROM audit_anchors WHERE lane = $1")
+                .bind(lane)
+                .fetch_optional(&self.readers)
+                .await?;
+        let (seq, digest, mac) = row.unwrap_or_default();
+        self.stored_mark(End::Anchor, lane, (seq, &digest, &mac))
+    }
+
+    /// The last entry of a lane; `None` if there is none.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn audit_head(&self, lane: i64) -> Result<Option<StoredMark>> {
+        let row: Option<(i64, String, Option<String>)> = sql::query_as(
+            "SELECT seq, digest, mac FROM audit_entries WHERE lane = $1 ORDER BY seq DESC, id DESC LIMIT 1",
+        )
+        .bind(lane)
+        .fetch_optional(&self.readers)
+        .await?;
+        row.map(|(seq, digest, mac)| {
+            self.stored_mark(End::Head, lane, (seq, &digest, &mac.unwrap_or_default()))
+        })
+        .transpose()
+    }
+
+    fn stored_mark(
+        &self,
+        end: End,
+        lane: i64,
+        (seq, digest, mac): (i64, &str, &str),
+    ) -> Result<StoredMark> {
+        let digest = Digest::from_text(digest);
+        let mark = Mark {
+            seq,
+            digest: digest.unwrap_or(Mark::START.digest),
+        };
+        let authentic = digest.is_some() && self.chaining.verify_end(end, lane, &mark, mac)?;
+        Ok(StoredMark { mark, authentic })
+    }
+
+    /// Up to `limit` entries of a lane after this position, in their order.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn audit_records(&self, lane: i64, after: i64, limit: u32) -> Result<Vec<Record>> {
         let rows: Vec<RecordRow> = sql::query_as(AFTER)
+            .bind(lane)
             .bind(after)
             .bind(i64::from(limit))
             .fetch_all(&self.readers)
@@ -107,84 +136,44 @@ impl Store {
         Ok(rows.into_iter().map(Record::from).collect())
     }
 
-    /// An entry that stands outside of the chain: before its beginning, after its end, or without a position.
+    /// The id of an entry that stands outside of the lanes: before the beginning of its lane, or in none of them.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn stray_audit_entry(&self) -> Result<Option<String>> {
-        // One statement sees the ends and the entries of one moment; each part looks at an end of the index.
-        let row: Option<(String,)> = sql::query_as(
-            "SELECT id FROM (SELECT id FROM audit_entries WHERE seq IS NULL LIMIT 1) AS without
-             UNION ALL
-             SELECT id FROM (SELECT id, seq FROM audit_entries WHERE seq IS NOT NULL
-               ORDER BY seq DESC LIMIT 1) AS latest
-             WHERE seq > (SELECT seq FROM audit_chain WHERE name = 'head')
-             UNION ALL
-             SELECT id FROM (SELECT id, seq FROM audit_entries WHERE seq IS NOT NULL ORDER BY seq LIMIT 1) AS earliest
-             WHERE seq <= (SELECT seq FROM audit_chain WHERE name = 'anchor')",
-        )
-        .fetch_optional(&self.readers)
-        .await?;
-        Ok(row.map(|(id,)| id))
+    pub async fn stray_audit_entry(&self) -> Result<Option<(i64, String)>> {
+        // Each statement looks at the beginning of a lane in the index.
+        let mut after = i64::MIN;
+        loop {
+            let first: Option<(i64, String, i64)> = sql::query_as(
+                "SELECT lane, id,
+                        CASE WHEN seq > COALESCE((SELECT a.seq FROM audit_anchors AS a WHERE a.lane = e.lane), seq)
+                             THEN 0 ELSE 1 END
+                 FROM audit_entries AS e WHERE lane > $1 ORDER BY lane, seq LIMIT 1",
+            )
+            .bind(after)
+            .fetch_optional(&self.readers)
+            .await?;
+            match first {
+                None => return Ok(None),
+                Some((lane, id, 1)) => return Ok(Some((lane, id))),
+                Some((lane, ..)) => after = lane,
+            }
+        }
     }
 
-    /// The position of the last entry that tells that this user was erased or deleted.
+    /// When the log says that this user was erased or deleted for the last time.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn last_erasure(&self, user: &str) -> Result<Option<i64>> {
+    pub async fn last_erasure(&self, user: &str) -> Result<Option<Timestamp>> {
         let row: Option<(i64,)> = sql::query_as(
-            "SELECT seq FROM audit_entries WHERE user_id = $1 AND event IN ($2, $3) ORDER BY seq DESC LIMIT 1",
+            "SELECT happened_at FROM audit_entries WHERE user_id = $1 AND event IN ($2, $3) ORDER BY id DESC LIMIT 1",
         )
         .bind(user.to_owned())
         .bind(Event::UserErased.as_str())
         .bind(Event::UserDeleted.as_str())
         .fetch_optional(&self.readers)
         .await?;
-        Ok(row.map(|(seq,)| seq))
-    }
-
-    /// Takes away a slice of the oldest entries, those made before `before`, and moves the anchor; none beyond
-    /// `streamed`. How many there were.
-    pub(crate) async fn delete_old_audit_entries(
-        &self,
-        before: Timestamp,
-        streamed: i64,
-    ) -> Result<u64> {
-        let chaining = Arc::clone(&self.chaining);
-        self.write(move |db| {
-            let chaining = Arc::clone(&chaining);
-            Box::pin(async move {
-                let anchor = lock(db, &chaining, End::Anchor).await?;
-                let rows: Vec<RecordRow> = sql::query_as(AFTER)
-                    .bind(anchor.mark.seq)
-                    .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
-                    .fetch_all(&mut *db)
-                    .await?;
-                // What is taken away is looked at a last time: nobody can do so afterwards.
-                let mut walk = Walk::after(anchor.mark.clone());
-                let mut whole = anchor.authentic;
-                let mut last = None;
-                for record in rows.into_iter().map(Record::from) {
-                    if record.at >= before.millis() || record.seq > streamed {
-                        break;
-                    }
-                    whole = whole && walk.step(&record).is_ok();
-                    last = Some(Mark {
-                        seq: record.seq,
-                        digest: Digest::from_text(&record.digest).unwrap_or(Mark::START.digest),
-                    });
-                }
-                let Some(last) = last else { return Ok(0) };
-                let deleted = sql::query("DELETE FROM audit_entries WHERE seq > $1 AND seq <= $2")
-                    .bind(anchor.mark.seq)
-                    .bind(last.seq)
-                    .execute(&mut *db)
-                    .await?;
-                set(db, &chaining, End::Anchor, &last, whole).await?;
-                Ok(deleted)
-            })
-        })
-        .await
+        Ok(row.map(|(at,)| Timestamp::from_millis(at)))
     }
 }

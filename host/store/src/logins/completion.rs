@@ -1,10 +1,12 @@
 //! The completion of a login, in one transaction.
 
+use crate::changes::pending as changes;
 use crate::sql::{self, Connection};
 
 use crate::consents::ConsentGrant;
 use crate::{Result, Store, Transition, accounts, audit, consents, devices, sessions, tokens};
 use assent_model::audit::{Entry, Origin};
+use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, SessionId};
 use assent_model::saml::Participation;
@@ -180,6 +182,8 @@ async fn complete(
             if !claim_login(db, CLAIM_GIVEN_UP, id, now).await? {
                 return Ok(Transition::NotOpen);
             }
+            // Only here is a login answered whose user is undecided, for which another page may wait.
+            changes::record(db, Change::Login(id))?;
         }
     }
     Ok(Transition::Done)

@@ -38,14 +38,14 @@ pub(crate) async fn apply(
             // What it adds is filled.
             MigrationKind::Expand => {
                 if is_new {
-                    execute(connection, migration).await?;
+                    execute(kind, connection, migration).await?;
                 }
                 backfill(connection, migration, after).await?;
             }
             // What it removes was moved before.
             MigrationKind::Contract => {
                 backfill(connection, migration, after).await?;
-                execute(connection, migration).await?;
+                execute(kind, connection, migration).await?;
             }
         }
         if is_new {
@@ -58,9 +58,13 @@ pub(crate) async fn apply(
     Ok(outcome)
 }
 
-async fn execute(connection: &mut Connection, migration: Migration) -> Result<(), MigrationError> {
+async fn execute(
+    kind: DatabaseKind,
+    connection: &mut Connection,
+    migration: Migration,
+) -> Result<(), MigrationError> {
     connection
-        .batch(&migration.transactional_text())
+        .batch(&migration.transactional_text(kind))
         .await
         .map_err(|source| MigrationError::Failed { migration, source })
 }

@@ -2,7 +2,8 @@
 
 use futures_util::future::BoxFuture;
 
-use crate::sql::{self, Connection};
+use crate::migrations::indexes::ConcurrentIndex;
+use crate::sql::{self, Connection, DatabaseKind};
 use assent_model::secret::Digest;
 
 /// What a migration does to instances of earlier releases.
@@ -95,9 +96,14 @@ impl Migration {
         Digest::sha256(self.text.as_bytes()).to_text()
     }
 
-    /// The statements for execution within a transaction.
-    pub(crate) fn transactional_text(&self) -> String {
-        self.text.replace(" CONCURRENTLY ", " ")
+    /// The statements for execution within a transaction. Lines that begin with `--sqlite` or `--postgresql` are
+    /// statements of that database, and comments to the other one.
+    pub(crate) fn transactional_text(&self, kind: DatabaseKind) -> String {
+        let mark = match kind {
+            DatabaseKind::Sqlite => "\n--sqlite ",
+            DatabaseKind::Postgres => "\n--postgresql ",
+        };
+        self.text.replace(" CONCURRENTLY ", " ").replace(mark, "\n")
     }
 
     /// The indexes that the migration builds concurrently. Such a migration has no other statements.
@@ -126,49 +132,6 @@ impl std::fmt::Display for Migration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (kind, name) = (self.kind.as_str(), self.name);
         write!(f, "{:04}_{kind}_{name}", self.version)
-    }
-}
-
-/// An index that PostgreSQL builds while others write.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct ConcurrentIndex {
-    pub(crate) name: String,
-    pub(crate) statement: String,
-}
-
-impl ConcurrentIndex {
-    fn parse(statement: &str) -> Option<Self> {
-        let words: Vec<&str> = statement.split_whitespace().collect();
-        let name = match words.as_slice() {
-            [
-                "CREATE",
-                "INDEX",
-                "CONCURRENTLY",
-                "IF",
-                "NOT",
-                "EXISTS",
-                name,
-                "ON",
-                ..,
-            ]
-            | [
-                "CREATE",
-                "UNIQUE",
-                "INDEX",
-                "CONCURRENTLY",
-                "IF",
-                "NOT",
-                "EXISTS",
-                name,
-                "ON",
-                ..,
-            ] => (*name).to_owned(),
-            _ => return None,
-        };
-        Some(Self {
-            name,
-            statement: statement.to_owned(),
-        })
     }
 }
 
@@ -266,10 +229,6 @@ mod tests {
         let found = index(two).unwrap();
         let names: Vec<&str> = found.iter().map(|index| index.name.as_str()).collect();
         assert_eq!(names, ["a", "b"]);
-        assert_eq!(
-            found[1].statement,
-            "CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS b ON t (y) WHERE y > 0"
-        );
         assert_eq!(index("CREATE INDEX a ON t (x)").unwrap(), []);
         for wrong in [
             "CREATE INDEX CONCURRENTLY a ON t (x)",

@@ -8,10 +8,11 @@ use tokio::time::Instant;
 
 use crate::migrations::applied::{self, Pending};
 use crate::migrations::error::MigrationError;
-use crate::migrations::migration::{Backfill, ConcurrentIndex, Migration, MigrationKind};
+use crate::migrations::indexes;
+use crate::migrations::migration::{Backfill, Migration, MigrationKind};
 use crate::migrations::older_instances::{self, OlderInstance};
 use crate::migrations::outcome::{MigrationOutcome, Postponed};
-use crate::sql::{self, Connection, DatabaseKind};
+use crate::sql::{Connection, DatabaseKind};
 
 /// A statement that waits for a lock on a table holds up all that come after it, so it gives up soon.
 const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '300ms'";
@@ -142,7 +143,7 @@ async fn claim(
 
 async fn run_text(connection: &mut Connection, migration: Migration) -> Result<(), MigrationError> {
     connection
-        .batch(migration.text)
+        .batch(&migration.transactional_text(DatabaseKind::Postgres))
         .await
         .map_err(|source| MigrationError::Failed { migration, source })
 }
@@ -165,25 +166,11 @@ async fn build_indexes(
                 statement,
             })?;
     for index in &indexes {
-        build(connection, index)
+        indexes::build(connection, index)
             .await
             .map_err(|source| MigrationError::Failed { migration, source })?;
     }
     Ok(!indexes.is_empty())
-}
-
-/// Builds an index while others write. What an interrupted build left is not valid, so it is built again.
-async fn build(connection: &mut Connection, index: &ConcurrentIndex) -> sql::Result<()> {
-    let valid: Option<(bool,)> =
-        sql::query_as("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)")
-            .bind(index.name.clone())
-            .fetch_optional(&mut *connection)
-            .await?;
-    if valid == Some((false,)) {
-        let drop = format!("DROP INDEX CONCURRENTLY IF EXISTS {}", index.name);
-        connection.batch(&drop).await?;
-    }
-    connection.batch(&index.statement).await
 }
 
 /// Fills in slices. The last one completes the migration, if `is_last`.

@@ -84,6 +84,14 @@ impl std::fmt::Debug for Connection {
 }
 
 impl Connection {
+    /// Which database it is.
+    pub(crate) const fn kind(&self) -> DatabaseKind {
+        match self.0 {
+            Driver::Sqlite(_) => DatabaseKind::Sqlite,
+            Driver::Postgres(_) => DatabaseKind::Postgres,
+        }
+    }
+
     /// Executes statements without arguments, such as `BEGIN`.
     ///
     /// # Errors

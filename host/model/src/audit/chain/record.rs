@@ -5,14 +5,16 @@ use openssl::sha::Sha256;
 use zeroize::Zeroizing;
 
 use crate::audit::USER_KIND;
+use crate::audit::chain::{End, Mark, Root};
 use crate::secret::Digest;
 
 /// The names of the encodings; another encoding has another version.
 const ENTRY: &str = "assent-audit-entry-v1";
 const PERSONAL: &str = "assent-audit-personal-v1";
 const MARK: &str = "assent-audit-mark-v1";
+const ROOT: &str = "assent-audit-root-v1";
 
-/// The key that authenticates where the chain begins and ends.
+/// The key that authenticates the ends of lanes, and the root.
 pub struct ChainKey(Zeroizing<[u8; 32]>);
 
 impl std::fmt::Debug for ChainKey {
@@ -27,12 +29,31 @@ impl ChainKey {
         Self(Zeroizing::new(bytes))
     }
 
-    /// The code that says that this is that end of the chain: HMAC-SHA256.
-    pub fn code(&self, end: End, mark: &Mark) -> Result<Digest, ErrorStack> {
+    /// The message authentication code of an end of a lane: HMAC-SHA256.
+    ///
+    /// # Errors
+    /// If OpenSSL fails.
+    pub fn end_code(&self, end: End, lane: i64, mark: &Mark) -> Result<Digest, ErrorStack> {
         let mut message = Encoding::new(MARK);
         message.text(end.as_str());
+        message.number(lane);
         message.number(mark.seq);
         message.text(&mark.digest.to_text());
+        self.code(message)
+    }
+
+    /// The message authentication code of a root: HMAC-SHA256.
+    ///
+    /// # Errors
+    /// If OpenSSL fails.
+    pub fn root_code(&self, root: &Root) -> Result<Digest, ErrorStack> {
+        let mut message = Encoding::new(ROOT);
+        message.number(root.number);
+        message.text(&root.heads.to_text());
+        self.code(message)
+    }
+
+    fn code(&self, message: Encoding) -> Result<Digest, ErrorStack> {
         let key = openssl::pkey::PKey::hmac(&*self.0)?;
         let mut signer = openssl::sign::Signer::new(openssl::hash::MessageDigest::sha256(), &key)?;
         let mut code = [0; 32];
@@ -41,59 +62,16 @@ impl ChainKey {
     }
 }
 
-/// An end of the chain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// Where it begins: what retention has taken away ends there.
-    Anchor,
-    /// Where it ends.
-    Head,
-}
-
-impl End {
-    /// Its name in the database.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Anchor => "anchor",
-            Self::Head => "head",
-        }
-    }
-}
-
-/// A place in the chain.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
-    /// The position of an entry, from 1; 0 before the first.
-    pub seq: i64,
-    /// Its digest.
-    pub digest: Digest,
-}
-
-impl Mark {
-    /// Before the first entry.
-    pub const START: Self = Self {
-        seq: 0,
-        digest: Digest::from_bytes([0; 32]),
-    };
-}
-
-/// A place as it stands in the database, with what vouches for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredMark {
-    /// The place.
-    pub mark: Mark,
-    /// Whether its code is that of a holder of the key.
-    pub authentic: bool,
-}
-
 /// An entry as it stands in the database or in an export, each value as it was written: what is verified is not
 /// interpreted first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the values are those of `audit::Entry`")]
 pub struct Record {
-    /// Its position, from 1.
+    /// Its lane, from 1.
+    pub lane: i64,
+    /// Its position in the lane, from 1.
     pub seq: i64,
-    /// The digest of the entry before.
+    /// The digest of the entry before it in the lane.
     pub previous: String,
     /// Its own.
     pub digest: String,
@@ -127,6 +105,7 @@ impl Record {
     /// The digest of what it says.
     pub fn covered(&self) -> Digest {
         let mut encoding = Encoding::new(ENTRY);
+        encoding.number(self.lane);
         encoding.number(self.seq);
         encoding.text(&self.previous);
         encoding.text(&self.id);
@@ -204,7 +183,7 @@ pub fn personal_digest(salt: &str, personal: &str) -> Digest {
 }
 
 /// Values on their way into a digest.
-struct Encoding(Sha256);
+pub(super) struct Encoding(Sha256);
 
 impl Encoding {
     fn new(name: &str) -> Self {

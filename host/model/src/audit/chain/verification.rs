@@ -60,7 +60,7 @@ pub enum Break {
         last: i64,
     },
     /// An entry has no place in the chain.
-    #[error("the entry {id} was inserted: it has no position in the chain")]
+    #[error("entry {id} was inserted: it has no position in a lane")]
     Stray {
         /// Its id.
         id: String,
@@ -87,6 +87,9 @@ pub enum Break {
         /// The position it names.
         seq: i64,
     },
+    /// The root is not what a holder of the master key has set.
+    #[error("the root is missing or forged: it was changed without the master key")]
+    RootForged,
 }
 
 impl Break {
@@ -103,6 +106,7 @@ impl Break {
             Self::OutOfOrder { .. } => "out_of_order",
             Self::AnchorForged { .. } => "anchor_forged",
             Self::HeadForged { .. } => "head_forged",
+            Self::RootForged => "root_forged",
         }
     }
 
@@ -117,7 +121,25 @@ impl Break {
             | Self::AnchorForged { seq }
             | Self::HeadForged { seq } => Some(*seq),
             Self::Missing { first, .. } | Self::CutOff { first, .. } => Some(*first),
-            Self::Stray { .. } => None,
+            Self::Stray { .. } | Self::RootForged => None,
+        }
+    }
+}
+
+/// Where a log is broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaneBreak {
+    /// The lane; `None` for the root, and for an entry without a lane.
+    pub lane: Option<i64>,
+    /// What is wrong.
+    pub what: Break,
+}
+
+impl std::fmt::Display for LaneBreak {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.lane {
+            Some(lane) => write!(f, "lane {lane}: {}", self.what),
+            None => self.what.fmt(f),
         }
     }
 }
@@ -131,30 +153,63 @@ fn entries(first: i64, last: i64) -> String {
     }
 }
 
-/// What was found good.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct VerificationCounts {
-    /// How many entries.
-    pub entries: u64,
-    /// In how many of them what is personal was erased.
-    pub erased: u64,
-    /// The first one's position and moment.
-    pub first: Option<(i64, Timestamp)>,
-    /// The last one's.
-    pub last: Option<(i64, Timestamp)>,
+/// The place of an entry in the log, and its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its lane.
+    pub lane: i64,
+    /// Its position in the lane.
+    pub seq: i64,
+    /// Its time.
+    pub at: Timestamp,
 }
 
-/// Goes along a chain, an entry at a time.
+/// What was verified without a break.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VerificationCounts {
+    /// The number of entries.
+    pub entries: u64,
+    /// The number of entries whose personal data was erased.
+    pub erased: u64,
+    /// The earliest entry.
+    pub first: Option<Place>,
+    /// The latest entry.
+    pub last: Option<Place>,
+}
+
+impl VerificationCounts {
+    /// Adds what was verified in another lane.
+    pub fn add(&mut self, other: &Self) {
+        self.entries += other.entries;
+        self.erased += other.erased;
+        for place in [other.first, other.last].into_iter().flatten() {
+            self.note(place);
+        }
+    }
+
+    fn note(&mut self, place: Place) {
+        if self.first.is_none_or(|first| place.at < first.at) {
+            self.first = Some(place);
+        }
+        if self.last.is_none_or(|last| place.at >= last.at) {
+            self.last = Some(place);
+        }
+    }
+}
+
+/// Goes along a lane, an entry at a time.
 #[derive(Clone, Debug)]
 pub struct Walk {
+    lane: i64,
     at: Mark,
     checked: VerificationCounts,
 }
 
 impl Walk {
-    /// Begins after this place.
-    pub fn after(mark: Mark) -> Self {
+    /// Begins after this place of a lane.
+    pub fn after(lane: i64, mark: Mark) -> Self {
         Self {
+            lane,
             at: mark,
             checked: VerificationCounts::default(),
         }
@@ -187,12 +242,18 @@ impl Walk {
         if !record.personal_is_good() {
             return Err(Break::PersonalChanged { seq, id });
         }
-        let at = Timestamp::from_millis(record.at);
+        if record.lane != self.lane {
+            return Err(Break::Replaced { seq, id });
+        }
+        let place = Place {
+            lane: self.lane,
+            seq,
+            at: Timestamp::from_millis(record.at),
+        };
         self.at = Mark { seq, digest };
         self.checked.entries += 1;
         self.checked.erased += u64::from(record.is_erased() || record.origin_is_erased());
-        self.checked.first.get_or_insert((seq, at));
-        self.checked.last = Some((seq, at));
+        self.checked.note(place);
         Ok(())
     }
 
@@ -203,6 +264,11 @@ impl Walk {
             self.at = mark;
         }
         later
+    }
+
+    /// The lane.
+    pub const fn lane(&self) -> i64 {
+        self.lane
     }
 
     /// Where it stands.

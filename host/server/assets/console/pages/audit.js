@@ -143,7 +143,7 @@ function details(row) {
   return el(
     'details',
     { class: 'entry' },
-    el('summary', {}, `No. ${row.seq}`),
+    el('summary', {}, `No. ${row.lane}:${row.seq}`),
     el(
       'dl',
       { class: 'small-facts' },

@@ -148,6 +148,7 @@ const ENDPOINTS = {
   userinfo: 'UserInfo',
   saml: 'SAML',
   admin_api: 'Admin API',
+  discovery: 'Discovery and keys',
 };
 
 /**

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use crate::domain::approvals::approval::{self, RequestedAction};
 use crate::domain::approvals::prompts::prompt_of;
-use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{ProtectedAction, Summary};
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
 use assent_model::action_approval::{ActionApproval, ActionProposal};
 use assent_model::approval::{Approval, ApprovalStage, Approver};
 use assent_model::audit::Origin;
+use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ActionApprovalId, ApprovalId};
 use assent_model::login::BrowserContext;
@@ -189,13 +189,16 @@ pub async fn cancel_pending(
 /// # Errors
 /// If the store fails.
 pub async fn decided(services: &Services, console: &Console, id: ActionApprovalId) -> Result<()> {
-    let mut listener = services.wakeups.listen();
+    let Some((_, approval)) = find(services, console, id).await? else {
+        return Ok(());
+    };
+    let mut listener = services.store.listen([Change::Approval(approval.id)]);
     while let Some((_, approval)) = find(services, console, id).await? {
         let stage = approval.stage_at(services.now());
         if !matches!(stage, ApprovalStage::Requested | ApprovalStage::Reported) {
             break;
         }
-        listener.next(Wakeup::Decided(approval.id)).await;
+        listener.changed(Some(approval.expires_at)).await;
     }
     Ok(())
 }

@@ -1,13 +1,19 @@
 //! Commands about the keys that sign ID tokens.
 
+use std::sync::Arc;
+
+use tracing::Instrument;
+
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result};
+use crate::domain::InternalError;
 use crate::domain::keys::signing_keys;
 use crate::domain::keys::signing_keys::{RevocationOutcome, Takeover};
 use crate::domain::protected_actions::ProtectedAction;
 use assent_model::administration::Permission;
 use assent_model::audit::AuditContext;
 use assent_model::key::{KeyStage, SigningAlgorithm};
+use assent_store::StoreError;
 
 /// Why a caller may not change keys.
 const FORBIDDEN: &str = "you may not change keys";
@@ -90,7 +96,15 @@ impl AdminCommand for RevokeSigningKey {
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let kid = approved.into_plan();
-        match signing_keys::revoke(&context.services, &kid, by).await? {
+        // It waits for the other instances, and must not end because its caller does not wait.
+        let (services, by) = (Arc::clone(&context.services), by.clone());
+        let revoking = tokio::spawn(
+            async move { signing_keys::revoke(&services, &kid, &by).await }.in_current_span(),
+        );
+        let revoked = revoking.await.map_err(|_| {
+            InternalError::from(StoreError::Internal("the revocation of a key failed"))
+        })?;
+        match revoked? {
             RevocationOutcome::Done { .. } => Ok(Execution::Done(())),
             RevocationOutcome::Already => Err(ALREADY),
             RevocationOutcome::Unknown => Err(UNKNOWN),

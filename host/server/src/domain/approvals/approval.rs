@@ -7,9 +7,9 @@ mod draft;
 mod name_owner;
 mod request;
 
-use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
+use assent_model::change::Change;
 use assent_model::device::Device;
 use assent_model::id::ApprovalId;
 
@@ -25,13 +25,13 @@ pub(crate) use request::{ask_about_action, ask_by_scan};
 /// # Errors
 /// If the store fails.
 pub async fn decided(services: &Services, approval: ApprovalId) -> Result<(), InternalError> {
-    let mut listener = services.wakeups.listen();
+    let mut listener = services.store.listen([Change::Approval(approval)]);
     loop {
         let found = services.store.approval(approval).await?;
-        if !found.is_some_and(|found| found.stage_at(services.now()).is_waiting()) {
+        let Some(found) = found.filter(|found| found.stage_at(services.now()).is_waiting()) else {
             return Ok(());
-        }
-        listener.next(Wakeup::Decided(approval)).await;
+        };
+        listener.changed(Some(found.expires_at)).await;
     }
 }
 
@@ -40,12 +40,10 @@ pub async fn decided(services: &Services, approval: ApprovalId) -> Result<(), In
 /// # Errors
 /// If the store fails.
 pub async fn cancel(services: &Services, approval: ApprovalId) -> Result<(), InternalError> {
-    services
+    Ok(services
         .store
         .cancel_approval(approval, services.now())
-        .await?;
-    services.wakeups.send(Wakeup::Decided(approval));
-    Ok(())
+        .await?)
 }
 
 /// Ends the cooldown of a device's user at the user's request. Returns whether there was one.

@@ -1,7 +1,5 @@
 //! Carrying an approval request to the user, through the first channel that begins.
 
-use std::sync::Arc;
-
 use futures_util::future::join_all;
 
 use crate::domain::approvals::callback_address::callback_url;
@@ -19,13 +17,16 @@ use assent_plugin_host::{
     StartedRequest, Trust,
 };
 
-/// Carries an approval that was asked for to whoever was asked, through the first channel that begins.
-pub async fn carry_request(
-    services: Arc<Services>,
+/// Carries a pending approval request to its user, through the first channel that begins.
+///
+/// # Errors
+/// If the database fails. It may have been carried.
+pub(super) async fn carry_request(
+    services: &Services,
     user: UserId,
-    approval: Approval,
-    trusted: &'static [Trust],
-) {
+    approval: &Approval,
+    trusted: &[Trust],
+) -> Result<(), InternalError> {
     let id = approval.id;
     let mut failed = Vec::new();
     for channel in services
@@ -36,15 +37,11 @@ pub async fn carry_request(
             continue;
         }
         // The one before may have taken its time.
-        match is_open(&services, id).await {
-            Ok(true) => {}
-            Ok(false) => return,
-            Err(error) => {
-                return tracing::warn!(approval = %id, %error, "approval request not delivered");
-            }
+        if !is_open(services, id).await? {
+            return Ok(());
         }
-        match begin(&services, user, &approval, &channel).await {
-            Ok(BeginOutcome::Carried) => return,
+        match begin(services, user, approval, &channel).await {
+            Ok(BeginOutcome::Carried) => return Ok(()),
             Ok(BeginOutcome::NoAddress) => {
                 failed.push(format!("`{}` has no address for the person", channel.name));
             }
@@ -57,6 +54,7 @@ pub async fn carry_request(
         tracing::warn!(approval = %id, reason = why, "no approval channel accepted the request, devices find it by \
             polling");
     }
+    Ok(())
 }
 
 async fn is_open(services: &Services, id: ApprovalId) -> Result<bool, InternalError> {

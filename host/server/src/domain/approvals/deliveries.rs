@@ -1,4 +1,5 @@
-//! Looking after requests that channels have begun: asking how they stand, and taking back those that are over.
+//! Looking after requests that channels have begun: asking how they stand, and taking back those that are over. Requests
+//! that another instance stored and did not send are sent from here.
 //!
 //! What is to be done waits in the database, so it outlives the server, and several hosts share it; each request is one
 //! host's at a time, by a lease. A request that waits holds no thread and no instance of the plugin, only its row.
@@ -7,10 +8,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::task::JoinSet;
 
 use crate::domain::approvals::channel_proofs::{self, EvidenceOutcome};
 use crate::domain::approvals::delivery_timing::{next, sealed_for};
+use crate::domain::approvals::dispatch;
+use crate::domain::approvals::leased_work::Leases;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage};
@@ -30,6 +34,8 @@ const AT_ONCE: usize = 512;
 const CLAIMED: usize = 64;
 /// The pause after a question that failed.
 const PAUSE: Duration = Duration::from_secs(5);
+/// The pause after the database or the server itself failed.
+const RETRY: Duration = Duration::from_secs(1);
 /// How long one question may take.
 const QUESTION: Duration = Duration::from_secs(25);
 /// How long a request is this server's: longer than a question may take.
@@ -71,8 +77,6 @@ impl Work {
 pub async fn run(services: Arc<Services>) {
     let mut work = Work::default();
     loop {
-        // To miss nothing, listen first and look then.
-        let mut listener = services.wakeups.listen();
         let pause = match claim(&services, &mut work).await {
             Ok(pause) => pause,
             Err(error) => {
@@ -84,7 +88,7 @@ pub async fn run(services: Arc<Services>) {
             continue;
         }
         tokio::select! {
-            () = listener.heard(Wakeup::Carried) => {}
+            () = services.wakeups.received(Wakeup::Carried) => {}
             () = tokio::time::sleep(pause) => {}
             Some(ended) = work.under_way.join_next() => match ended {
                 Ok(channel) => work.ended(&channel),
@@ -96,8 +100,29 @@ pub async fn run(services: Arc<Services>) {
     }
 }
 
-/// Begins what is due, as far as there is room. How long there is nothing more to do, as far as is known.
+/// Begins what is due, as far as there is room. How long there is nothing more to do, as far as is known. Without work
+/// it is one statement.
 async fn claim(services: &Arc<Services>, work: &mut Work) -> Result<Duration, InternalError> {
+    let now = services.now();
+    let next = services.store.channel_work().await?;
+    if next.dispatch.is_some_and(|dispatch| dispatch <= now) {
+        dispatch::take_over(services).await?;
+    }
+    if next.delivery.is_some_and(|delivery| delivery <= now)
+        && claim_deliveries(services, work).await?
+    {
+        return Ok(Duration::ZERO);
+    }
+    let future = [next.delivery, next.dispatch].into_iter().flatten();
+    let next = future.filter(|next| *next > now).min();
+    Ok(next.map_or(LOOK, |next| next.remaining(now).min(LOOK)))
+}
+
+/// Whether it began any.
+async fn claim_deliveries(
+    services: &Arc<Services>,
+    work: &mut Work,
+) -> Result<bool, InternalError> {
     let mut begun = false;
     for channel in services.store.due_channels(services.now()).await? {
         // Another instance may have a channel that this one does not.
@@ -114,19 +139,13 @@ async fn claim(services: &Arc<Services>, work: &mut Work) -> Result<Duration, In
             .await?
         {
             begun = true;
+            let mut leases = services.leased_work.leases();
+            leases.deliveries.insert(leased.delivery.id, leased.clone());
+            drop(leases);
             work.begin(services, leased);
         }
     }
-    if begun {
-        return Ok(Duration::ZERO);
-    }
-    let now = services.now();
-    let next = services
-        .store
-        .next_delivery()
-        .await?
-        .filter(|next| *next > now);
-    Ok(next.map_or(LOOK, |next| next.remaining(now).min(LOOK)))
+    Ok(begun)
 }
 
 /// Looks after one request, and keeps when to do so again. The channel.
@@ -142,8 +161,43 @@ async fn look_after(services: Arc<Services>, leased: LeasedDelivery) -> String {
     if let Err(error) = done.await {
         tracing::warn!(delivery = %id, %approval, channel, %error, "delivery not processed, retrying \
              later");
+        // Whatever failed may work again soon, so nobody waits for the end of the lease.
+        tokio::time::sleep(RETRY).await;
+        if let Err(error) = services
+            .store
+            .release_delivery(&leased, services.now())
+            .await
+        {
+            tracing::warn!(delivery = %id, %error, "lease on a delivery not returned");
+        }
+        services.wakeups.send(Wakeup::Carried);
     }
+    services.leased_work.leases().deliveries.remove(&id);
     channel
+}
+
+/// Returns the leases of this instance, so that another one continues at once. Call it when no task uses them any more.
+pub async fn return_leases(services: &Services) {
+    let leases = std::mem::take(&mut *services.leased_work.leases());
+    let Leases {
+        deliveries,
+        dispatches,
+        mut senders,
+    } = leases;
+    senders.shutdown().await;
+    let now = services.now();
+    let deliveries = deliveries
+        .values()
+        .map(async |leased| services.store.release_delivery(leased, now).await);
+    let dispatches = dispatches
+        .into_iter()
+        .map(async |approval| services.store.release_dispatch(approval).await);
+    let (deliveries, dispatches) = futures_util::join!(join_all(deliveries), join_all(dispatches));
+    for returned in deliveries.into_iter().chain(dispatches) {
+        if let Err(error) = returned {
+            tracing::warn!(%error, "lease of an approval channel not returned");
+        }
+    }
 }
 
 /// Takes a request one step further. When to look after it again; `None` if that is never.
@@ -262,7 +316,6 @@ async fn rule(
         .rule_on_approval(delivery, ruling, noted, services.now())
         .await?;
     let counted = outcome == RulingOutcome::Counted;
-    services.wakeups.send(Wakeup::Decided(approval.id));
     tracing::info!(approval = %approval.id, channel, ?ruling, counted, "vendor decided");
     Ok(())
 }

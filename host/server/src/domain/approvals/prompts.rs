@@ -4,7 +4,6 @@
 //! stored with the request. Otherwise a name changed, the subject of the action is gone, or somebody changed the stored
 //! action: then the request ends.
 
-use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{ProtectedAction, SummaryError, summarize};
 use crate::domain::{InternalError, Services};
 use assent_model::action_approval::ActionProposal;
@@ -41,7 +40,6 @@ pub async fn prompt_of(
                     .store
                     .withdraw_approval(approval.id, services.now())
                     .await?;
-                services.wakeups.send(Wakeup::Decided(approval.id));
                 return Ok(None);
             };
             Some(summary)

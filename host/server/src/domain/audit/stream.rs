@@ -1,4 +1,5 @@
-//! The streams of the audit log: each entry goes to a file or to syslog, at least once and in order.
+//! The streams of the audit log: each entry goes to a file or to syslog, at least once, and those of a
+//! lane in their order.
 //!
 //! How far a stream has come stands in the database, so it goes on after a restart and on another instance. One host
 //! carries it at a time, by a lease. A receiver that is down holds up nobody but its own stream.
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use crate::audit_stream::{FileStream, StreamError, StreamTarget, SyslogStream};
 use crate::domain::Services;
-use assent_model::audit::chain::{End, Record};
+use assent_model::audit::chain::Record;
 use assent_store::StoreError;
 
 /// How often it is looked for new entries.
@@ -104,16 +105,18 @@ async fn send_batch(
     holder: &str,
     target: &mut StreamTarget,
 ) -> Result<PollOutcome, AuditStreamError> {
-    let (known, head) = services.store.audit_stream(name).await?;
-    let behind = head.saturating_sub(known.unwrap_or_default());
+    let heads = services.store.audit_root().await?.root.heads;
+    let known = services.store.audit_stream(name).await?;
+    let is_new = known.is_none();
+    let behind = known.unwrap_or_default().behind(&heads);
     services
         .audit_streams
         .update_status(name, |faring| faring.behind = behind);
-    if behind <= 0 && known.is_some() {
+    if behind <= 0 && !is_new {
         return Ok(PollOutcome::Idle);
     }
     let now = services.now();
-    let Some(come_to) = services
+    let Some(mut positions) = services
         .store
         .claim_audit_stream(name, holder, now + LEASE, now)
         .await?
@@ -123,41 +126,57 @@ async fn send_batch(
             .update_status(name, |faring| faring.up = None);
         return Ok(PollOutcome::Idle);
     };
-    let records = services.store.audit_records(come_to, BATCH).await?;
-    let Some(last) = records.last().map(|record| record.seq) else {
-        // All that it has not had is gone; that is so where a stream begins, or was not in the settings for long.
-        let anchor = services.store.audit_end(End::Anchor).await?.mark.seq;
+    for (lane, head) in heads.iter() {
+        if head.seq <= positions.get(lane) {
+            continue;
+        }
+        let come_to = positions.get(lane);
+        let records = services.store.audit_records(lane, come_to, BATCH).await?;
+        let Some(last) = records.last().map(|record| record.seq) else {
+            // Retention deleted all that the stream has not had: the stream begins, or was not configured for long.
+            let anchor = services.store.audit_anchor(lane).await?.mark.seq;
+            positions.advance(lane, anchor);
+            continue;
+        };
+        tell_of_gap(name, come_to, &records);
+        tokio::time::timeout(PATIENCE, target.send(&records))
+            .await
+            .map_err(|_| AuditStreamError::TooSlow)??;
+        positions.advance(lane, last);
+        // If another instance carries the stream by now, it sends these entries again.
         services
             .store
-            .advance_audit_stream(name, holder, anchor.max(come_to))
+            .advance_audit_stream(name, holder, &positions)
             .await?;
-        return Ok(PollOutcome::Idle);
-    };
-    tell_of_gap(name, come_to, &records);
-    tokio::time::timeout(PATIENCE, target.send(&records))
-        .await
-        .map_err(|_| AuditStreamError::TooSlow)??;
-    // If another instance carries it by now, it tells these again.
+        services.audit_streams.update_status(name, |faring| {
+            faring.up = Some(true);
+            faring.sent += records.len() as u64;
+            faring.behind = positions.behind(&heads);
+        });
+        if services.now() >= now + LEASE / 2 {
+            return Ok(PollOutcome::Sent);
+        }
+    }
     services
         .store
-        .advance_audit_stream(name, holder, last)
+        .advance_audit_stream(name, holder, &positions)
         .await?;
-    services.audit_streams.update_status(name, |faring| {
-        faring.up = Some(true);
-        faring.sent += records.len() as u64;
-        faring.behind = head.saturating_sub(last).max(0);
-    });
-    Ok(PollOutcome::Sent)
+    Ok(if positions.behind(&heads) > 0 {
+        PollOutcome::Sent
+    } else {
+        PollOutcome::Idle
+    })
 }
 
-/// A stream that begins has not had what is long gone. One that goes on should have had it.
+/// A stream that begins has not had what was deleted long ago. One that goes on should have had it.
 fn tell_of_gap(name: &str, come_to: i64, records: &[Record]) {
-    let first = records.first().map_or(come_to, |record| record.seq);
-    if come_to > 0 && first > come_to + 1 {
+    let Some(first) = records.first() else { return };
+    if come_to > 0 && first.seq > come_to + 1 {
         tracing::warn!(
             stream = name,
+            lane = first.lane,
             first = come_to + 1,
-            last = first - 1,
+            last = first.seq - 1,
             "audit stream has a gap: entries were deleted while it was not configured"
         );
     }

@@ -1,12 +1,15 @@
-//! Verifying the audit log: the one in the database, from its anchor to its head, and one that was exported.
+//! Verifying the audit log: the one in the database, each lane from its anchor to its head, and one that was exported.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{BufRead, Read};
 
-use assent_model::audit::chain::{Break, End, Mark, Record, VerificationCounts, Walk};
+use assent_model::audit::chain::{
+    Break, Heads, LaneBreak, Mark, Record, StoredMark, VerificationCounts, Walk,
+};
 use assent_model::audit::jsonl;
+use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;
-use assent_store::{Store, StoreError};
+use assent_store::{CLOCK_SKEW, Store, StoreError};
 
 /// How many entries are read at a time.
 const BATCH: u32 = 500;
@@ -14,18 +17,31 @@ const BATCH: u32 = 500;
 const ERASED: usize = 10_000;
 /// How long a line of an export may be, in bytes.
 const LONGEST_LINE: u64 = 4 << 20;
-/// How many lines of a stream may come again: it tells each entry at least once.
+/// How many lines of each lane of a stream may come again: it tells each entry at least once.
 const REPEATED: usize = 2_000;
+/// How many lanes an export may have.
+const MOST_LANES: usize = 10_000;
 
 /// The result of a verification.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// What was found good, up to the break.
+    /// What was verified, up to the break.
     pub checked: VerificationCounts,
-    /// The last place that was found good.
-    pub last: Mark,
+    /// The last place of each lane that was verified.
+    pub heads: Heads,
     /// The first break, where there is one.
-    pub broken: Option<Break>,
+    pub broken: Option<LaneBreak>,
+}
+
+impl Verdict {
+    fn add(&mut self, walk: &Walk, broken: Option<Break>) {
+        self.checked.add(walk.checked());
+        self.heads.advance(walk.lane(), walk.at().clone());
+        self.broken = self.broken.take().or(broken.map(|what| LaneBreak {
+            lane: Some(walk.lane()),
+            what,
+        }));
+    }
 }
 
 /// Why an export could not be verified.
@@ -53,87 +69,176 @@ pub enum ExportError {
 /// # Errors
 /// If the database fails.
 pub async fn verify(store: &Store, most: Option<i64>) -> Result<Verdict, StoreError> {
-    let anchor = store.audit_end(End::Anchor).await?;
-    let head = store.audit_end(End::Head).await?.mark;
-    let mut walk = Walk::after(anchor.mark.clone());
-    let broken = if !anchor.authentic {
-        Some(Break::AnchorForged {
-            seq: anchor.mark.seq,
-        })
-    } else {
-        let skipped = most
-            .map(|most| head.seq.saturating_sub(most))
-            .filter(|skipped| *skipped > anchor.mark.seq);
-        if let Some(skipped) = skipped
-            && let Some(before) = store.audit_records(skipped - 1, 1).await?.pop()
-        {
-            // Its own digest is believed: whether it follows is not asked.
-            walk = Walk::after(Mark {
-                seq: before.seq,
-                digest: before.covered(),
-            });
+    let mut verdict = Verdict::default();
+    // What is read after it has all that it stands for.
+    let root = store.audit_root().await?;
+    if !root.authentic {
+        verdict.broken = Some(LaneBreak {
+            lane: None,
+            what: Break::RootForged,
+        });
+    }
+    let mut lanes = store.audit_lanes().await?;
+    let in_root = root.root.heads.iter().map(|(lane, _)| lane);
+    lanes.extend(in_root);
+    lanes.sort_unstable();
+    lanes.dedup();
+    let most = most.map(|most| most / i64::try_from(lanes.len()).unwrap_or(1).max(1));
+    let mut erasures = Erasures::default();
+    for lane in lanes {
+        if verdict.broken.is_some() {
+            break;
         }
-        to_the_head(store, &mut walk).await?
-    };
-    Ok(Verdict {
-        checked: walk.checked().clone(),
-        last: walk.at().clone(),
-        broken,
-    })
+        let known = root.root.heads.get(lane);
+        let lane = LaneVerification { store, lane, known };
+        let (walk, broken) = lane.verify(most, &mut erasures).await?;
+        verdict.add(&walk, broken);
+    }
+    if verdict.broken.is_none()
+        && let Some((lane, id)) = store.stray_audit_entry().await?
+    {
+        verdict.broken = Some(LaneBreak {
+            lane: Some(lane),
+            what: Break::Stray { id },
+        });
+    }
+    Ok(verdict)
 }
 
-async fn to_the_head(store: &Store, walk: &mut Walk) -> Result<Option<Break>, StoreError> {
-    let mut erasures = Erasures::default();
-    // What is read after it has all that it stands for: both change in one transaction.
-    let head = store.audit_end(End::Head).await?;
-    while walk.at().seq < head.mark.seq {
-        let records = store.audit_records(walk.at().seq, BATCH).await?;
-        if records.is_empty() && !has_anchor_moved(store, walk).await? {
-            return Ok(Some(Break::CutOff {
-                first: walk.at().seq.saturating_add(1),
-                last: head.mark.seq,
-            }));
+/// The verification of a lane.
+struct LaneVerification<'a> {
+    store: &'a Store,
+    lane: i64,
+    /// The head of the lane in the root.
+    known: Option<&'a Mark>,
+}
+
+impl LaneVerification<'_> {
+    async fn verify(
+        &self,
+        most: Option<i64>,
+        erasures: &mut Erasures,
+    ) -> Result<(Walk, Option<Break>), StoreError> {
+        let (store, lane) = (self.store, self.lane);
+        let anchor = store.audit_anchor(lane).await?;
+        let mut walk = Walk::after(lane, anchor.mark.clone());
+        if !anchor.authentic {
+            let seq = anchor.mark.seq;
+            return Ok((walk, Some(Break::AnchorForged { seq })));
         }
-        for record in records {
-            if record.seq > head.mark.seq {
-                break;
+        let head = store.audit_head(lane).await?;
+        let skipped = head
+            .as_ref()
+            .zip(most)
+            .map(|(head, most)| head.mark.seq.saturating_sub(most))
+            .filter(|skipped| *skipped > anchor.mark.seq);
+        if let Some(skipped) = skipped
+            && let Some(before) = store.audit_records(lane, skipped - 1, 1).await?.pop()
+        {
+            // Its own digest is believed: whether it follows is not asked.
+            let digest = before.covered();
+            let seq = before.seq;
+            walk = Walk::after(lane, Mark { seq, digest });
+        }
+        let broken = match head {
+            Some(head) => self.to_the_head(&head, &mut walk, erasures).await?,
+            None => self.compare_with_root(&walk),
+        };
+        let broken = broken.or_else(|| self.is_cut_off(&walk));
+        Ok((walk, broken))
+    }
+
+    async fn to_the_head(
+        &self,
+        head: &StoredMark,
+        walk: &mut Walk,
+        erasures: &mut Erasures,
+    ) -> Result<Option<Break>, StoreError> {
+        let store = self.store;
+        while walk.at().seq < head.mark.seq {
+            // The last one once more: another entry at its position would follow it.
+            let is_first = walk.checked().entries == 0;
+            let after = walk.at().seq - i64::from(!is_first);
+            let mut records = store.audit_records(self.lane, after, BATCH).await?;
+            if let Some(same) = records.iter().position(|one| is_at(one, walk.at())) {
+                records.remove(same);
             }
-            match walk.step(&record) {
-                Ok(()) => {}
-                // Retention may have taken away what was about to be read.
-                Err(Break::Missing { .. }) if has_anchor_moved(store, walk).await? => break,
-                Err(broken) => return Ok(Some(broken)),
-            }
-            if was_taken(store, &record, &mut erasures).await? {
-                return Ok(Some(Break::PersonalTaken {
-                    seq: record.seq,
-                    id: record.id,
+            if records.is_empty() && !has_anchor_moved(store, walk).await? {
+                return Ok(Some(Break::CutOff {
+                    first: walk.at().seq.saturating_add(1),
+                    last: head.mark.seq,
                 }));
             }
+            for record in records {
+                if record.seq > head.mark.seq {
+                    break;
+                }
+                match walk.step(&record) {
+                    Ok(()) => {}
+                    // Retention may have taken away what was about to be read.
+                    Err(Break::Missing { .. }) if has_anchor_moved(store, walk).await? => break,
+                    // Nobody with the key wrote an entry there.
+                    Err(Break::Missing { .. }) if !head.authentic && self.is_beyond(&record) => {
+                        return Ok(Some(Break::Stray { id: record.id }));
+                    }
+                    Err(broken) => return Ok(Some(broken)),
+                }
+                if was_taken(store, &record, erasures).await? {
+                    return Ok(Some(Break::PersonalTaken {
+                        seq: record.seq,
+                        id: record.id,
+                    }));
+                }
+                if let Some(broken) = self.compare_with_root(walk) {
+                    return Ok(Some(broken));
+                }
+            }
         }
+        let seq = head.mark.seq;
+        if !head.authentic || (walk.at().seq == seq && walk.at().digest != head.mark.digest) {
+            return Ok(Some(Break::HeadForged { seq }));
+        }
+        Ok(None)
     }
-    if !head.authentic || (walk.at().seq == head.mark.seq && walk.at().digest != head.mark.digest) {
-        return Ok(Some(Break::HeadForged { seq: head.mark.seq }));
+
+    /// Whether the entry stands after the head that the root has.
+    fn is_beyond(&self, record: &Record) -> bool {
+        self.known.is_none_or(|known| record.seq > known.seq)
     }
-    Ok(store
-        .stray_audit_entry()
-        .await?
-        .map(|id| Break::Stray { id }))
+
+    fn compare_with_root(&self, walk: &Walk) -> Option<Break> {
+        let known = self.known?;
+        (known.seq == walk.at().seq && known.digest != walk.at().digest)
+            .then_some(Break::HeadForged { seq: known.seq })
+    }
+
+    /// Whether the lane ends before the head that the root has.
+    fn is_cut_off(&self, walk: &Walk) -> Option<Break> {
+        let last = self.known?.seq;
+        let first = walk.at().seq.saturating_add(1);
+        (first <= last).then_some(Break::CutOff { first, last })
+    }
+}
+
+/// Whether it is the entry at this place.
+fn is_at(record: &Record, place: &Mark) -> bool {
+    record.seq == place.seq && Digest::from_text(&record.digest) == Some(place.digest)
 }
 
 /// Goes on from the anchor, where retention has moved that past the walk.
 async fn has_anchor_moved(store: &Store, walk: &mut Walk) -> Result<bool, StoreError> {
-    let anchor = store.audit_end(End::Anchor).await?;
+    let anchor = store.audit_anchor(walk.lane()).await?;
     Ok(anchor.authentic && walk.skip_to(anchor.mark))
 }
 
-/// The position of the last erasure of each user, as the log has it.
+/// The last erasure of each user, as the log has it.
 #[derive(Default)]
-struct Erasures(HashMap<String, Option<i64>>);
+struct Erasures(HashMap<String, Option<Timestamp>>);
 
 impl Erasures {
-    /// Whether an entry after this position records the erasure of this user.
-    async fn is_erased(&mut self, store: &Store, user: &str, seq: i64) -> Result<bool, StoreError> {
+    /// Whether the log has an erasure of this user after an entry of this time. The clocks of the instances that wrote
+    /// the two may differ.
+    async fn is_erased(&mut self, store: &Store, user: &str, at: i64) -> Result<bool, StoreError> {
         if self.0.len() >= ERASED {
             self.0.clear();
         }
@@ -145,7 +250,7 @@ impl Erasures {
                 last
             }
         };
-        Ok(last.is_some_and(|last| last > seq))
+        Ok(last.is_some_and(|last| last + CLOCK_SKEW >= Timestamp::from_millis(at)))
     }
 }
 
@@ -170,7 +275,7 @@ async fn origin_was_taken(
     }
     match &record.actor {
         Some(actor) if record.is_by_person(actor) => {
-            Ok(!erasures.is_erased(store, actor, record.seq).await?)
+            Ok(!erasures.is_erased(store, actor, record.at).await?)
         }
         _ => Ok(true),
     }
@@ -186,19 +291,19 @@ async fn personal_was_taken(
         return Ok(false);
     }
     match &record.user {
-        Some(user) => Ok(!erasures.is_erased(store, user, record.seq).await?),
+        Some(user) => Ok(!erasures.is_erased(store, user, record.at).await?),
         None => Ok(true),
     }
 }
 
-/// Verifies an export, or the file of a stream: that it holds together from its first entry to its last.
+/// Verifies an export, or the file of a stream: that each lane holds together from its first entry to its last.
 ///
 /// # Errors
 /// [`ExportError`] if the export cannot be read.
 pub fn verify_export(mut lines: impl BufRead) -> Result<Verdict, ExportError> {
-    let mut walk: Option<Walk> = None;
-    let mut recent: VecDeque<Mark> = VecDeque::new();
+    let mut lanes: HashMap<i64, ExportedLane> = HashMap::new();
     let mut text = Vec::new();
+    let mut broken = None;
     for number in 1.. {
         text.clear();
         if lines
@@ -209,42 +314,68 @@ pub fn verify_export(mut lines: impl BufRead) -> Result<Verdict, ExportError> {
         {
             break;
         }
-        let record = std::str::from_utf8(&text).map_err(|error| error.to_string());
-        let record = record.and_then(|text| jsonl::read(text).map_err(|error| error.to_string()));
-        let record = record.map_err(|reason| ExportError::Line {
+        let line = |reason: String| ExportError::Line {
             line: number,
             reason,
-        })?;
-        let walk = walk.get_or_insert_with(|| {
-            let previous = Digest::from_text(&record.previous).unwrap_or(Mark::START.digest);
-            Walk::after(Mark {
-                seq: record.seq.saturating_sub(1),
-                digest: previous,
-            })
-        });
-        // The same again is what a stream may do after an interruption.
-        let digest = Digest::from_text(&record.digest);
-        let again = |mark: &Mark| mark.seq == record.seq && Some(mark.digest) == digest;
-        if recent.iter().any(again) && record.is_whole() {
-            continue;
+        };
+        let record = std::str::from_utf8(&text).map_err(|error| line(error.to_string()))?;
+        let record = jsonl::read(record).map_err(|error| line(error.to_string()))?;
+        if lanes.len() >= MOST_LANES && !lanes.contains_key(&record.lane) {
+            return Err(line(format!("more than {MOST_LANES} lanes")));
         }
-        if let Err(broken) = walk.step(&record) {
-            let broken = Some(broken);
-            return Ok(Verdict {
-                checked: walk.checked().clone(),
-                last: walk.at().clone(),
-                broken,
-            });
+        let lane = lanes
+            .entry(record.lane)
+            .or_insert_with(|| ExportedLane::before(&record));
+        if let Err(what) = lane.step(&record) {
+            let lane = Some(record.lane);
+            broken = Some(LaneBreak { lane, what });
+            break;
         }
-        if recent.len() == REPEATED {
-            recent.pop_front();
-        }
-        recent.push_back(walk.at().clone());
     }
-    let walk = walk.ok_or(ExportError::Empty)?;
-    Ok(Verdict {
-        checked: walk.checked().clone(),
-        last: walk.at().clone(),
-        broken: None,
-    })
+    if lanes.is_empty() {
+        return Err(ExportError::Empty);
+    }
+    let mut verdict = Verdict::default();
+    for lane in lanes.values() {
+        verdict.add(&lane.walk, None);
+    }
+    verdict.broken = broken;
+    Ok(verdict)
+}
+
+/// A lane in an export.
+struct ExportedLane {
+    walk: Walk,
+    /// The last places. They may come again, as a stream repeats entries after an interruption.
+    recent: VecDeque<Mark>,
+}
+
+impl ExportedLane {
+    /// Begins where the first record of the lane does.
+    fn before(first: &Record) -> Self {
+        let previous = Digest::from_text(&first.previous).unwrap_or(Mark::START.digest);
+        let seq = first.seq.saturating_sub(1);
+        Self {
+            walk: Walk::after(
+                first.lane,
+                Mark {
+                    seq,
+                    digest: previous,
+                },
+            ),
+            recent: VecDeque::new(),
+        }
+    }
+
+    fn step(&mut self, record: &Record) -> Result<(), Break> {
+        if self.recent.iter().any(|mark| is_at(record, mark)) && record.is_whole() {
+            return Ok(());
+        }
+        self.walk.step(record)?;
+        if self.recent.len() == REPEATED {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(self.walk.at().clone());
+        Ok(())
+    }
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::approvals::account_notices;
-use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services};
 use assent_model::audit::Entry;
 use assent_model::device::Device;
@@ -53,7 +52,6 @@ pub async fn mark_read(
 
 /// Notifies the user's devices of new notifications, except the device that made the change.
 pub fn notify(services: &Arc<Services>, user: UserId, but: Option<DeviceId>) {
-    services.wakeups.send(Wakeup::AccountNotification(user));
     // Whoever did it does not wait for the channels.
     tokio::spawn(account_notices::send_account_notifications(
         Arc::clone(services),

@@ -11,10 +11,12 @@ use std::sync::Arc;
 use crate::domain::approvals::prompts::{Prompt, prompts_of};
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::device::name::LONGEST_NAME;
+use crate::domain::devices::long_polls::LongPoll;
 use crate::domain::devices::push::seal;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit, seconds};
 use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{ApprovalId, AuditId, DeviceId, UserId};
@@ -98,11 +100,14 @@ pub async fn request(
     patience: u32,
     (seen, known): (&HashSet<ApprovalId>, Option<AuditId>),
 ) -> Result<Option<DeviceInbox>, InternalError> {
-    let mut listener = services.wakeups.listen();
+    let shown = seen.iter().copied().map(Change::Approval);
+    let awaited = shown.chain([Change::Inbox(device.user_id)]);
+    let mut listener = services.store.listen(awaited);
     // Counted by the machine's clock, not the server's: a test that stops the one must not stop the other.
-    let deadline = tokio::time::Instant::now() + seconds(patience);
+    let mut timeout = pin!(tokio::time::sleep(seconds(patience)));
     let mut interrupts = pin!(services.draining.interrupts());
-    let mut is_interrupted = false;
+    let poll = (patience > 0).then(|| services.long_polls.begin(device.id));
+    let mut is_interrupted = poll.is_none();
     loop {
         let user = services.store.user(device.user_id).await?;
         let user = user.ok_or(StoreError::Internal("a device has no user"))?;
@@ -117,9 +122,7 @@ pub async fn request(
         let told = notifications
             .last()
             .is_some_and(|last| known.is_none_or(|known| last.id > known));
-        let over = user.state != LifecycleState::Active
-            || tokio::time::Instant::now() >= deadline
-            || is_interrupted;
+        let over = user.state != LifecycleState::Active || is_interrupted;
         if changed || told || over {
             if services
                 .store
@@ -141,14 +144,23 @@ pub async fn request(
                 cooldown_until,
             }));
         }
-        let wanted = [
-            Wakeup::Asked(device.user_id),
-            Wakeup::AccountNotification(device.user_id),
-        ];
+        let next_end = pending
+            .iter()
+            .map(|prompt| prompt.approval.expires_at)
+            .min();
         tokio::select! {
-            () = listener.next_of(wanted) => {}
+            () = listener.changed(next_end) => {}
+            () = &mut timeout => is_interrupted = true,
             () = &mut interrupts => is_interrupted = true,
+            () = replaced(poll.as_ref()) => is_interrupted = true,
         }
+    }
+}
+
+async fn replaced(poll: Option<&LongPoll<'_>>) {
+    match poll {
+        Some(poll) => poll.replaced().await,
+        None => std::future::pending().await,
     }
 }
 

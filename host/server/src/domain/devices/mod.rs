@@ -6,6 +6,7 @@
 pub mod account_notifications;
 pub mod device;
 pub mod device_activity;
+pub mod long_polls;
 pub mod passkey;
 pub mod push;
 pub mod recovery;

@@ -18,7 +18,6 @@ use webauthn_rs::prelude::{
 
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::relying_party::{PATIENCE, RelyingParty};
-use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::device::Device;
@@ -326,9 +325,6 @@ pub(crate) async fn ask(
                         &by,
                     )])
                     .await?;
-                services
-                    .wakeups
-                    .send(Wakeup::AccountNotification(device.user_id));
             }
             Ok(AssertionCheck::Refused)
         }

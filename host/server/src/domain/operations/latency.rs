@@ -28,16 +28,19 @@ pub enum EndpointGroup {
     /// The admin API.
     #[serde(rename = "admin_api")]
     Administration,
+    /// The discovery documents and the key set.
+    Discovery,
 }
 
 impl EndpointGroup {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Authorization,
         Self::Token,
         Self::UserInfo,
         Self::Saml,
         Self::Administration,
+        Self::Discovery,
     ];
 
     /// The endpoint's stable name.
@@ -48,6 +51,7 @@ impl EndpointGroup {
             Self::UserInfo => "userinfo",
             Self::Saml => "saml",
             Self::Administration => "admin_api",
+            Self::Discovery => "discovery",
         }
     }
 }

@@ -13,10 +13,10 @@ use subtle::ConstantTimeEq;
 
 use crate::domain::approvals::approval;
 use crate::domain::operations::rate_limits::RateLimitError;
-use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::{InternalError, Services};
 use assent_model::audit::Origin;
+use assent_model::change::Change;
 use assent_model::device::Device;
 use assent_model::id::LoginId;
 use assent_model::login::{BrowserContext, Login, LoginStage};
@@ -132,7 +132,6 @@ pub async fn scan(
         match approval::ask_by_scan(services, &login, device, &user, from).await? {
             RequestOutcome::Prompted(_) => {
                 tracing::info!(login = %login.id, device = %device.id, "QR code scanned");
-                services.wakeups.send(Wakeup::Scanned(login.id));
                 ScanOutcome::Asked
             }
             RequestOutcome::NotOpen => ScanOutcome::NotOpen,
@@ -190,17 +189,18 @@ async fn find(services: &Services, token: &str) -> Result<Option<Login>, Interna
 /// # Errors
 /// If the database fails.
 pub async fn is_scanned(services: &Services, id: LoginId) -> Result<bool, InternalError> {
-    let mut listener = services.wakeups.listen();
+    let decided = async {
+        let mut listener = services.store.listen([Change::Login(id)]);
+        loop {
+            let found = services.store.login(id, services.now()).await?;
+            let Some(login) = found.filter(|login| login.stage == LoginStage::Identify) else {
+                return Ok(true);
+            };
+            listener.changed(Some(login.expires_at)).await;
+        }
+    };
     // Counted by the machine's clock, not the server's: a test that stops the one must not stop the other.
-    let deadline = tokio::time::Instant::now() + TELLING;
-    loop {
-        let found = services.store.login(id, services.now()).await?;
-        if found.is_none_or(|login| login.stage != LoginStage::Identify) {
-            return Ok(true);
-        }
-        if tokio::time::Instant::now() >= deadline {
-            return Ok(false);
-        }
-        listener.next(Wakeup::Scanned(id)).await;
-    }
+    tokio::time::timeout(TELLING, decided)
+        .await
+        .unwrap_or(Ok(false))
 }

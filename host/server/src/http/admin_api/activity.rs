@@ -204,7 +204,7 @@ async fn happened(
     let List { items, next } = List::from_rows(
         found,
         page.limit.get(),
-        |entry| entry.seq.to_string(),
+        |entry| entry.id.to_string(),
         |entry| entry,
     );
     Ok(Json(List {

@@ -19,8 +19,8 @@ use crate::domain::{InternalError, Services, audit};
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
+use assent_model::audit::chain::Place;
 use assent_model::audit::{Actor, Event};
-use assent_model::clock::Timestamp;
 use assent_store::{AuditFilter, StoredEntry};
 
 pub(super) fn routes() -> Area {
@@ -44,7 +44,9 @@ pub(super) fn routes() -> Area {
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditEntry)]
 pub(super) struct EntryView {
-    /// The position in the hash chain: 1, 2, ...
+    /// The lane of the log: 1, 2, ... Each lane is a hash chain.
+    lane: i64,
+    /// The position in the lane: 1, 2, ...
     seq: i64,
     id: String,
     at: String,
@@ -68,7 +70,7 @@ pub(super) struct EntryView {
     /// Personal data. Empty after its erasure.
     #[schema(value_type = Object)]
     personal: Map<String, Value>,
-    /// The SHA-256 digest of this entry and all previous ones, in hexadecimal.
+    /// The SHA-256 digest of this entry and all previous ones of the lane, in hexadecimal.
     digest: String,
 }
 
@@ -123,7 +125,12 @@ pub(super) async fn views(
 }
 
 fn view(
-    StoredEntry { seq, digest, entry }: StoredEntry,
+    StoredEntry {
+        lane,
+        seq,
+        digest,
+        entry,
+    }: StoredEntry,
     names: &Names,
     sees_targets: bool,
 ) -> EntryView {
@@ -135,6 +142,7 @@ fn view(
     let outline = outline_of(&entry);
     let outline = outline.as_ref();
     EntryView {
+        lane,
         seq,
         id: entry.id.to_string(),
         at: moment(entry.at),
@@ -281,7 +289,7 @@ pub(super) struct VerificationView {
     entries: u64,
     first: Option<PlaceView>,
     last: Option<PlaceView>,
-    /// The digest of the last entry.
+    /// The SHA-256 digest of the last entries of all lanes, in hexadecimal.
     digest: String,
     /// The first break.
     broken: Option<BreakView>,
@@ -291,6 +299,7 @@ pub(super) struct VerificationView {
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditPosition)]
 struct PlaceView {
+    lane: i64,
     seq: i64,
     at: String,
 }
@@ -300,6 +309,8 @@ struct PlaceView {
 #[schema(as = AuditChainBreak)]
 struct BreakView {
     kind: &'static str,
+    /// The lane; `null` for the root of all lanes.
+    lane: Option<i64>,
     seq: Option<i64>,
     message: String,
 }
@@ -316,15 +327,17 @@ async fn verification(
     let verdict = audit::verify(&services.store, Some(VERIFIED))
         .await
         .map_err(InternalError::from)?;
-    let place = |place: Option<(i64, Timestamp)>| {
-        place.map(|(seq, at)| PlaceView {
-            seq,
-            at: moment(at),
+    let place = |place: Option<Place>| {
+        place.map(|place| PlaceView {
+            lane: place.lane,
+            seq: place.seq,
+            at: moment(place.at),
         })
     };
     let broken = verdict.broken.map(|broken| BreakView {
-        kind: broken.kind(),
-        seq: broken.seq(),
+        kind: broken.what.kind(),
+        lane: broken.lane,
+        seq: broken.what.seq(),
         message: broken.to_string(),
     });
     Ok(Json(VerificationView {
@@ -332,7 +345,7 @@ async fn verification(
         entries: verdict.checked.entries,
         first: place(verdict.checked.first),
         last: place(verdict.checked.last),
-        digest: verdict.last.digest.to_text(),
+        digest: verdict.heads.digest().to_text(),
         broken,
     }))
 }

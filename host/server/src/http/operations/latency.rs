@@ -41,6 +41,9 @@ fn endpoint(uri: &Uri) -> Option<EndpointGroup> {
         "/oidc/auth" => Some(EndpointGroup::Authorization),
         "/oidc/token" => Some(EndpointGroup::Token),
         "/oidc/me" => Some(EndpointGroup::UserInfo),
+        "/oidc/jwks"
+        | "/oidc/.well-known/openid-configuration"
+        | "/.well-known/oauth-authorization-server/oidc" => Some(EndpointGroup::Discovery),
         path if path.starts_with("/sso/") => Some(EndpointGroup::Saml),
         // A table or a component takes as long as it is large.
         path if path.ends_with("/import") || path.ends_with("/claims-preview") => None,

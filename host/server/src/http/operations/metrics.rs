@@ -51,6 +51,7 @@ pub(crate) async fn show(State(services): State<Arc<Services>>, headers: HeaderM
     let answers = registry.sub_registry_with_prefix("http");
     answers.register_collector(Box::new(AllLatencies(services.latency.answered())));
     answers.register_collector(Box::new(Rejections(services.admission.rejected())));
+    answers.register_collector(Box::new(Waiting(services.store.waiting_requests())));
     let tasks = registry.sub_registry_with_prefix("task");
     tasks.register_collector(Box::new(Tasks(services.task_restarts.counts())));
     if let Some(dropped) = &services.dropped_log_lines {
@@ -140,6 +141,19 @@ impl Collector for Tasks {
             ConstCounter::new(*restarts).encode(family.encode_family(&[("task", *task)])?)?;
         }
         Ok(())
+    }
+}
+
+/// The requests that wait for a change.
+#[derive(Debug)]
+struct Waiting(usize);
+
+impl Collector for Waiting {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
+        let help = "Pages and devices that wait for a change";
+        let family =
+            encoder.encode_descriptor("waiting_requests", help, None, MetricType::Gauge)?;
+        ConstGauge::new(i64::try_from(self.0).unwrap_or(i64::MAX)).encode(family)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::domain::{InternalError, audit};
 use crate::http::portal::owner::Owner;
 use crate::http::texts::Message;
 use assent_model::audit::Entry;
-use assent_model::id::Did;
+use assent_model::id::{AuditId, Did};
 
 /// How many entries a page shows.
 const ROWS: u32 = 30;
@@ -22,7 +22,7 @@ const ROWS: u32 = 30;
 /// Which page of the list it is.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct From {
-    /// The position of the last entry of the page before.
+    /// The id of the last entry of the page before.
     #[serde(default)]
     before: String,
 }
@@ -34,7 +34,7 @@ pub(super) async fn list(owner: Owner, from: Result<Query<From>, QueryRejection>
     owner.page(listed(&owner, before).await)
 }
 
-async fn listed(owner: &Owner, before: Option<i64>) -> Result<ActivityPage, InternalError> {
+async fn listed(owner: &Owner, before: Option<AuditId>) -> Result<ActivityPage, InternalError> {
     let (services, user) = (&owner.services, &owner.signed_in.user);
     let mut entries = audit::of_user(services, user.id, before, ROWS + 1).await?;
     let more = entries.len() > ROWS as usize;
@@ -42,7 +42,7 @@ async fn listed(owner: &Owner, before: Option<i64>) -> Result<ActivityPage, Inte
     let older = entries
         .last()
         .filter(|_| more)
-        .map(|last| format!("/activity?before={}", last.seq));
+        .map(|last| format!("/activity?before={}", last.id));
     let mut names: HashMap<Did, Option<String>> = HashMap::new();
     let mut targets = TargetNames::for_viewer(Some(user));
     let mut rows = Vec::with_capacity(entries.len());

@@ -144,7 +144,6 @@ pub async fn answer(
             now,
         )
         .await?;
-    services.wakeups.send(Wakeup::Decided(id));
     if counted == AnswerOutcome::Counted
         && proof.decision == Decision::Report
         && let ApprovalSubject::ProtectedAction { id: action, .. } = approval.subject

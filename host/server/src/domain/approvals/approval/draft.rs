@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::application_name::application_name;
 use super::audit_note::approval_entry;
-use crate::domain::approvals::{carry, channels};
-use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::approvals::{channels, dispatch};
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::Attempt;
 use crate::domain::{InternalError, Services};
@@ -19,7 +18,6 @@ use assent_model::id::{ApprovalId, DeviceId, UserId};
 use assent_model::login::{BrowserContext, Login};
 use assent_model::name::LoginName;
 use assent_model::secret::Digest;
-use assent_plugin_host::Trust;
 use assent_store::{ApprovalRequest, RequestOutcome, UserGuard};
 
 /// A protected action, before its approval is requested.
@@ -152,19 +150,8 @@ pub(super) async fn open_request(
         test_sign_in::record_approval_request(services, test_sign_in, &approval, attempt).await?;
     }
     if let RequestOutcome::Prompted(user) = asked {
-        services.wakeups.send(Wakeup::Asked(user));
         // The browser does not wait for the channels: the device finds the request by asking too.
-        let trust = match (scanned_by, login) {
-            (None, Some(login)) => channels::trusted(&login.request),
-            // The user's device began it, and the user answers there. A vendor's question would name no browser.
-            (Some(_), _) | (_, None) => &[Trust::Verified],
-        };
-        tokio::spawn(carry::carry_request(
-            Arc::clone(services),
-            user,
-            approval,
-            trust,
-        ));
+        dispatch::begin(services, user, approval, login);
     }
     Ok(asked)
 }

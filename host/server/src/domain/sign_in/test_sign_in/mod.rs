@@ -17,13 +17,14 @@ use serde_json::Value;
 
 use crate::domain::admin::action_approvals::Console;
 use crate::domain::admin::{AdminContext, AdminError};
-use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::access;
 use crate::domain::sign_in::access::AccessDenied;
 use crate::domain::{InternalError, Services, admin, audit};
 use assent_model::application::{GrantType, RegisteredApplication};
 use assent_model::audit::{AuditContext, Event};
+use assent_model::change::Change;
+use assent_model::clock::Timestamp;
 use assent_model::id::{Did, TestSignInId};
 use assent_model::login::Login;
 use assent_model::purpose::SignInPurpose;
@@ -377,7 +378,6 @@ pub async fn changed(
     console: &Console,
     id: TestSignInId,
 ) -> Result<(), InternalError> {
-    let mut listener = services.wakeups.listen();
     let look = async || -> Result<_, InternalError> {
         let shown = show(services, console, id).await?;
         let named = |shown: &TestSignInReport| {
@@ -394,9 +394,36 @@ pub async fn changed(
         return Ok(());
     }
     loop {
-        listener.next(Wakeup::TestSignIn(id)).await;
+        let (changes, deadline) = awaited_changes(services, id).await?;
+        let mut listener = services.store.listen(changes.clone());
         if look().await? != first {
             return Ok(());
         }
+        // The login or its approval may have begun meanwhile.
+        if awaited_changes(services, id).await?.0 == changes {
+            listener.changed(deadline).await;
+        }
     }
+}
+
+/// The changes that may show in a test sign-in, and when time changes it.
+async fn awaited_changes(
+    services: &Services,
+    id: TestSignInId,
+) -> Result<(Vec<Change>, Option<Timestamp>), InternalError> {
+    let mut changes = vec![Change::TestSignIn(id)];
+    let Some(test_sign_in) = services.store.test_sign_in(id).await? else {
+        return Ok((changes, None));
+    };
+    let mut deadline = test_sign_in.expires_at;
+    if let Some(login) = test_sign_in.login {
+        changes.push(Change::Login(login));
+        if let Some(approval) = services.store.approval_of_login(login).await? {
+            changes.push(Change::Approval(approval.id));
+            if approval.expires_at > services.now() {
+                deadline = deadline.min(approval.expires_at);
+            }
+        }
+    }
+    Ok((changes, Some(deadline)))
 }

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sign_in::access;
 use crate::domain::sign_in::access::AccessDenied;
 use crate::domain::{InternalError, Services, audit};
@@ -27,12 +26,10 @@ pub async fn record_step(
     name: TestSignInStep,
     note: StepNote,
 ) -> Result<(), InternalError> {
-    services
+    Ok(services
         .store
         .record_test_sign_in_step(id, kept(services, name, &note)?)
-        .await?;
-    services.wakeups.send(Wakeup::TestSignIn(id));
-    Ok(())
+        .await?)
 }
 
 pub(super) fn kept(
@@ -189,6 +186,5 @@ pub async fn end(
         .store
         .finish_test_sign_in(test_sign_in.id, end, services.now())
         .await?;
-    services.wakeups.send(Wakeup::TestSignIn(test_sign_in.id));
     Ok(())
 }

@@ -1,0 +1,227 @@
+//! Appends the entries of a transaction to a lane, as the transaction's last step.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::audit::context::ChainContext;
+use crate::audit::lane_acquisition::acquire;
+use crate::audit::lanes::HeldLane;
+use crate::audit::pending::{PendingEntries, PendingEntry};
+use crate::batch::bulk_sql::BulkSql;
+use crate::sql::{self, Connection, DatabaseKind};
+use crate::{Result, StoreError};
+use assent_model::audit::chain::{End, personal_digest};
+use assent_model::clock::Timestamp;
+
+/// How many entries one statement appends at most.
+const ROWS: usize = 64;
+
+/// What came of a try to append to a lane.
+enum Appended {
+    Done,
+    /// Another instance has taken the lane. Nothing was appended.
+    LaneLost,
+}
+
+/// Appends the entries. Returns the lane, which the caller gives back once the transaction is committed
+/// ([`Lanes::committed`](crate::audit::lanes::Lanes::committed)). If it is unknown whether the transaction was
+/// committed, the caller drops the lane, and its lease ends.
+pub(crate) async fn append(
+    db: &mut Connection,
+    context: &ChainContext,
+    PendingEntries(mut all): PendingEntries,
+) -> Result<Option<HeldLane>> {
+    let Some(at) = all.iter().map(|pending| pending.record.at).min() else {
+        return Ok(None);
+    };
+    let at = Timestamp::from_millis(at);
+    for pending in &mut all {
+        cover_personal_data(pending, context);
+    }
+    number_notifications(db, &mut all).await?;
+    loop {
+        let held = context.lanes.take(at);
+        let mut lane = match &held {
+            Some(lane) => lane.clone(),
+            None => acquire(db, context, at).await?,
+        };
+        match append_to(db, context, &mut lane, &mut all).await {
+            Ok(Appended::Done) => return Ok(Some(lane)),
+            Ok(Appended::LaneLost) => {}
+            Err(error) => {
+                // The transaction is undone, so what this instance knows of a lane from before is still true.
+                if let Some(lane) = held {
+                    context.lanes.give_back(lane);
+                }
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Covers personal data by a salted digest, and an origin by another one.
+fn cover_personal_data(pending: &mut PendingEntry, context: &ChainContext) {
+    let record = &mut pending.record;
+    if let Some(origin) = &record.origin {
+        let salt = context.salt();
+        record.origin_digest = Some(personal_digest(&salt, origin).to_text());
+        record.origin_salt = Some(salt);
+    }
+    if let Some(personal) = &record.personal {
+        let salt = context.salt();
+        record.personal_digest = Some(personal_digest(&salt, personal).to_text());
+        record.salt = Some(salt);
+    }
+}
+
+/// Numbers the account notifications of each user. The user's row is locked until the commit, so a device that has
+/// shown one number misses no lesser one that is committed later.
+async fn number_notifications(db: &mut Connection, all: &mut [PendingEntry]) -> Result<()> {
+    // In one order, so that two transactions do not wait for each other.
+    let mut by_user: BTreeMap<String, Vec<&mut PendingEntry>> = BTreeMap::new();
+    for pending in all {
+        if pending.is_wanted
+            && pending.is_account_notification
+            && let Some(user) = pending.record.user.clone()
+        {
+            by_user.entry(user).or_default().push(pending);
+        }
+    }
+    for (user, entries) in by_user {
+        let count = i64::try_from(entries.len()).unwrap_or(i64::MAX);
+        let numbered: Option<(i64,)> = sql::query_as(
+            "UPDATE users SET notifications = notifications + $2 WHERE id = $1 RETURNING notifications",
+        )
+        .bind(user)
+        .bind(count)
+        .fetch_optional(&mut *db)
+        .await?;
+        // A user whom the transaction deletes has no devices.
+        let Some((last,)) = numbered else { continue };
+        for (number, pending) in (last - count + 1..).zip(entries) {
+            pending.notification = Some(number);
+        }
+    }
+    Ok(())
+}
+
+async fn append_to(
+    db: &mut Connection,
+    context: &ChainContext,
+    lane: &mut HeldLane,
+    all: &mut [PendingEntry],
+) -> Result<Appended> {
+    if !lane.keep(db).await? {
+        return Ok(Appended::LaneLost);
+    }
+    let holder = lane.holder.clone();
+    chain(context, lane, all)?;
+    for rows in all.chunks(ROWS) {
+        let wanted = rows.iter().filter(|pending| pending.is_wanted).count() as u64;
+        let kept = insert(db, (lane.number, &holder), rows).await?;
+        if kept == wanted {
+            continue;
+        }
+        return if kept == 0 && !lane.is_held(db).await? {
+            Ok(Appended::LaneLost)
+        } else {
+            // An id that another entry has would leave a gap.
+            Err(StoreError::Taken("an audit entry's id"))
+        };
+    }
+    Ok(Appended::Done)
+}
+
+/// Gives the entries their places after the head of the lane. The last one gets the code of the end.
+fn chain(context: &ChainContext, lane: &mut HeldLane, all: &mut [PendingEntry]) -> Result<()> {
+    let mut last = None;
+    for (index, pending) in all.iter_mut().enumerate() {
+        pending.mac = None;
+        pending.record.lane = lane.number;
+        if !pending.is_wanted {
+            // It costs the same.
+            pending.record.follow(&lane.head);
+            continue;
+        }
+        // Within a lane the order of ids is that of positions, so that partitions end at one place of each lane.
+        let id = lane
+            .last_id
+            .map_or(pending.id, |last| pending.id.max(last.next()));
+        pending.record.id = id.to_string();
+        lane.last_id = Some(id);
+        lane.head = pending.record.follow(&lane.head);
+        last = Some(index);
+    }
+    let code = context.end_code(End::Head, lane.number, &lane.head)?;
+    if let Some(pending) = last.and_then(|index| all.get_mut(index)) {
+        pending.mac = Some(code.to_text());
+    }
+    Ok(())
+}
+
+macro_rules! insert {
+    ($lock:literal) => {
+        LazyLock::new(|| {
+            BulkSql::new(
+                concat!(
+                    "INSERT INTO audit_entries (lane, seq, previous, digest, mac, id, happened_at, event, actor_kind,
+                       actor, user_id, application_id, approval_id, detail, personal, personal_salt, personal_digest,
+                       notification, origin, origin_salt, origin_digest)
+                     SELECT held.lane, v.column1, v.column2, v.column3, v.column4, v.column5, v.column6, v.column7,
+                       v.column8, v.column9, v.column10, v.column11, v.column12, v.column13, v.column14, v.column15,
+                       v.column16, v.column17, v.column18, v.column19, v.column20
+                     FROM (SELECT lane FROM audit_lanes WHERE lane = $1 AND holder = $2",
+                    $lock,
+                    ") AS held, (VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $)}) AS v
+                     WHERE v.column21 = 1 ON CONFLICT (id) DO NOTHING"
+                ),
+                2,
+            )
+        })
+    };
+}
+
+static SQLITE: LazyLock<BulkSql> = insert!("");
+/// Whoever takes the lane waits until this transaction ends.
+static POSTGRES: LazyLock<BulkSql> = insert!(" FOR SHARE");
+
+/// Inserts the entries if this instance still holds the lane. How many there were.
+async fn insert(
+    db: &mut Connection,
+    (lane, holder): (i64, &str),
+    rows: &[PendingEntry],
+) -> Result<u64> {
+    let texts = match db.kind() {
+        DatabaseKind::Sqlite => &SQLITE,
+        DatabaseKind::Postgres => &POSTGRES,
+    };
+    let mut query = sql::query(texts.sql_for(rows.len()))
+        .bind(lane)
+        .bind(holder.to_owned());
+    for pending in texts.padded(rows) {
+        let record = &pending.record;
+        query = query
+            .bind(record.seq)
+            .bind(record.previous.clone())
+            .bind(record.digest.clone())
+            .bind(pending.mac.clone())
+            .bind(record.id.clone())
+            .bind(record.at)
+            .bind(record.event.clone())
+            .bind(record.actor_kind.clone())
+            .bind(record.actor.clone())
+            .bind(record.user.clone())
+            .bind(record.application.clone())
+            .bind(record.approval.clone())
+            .bind(record.detail.clone())
+            .bind(record.personal.clone())
+            .bind(record.salt.clone())
+            .bind(record.personal_digest.clone())
+            .bind(pending.notification)
+            .bind(record.origin.clone())
+            .bind(record.origin_salt.clone())
+            .bind(record.origin_digest.clone())
+            .bind(i64::from(pending.is_wanted));
+    }
+    Ok(query.execute(db).await?)
+}

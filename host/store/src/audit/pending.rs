@@ -1,0 +1,124 @@
+//! The entries that the running transaction adds to the audit log. They are chained as its last step.
+
+use std::cell::RefCell;
+use std::future::Future;
+
+use serde_json::{Map, Value};
+
+use crate::rows::to_json;
+use crate::{Result, StoreError};
+use assent_model::audit::Entry;
+use assent_model::audit::chain::Record;
+use assent_model::id::AuditId;
+
+/// An entry on its way into the log.
+#[derive(Clone)]
+pub(super) struct PendingEntry {
+    pub(super) record: Record,
+    pub(super) id: AuditId,
+    /// Whether it is kept. One that is not costs the same.
+    pub(super) is_wanted: bool,
+    pub(super) is_account_notification: bool,
+    /// The number among the user's account notifications.
+    pub(super) notification: Option<i64>,
+    /// The code of the end of the lane, in the last entry of the transaction.
+    pub(super) mac: Option<String>,
+}
+
+tokio::task_local! {
+    /// What the running transaction has added so far, in its order.
+    static PENDING: RefCell<Vec<PendingEntry>>;
+}
+
+/// What a transaction adds to the log.
+pub(crate) struct PendingEntries(pub(super) Vec<PendingEntry>);
+
+/// Runs the work of a transaction. Returns its outcome and what it adds to the log.
+pub(crate) async fn collect<T, E>(
+    work: impl Future<Output = std::result::Result<T, E>>,
+) -> std::result::Result<(T, PendingEntries), E> {
+    let with_entries = async {
+        let outcome = work.await?;
+        Ok((
+            outcome,
+            PendingEntries(PENDING.try_with(RefCell::take).unwrap_or_default()),
+        ))
+    };
+    PENDING.scope(RefCell::default(), with_entries).await
+}
+
+/// A copy of what the running transaction has added so far.
+pub(crate) fn pending() -> PendingEntries {
+    PendingEntries(
+        PENDING
+            .try_with(|all| all.borrow().clone())
+            .unwrap_or_default(),
+    )
+}
+
+/// Undoes what the running transaction has added or erased since the copy was taken.
+pub(crate) fn restore(PendingEntries(before): PendingEntries) {
+    // Outside of a transaction nothing waits.
+    let _ = PENDING.try_with(|all| all.replace(before));
+}
+
+/// Adds an entry to what the running transaction will chain.
+pub(super) fn add(entry: &Entry, is_wanted: bool) -> Result<()> {
+    let pending = PendingEntry {
+        record: record(entry)?,
+        id: entry.id,
+        is_wanted,
+        is_account_notification: entry.event.is_account_notification(),
+        notification: None,
+        mac: None,
+    };
+    PENDING
+        .try_with(|all| all.borrow_mut().push(pending))
+        .map_err(|_| StoreError::Chain(OUTSIDE.to_owned()))
+}
+
+const OUTSIDE: &str = "an entry was added outside of a transaction of the writer's";
+
+/// Erases the personal data in the entries about this user that wait in this transaction, and the origin in those of
+/// the user's actions.
+pub(super) fn erase_pending(user: &str) {
+    // Outside of a transaction nothing waits.
+    let _ = PENDING.try_with(|all| {
+        for pending in all.borrow_mut().iter_mut() {
+            if pending.record.user.as_deref() == Some(user) {
+                pending.record.personal = None;
+            }
+            if pending.record.is_by_person(user) {
+                pending.record.origin = None;
+            }
+        }
+    });
+}
+
+/// The entry without its place in the log.
+fn record(entry: &Entry) -> Result<Record> {
+    let (origin, personal) = entry.origin_apart();
+    let some_json =
+        |members: &Map<String, Value>| (!members.is_empty()).then(|| to_json(members)).transpose();
+    Ok(Record {
+        lane: 0,
+        seq: 0,
+        previous: String::new(),
+        digest: String::new(),
+        id: entry.id.to_string(),
+        at: entry.at.millis(),
+        event: entry.event.as_str().to_owned(),
+        actor_kind: entry.actor.kind().to_owned(),
+        actor: entry.actor.id(),
+        user: entry.user.map(|user| user.to_string()),
+        application: entry.application.as_ref().map(ToString::to_string),
+        approval: entry.approval.map(|approval| approval.to_string()),
+        detail: to_json(&entry.detail)?,
+        personal: some_json(&personal)?,
+        salt: None,
+        personal_digest: None,
+        origin: some_json(&origin)?,
+        origin_salt: None,
+        origin_digest: None,
+    })
+}

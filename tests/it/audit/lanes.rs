@@ -1,0 +1,254 @@
+//! The lanes of the audit log: writers do not wait for each other, and each lane has one writer at a time.
+
+use std::time::Duration;
+
+use assent_model::audit::chain::Break;
+use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::clock::Timestamp;
+use assent_model::entropy::SystemEntropy;
+use assent_store::sql;
+use assent_store::{AuditFilter, Store};
+use assent_test_macros::both_databases;
+
+use super::{all_records, broken, tamper, verified};
+use crate::harness::{Database, connect, in_time, open_store};
+use crate::store::{Fixture, NOW, fixture};
+
+/// Writes entries, one in each transaction.
+async fn write(store: &Store, count: usize) {
+    write_at(store, NOW, count).await;
+}
+
+async fn write_at(store: &Store, at: Timestamp, count: usize) {
+    for _ in 0..count {
+        let entry = Entry::new(
+            Event::CooldownStarted,
+            &AuditContext::SERVER,
+            at,
+            &SystemEntropy,
+        );
+        store.append_audit(vec![entry]).await.expect("written");
+    }
+}
+
+/// The number of entries in each lane.
+async fn lane_sizes(store: &Store) -> Vec<usize> {
+    let mut sizes = Vec::new();
+    for lane in store.audit_lanes().await.expect("read") {
+        let records = store.audit_records(lane, 0, 1000).await.expect("read");
+        sizes.push(records.len());
+    }
+    sizes
+}
+
+/// Ends the leases of all lanes, as time would.
+async fn end_leases(fixture: &Fixture) {
+    let end = "UPDATE audit_lanes SET held_until = 0";
+    tamper(&mut connect(&fixture.url).await, &[end]).await;
+}
+
+#[both_databases]
+async fn each_instance_has_its_lane(database: Database) {
+    let fixture = fixture(database).await;
+    let second = open_store(&fixture.url).await.expect("a store");
+    for _ in 0..3 {
+        write(&fixture.store, 2).await;
+        write(&second, 1).await;
+    }
+    assert_eq!(lane_sizes(&second).await, [6, 3], "{database:?}");
+    // Each instance adds its own heads to the root.
+    fixture.store.sign_audit_root().await.expect("written");
+    second.sign_audit_root().await.expect("written");
+    let root = second.audit_root().await.expect("read");
+    assert_eq!(
+        (
+            root.authentic,
+            root.root.heads.seq(1),
+            root.root.heads.seq(2)
+        ),
+        (true, 6, 3),
+        "{database:?}"
+    );
+    let verdict = verified(&fixture.store).await;
+    assert_eq!(
+        (verdict.broken, verdict.checked.entries),
+        (None, 9),
+        "{database:?}"
+    );
+    // Lists have the order of time, not that of lanes.
+    let listed = fixture
+        .store
+        .audit_entries(&AuditFilter::default(), None, 100)
+        .await
+        .expect("read");
+    let lanes: Vec<i64> = listed.iter().rev().map(|entry| entry.lane).collect();
+    assert_eq!(lanes, [1, 1, 2, 1, 1, 2, 1, 1, 2], "{database:?}");
+}
+
+#[both_databases]
+async fn a_lane_is_taken_over_after_its_lease_and_the_former_holder_goes_on_elsewhere(
+    database: Database,
+) {
+    let fixture = fixture(database).await;
+    write(&fixture.store, 2).await;
+    end_leases(&fixture).await;
+    // The first instance was frozen, and does not know.
+    let second = open_store(&fixture.url).await.expect("a store");
+    write(&second, 3).await;
+    assert_eq!(lane_sizes(&second).await, [5], "{database:?}");
+    write(&fixture.store, 1).await;
+    write(&second, 1).await;
+    assert_eq!(lane_sizes(&second).await, [6, 1], "{database:?}");
+    assert_eq!(broken(&second).await, None, "{database:?}");
+}
+
+#[both_databases]
+async fn an_instance_that_stops_leaves_its_lanes_to_the_next(database: Database) {
+    let fixture = fixture(database).await;
+    write(&fixture.store, 2).await;
+    fixture.store.close().await;
+    for _ in 0..3 {
+        let next = open_store(&fixture.url).await.expect("a store");
+        assert_eq!(broken(&next).await, None, "{database:?}");
+        write(&next, 1).await;
+        next.close().await;
+    }
+    let last = open_store(&fixture.url).await.expect("a store");
+    assert_eq!(lane_sizes(&last).await, [5], "{database:?}");
+    let root = last.audit_root().await.expect("read");
+    assert_eq!((root.authentic, root.root.heads.seq(1)), (true, 5));
+}
+
+/// A transaction of a frozen instance holds its lane. Nobody else waits for it.
+#[tokio::test]
+async fn a_frozen_transaction_holds_up_nobody() {
+    let fixture = fixture(Database::Postgres).await;
+    write(&fixture.store, 1).await;
+    let mut frozen = connect(&fixture.url).await;
+    frozen
+        .batch("BEGIN; SELECT 1 FROM audit_lanes WHERE lane = 1 FOR SHARE")
+        .await
+        .expect("locked");
+    end_leases_but_locked(&fixture).await;
+    let second = open_store(&fixture.url).await.expect("a store");
+    in_time(write(&second, 3)).await;
+    assert_eq!(lane_sizes(&second).await, [1, 3]);
+    frozen.batch("ROLLBACK").await.expect("ended");
+}
+
+async fn end_leases_but_locked(fixture: &Fixture) {
+    let end = "UPDATE audit_lanes SET held_until = 0
+               WHERE lane IN (SELECT lane FROM audit_lanes FOR UPDATE SKIP LOCKED)";
+    tamper(&mut connect(&fixture.url).await, &[end]).await;
+}
+
+/// A row that each transaction updates has a dead version for each while a snapshot is open.
+#[tokio::test]
+async fn no_row_is_updated_for_each_transaction() {
+    let fixture = fixture(Database::Postgres).await;
+    write(&fixture.store, 1).await;
+    let mut connection = connect(&fixture.url).await;
+    let versions = "SELECT CAST(ctid AS text) FROM audit_lanes UNION ALL SELECT CAST(ctid AS text) FROM audit_root
+                    UNION ALL SELECT CAST(ctid AS text) FROM audit_anchors";
+    let before: Vec<(String,)> = sql::query_as(versions)
+        .fetch_all(&mut connection)
+        .await
+        .expect("read");
+    write(&fixture.store, 50).await;
+    let after: Vec<(String,)> = sql::query_as(versions)
+        .fetch_all(&mut connection)
+        .await
+        .expect("read");
+    assert_eq!(before, after);
+}
+
+#[both_databases]
+async fn a_running_instance_reveals_what_was_removed_before_any_root(database: Database) {
+    let fixture = fixture(database).await;
+    let store = &fixture.store;
+    write(store, 3).await;
+    store.sign_audit_root().await.expect("written");
+    write(store, 3).await;
+    // No root has the last ones, and the one before them has a code of its own.
+    let mut connection = connect(&fixture.url).await;
+    tamper(
+        &mut connection,
+        &["DELETE FROM audit_entries WHERE seq > 4"],
+    )
+    .await;
+    assert_eq!(broken(store).await, None, "{database:?}: not yet");
+    store.sign_audit_root().await.expect("written");
+    assert_eq!(
+        broken(store).await,
+        Some(Break::CutOff { first: 5, last: 6 }),
+        "{database:?}"
+    );
+}
+
+#[both_databases]
+async fn nobody_continues_a_lane_that_was_tampered_with(database: Database) {
+    let ways = [
+        "DELETE FROM audit_entries WHERE seq = 3",
+        "UPDATE audit_entries SET mac = NULL WHERE seq = 3",
+        "UPDATE audit_entries SET digest = '00' WHERE seq = 3",
+    ];
+    for way in ways {
+        let fixture = fixture(database).await;
+        write(&fixture.store, 3).await;
+        fixture.store.sign_audit_root().await.expect("written");
+        tamper(&mut connect(&fixture.url).await, &[way]).await;
+        fixture.store.close().await;
+        let second = open_store(&fixture.url).await.expect("a store");
+        write(&second, 2).await;
+        assert_eq!(second.audit_lanes().await.expect("read"), [1, 2]);
+        assert!(broken(&second).await.is_some(), "{database:?} {way}");
+        second.close().await;
+    }
+}
+
+/// Entries of a clock that was far ahead do not take later ones with them.
+#[both_databases]
+async fn a_lane_of_a_clock_ahead_is_left(database: Database) {
+    let fixture = fixture(database).await;
+    let store = &fixture.store;
+    write(store, 1).await;
+    write_at(store, NOW + Duration::from_secs(86_400 * 500), 1).await;
+    write(store, 2).await;
+    assert_eq!(lane_sizes(store).await, [2, 2], "{database:?}");
+    let times: Vec<i64> = all_records(store).await.iter().map(|one| one.at).collect();
+    assert!(times.is_sorted(), "{database:?}: {times:?}");
+    assert_eq!(broken(store).await, None, "{database:?}");
+    // A little ahead is what clocks are.
+    write_at(store, NOW - Duration::from_secs(60), 1).await;
+    assert_eq!(lane_sizes(store).await, [2, 3], "{database:?}");
+}
+
+#[tokio::test]
+async fn entries_have_the_partition_of_their_week() {
+    let fixture = fixture(Database::Postgres).await;
+    let mut connection = connect(&fixture.url).await;
+    let (now,): (i64,) =
+        sql::query_as("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)")
+            .fetch_one(&mut connection)
+            .await
+            .expect("read");
+    let now = Timestamp::from_millis(now);
+    let week = Duration::from_secs(7 * 86_400);
+    for at in [now - week, now, now + week, now + week * 2] {
+        write_at(&fixture.store, at, 1).await;
+    }
+    let placed: Vec<(String,)> = sql::query_as(
+        "SELECT CAST(CAST(tableoid AS regclass) AS text) FROM audit_entries ORDER BY id",
+    )
+    .fetch_all(&mut connection)
+    .await
+    .expect("read");
+    let placed: Vec<&str> = placed.iter().map(|(name,)| name.as_str()).collect();
+    assert_eq!(
+        (placed[0], placed[3]),
+        ("audit_entries_default", "audit_entries_default")
+    );
+    assert!(placed[1].starts_with("audit_entries_d"), "{placed:?}");
+    assert!(placed[1] < placed[2], "{placed:?}");
+    assert_eq!(broken(&fixture.store).await, None);
+}

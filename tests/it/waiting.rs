@@ -1,0 +1,287 @@
+//! Waiting for changes: it costs a few statements a second however many wait, and another instance may make the change.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use assent::domain::approvals::approval;
+use assent::domain::devices::device::{self, DeviceInbox};
+use assent::domain::sign_in::qr_sign_in;
+use assent::domain::{InternalError, Services};
+use assent_model::change::Change;
+use assent_model::clock::Timestamp;
+use assent_model::device::Device;
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::{ApprovalId, DeviceId, LoginId, UserId};
+use assent_store::sql;
+use assent_test_macros::both_databases;
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+use reqwest::Method;
+
+use crate::harness::{
+    Browser, Database, HostOptions, Page, Parsed, Statements, TestHost, TestUser, id, in_time,
+};
+
+/// Reads of the poller.
+const POLL: &str = "FROM changes WHERE seq > ";
+/// Reads of the background task of approval channels, about one a second.
+const BACKGROUND: &str = "FROM approval_dispatches";
+/// Longer than any test takes.
+const PATIENT: u32 = 3600;
+
+/// A device of the user that waits like the enrolled one.
+async fn like_the_device_of(host: &TestHost, ada: &TestUser) -> Device {
+    let user: UserId = id(&ada.user).parsed();
+    let devices = host.host.store.devices_of(user).await.expect("read");
+    Device {
+        id: DeviceId::new(Timestamp::from_millis(1), &SystemEntropy),
+        ..devices[0].clone()
+    }
+}
+
+async fn inbox(
+    services: &Arc<Services>,
+    device: &Device,
+    shown: &HashSet<ApprovalId>,
+) -> Result<Option<DeviceInbox>, InternalError> {
+    device::request(services, device, PATIENT, (shown, None)).await
+}
+
+fn login_of(page: &Page) -> LoginId {
+    page.path().trim_start_matches("/login/").parsed()
+}
+
+async fn until(what: &str, done: impl Fn() -> bool) {
+    let waited = async {
+        while !done() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    println!("waiting until {what}");
+    in_time(waited).await;
+}
+
+#[both_databases]
+async fn five_hundred_waiting_requests_cost_ten_statements_a_second(database: Database) {
+    let statements = Statements::capture();
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    let services = &host.host;
+    let page = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
+    let code = ada
+        .application
+        .login_page(&Browser::new(&host.base), &[])
+        .await;
+    let request = ada.device.pending_requests(0).await[0].id;
+    let shown = HashSet::from([request]);
+    let mut devices = Vec::new();
+    for _ in 0..200 {
+        devices.push(like_the_device_of(&host, &ada).await);
+    }
+    assert_eq!(statements.count(POLL), 0, "nobody waits");
+
+    let pages = join_all((0..200).map(|_| approval::decided(services, request)));
+    let inboxes = join_all(devices.iter().map(|device| inbox(services, device, &shown)));
+    let codes = join_all((0..100).map(|_| qr_sign_in::is_scanned(services, login_of(&code))));
+    let mut waiting = Box::pin(async { tokio::join!(pages, inboxes, codes) });
+    let measured = async {
+        // When the poller begins, each request reads once more.
+        statements.reach(POLL, 10).await;
+        assert_eq!(services.store.waiting_requests(), 500);
+        let (begun, before) = (Instant::now(), statements.executed().len());
+        statements.reach(POLL, 30).await;
+        (begun.elapsed(), statements.executed().split_off(before))
+    };
+    let (took, executed) = tokio::select! {
+        _ = &mut waiting => panic!("nothing happened"),
+        measured = measured => measured,
+    };
+    for waited_for in [
+        "FROM approvals WHERE",
+        "FROM users WHERE",
+        "FROM logins WHERE",
+    ] {
+        assert!(
+            !executed.iter().any(|text| text.contains(waited_for)),
+            "{executed:?}"
+        );
+    }
+    let most = 10.0 * took.as_secs_f64() + 5.0;
+    println!("{} statements in {took:?}", executed.len());
+    assert!(
+        f64::from(u32::try_from(executed.len()).expect("few")) < most,
+        "{executed:?}"
+    );
+
+    let happening = async {
+        ada.approve(&page).await;
+        code.submit_name("ada").await;
+    };
+    let ((pages, inboxes, codes), ()) = in_time(async { tokio::join!(waiting, happening) }).await;
+    assert!(pages.iter().all(Result::is_ok));
+    assert!(inboxes.iter().all(Result::is_ok));
+    assert!(codes.iter().all(|scanned| matches!(scanned, Ok(true))));
+
+    // Nobody waits any more, so the poller stops.
+    assert_eq!(services.store.waiting_requests(), 0);
+    let looks = statements.count(BACKGROUND);
+    statements.reach(BACKGROUND, looks + 2).await;
+    let polls = statements.count(POLL);
+    statements.reach(BACKGROUND, looks + 4).await;
+    assert_eq!(statements.count(POLL), polls);
+}
+
+/// Waits on the second instance until the first one makes the change.
+#[both_databases]
+async fn a_change_on_another_instance_wakes_those_who_wait(database: Database) {
+    let statements = Statements::capture();
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    let options = HostOptions {
+        database,
+        ..HostOptions::default()
+    };
+    let (second, running, _) = host.second(options).await;
+    let phone = like_the_device_of(&host, &ada).await;
+    let browser = Browser::new(&host.base);
+    // Both instances poll while a request waits there; here only the second one.
+    let polled = async || {
+        until("one waits", || second.store.waiting_requests() == 1).await;
+        statements.reach(POLL, statements.count(POLL) + 3).await;
+    };
+
+    let login = ada.application.login_page(&browser, &[]).await;
+    let typed = async {
+        polled().await;
+        login.submit_name("ada").await
+    };
+    let scanned = qr_sign_in::is_scanned(&second, login_of(&login));
+    let (scanned, page) = in_time(async { tokio::join!(scanned, typed) }).await;
+    assert!(scanned.expect("read"), "a name was typed");
+
+    let request = ada.device.pending_requests(0).await[0].id;
+    let none = HashSet::new();
+    let seen = in_time(inbox(&second, &phone, &none)).await;
+    // The device of this test is not enrolled, so it is told so as soon as there is something to tell.
+    assert!(seen.expect("read").is_none(), "there is a request");
+    let shown = HashSet::from([request]);
+    let (decided, seen, ()) = in_time(async {
+        tokio::join!(
+            approval::decided(&second, request),
+            inbox(&second, &phone, &shown),
+            async {
+                until("both wait", || second.store.waiting_requests() == 2).await;
+                statements.reach(POLL, statements.count(POLL) + 3).await;
+                ada.approve(&page).await;
+            }
+        )
+    })
+    .await;
+    decided.expect("read");
+    assert!(seen.expect("read").is_none());
+
+    let asking = async {
+        polled().await;
+        ada.begin_sign_in(&Browser::new(&host.base), &[]).await
+    };
+    let (seen, page) = in_time(async { tokio::join!(inbox(&second, &phone, &none), asking) }).await;
+    assert!(seen.expect("read").is_none(), "there is a request");
+    page.cancel().await;
+    // Nothing of the moment of the enrolment is a notification.
+    host.advance(1);
+    let changing = async {
+        polled().await;
+        ada.device
+            .call_ok(Method::POST, "/recovery-codes", None)
+            .await;
+    };
+    let (seen, ()) = in_time(async { tokio::join!(inbox(&second, &phone, &none), changing) }).await;
+    assert!(seen.expect("read").is_none(), "there is a notification");
+    running.stop().await;
+}
+
+#[both_databases]
+async fn time_ends_a_wait_without_a_change(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
+    let request = ada.device.pending_requests(0).await[0].id;
+    let phone = like_the_device_of(&host, &ada).await;
+    let shown = HashSet::from([request]);
+    let passing = async {
+        until("both wait", || host.host.store.waiting_requests() == 2).await;
+        host.advance(121);
+    };
+    let (decided, seen, ()) = in_time(async {
+        tokio::join!(
+            approval::decided(&host.host, request),
+            inbox(&host.host, &phone, &shown),
+            passing
+        )
+    })
+    .await;
+    decided.expect("read");
+    assert!(seen.expect("read").is_none());
+}
+
+/// On PostgreSQL transactions commit in another order than they took their numbers.
+#[tokio::test]
+async fn a_change_that_commits_after_later_ones_is_not_missed() {
+    let host = TestHost::start_on(Database::Postgres).await;
+    let [first, second] = [(); 2]
+        .map(|()| Change::Approval(ApprovalId::new(Timestamp::from_millis(1), &SystemEntropy)));
+    let store = &host.host.store;
+    let (mut of_first, mut of_second) = (store.listen([first]), store.listen([second]));
+    // The poller begins by waking both.
+    in_time(of_first.changed(None)).await;
+    in_time(of_second.changed(None)).await;
+    let insert = |change: Change| {
+        sql::query("INSERT INTO changes (change) VALUES ($1)").bind(change.to_string())
+    };
+    let mut late = host.connection().await;
+    late.batch("BEGIN").await.expect("a transaction");
+    insert(first).execute(&mut late).await.expect("inserted");
+    let mut early = host.connection().await;
+    insert(second).execute(&mut early).await.expect("inserted");
+    in_time(of_second.changed(None)).await;
+    assert!(of_first.changed(None).now_or_never().is_none());
+    late.batch("COMMIT").await.expect("committed");
+    in_time(of_first.changed(None)).await;
+}
+
+#[both_databases]
+async fn a_device_has_two_long_polls_and_the_newest_replaces_the_oldest(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    let poll = async || {
+        let path = "/authenticator/api/requests";
+        let reply = ada.device.call(Method::GET, path, "?wait=30", Vec::new());
+        reply.await.expect("an answer").body["requests"].clone()
+    };
+    let store = &host.host.store;
+    let waiting = |count: usize| until("they wait", move || store.waiting_requests() == count);
+    let mut first = Box::pin(poll());
+    let mut second = Box::pin(poll());
+    let mut third = Box::pin(poll());
+    tokio::select! {
+        _ = &mut first => panic!("nothing happened"),
+        () = waiting(1) => {}
+    }
+    tokio::select! {
+        _ = &mut second => panic!("nothing happened"),
+        () = waiting(2) => {}
+    }
+    let replaced = tokio::select! {
+        _ = &mut third => panic!("nothing happened"),
+        _ = &mut second => panic!("the oldest is replaced"),
+        replaced = in_time(&mut first) => replaced,
+    };
+    assert_eq!(replaced, serde_json::json!([]), "nothing new");
+    assert_eq!(store.waiting_requests(), 2);
+    ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
+    let (second, third) = in_time(async { tokio::join!(second, third) }).await;
+    for told in [second, third] {
+        assert_eq!(told.as_array().map(Vec::len), Some(1));
+    }
+}
