@@ -1,8 +1,9 @@
-//! The long fault tests. `scripts/faults` runs them all, `scripts/faults refresh SIGKILL` those with these words in their
-//! names. Each prints a line; the first failure ends the program.
+//! The long fault tests. `scripts/faults` runs them all, `scripts/faults refresh SIGKILL` those with these words in
+//! their names. Each prints a line; the first failure ends the program.
 //!
-//! Beside the faults at each COMMIT (`tests/flows`): PostgreSQL crashes and is started again, or fails over to a replica;
-//! an instance's clock is wrong; a disk is full; devices wait; a snapshot stays open; a newer release changes the schema.
+//! Beside the faults at each COMMIT (`tests/flows`): PostgreSQL crashes and is started again, or fails over to a
+//! replica; an instance's clock is wrong; a disk is full; devices wait; a snapshot stays open; a newer release changes
+//! the schema.
 
 mod clocks;
 mod databases;

@@ -1,5 +1,5 @@
-//! Two instances as processes of their own, with one PostgreSQL database and a load balancer. Each has a proxy of its own
-//! in front of the database.
+//! Two instances as processes of their own, with one PostgreSQL database and a load balancer. Each has a proxy of its
+//! own in front of the database.
 
 use std::path::PathBuf;
 use std::process::Stdio;

@@ -59,8 +59,8 @@ impl Fault {
     }
 }
 
-/// A COMMIT of a flow: the first statement of its transaction that writes, and how many transactions with that statement
-/// the flow has before.
+/// A COMMIT of a flow: the first statement of its transaction that writes, and how many transactions with that
+/// statement the flow has before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
     statement: String,

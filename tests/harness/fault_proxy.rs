@@ -1,5 +1,5 @@
-//! A TCP proxy in front of PostgreSQL that injects faults of networks and servers. It reads the messages, so a fault can
-//! hit a certain COMMIT.
+//! A TCP proxy in front of PostgreSQL that injects faults of networks and servers. It reads the messages, so a fault
+//! can hit a certain COMMIT.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

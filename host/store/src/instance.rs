@@ -86,7 +86,8 @@ impl Instance {
     }
 
     /// The statement that writes the heartbeat. It returns the database's time in milliseconds (of SQLite `now`), and
-    /// whether a newer release contracted the schema. PostgreSQL writes its own time: `assent migrate` compares with it.
+    /// whether a newer release contracted the schema. PostgreSQL writes its own time: `assent migrate` compares with
+    /// it.
     pub(crate) fn heartbeat(&self, started_at: Timestamp, now: Timestamp) -> QueryAs<(i64, bool)> {
         let statement = sql::query_as(match self.kind {
             DatabaseKind::Sqlite => statement!(SEEN, "$6, $7", UPDATE, "seen_at", CONTRACTED),

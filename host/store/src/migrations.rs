@@ -26,8 +26,8 @@ pub use older_instances::{HEARTBEAT_LIMIT, OlderInstance};
 pub use outcome::{MigrationOutcome, Postponed};
 
 /// PostgreSQL's lock that the process holds which migrates. A process that waits for it must not wait in a statement:
-/// building an index concurrently waits for the end of all statements. It is a lock of a transaction, on a connection of
-/// its own, because a pooler may give each transaction of a session another connection to the server.
+/// building an index concurrently waits for the end of all statements. It is a lock of a transaction, on a connection
+/// of its own, because a pooler may give each transaction of a session another connection to the server.
 const LOCK: &str = "SELECT pg_try_advisory_xact_lock(4711770001)";
 /// That transaction is idle for as long as the migrations take.
 const BEGIN_LOCK: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0";
