@@ -244,7 +244,7 @@ async fn requests(
     while let Ok(length @ 1..) = client.read(&mut buffer).await {
         messages.add(&buffer[..length]);
         let mut sent = Vec::new();
-        while let Some(message) = messages.next() {
+        while let Some(message) = messages.next_message() {
             if requests_encryption(&message) {
                 shared.is_byte_expected.store(true, Ordering::SeqCst);
             }
@@ -290,7 +290,7 @@ async fn replies(
         if shared.is_byte_expected.swap(false, Ordering::SeqCst) {
             sent.extend(messages.take_byte().unwrap_or_default());
         }
-        while let Some(message) = messages.next() {
+        while let Some(message) = messages.next_message() {
             if ends_commit(&message) && shared.is_reply_dropped.load(Ordering::SeqCst) {
                 faults.dropped.send_modify(|count| *count += 1);
                 return;

@@ -36,7 +36,7 @@ impl Messages {
     }
 
     /// The next complete message.
-    pub fn next(&mut self) -> Option<Vec<u8>> {
+    pub fn next_message(&mut self) -> Option<Vec<u8>> {
         let prefix = usize::from(self.is_typed);
         let length = number(self.received.get(prefix..prefix + 4)?) as usize + prefix;
         if self.received.len() < length {

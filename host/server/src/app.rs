@@ -86,15 +86,7 @@ pub async fn compose(
         None if database.holds_keys().await? => MasterKey::read(&settings.keys.master_key_file)?,
         None => MasterKey::read_or_make(&settings.keys.master_key_file, &*entropy)?,
     };
-    let chaining = ChainContext::new(
-        ChainKey::new(master_key.authenticate("audit chain", b"")?),
-        Arc::clone(&entropy),
-    );
-    let store = Store::start(database, chaining).await?;
-    if serves {
-        // Before the plugins are compiled: a contracting migration must not overlook an instance that starts.
-        store.probe(&*clock).await?;
-    }
+    let store = start_store(database, &master_key, &clock, &entropy, serves).await?;
     let kept = with_first_keys(&store, &master_key, &clock, &entropy).await?;
     let key_ring = KeyRing::open(&kept, &master_key)?;
     let token_sealer = TokenSealer::new(&master_key)?;
@@ -191,6 +183,26 @@ fn database_options(settings: &Settings) -> DatabaseOptions {
         },
         ..DatabaseOptions::default()
     }
+}
+
+/// Starts the store. An instance that serves writes its first heartbeat, before its plugins are compiled: a contracting
+/// migration must not overlook it.
+async fn start_store(
+    database: Database,
+    master_key: &MasterKey,
+    clock: &SharedClock,
+    entropy: &SharedEntropy,
+    serves: bool,
+) -> Result<Store, StartError> {
+    let chaining = ChainContext::new(
+        ChainKey::new(master_key.authenticate("audit chain", b"")?),
+        Arc::clone(entropy),
+    );
+    let store = Store::start(database, chaining).await?;
+    if serves {
+        store.probe(&**clock).await?;
+    }
+    Ok(store)
 }
 
 /// The operator's logo, if the settings name one.

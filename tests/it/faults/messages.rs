@@ -43,7 +43,7 @@ fn messages_end_where_their_lengths_say() {
     let mut found = Vec::new();
     for byte in [request.as_slice(), &startup, &query].concat() {
         messages.add(&[byte]);
-        found.extend(messages.next());
+        found.extend(messages.next_message());
     }
     assert_eq!(found, [request.clone(), startup.clone(), query]);
     assert!(requests_encryption(&request) && !requests_encryption(&startup));
@@ -53,6 +53,6 @@ fn messages_end_where_their_lengths_say() {
     replies.add(b"N");
     assert_eq!(replies.take_byte().as_deref(), Some(b"N".as_slice()));
     replies.add(&done);
-    assert!(ends_commit(&replies.next().expect("complete")));
+    assert!(ends_commit(&replies.next_message().expect("complete")));
     assert!(!ends_commit(&message(b'C', &["INSERT 0 1"])));
 }
