@@ -1,3 +1,4 @@
-//! What the integration tests in `it/` and the benchmarks have in common.
+//! What the integration tests in `it/`, the fault tests in `faults/` and the benchmarks have in common.
 
+pub mod flows;
 pub mod harness;

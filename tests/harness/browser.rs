@@ -1,6 +1,7 @@
 //! A browser with no JavaScript: cookies, pages, forms. It follows no redirect by itself, so that tests see each.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use reqwest::cookie::{CookieStore, Jar};
 use reqwest::header::{
@@ -83,6 +84,26 @@ impl Browser {
         self.page(url, response).await
     }
 
+    /// Opens an address; the page, or why none came in this time.
+    pub async fn try_get(&self, address: &str, limit: Duration) -> reqwest::Result<Page> {
+        let url = self.base.join(address).expect("an address");
+        let response = self.client.get(url.clone()).timeout(limit).send().await?;
+        self.received(url, response).await
+    }
+
+    /// Posts a form; the page, or why none came in this time.
+    pub async fn try_post(
+        &self,
+        address: &str,
+        form: &[(&str, &str)],
+        limit: Duration,
+    ) -> reqwest::Result<Page> {
+        let url = self.base.join(address).expect("an address");
+        let request = self.client.post(url.clone()).form(form).timeout(limit);
+        let response = request.send().await?;
+        self.received(url, response).await
+    }
+
     /// Sends a HEAD request.
     pub async fn head(&self, address: &str) -> Page {
         let url = self.base.join(address).expect("an address");
@@ -129,6 +150,16 @@ impl Browser {
     async fn page(&self, url: Url, response: reqwest::Response) -> Page {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = response.read_text().await;
+        self.shown(url, status, headers, body)
+    }
+
+    async fn received(&self, url: Url, response: reqwest::Response) -> reqwest::Result<Page> {
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = response.text().await?;
+        Ok(self.shown(url, status, headers, body))
+    }
+
+    fn shown(&self, url: Url, status: StatusCode, headers: HeaderMap, body: String) -> Page {
         if url.origin() == self.base.origin() {
             assert_unframeable(&url, &headers);
         }

@@ -23,6 +23,24 @@ impl DatabaseUrl {
         &self.0
     }
 
+    /// A fresh database of the PostgreSQL server at this URL, with these options of `CREATE DATABASE`.
+    pub async fn create_at(server: &str, extra: &str) -> Self {
+        let mut bytes = [0; 8];
+        SystemEntropy.fill(&mut bytes);
+        let name: String = bytes
+            .iter()
+            .fold("t_".to_owned(), |name, byte| format!("{name}{byte:02x}"));
+        let mut connection = connect(server).await;
+        connection
+            .batch(&format!("CREATE DATABASE {name} {extra}"))
+            .await
+            .expect("created");
+        connection.close().await;
+        let mut url = url::Url::parse(server).expect("a URL");
+        url.set_path(&name);
+        Self(url.to_string())
+    }
+
     /// The socket of the PostgreSQL server.
     pub fn socket(&self) -> PathBuf {
         let url = url::Url::parse(&self.0).expect("a URL");
@@ -31,6 +49,13 @@ impl DatabaseUrl {
             .find(|(name, _)| name == "host")
             .expect("the folder of a socket");
         Path::new(folder.as_ref()).join(".s.PGSQL.5432")
+    }
+
+    /// The database of the same name at the server with its socket in this folder.
+    pub fn at_socket_of(&self, folder: &Path) -> Self {
+        let mut url = url::Url::parse(&self.0).expect("a URL");
+        url.set_query(Some(&format!("host={}", folder.display())));
+        Self(url.to_string())
     }
 
     /// The same database behind a proxy.
@@ -79,20 +104,7 @@ impl Database {
                 let cluster = std::env::var("ASSENT_TEST_POSTGRES").expect(
                     "ASSENT_TEST_POSTGRES is not set: run the tests with `make test` or `scripts/with-postgres`",
                 );
-                let mut bytes = [0; 8];
-                SystemEntropy.fill(&mut bytes);
-                let name: String = bytes
-                    .iter()
-                    .fold("t_".to_owned(), |name, byte| format!("{name}{byte:02x}"));
-                let mut connection = connect(&cluster).await;
-                connection
-                    .batch(&format!("CREATE DATABASE {name} {extra}"))
-                    .await
-                    .expect("created");
-                connection.close().await;
-                let mut url = url::Url::parse(&cluster).expect("a URL");
-                url.set_path(&name);
-                DatabaseUrl(url.to_string())
+                DatabaseUrl::create_at(&cluster, extra).await
             }
         }
     }

@@ -3,6 +3,7 @@
 
 use std::ops::Deref;
 use std::path::Path;
+use std::sync::Arc;
 
 use assent::authenticator::{Authenticator, PendingRequest, Reply};
 use assent_model::device::PushSubscription;
@@ -10,7 +11,8 @@ use reqwest::Method;
 use serde_json::Value;
 
 /// An enrolled authenticator. Each method panics with what it attempted and what the instance answered.
-pub struct Device(Authenticator);
+#[derive(Clone)]
+pub struct Device(Arc<Authenticator>);
 
 impl Deref for Device {
     type Target = Authenticator;
@@ -29,7 +31,7 @@ impl Device {
     /// Enrols a device by this link, with its push subscription.
     pub async fn enrol_with_push(link: &str, name: &str, push: Option<PushSubscription>) -> Self {
         match Authenticator::enrol(link, name, push).await {
-            Ok(authenticator) => Self(authenticator),
+            Ok(authenticator) => Self(Arc::new(authenticator)),
             Err(error) => panic!("{name} should enrol by {link}: {error:#}"),
         }
     }

@@ -1,26 +1,77 @@
-//! A TCP proxy in front of PostgreSQL that injects faults of networks and servers.
+//! A TCP proxy in front of PostgreSQL that injects faults of networks and servers. It reads the messages, so a fault
+//! can hit a certain COMMIT.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
-use super::listen;
+use super::postgres_messages::{Commit, Messages, Transactions, ends_commit, requests_encryption};
+use super::{listen, locked};
 
 /// What all connections have in common.
 struct Faults {
     /// The socket of the server.
-    server: PathBuf,
+    server: Mutex<PathBuf>,
     frozen: watch::Sender<bool>,
     /// Counts the resets.
     resets: watch::Sender<u64>,
-    /// A part of the transaction whose commit the client shall not hear of.
-    lost_commit: Mutex<Option<Vec<u8>>>,
+    /// The fault that waits for its COMMIT.
+    pending: Mutex<Option<Pending>>,
+    /// The commits since the recording began, if it did.
+    recorded: Mutex<Option<Vec<Commit>>>,
     /// Counts the commits whose reply was dropped.
     dropped: watch::Sender<u64>,
+    /// Counts the statements.
+    executed: AtomicU64,
+}
+
+struct Pending {
+    matches: Box<dyn Fn(&Commit) -> bool + Send>,
+    /// How many matching commits pass before.
+    skipped: usize,
+    /// Who decides; without one, the reply is dropped.
+    holder: Option<oneshot::Sender<HeldCommit>>,
+}
+
+/// What becomes of a COMMIT.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Release {
+    Forward,
+    Refuse,
+    DropReply,
+}
+
+/// A COMMIT that the client sent and the server does not have yet. Dropped, it is forwarded.
+pub struct HeldCommit {
+    /// The transaction.
+    pub commit: Commit,
+    release: oneshot::Sender<Release>,
+}
+
+impl HeldCommit {
+    /// Sends it to the server, and the reply to the client.
+    pub fn forward(self) {
+        self.release(Release::Forward);
+    }
+
+    /// Ends the connection without it.
+    pub fn refuse(self) {
+        self.release(Release::Refuse);
+    }
+
+    /// Sends it to the server, and ends the connection in place of the reply.
+    pub fn drop_reply(self) {
+        self.release(Release::DropReply);
+    }
+
+    fn release(self, release: Release) {
+        // The connection may have ended.
+        let _ = self.release.send(release);
+    }
 }
 
 /// The proxy. It ends with the test's runtime.
@@ -34,11 +85,13 @@ impl FaultProxy {
     pub async fn start(server: PathBuf) -> Self {
         let (listener, port) = listen().await;
         let faults = Arc::new(Faults {
-            server,
+            server: Mutex::new(server),
             frozen: watch::Sender::new(false),
             resets: watch::Sender::new(0),
-            lost_commit: Mutex::new(None),
+            pending: Mutex::new(None),
+            recorded: Mutex::new(None),
             dropped: watch::Sender::new(0),
+            executed: AtomicU64::new(0),
         });
         let shared = Arc::clone(&faults);
         tokio::spawn(async move {
@@ -68,31 +121,113 @@ impl FaultProxy {
         self.faults.resets.send_modify(|count| *count += 1);
     }
 
+    /// Ends all connections, and carries new ones to another server.
+    pub fn redirect(&self, server: PathBuf) {
+        *locked(&self.faults.server) = server;
+        self.reset();
+    }
+
     /// Lets the server commit the next transaction in which the client sends `part`, and ends the connection in place
     /// of its reply.
     pub fn drop_reply_to_commit_of(&self, part: &str) {
-        *self.faults.lost_commit.lock().expect("a lock") = Some(part.as_bytes().to_vec());
+        let part = part.as_bytes().to_vec();
+        *locked(&self.faults.pending) = Some(Pending {
+            matches: Box::new(move |commit| {
+                commit.sent.windows(part.len()).any(|window| window == part)
+            }),
+            skipped: 0,
+            holder: None,
+        });
+    }
+
+    /// Holds the COMMIT of a transaction with this statement, after so many others with it.
+    pub fn hold_commit_of(&self, statement: &str, skipped: usize) -> oneshot::Receiver<HeldCommit> {
+        let (holder, held) = oneshot::channel();
+        let statement = statement.to_owned();
+        *locked(&self.faults.pending) = Some(Pending {
+            matches: Box::new(move |commit| commit.statements.contains(&statement)),
+            skipped,
+            holder: Some(holder),
+        });
+        held
+    }
+
+    /// Begins to record the commits.
+    pub fn record(&self) {
+        *locked(&self.faults.recorded) = Some(Vec::new());
+    }
+
+    /// Ends the recording; the transactions whose COMMIT the client sent, in their order.
+    pub fn recorded(&self) -> Vec<Commit> {
+        locked(&self.faults.recorded).take().unwrap_or_default()
     }
 
     /// How many replies were dropped.
     pub fn dropped(&self) -> u64 {
         *self.faults.dropped.borrow()
     }
+
+    /// How many statements the client had executed.
+    pub fn executed(&self) -> u64 {
+        self.faults.executed.load(Ordering::Relaxed)
+    }
+}
+
+impl Faults {
+    /// Decides what becomes of a COMMIT.
+    async fn release(&self, commit: Commit) -> Release {
+        if let Some(recorded) = locked(&self.recorded).as_mut() {
+            recorded.push(commit.clone());
+        }
+        let Some(pending) = self.take_pending(&commit) else {
+            return Release::Forward;
+        };
+        let Some(holder) = pending.holder else {
+            return Release::DropReply;
+        };
+        let (release, released) = oneshot::channel();
+        // Where nobody waits for it any more, it is dropped here.
+        let _ = holder.send(HeldCommit { commit, release });
+        released.await.unwrap_or(Release::Forward)
+    }
+
+    fn take_pending(&self, commit: &Commit) -> Option<Pending> {
+        let mut pending = locked(&self.pending);
+        let waiting = pending.as_mut()?;
+        if !(waiting.matches)(commit) {
+            return None;
+        }
+        if waiting.skipped > 0 {
+            waiting.skipped -= 1;
+            return None;
+        }
+        pending.take()
+    }
+}
+
+/// What the two directions of a connection have in common.
+#[derive(Default)]
+struct Direction {
+    /// The server's next byte answers a request for encryption.
+    is_byte_expected: AtomicBool,
+    /// The reply to the COMMIT is to be dropped.
+    is_reply_dropped: AtomicBool,
 }
 
 async fn carry(client: TcpStream, faults: Arc<Faults>) {
     let mut resets = faults.resets.subscribe();
     resets.mark_unchanged();
-    let Ok(server) = UnixStream::connect(&faults.server).await else {
+    let server = locked(&faults.server).clone();
+    let Ok(server) = UnixStream::connect(server).await else {
         return;
     };
-    let committing = AtomicBool::new(false);
+    let shared = Direction::default();
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     // Whatever ends first ends the connection.
     tokio::select! {
-        () = requests(from_client, to_server, &faults, &committing) => {}
-        () = replies(from_server, to_client, &faults, &committing) => {}
+        () = requests(from_client, to_server, &faults, &shared) => {}
+        () = replies(from_server, to_client, &faults, &shared) => {}
         _ = resets.changed() => {}
     }
 }
@@ -101,26 +236,40 @@ async fn requests(
     mut client: impl AsyncRead + Unpin,
     mut server: impl AsyncWrite + Unpin,
     faults: &Faults,
-    committing: &AtomicBool,
+    shared: &Direction,
 ) {
     let mut frozen = faults.frozen.subscribe();
-    let mut transaction = Vec::new();
+    let (mut messages, mut transactions) = (Messages::from_client(), Transactions::default());
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(length @ 1..) = client.read(&mut buffer).await {
-        let sent = &buffer[..length];
-        transaction.extend_from_slice(sent);
-        if frozen.wait_for(|frozen| !frozen).await.is_err() {
-            return;
-        }
-        if holds(sent, b"COMMIT") {
-            let mut lost = faults.lost_commit.lock().expect("a lock");
-            if lost.as_ref().is_some_and(|part| holds(&transaction, part)) {
-                *lost = None;
-                committing.store(true, Ordering::SeqCst);
+        messages.add(&buffer[..length]);
+        let mut sent = Vec::new();
+        while let Some(message) = messages.next_message() {
+            if requests_encryption(&message) {
+                shared.is_byte_expected.store(true, Ordering::SeqCst);
             }
-            transaction.clear();
+            let before = transactions.executed;
+            let commit = transactions.follow(&message);
+            let executed = transactions.executed - before;
+            faults.executed.fetch_add(executed, Ordering::Relaxed);
+            if let Some(commit) = commit {
+                // The server has all that comes before, and the locks that it takes.
+                if frozen.wait_for(|frozen| !frozen).await.is_err()
+                    || server.write_all(&std::mem::take(&mut sent)).await.is_err()
+                {
+                    return;
+                }
+                match faults.release(commit).await {
+                    Release::Forward => {}
+                    Release::Refuse => return,
+                    Release::DropReply => shared.is_reply_dropped.store(true, Ordering::SeqCst),
+                }
+            }
+            sent.extend(message);
         }
-        if server.write_all(sent).await.is_err() {
+        if frozen.wait_for(|frozen| !frozen).await.is_err()
+            || server.write_all(&sent).await.is_err()
+        {
             return;
         }
     }
@@ -130,24 +279,28 @@ async fn replies(
     mut server: impl AsyncRead + Unpin,
     mut client: impl AsyncWrite + Unpin,
     faults: &Faults,
-    committing: &AtomicBool,
+    shared: &Direction,
 ) {
     let mut frozen = faults.frozen.subscribe();
+    let mut messages = Messages::from_server();
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(length @ 1..) = server.read(&mut buffer).await {
-        if frozen.wait_for(|frozen| !frozen).await.is_err() {
-            return;
+        messages.add(&buffer[..length]);
+        let mut sent = Vec::new();
+        if shared.is_byte_expected.swap(false, Ordering::SeqCst) {
+            sent.extend(messages.take_byte().unwrap_or_default());
         }
-        if committing.load(Ordering::SeqCst) {
-            faults.dropped.send_modify(|count| *count += 1);
-            return;
+        while let Some(message) = messages.next_message() {
+            if ends_commit(&message) && shared.is_reply_dropped.load(Ordering::SeqCst) {
+                faults.dropped.send_modify(|count| *count += 1);
+                return;
+            }
+            sent.extend(message);
         }
-        if client.write_all(&buffer[..length]).await.is_err() {
+        if frozen.wait_for(|frozen| !frozen).await.is_err()
+            || client.write_all(&sent).await.is_err()
+        {
             return;
         }
     }
-}
-
-fn holds(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
 }

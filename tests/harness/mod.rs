@@ -9,6 +9,7 @@ mod encoded;
 mod fault_proxy;
 mod keys;
 mod log;
+pub mod postgres_messages;
 mod process;
 mod read;
 mod run;
@@ -27,7 +28,7 @@ use assent::config;
 use assent::domain::{Services, admin};
 use assent::keys::MasterKey;
 use assent_model::audit::AuditContext;
-use assent_model::clock::{Clock, ManualClock, SystemClock};
+use assent_model::clock::{Clock, ManualClock, SystemClock, Timestamp};
 use assent_model::entropy::SystemEntropy;
 use assent_plugin_host::Compiler;
 use reqwest::{Method, StatusCode};
@@ -39,8 +40,9 @@ pub use client::{http_client, http_client_builder};
 pub use database::{Database, DatabaseUrl, connect, open_store};
 pub use device::Device;
 pub use encoded::{EncodedCertificate, EncodedKey, rsa_key};
-pub use fault_proxy::FaultProxy;
+pub use fault_proxy::{FaultProxy, HeldCommit};
 pub use log::{Log, Statements, let_one_thread_listen};
+pub use postgres_messages::Commit;
 pub use process::ServerProcess;
 pub use read::{
     Body, Json, Parsed, Respond, Text, after, base64url, between, free_port, get, jwt_claims,
@@ -518,7 +520,20 @@ pub fn surroundings(clock: &Arc<ManualClock>, settings_file: Option<PathBuf>) ->
         compiler,
         settings_file,
         dropped_log_lines: None,
+        serves: true,
     }
+}
+
+/// The file of the master key in this folder. The first time, it is copied there, and the database receives signing
+/// keys that were sealed with it.
+pub async fn give_master_key(folder: &Path, database: &DatabaseUrl, now: Timestamp) -> PathBuf {
+    let master_key = folder.join("master.key");
+    if !master_key.exists() {
+        std::fs::copy(COMPILED.join("master.key"), &master_key).expect("a master key");
+        let master = MasterKey::read(&master_key).expect("a master key");
+        keys::give_keys(database.url(), &master, now).await;
+    }
+    master_key
 }
 
 async fn launch(
@@ -532,12 +547,7 @@ async fn launch(
     } else {
         options.plugins.to_owned()
     };
-    let master_key = folder.join("master.key");
-    if !master_key.exists() {
-        std::fs::copy(COMPILED.join("master.key"), &master_key).expect("a master key");
-        let master = MasterKey::read(&master_key).expect("a master key");
-        keys::give_keys(database.url(), &master, clock.now()).await;
-    }
+    let master_key = give_master_key(folder, database, clock.now()).await;
     // The ports are the system's choice, and the settings need them, so the listeners come first.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
@@ -580,7 +590,8 @@ async fn launch(
     (host, running, base)
 }
 
-fn shipped() -> String {
+/// The table of plugins with those that ship.
+pub fn shipped() -> String {
     // On a busy machine a call may get no processor for longer than it may run.
     let patient = "limits = { deadline = \"60s\" }\n";
     plugins(&format!(

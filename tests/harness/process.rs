@@ -28,13 +28,17 @@ impl ServerProcess {
             format!("base_url = \"{base}\"\n[http]\nlisten = \"{address}\"\n{http}\n{settings}\n");
         write_file(folder.join("assent.toml"), text);
         let mut command = Command::new(binary("assent"));
-        command
-            .args(["serve", "--config", "assent.toml"])
-            .current_dir(folder)
+        command.args(["serve", "--config", "assent.toml"]);
+        Self::start_by(command.current_dir(folder).stderr(log), base).await
+    }
+
+    /// Starts it by this command, and waits until it serves.
+    pub async fn start_by(command: &mut Command, base: String) -> Self {
+        let mut child = command
             .stdout(Stdio::piped())
-            .stderr(log)
-            .kill_on_drop(true);
-        let mut child = command.spawn().expect("started");
+            .kill_on_drop(true)
+            .spawn()
+            .expect("started");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
         while !in_time(lines.next_line())
             .await

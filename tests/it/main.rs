@@ -34,4 +34,4 @@ pub mod store;
 mod tidy;
 mod waiting;
 
-use assent_tests::harness;
+use assent_tests::{flows, harness};

@@ -47,6 +47,8 @@ pub struct Environment {
     pub settings_file: Option<PathBuf>,
     /// Counts the lines that the log dropped, where it drops any.
     pub dropped_log_lines: Option<ErrorCounter>,
+    /// Whether this is an instance that serves, and not one command. It writes its first heartbeat at once.
+    pub serves: bool,
 }
 
 impl Environment {
@@ -58,6 +60,7 @@ impl Environment {
             compiler: Compiler::of_this_program(),
             settings_file: Some(settings_file.to_owned()),
             dropped_log_lines: None,
+            serves: false,
         }
     }
 }
@@ -73,6 +76,7 @@ pub async fn compose(
         compiler,
         settings_file,
         dropped_log_lines,
+        serves,
     } = surroundings;
     let options = database_options(&settings);
     let database = Database::open_with(&settings.database.url, options).await?;
@@ -82,11 +86,7 @@ pub async fn compose(
         None if database.holds_keys().await? => MasterKey::read(&settings.keys.master_key_file)?,
         None => MasterKey::read_or_make(&settings.keys.master_key_file, &*entropy)?,
     };
-    let chaining = ChainContext::new(
-        ChainKey::new(master_key.authenticate("audit chain", b"")?),
-        Arc::clone(&entropy),
-    );
-    let store = Store::start(database, chaining).await?;
+    let store = start_store(database, &master_key, &clock, &entropy, serves).await?;
     let kept = with_first_keys(&store, &master_key, &clock, &entropy).await?;
     let key_ring = KeyRing::open(&kept, &master_key)?;
     let token_sealer = TokenSealer::new(&master_key)?;
@@ -183,6 +183,26 @@ fn database_options(settings: &Settings) -> DatabaseOptions {
         },
         ..DatabaseOptions::default()
     }
+}
+
+/// Starts the store. An instance that serves writes its first heartbeat, before its plugins are compiled: a contracting
+/// migration must not overlook it.
+async fn start_store(
+    database: Database,
+    master_key: &MasterKey,
+    clock: &SharedClock,
+    entropy: &SharedEntropy,
+    serves: bool,
+) -> Result<Store, StartError> {
+    let chaining = ChainContext::new(
+        ChainKey::new(master_key.authenticate("audit chain", b"")?),
+        Arc::clone(entropy),
+    );
+    let store = Store::start(database, chaining).await?;
+    if serves {
+        store.probe(&**clock).await?;
+    }
+    Ok(store)
 }
 
 /// The operator's logo, if the settings name one.

@@ -904,7 +904,7 @@ CREATE TABLE instances (
     -- The newest migration that the release knows. A newer contracting migration waits for the end of the run.
     schema_version BIGINT NOT NULL,
     started_at     BIGINT NOT NULL,
-    -- The last heartbeat, by the clock of the instance: the database took a write.
+    -- The last heartbeat, by the database's clock: the database took a write.
     seen_at        BIGINT NOT NULL,
     -- Set when the instance stopped; NULL if it crashed.
     ended_at       BIGINT

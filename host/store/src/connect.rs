@@ -113,7 +113,8 @@ impl Database {
     pub async fn migrate(url: &str, migrations: &[Migration]) -> Result<MigrationOutcome> {
         let target = Target::of(url)?;
         let mut connection = target.connect_to_migrate().await?;
-        let outcome = migrations::apply(target.kind, &mut connection, migrations).await;
+        let outcome =
+            migrations::apply(target.kind, &mut connection, &target.migration, migrations).await;
         connection.close().await;
         outcome.map_err(|error| target.failed(error.to_string()))
     }
@@ -217,7 +218,14 @@ async fn open(url: &str, options: DatabaseOptions) -> Result<Database> {
     let target = Target::of(url)?;
     let kind = target.kind;
     let mut first = target.connect_to_migrate().await?;
-    let prepared = migrations::prepare(kind, &mut first, options.migrations, options.migrate).await;
+    let prepared = migrations::prepare(
+        kind,
+        &mut first,
+        &target.migration,
+        options.migrations,
+        options.migrate,
+    )
+    .await;
     if prepared.is_ok() && kind == DatabaseKind::Postgres {
         partitions::try_to_ensure(&mut first)
             .await

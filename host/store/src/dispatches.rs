@@ -1,6 +1,6 @@
-//! The outbox of approval requests. A request has a row from its transaction on until it was sent through a channel. The
-//! instance that wrote the row sends the request at once. If that instance stops in between, another one sends it after
-//! the lease. So a request is sent at least once.
+//! The outbox of approval requests. A request has a row from its transaction on until it was sent through a channel.
+//! The instance that wrote the row sends the request at once. If that instance stops in between, another one sends it
+//! after the lease. So a request is sent at least once.
 
 use std::time::Duration;
 

@@ -86,23 +86,24 @@ impl Instance {
     }
 
     /// The statement that writes the heartbeat. It returns the database's time in milliseconds (of SQLite `now`), and
-    /// whether a newer release contracted the schema.
+    /// whether a newer release contracted the schema. PostgreSQL writes its own time: `assent migrate` compares with
+    /// it.
     pub(crate) fn heartbeat(&self, started_at: Timestamp, now: Timestamp) -> QueryAs<(i64, bool)> {
-        sql::query_as(match self.kind {
-            DatabaseKind::Sqlite => statement!(SEEN, "seen_at", CONTRACTED),
-            DatabaseKind::Postgres => statement!(
-                SEEN,
-                "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
-                CONTRACTED
-            ),
+        let statement = sql::query_as(match self.kind {
+            DatabaseKind::Sqlite => statement!(SEEN, "$6, $7", UPDATE, "seen_at", CONTRACTED),
+            DatabaseKind::Postgres => {
+                statement!(SEEN, CLOCK, ", ", CLOCK, UPDATE, CLOCK, CONTRACTED)
+            }
         })
         .bind(self.id.clone())
         .bind(RELEASE)
         .bind(self.host.clone())
         .bind(i64::from(std::process::id()))
-        .bind(self.schema_version)
-        .bind(started_at.millis())
-        .bind(now.millis())
+        .bind(self.schema_version);
+        match self.kind {
+            DatabaseKind::Sqlite => statement.bind(started_at.millis()).bind(now.millis()),
+            DatabaseKind::Postgres => statement,
+        }
     }
 
     /// Writes the heartbeat, and compares the clocks.
@@ -126,11 +127,12 @@ impl Instance {
     }
 }
 
+/// PostgreSQL's time in milliseconds.
+const CLOCK: &str = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 const SEEN: &str =
     "INSERT INTO instances (id, release, host, process_id, schema_version, started_at, seen_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)
-     ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
-     RETURNING ";
+     VALUES ($1, $2, $3, $4, $5, ";
+const UPDATE: &str = ") ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING ";
 /// Older versions than the newest known one are all known.
 const CONTRACTED: &str =
     ", (SELECT COUNT(*) FROM schema_migrations WHERE kind = 'contract' AND version > $5) > 0";

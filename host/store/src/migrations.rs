@@ -14,7 +14,7 @@ mod stepwise;
 use std::time::Duration;
 
 use crate::partitions;
-use crate::sql::{self, Connection, DatabaseKind};
+use crate::sql::{self, Connection, DatabaseKind, Options};
 
 pub(crate) use applied::plan;
 pub(crate) use error::MigrationError;
@@ -26,8 +26,14 @@ pub use older_instances::{HEARTBEAT_LIMIT, OlderInstance};
 pub use outcome::{MigrationOutcome, Postponed};
 
 /// PostgreSQL's lock that the process holds which migrates. A process that waits for it must not wait in a statement:
-/// building an index concurrently waits for the end of all statements.
-const LOCK: &str = "SELECT pg_try_advisory_lock(4711770001)";
+/// building an index concurrently waits for the end of all statements. It is a lock of a transaction, on a connection
+/// of its own, because a pooler may give each transaction of a session another connection to the server.
+const LOCK: &str = "SELECT pg_try_advisory_xact_lock(4711770001)";
+/// That transaction is idle for as long as the migrations take.
+const BEGIN_LOCK: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0";
+/// The portal of the last prepared statement keeps its snapshot, and `CREATE INDEX CONCURRENTLY` waits for the end of
+/// older snapshots. A statement of the simple protocol closes the portal, and leaves no snapshot.
+const CLOSE_PORTAL: &str = "SELECT 1";
 /// The time between two tries to get the lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
@@ -51,6 +57,7 @@ pub enum MigrationPolicy {
 pub(crate) async fn prepare(
     kind: DatabaseKind,
     connection: &mut Connection,
+    options: &Options,
     migrations: &[Migration],
     policy: MigrationPolicy,
 ) -> Result<(), MigrationError> {
@@ -64,7 +71,7 @@ pub(crate) async fn prepare(
         MigrationPolicy::Manual => false,
     };
     if is_automatic {
-        let outcome = apply(kind, connection, migrations).await?;
+        let outcome = apply(kind, connection, options, migrations).await?;
         for Postponed {
             migration,
             instances,
@@ -90,22 +97,23 @@ pub(crate) async fn prepare(
     Ok(())
 }
 
-/// Applies what is pending. Waits while another process migrates.
+/// Applies what is pending. Waits while another process migrates; `options` open the connection that holds the lock.
 ///
 /// # Errors
 /// If the database fails, a migration fails, or a newer release contracted the schema.
 pub(crate) async fn apply(
     kind: DatabaseKind,
     connection: &mut Connection,
+    options: &Options,
     migrations: &[Migration],
 ) -> Result<MigrationOutcome, MigrationError> {
     let outcome = match kind {
         DatabaseKind::Sqlite => {
             in_one_transaction(kind, connection, migrations, "BEGIN IMMEDIATE").await
         }
-        // The lock ends with the session.
         DatabaseKind::Postgres => {
-            wait_for_lock(connection).await?;
+            let mut lock = options.connect().await?;
+            wait_for_lock(&mut lock).await?;
             let found = plan(kind, connection, migrations).await?;
             let outcome = if found.is_empty {
                 in_one_transaction(kind, connection, migrations, "BEGIN").await
@@ -115,6 +123,8 @@ pub(crate) async fn apply(
             if outcome.is_ok() {
                 partitions::try_to_ensure(connection).await?;
             }
+            // The lock ends with its transaction.
+            lock.close().await;
             outcome
         }
     };
@@ -152,10 +162,13 @@ async fn in_one_transaction(
 async fn wait_for_lock(connection: &mut Connection) -> Result<(), MigrationError> {
     let mut is_reported = false;
     loop {
+        connection.batch(BEGIN_LOCK).await?;
         let (is_ours,): (bool,) = sql::query_as(LOCK).fetch_one(&mut *connection).await?;
         if is_ours {
+            connection.batch(CLOSE_PORTAL).await?;
             return Ok(());
         }
+        connection.batch("ROLLBACK").await?;
         if !is_reported {
             tracing::info!("another process migrates the database, waiting for it");
             is_reported = true;

@@ -1,15 +1,22 @@
 //! Migrations that are interrupted, that wait for others, or that run twice at the same time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use assent_model::audit::chain::ChainKey;
+use assent_model::clock::SystemClock;
+use assent_model::entropy::SystemEntropy;
 use assent_store::sql::{self, Connection};
-use assent_store::{Database, MIGRATIONS, Migration, MigrationOutcome, StoreError};
+use assent_store::{
+    ChainContext, Database, DatabaseOptions, MIGRATIONS, Migration, MigrationOutcome,
+    MigrationPolicy, Store, StoreError,
+};
 use assent_test_macros::both_databases;
 use futures_util::future::{BoxFuture, join_all};
 use tokio::task::JoinHandle;
 
 use super::{Fixture, names, newer};
-use crate::harness::{Database as Kind, in_time, temp_folder};
+use crate::harness::{Database as Kind, in_time, open_store, temp_folder};
 
 const BY_UPDATE: Migration = Migration::new(
     "9002_expand_users_by_update",
@@ -21,6 +28,10 @@ const LABELS: Migration = Migration::new(
     "ALTER TABLE users ADD COLUMN label TEXT;
      CREATE TABLE slices (after TEXT NOT NULL PRIMARY KEY);
      CREATE TABLE faults (after TEXT NOT NULL PRIMARY KEY);",
+);
+const NO_COMPONENTS: Migration = Migration::new(
+    "9005_contract_no_components",
+    "DROP TABLE component_approvals;",
 );
 const FILL: Migration =
     Migration::new("9004_expand_fill_labels", "").with_backfill(label_two_users);
@@ -206,7 +217,56 @@ async fn a_migration_that_waits_for_a_lock_lets_requests_pass() {
     )
     .await;
     in_time(fixture.texts("SELECT id FROM users")).await;
+    // A pooler would give another transaction another session, so the lock of migrations is one of a transaction.
+    let held = fixture
+        .texts(
+            "SELECT state FROM pg_locks JOIN pg_stat_activity USING (pid)
+             WHERE locktype = 'advisory' AND datname = current_database()",
+        )
+        .await;
+    assert_eq!(held, ["idle in transaction"]);
     reader.batch("COMMIT").await.expect("ended");
     let outcome = in_time(waiting).await.expect("no panic").expect("migrated");
     assert_eq!(names(&outcome.applied), ["9003_expand_labels"]);
+}
+
+/// Probes write to `instances`, so a contracting migration must not hold that table while it waits for others.
+#[tokio::test]
+async fn instances_stay_ready_while_a_contracting_migration_waits() {
+    let mut fixture = Fixture::new(Kind::Postgres).await;
+    let all = newer(&[NO_COMPONENTS]);
+    let options = DatabaseOptions {
+        migrations: all,
+        migrate: MigrationPolicy::Manual,
+        ..DatabaseOptions::default()
+    };
+    let database = Database::open_with(fixture.url.url(), options).await;
+    let chaining = ChainContext::new(ChainKey::new([7; 32]), Arc::new(SystemEntropy));
+    let new = Store::start(database.expect("a database"), chaining).await;
+    let new = new.expect("a store");
+    let old = open_store(fixture.url.url()).await.expect("a store");
+    let mut reader = fixture.url.connection().await;
+    reader
+        .batch("BEGIN; SELECT * FROM component_approvals")
+        .await
+        .expect("a transaction");
+    let waiting = in_background(&fixture, all);
+    until(
+        &mut fixture.connection,
+        "SELECT 1 AS found FROM pg_stat_activity
+         WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'DROP TABLE%'",
+    )
+    .await;
+    new.probe(&SystemClock).await.expect("ready");
+    // It did not write a heartbeat before, and is told now.
+    let refused = old.probe(&SystemClock).await;
+    assert!(
+        matches!(refused, Err(StoreError::Contracted)),
+        "{refused:?}"
+    );
+    let refused = open_store(fixture.url.url()).await;
+    refused.expect_err("an older release does not start any more");
+    reader.batch("COMMIT").await.expect("ended");
+    let outcome = in_time(waiting).await.expect("no panic").expect("migrated");
+    assert_eq!(names(&outcome.applied), ["9005_contract_no_components"]);
 }

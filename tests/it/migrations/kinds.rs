@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use assent_model::clock::SystemClock;
+use assent_model::clock::{Clock, ManualClock, SystemClock};
+use assent_store::sql::{self, Connection};
 use assent_store::{Database, DatabaseOptions, MIGRATIONS, Migration, MigrationPolicy, StoreError};
 use assent_test_macros::both_databases;
+use futures_util::future::BoxFuture;
 
 use super::{Fixture, names, newer};
 use crate::harness::{Database as Kind, open_store, temp_folder};
@@ -134,6 +136,71 @@ async fn an_instance_without_heartbeats_counts_as_ended(database: Kind) {
     fixture.connection.batch(&statement).await.expect("aged");
     let outcome = fixture.migrate(all).await.expect("migrated");
     assert_eq!(names(&outcome.applied), ["9003_contract_no_traces"]);
+}
+
+/// PostgreSQL's clock counts. A heartbeat of an instance with another clock is as fresh as any.
+#[tokio::test]
+async fn an_instance_whose_clock_differs_counts_as_running() {
+    let fixture = Fixture::new(Kind::Postgres).await;
+    let old = open_store(fixture.url.url()).await.expect("a store");
+    let ahead = ManualClock::new(SystemClock.now() + assent_store::HEARTBEAT_LIMIT * 10);
+    old.probe(&ahead).await.expect("a heartbeat");
+    let outcome = fixture.migrate(newer(&[NO_TRACES])).await.expect("nothing");
+    assert!(outcome.applied.is_empty(), "{outcome:?}");
+    let [postponed] = outcome.postponed.as_slice() else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!(postponed.instances.len(), 1);
+}
+
+/// What a contracting migration removes is read by its backfill.
+fn keep_labels(
+    connection: &mut Connection,
+    after: String,
+    limit: i64,
+) -> BoxFuture<'_, sql::Result<Option<String>>> {
+    Box::pin(async move {
+        let ids: Vec<(String,)> = sql::query_as(
+            "UPDATE users SET note = label
+             WHERE id IN (SELECT id FROM users WHERE id > $1 ORDER BY id LIMIT $2) RETURNING id",
+        )
+        .bind(after)
+        .bind(limit)
+        .fetch_all(connection)
+        .await?;
+        Ok(ids.into_iter().map(|(id,)| id).max())
+    })
+}
+
+#[both_databases]
+async fn a_contracting_migration_fills_before_it_removes(database: Kind) {
+    let mut fixture = Fixture::new(database).await;
+    fixture.add_users(&["ada", "bob"]).await;
+    let more = [
+        LABELS,
+        Migration::new(
+            "9005_expand_notes",
+            "ALTER TABLE users ADD COLUMN note TEXT;",
+        ),
+    ];
+    fixture.migrate(newer(&more)).await.expect("expanded");
+    fixture
+        .connection
+        .batch("UPDATE users SET label = name")
+        .await
+        .expect("labelled");
+    let contract = Migration::new(
+        "9006_contract_labels",
+        "ALTER TABLE users DROP COLUMN label;",
+    )
+    .with_backfill(keep_labels);
+    let all = newer(&[more[0], more[1], contract]);
+    let outcome = fixture.migrate(all).await.expect("contracted");
+    assert_eq!(names(&outcome.applied), ["9006_contract_labels"]);
+    let notes = fixture.texts("SELECT note FROM users ORDER BY id").await;
+    assert_eq!(notes, ["ada", "bob"]);
+    let pending = Database::pending_migrations(fixture.url.url(), all).await;
+    assert!(pending.expect("a list").is_empty());
 }
 
 async fn open(url: &str, migrate: MigrationPolicy) -> Result<Database, StoreError> {

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use assent::app;
 use assent_store::sql::{self, Connection};
 use assent_store::{Database, Migration};
 use assent_test_macros::both_databases;
@@ -13,7 +14,7 @@ use serde_json::Value;
 use super::{names, newer};
 use crate::harness::{
     Body, Browser, Database as Kind, HostOptions, Respond, TestHost, TestUser, Text, http_client,
-    in_time,
+    in_time, surroundings,
 };
 
 const UNLIMITED: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\n\
@@ -120,6 +121,22 @@ async fn an_instance_sends_heartbeats_until_it_stops(database: Kind) {
     in_time(begun).await;
     host.stop().await;
     assert_eq!(runs(&mut connection).await, (1, 1));
+}
+
+/// Compiling plugins can take long, and a contracting migration must not overlook the instance meanwhile.
+#[both_databases]
+async fn an_instance_is_visible_before_it_serves(database: Kind) {
+    let mut host = TestHost::start_on(database).await;
+    host.stop().await;
+    let mut connection = host.connection().await;
+    let (all, ended) = runs(&mut connection).await;
+    assert_eq!(all, ended);
+    let settings = host.host.settings.clone();
+    let composed = app::compose(settings, surroundings(&host.clock, None)).await;
+    let composed = composed.expect("an instance");
+    assert_eq!(runs(&mut connection).await, (all + 1, ended));
+    composed.store.close().await;
+    assert_eq!(runs(&mut connection).await, (all + 1, ended + 1));
 }
 
 #[both_databases]

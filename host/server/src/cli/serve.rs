@@ -27,6 +27,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let ports = app::listen(&settings).await?;
     let surroundings = Environment {
         dropped_log_lines: Some(log.dropped.clone()),
+        serves: true,
         ..Environment::of_this_program(file)
     };
     let services = app::compose(settings, surroundings).await?;

@@ -10,7 +10,7 @@ pub(crate) const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
     name           TEXT   NOT NULL,
     -- The digest of the migration's text.
     digest         TEXT   NOT NULL,
-    -- The id after which the backfill continues; NULL once the migration is complete.
+    -- The id after which the backfill continues, if there is one; NULL once the migration is complete.
     backfill_after TEXT
 )";
 

@@ -22,7 +22,7 @@ pub(crate) async fn apply(
         backfill_after,
     } in pending
     {
-        if migration.kind == MigrationKind::Contract {
+        if migration.kind == MigrationKind::Contract && backfill_after.is_none() {
             // An empty database has the table from the first migration.
             let instances = older_instances::find(kind, connection, migration.version).await?;
             if !instances.is_empty() {
@@ -33,14 +33,21 @@ pub(crate) async fn apply(
                 continue;
             }
         }
-        let is_new = backfill_after.is_none();
-        if is_new {
-            connection
-                .batch(&migration.transactional_text(kind))
-                .await
-                .map_err(|source| MigrationError::Failed { migration, source })?;
+        let (is_new, after) = (backfill_after.is_none(), backfill_after.unwrap_or_default());
+        match migration.kind {
+            // What it adds is filled.
+            MigrationKind::Expand => {
+                if is_new {
+                    execute(kind, connection, migration).await?;
+                }
+                backfill(connection, migration, after).await?;
+            }
+            // What it removes was moved before.
+            MigrationKind::Contract => {
+                backfill(connection, migration, after).await?;
+                execute(kind, connection, migration).await?;
+            }
         }
-        backfill(connection, migration, backfill_after.unwrap_or_default()).await?;
         if is_new {
             applied::record(connection, &migration, None).await?;
         } else {
@@ -49,6 +56,17 @@ pub(crate) async fn apply(
         outcome.applied.push(migration);
     }
     Ok(outcome)
+}
+
+async fn execute(
+    kind: DatabaseKind,
+    connection: &mut Connection,
+    migration: Migration,
+) -> Result<(), MigrationError> {
+    connection
+        .batch(&migration.transactional_text(kind))
+        .await
+        .map_err(|source| MigrationError::Failed { migration, source })
 }
 
 async fn backfill(

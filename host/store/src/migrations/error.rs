@@ -27,10 +27,10 @@ pub(crate) enum MigrationError {
     )]
     Pending(String),
     #[error(
-        "migration {migration} waited {attempts} times for a lock that others hold, and changed nothing; look for long \
-         transactions in pg_stat_activity, then run `assent migrate` again"
+        "migration {migration} waited {minutes} minutes for a lock that others hold, and changed nothing; look for \
+         long transactions in pg_stat_activity, then run `assent migrate` again"
     )]
-    Locked { migration: Migration, attempts: u32 },
+    Locked { migration: Migration, minutes: u64 },
     #[error(
         "migration {migration} builds indexes concurrently, so it must not have this statement: {statement}"
     )]

@@ -66,7 +66,8 @@ impl Migration {
         }
     }
 
-    /// The same migration with a backfill, which runs after its statements.
+    /// The same migration with a backfill. It runs after the statements of an expanding migration, and before those of
+    /// a contracting one, which remove what the backfill reads.
     #[must_use]
     pub const fn with_backfill(self, backfill: Backfill) -> Self {
         Self {

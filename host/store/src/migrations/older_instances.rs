@@ -49,8 +49,8 @@ crate::sql::row! {
     }
 }
 
-/// The instances that run and do not know migration `version`, by the database's clock. An instance whose clock
-/// differs by more than the limit is not ready, and counts as ended.
+/// The instances that run and do not know migration `version`. Heartbeats have the time of the clock that is read here:
+/// PostgreSQL's, or of SQLite that of the machine.
 pub(crate) async fn find(
     kind: DatabaseKind,
     connection: &mut Connection,

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use tokio::time::Instant;
 
 use crate::migrations::applied::{self, Pending};
 use crate::migrations::error::MigrationError;
@@ -13,14 +14,16 @@ use crate::migrations::older_instances::{self, OlderInstance};
 use crate::migrations::outcome::{MigrationOutcome, Postponed};
 use crate::sql::{Connection, DatabaseKind};
 
-/// A statement that waits for a lock on a table holds up all that come after it, so it gives up after a second.
-const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '1s'";
-/// How often a transaction is tried that does not get its locks, and the time between.
-const ATTEMPTS: u32 = 60;
-const PAUSE: Duration = Duration::from_millis(500);
+/// A statement that waits for a lock on a table holds up all that come after it, so it gives up soon.
+const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '300ms'";
+/// For how long a transaction is tried that does not get its locks: longer than a backup or a report takes.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
+/// The pause after the first try, and after later ones: others work meanwhile.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// How many rows a slice of a backfill writes.
 const SLICE: i64 = 500;
-/// The first heartbeat of an instance waits for the end of the transaction, and then finds the schema contracted.
+/// Heartbeats wait for the end of the transaction, and then find the schema contracted. It takes two statements.
 const HOLD_INSTANCES: &str = "LOCK TABLE instances IN SHARE MODE";
 
 /// Applies what is pending, in its order. A contracting migration that must wait holds up no expanding one.
@@ -31,12 +34,14 @@ pub(crate) async fn apply(
     let mut outcome = MigrationOutcome::default();
     for pending in pending {
         let migration = pending.migration;
-        let older = match pending.backfill_after {
-            Some(after) => {
-                backfill(connection, migration, after).await?;
+        let older = match migration.kind {
+            MigrationKind::Expand => {
+                expand(connection, migration, pending.backfill_after).await?;
                 Vec::new()
             }
-            None => apply_one(connection, migration).await?,
+            MigrationKind::Contract => {
+                contract(connection, migration, pending.backfill_after).await?
+            }
         };
         outcome.add(migration, older);
     }
@@ -56,70 +61,91 @@ impl MigrationOutcome {
     }
 }
 
-/// Returns the instances for which it must wait, if there are any. Then nothing was done.
-async fn apply_one(
+/// The statements, and then the backfill.
+async fn expand(
+    connection: &mut Connection,
+    migration: Migration,
+    after: Option<String>,
+) -> Result<(), MigrationError> {
+    let after = match after {
+        Some(after) => after,
+        None => {
+            if build_indexes(connection, migration).await? {
+                applied::record(connection, &migration, first_position(&migration)).await?;
+            } else {
+                in_transaction(connection, migration, move |connection| {
+                    Box::pin(async move {
+                        run_text(&mut *connection, migration).await?;
+                        applied::record(connection, &migration, first_position(&migration)).await?;
+                        Ok(())
+                    })
+                })
+                .await?;
+            }
+            String::new()
+        }
+    };
+    match migration.backfill {
+        Some(_) => backfill(connection, migration, after, true).await,
+        None => Ok(()),
+    }
+}
+
+/// Claims the migration, which ends earlier releases; then the backfill, and then the statements. Returns the instances
+/// for which it must wait, if there are any. Then nothing was done.
+async fn contract(
+    connection: &mut Connection,
+    migration: Migration,
+    after: Option<String>,
+) -> Result<Vec<OlderInstance>, MigrationError> {
+    let after = match after {
+        Some(after) => after,
+        None => {
+            let older = in_transaction(connection, migration, move |connection| {
+                Box::pin(claim(connection, migration))
+            })
+            .await?;
+            if !older.is_empty() {
+                return Ok(older);
+            }
+            String::new()
+        }
+    };
+    backfill(connection, migration, after, false).await?;
+    if build_indexes(connection, migration).await? {
+        applied::record_progress(connection, &migration, None).await?;
+    } else {
+        in_transaction(connection, migration, move |connection| {
+            Box::pin(async move {
+                run_text(&mut *connection, migration).await?;
+                applied::record_progress(connection, &migration, None).await?;
+                Ok(())
+            })
+        })
+        .await?;
+    }
+    Ok(Vec::new())
+}
+
+/// Records that the migration has begun, unless older instances run. From then on none starts, and none is ready.
+async fn claim(
     connection: &mut Connection,
     migration: Migration,
 ) -> Result<Vec<OlderInstance>, MigrationError> {
-    let indexes =
-        migration
-            .concurrent_indexes()
-            .map_err(|statement| MigrationError::MixedStatements {
-                migration,
-                statement,
-            })?;
-    let older = older_instances_for(connection, &migration).await?;
-    if !older.is_empty() {
-        return Ok(older);
-    }
-    for index in &indexes {
-        indexes::build(connection, index)
-            .await
-            .map_err(|source| MigrationError::Failed { migration, source })?;
-    }
-    let older = if indexes.is_empty() {
-        in_transaction(connection, migration, move |connection| {
-            Box::pin(execute(connection, migration))
-        })
-        .await?
-    } else {
-        applied::record(connection, &migration, first_position(&migration)).await?;
-        Vec::new()
-    };
-    if older.is_empty() && migration.backfill.is_some() {
-        backfill(connection, migration, String::new()).await?;
+    connection.batch(HOLD_INSTANCES).await?;
+    let version = migration.version;
+    let older = older_instances::find(DatabaseKind::Postgres, connection, version).await?;
+    if older.is_empty() {
+        applied::record(connection, &migration, Some(String::new())).await?;
     }
     Ok(older)
 }
 
-async fn execute(
-    connection: &mut Connection,
-    migration: Migration,
-) -> Result<Vec<OlderInstance>, MigrationError> {
-    if migration.kind == MigrationKind::Contract {
-        connection.batch(HOLD_INSTANCES).await?;
-        let older = older_instances_for(connection, &migration).await?;
-        if !older.is_empty() {
-            return Ok(older);
-        }
-    }
+async fn run_text(connection: &mut Connection, migration: Migration) -> Result<(), MigrationError> {
     connection
         .batch(&migration.transactional_text(DatabaseKind::Postgres))
         .await
-        .map_err(|source| MigrationError::Failed { migration, source })?;
-    applied::record(connection, &migration, first_position(&migration)).await?;
-    Ok(Vec::new())
-}
-
-async fn older_instances_for(
-    connection: &mut Connection,
-    migration: &Migration,
-) -> Result<Vec<OlderInstance>, MigrationError> {
-    if migration.kind == MigrationKind::Expand {
-        return Ok(Vec::new());
-    }
-    let version = migration.version;
-    Ok(older_instances::find(DatabaseKind::Postgres, connection, version).await?)
+        .map_err(|source| MigrationError::Failed { migration, source })
 }
 
 /// Where the backfill begins, if there is one.
@@ -127,10 +153,32 @@ fn first_position(migration: &Migration) -> Option<String> {
     migration.backfill.map(|_| String::new())
 }
 
+/// Builds the indexes that the migration builds concurrently. `false` if it has other statements.
+async fn build_indexes(
+    connection: &mut Connection,
+    migration: Migration,
+) -> Result<bool, MigrationError> {
+    let indexes =
+        migration
+            .concurrent_indexes()
+            .map_err(|statement| MigrationError::MixedStatements {
+                migration,
+                statement,
+            })?;
+    for index in &indexes {
+        indexes::build(connection, index)
+            .await
+            .map_err(|source| MigrationError::Failed { migration, source })?;
+    }
+    Ok(!indexes.is_empty())
+}
+
+/// Fills in slices. The last one completes the migration, if `is_last`.
 async fn backfill(
     connection: &mut Connection,
     migration: Migration,
     mut after: String,
+    is_last: bool,
 ) -> Result<(), MigrationError> {
     // A release that does not name the backfill any more considers it complete.
     let slice: Backfill = migration
@@ -144,7 +192,9 @@ async fn backfill(
                 let next = slice(connection, from, SLICE)
                     .await
                     .map_err(|source| MigrationError::Failed { migration, source })?;
-                applied::record_progress(connection, &migration, next.clone()).await?;
+                if next.is_some() || is_last {
+                    applied::record_progress(connection, &migration, next.clone()).await?;
+                }
                 Ok(next)
             })
         })
@@ -163,7 +213,8 @@ async fn in_transaction<T>(
     migration: Migration,
     work: impl for<'c> Fn(&'c mut Connection) -> BoxFuture<'c, Result<T, MigrationError>> + Send,
 ) -> Result<T, MigrationError> {
-    for _ in 0..ATTEMPTS {
+    let (began, mut pauses) = (Instant::now(), pauses());
+    loop {
         connection.batch(BEGIN).await?;
         let done = work(&mut *connection).await;
         let done = match done {
@@ -180,14 +231,39 @@ async fn in_transaction<T>(
         };
         match done {
             Err(error) if error.is_lock_conflict() => {
+                if began.elapsed() > PATIENCE {
+                    return Err(MigrationError::Locked {
+                        migration,
+                        minutes: PATIENCE.as_secs() / 60,
+                    });
+                }
                 tracing::info!(%migration, %error, "migration waits for a lock");
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(pauses.next().unwrap_or(LONGEST_PAUSE)).await;
             }
             done => return done,
         }
     }
-    Err(MigrationError::Locked {
-        migration,
-        attempts: ATTEMPTS,
+}
+
+/// The pauses between tries, which get longer.
+fn pauses() -> impl Iterator<Item = Duration> {
+    std::iter::successors(Some(FIRST_PAUSE), |pause| {
+        Some((*pause * 3 / 2).min(LONGEST_PAUSE))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Others wait while a try does.
+    #[test]
+    fn others_have_the_table_for_most_of_the_time_behind_a_long_reader() {
+        let pauses: Vec<Duration> = pauses().take(20).collect();
+        assert!(pauses.is_sorted());
+        assert_eq!(pauses[0], FIRST_PAUSE);
+        assert_eq!(pauses[19], LONGEST_PAUSE);
+        let paused: Duration = pauses.iter().sum();
+        assert!(paused > Duration::from_millis(300) * 20 * 10);
+    }
 }

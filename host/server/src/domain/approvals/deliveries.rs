@@ -1,5 +1,5 @@
-//! Looking after requests that channels have begun: asking how they stand, and taking back those that are over. Requests
-//! that another instance stored and did not send are sent from here.
+//! Looking after requests that channels have begun: asking how they stand, and taking back those that are over.
+//! Requests that another instance stored and did not send are sent from here.
 //!
 //! What is to be done waits in the database, so it outlives the server, and several hosts share it; each request is one
 //! host's at a time, by a lease. A request that waits holds no thread and no instance of the plugin, only its row.

@@ -1,6 +1,6 @@
-//! Sending approval requests through the channels, from the outbox. The instance that stored a request sends it at once.
-//! If that instance stops in between, another one sends it after the lease, or after it was returned. So a request may be
-//! sent twice: push messages about one request replace each other on the device.
+//! Sending approval requests through the channels, from the outbox. The instance that stored a request sends it at
+//! once. If that instance stops in between, another one sends it after the lease, or after it was returned. So a
+//! request may be sent twice: push messages about one request replace each other on the device.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The leases of this instance on the work of approval channels. An instance that stops returns them, so that another one
-//! continues at once.
+//! The leases of this instance on the work of approval channels. An instance that stops returns them, so that another
+//! one continues at once.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! Wake-ups of background tasks inside this process.
 //!
-//! A wake-up is a hint: each task also looks by itself, because another instance may have made the change. Requests that
-//! wait for a change are woken by the store instead, see [`Store::listen`](assent_store::Store::listen).
+//! A wake-up is a hint: each task also looks by itself, because another instance may have made the change. Requests
+//! that wait for a change are woken by the store instead, see [`Store::listen`](assent_store::Store::listen).
 
 use tokio::sync::Notify;
 

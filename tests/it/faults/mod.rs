@@ -1,5 +1,8 @@
 //! Faults of the network to PostgreSQL: each request ends, the instance recovers by itself, and no action runs twice.
 
+mod instances;
+mod messages;
+
 use std::time::{Duration, Instant};
 
 use assent_store::sql;

@@ -1,0 +1,144 @@
+//! What happens to PostgreSQL.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use assent_store::{Database, MIGRATIONS, Migration};
+use assent_tests::flows::load::under_load;
+use assent_tests::flows::{Cluster, PostgresServer, SignIn, new_name};
+use assent_tests::harness::Browser;
+use futures_util::future::{join, join_all};
+use tokio::time::sleep;
+
+use crate::cluster;
+
+/// How long the snapshot stays open.
+const SNAPSHOT: Duration = Duration::from_secs(180);
+/// How long a rate is measured.
+const MEASURED: Duration = Duration::from_secs(20);
+
+/// Both instances serve again; the time that they took.
+async fn expect_both(cluster: &Cluster, since: Instant) -> String {
+    let mut times = Vec::new();
+    for index in [0, 1] {
+        cluster.route_to(index);
+        let took = cluster.expect_service(since).await;
+        times.push(format!("{:.1} s", took.as_secs_f64()));
+    }
+    cluster.route_to_both();
+    format!("sign-ins after {}", times.join(" and "))
+}
+
+pub async fn crash() -> String {
+    let server = PostgresServer::start();
+    let cluster = cluster(&server).await;
+    let mut result = String::new();
+    let rounds = under_load(&cluster, async |load| {
+        load.more(5).await;
+        server.crash();
+        sleep(Duration::from_secs(2)).await;
+        server.start_again();
+        result = expect_both(&cluster, Instant::now()).await;
+        load.more(5).await;
+    })
+    .await;
+    format!("{result}, {rounds} rounds of the load")
+}
+
+pub async fn fail_over() -> String {
+    let server = PostgresServer::start();
+    let mut cluster = cluster(&server).await;
+    let replica = server.start_replica();
+    let mut result = String::new();
+    // The instances reach the database through their proxies, the test's connections do not.
+    cluster.database = cluster.database.at_socket_of(replica.folder());
+    let rounds = under_load(&cluster, async |load| {
+        load.more(5).await;
+        server.crash();
+        replica.promote();
+        for instance in &cluster.instances {
+            instance.proxy.redirect(replica.socket());
+        }
+        result = expect_both(&cluster, Instant::now()).await;
+        load.more(5).await;
+    })
+    .await;
+    format!("{result}, {rounds} rounds of the load")
+}
+
+pub async fn newer_schema() -> String {
+    let server = PostgresServer::start();
+    let mut cluster = cluster(&server).await;
+    let more = [
+        Migration::new(
+            "9002_expand_application_notes",
+            "ALTER TABLE applications ADD COLUMN note TEXT; ALTER TABLE users ADD COLUMN note TEXT;",
+        ),
+        Migration::new(
+            "9003_expand_audit_by_time",
+            "CREATE INDEX CONCURRENTLY IF NOT EXISTS audit_entries_by_time ON audit_entries (happened_at);",
+        ),
+    ];
+    let newer: &'static [Migration] = [MIGRATIONS, &more].concat().leak();
+    let rounds = under_load(&cluster, async |load| {
+        load.more(3).await;
+        let url = cluster.database.url();
+        let outcome = Database::migrate(url, newer).await.expect("migrated");
+        assert_eq!(outcome.applied.len(), more.len());
+        load.more(5).await;
+    })
+    .await;
+    cluster.kill(1).await;
+    cluster.start_instance(1, &[]).await;
+    let result = expect_both(&cluster, Instant::now()).await;
+    format!("{result}, {rounds} rounds of the load")
+}
+
+pub async fn open_snapshot() -> String {
+    let server = PostgresServer::start();
+    let cluster = cluster(&server).await;
+    cluster.route_to_both();
+    let signed_in = AtomicUsize::new(0);
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let workers = join_all((0..8).map(async |_| {
+        let user = cluster.ada_named(&new_name()).await;
+        let browser = Browser::new(&cluster.base);
+        let mut first = SignIn::new(&user, browser.clone(), &[]);
+        first.attempt().await.expect("signed in");
+        // With a session, each request is a commit with an entry of the audit log.
+        while !is_over.load(Ordering::Relaxed) {
+            let page = browser.get(&user.application.request(&[])).await;
+            assert!(!page.parameter("code").is_empty());
+            signed_in.fetch_add(1, Ordering::Relaxed);
+        }
+    }));
+    let measured = async || {
+        let before = signed_in.load(Ordering::Relaxed);
+        sleep(MEASURED).await;
+        (signed_in.load(Ordering::Relaxed) - before) as f64 / MEASURED.as_secs_f64()
+    };
+    let observed = async {
+        sleep(MEASURED).await;
+        let before = measured().await;
+        let mut snapshot = cluster.database.connection().await;
+        snapshot
+            .batch("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT COUNT(*) FROM audit_entries")
+            .await
+            .expect("a snapshot");
+        sleep(SNAPSHOT).await;
+        let after = measured().await;
+        snapshot.batch("COMMIT").await.expect("ended");
+        is_over.store(true, Ordering::Relaxed);
+        (before, after)
+    };
+    let (_, (before, after)) = join(workers, observed).await;
+    assert!(
+        after >= before / 2.0,
+        "{before:.0} sign-ins/s before, {after:.0} beside the snapshot"
+    );
+    cluster.verify_audit_log().await;
+    format!(
+        "{before:.0} sign-ins/s before, {after:.0} after {} s",
+        SNAPSHOT.as_secs()
+    )
+}

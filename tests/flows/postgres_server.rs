@@ -1,0 +1,193 @@
+//! A PostgreSQL server that a test may stop and replace. It has a Unix socket in a folder of its own and no port.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::harness::{read_file, write_file};
+
+/// A server with durable commits. It ends with this value.
+pub struct PostgresServer {
+    programs: PathBuf,
+    /// Short, because the path of a socket has at most 107 bytes.
+    folder: TempDir,
+}
+
+impl PostgresServer {
+    /// Starts a new server.
+    pub fn start() -> Self {
+        let server = Self::in_new_folder();
+        server.run(
+            "initdb",
+            &[
+                "--username=assent",
+                "--auth=trust",
+                "--encoding=UTF8",
+                "--locale=C.UTF-8",
+                "--no-sync",
+            ],
+        );
+        server.configure();
+        server.start_again();
+        server
+    }
+
+    /// Starts a streaming replica. From then on, a commit is acknowledged once both have it.
+    pub fn start_replica(&self) -> Self {
+        let replica = Self::in_new_folder();
+        let source = format!("--host={}", self.folder().display());
+        replica.run(
+            "pg_basebackup",
+            &[
+                &source,
+                "--username=assent",
+                "--write-recovery-conf",
+                "--checkpoint=fast",
+            ],
+        );
+        replica.configure();
+        replica.start_again();
+        self.execute("ALTER SYSTEM SET synchronous_standby_names = '*'");
+        self.execute("SELECT pg_reload_conf()");
+        replica
+    }
+
+    fn in_new_folder() -> Self {
+        let found = glob("/usr/lib/postgresql", "bin");
+        let programs = found.expect("PostgreSQL; run: scripts/setup test");
+        let folder = tempfile::Builder::new()
+            .prefix("assent-postgres.")
+            .tempdir_in("/tmp")
+            .expect("a folder");
+        let server = Self { programs, folder };
+        if is_root() {
+            let folder = server.folder().to_owned();
+            succeed(Command::new("chown").arg("postgres:").arg(folder));
+        }
+        server
+    }
+
+    fn configure(&self) {
+        let file = self.data().join("postgresql.conf");
+        let more = format!(
+            "\nlisten_addresses = ''\nunix_socket_directories = '{}'\nmax_connections = 200\n",
+            self.folder().display()
+        );
+        write_file(&file, read_file(&file) + &more);
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder().join("data")
+    }
+
+    /// The socket.
+    pub fn socket(&self) -> PathBuf {
+        self.folder().join(".s.PGSQL.5432")
+    }
+
+    /// The URL of the server's own database.
+    pub fn url(&self) -> String {
+        format!(
+            "postgres://assent@localhost/postgres?host={}",
+            self.folder().display()
+        )
+    }
+
+    /// Starts it after a stop.
+    pub fn start_again(&self) {
+        let log = format!("--log={}", self.folder().join("server.log").display());
+        self.run("pg_ctl", &["start", "--silent", "--wait", &log]);
+    }
+
+    /// Stops it as a crash would.
+    pub fn crash(&self) {
+        self.run("pg_ctl", &["stop", "--silent", "--mode=immediate"]);
+    }
+
+    /// Makes a replica the primary.
+    pub fn promote(&self) {
+        self.run("pg_ctl", &["promote", "--silent", "--wait"]);
+    }
+
+    /// Executes a statement as the server's owner.
+    pub fn execute(&self, statement: &str) {
+        let host = format!("--host={}", self.folder().display());
+        let arguments = [
+            &host,
+            "--username=assent",
+            "--quiet",
+            "--output=/dev/null",
+            "--command",
+            statement,
+            "postgres",
+        ];
+        succeed(self.program("psql").args(arguments));
+    }
+
+    /// Runs a program with the folder of the data.
+    fn run(&self, program: &str, arguments: &[&str]) {
+        let data = format!("--pgdata={}", self.data().display());
+        succeed(self.program(program).arg(data).args(arguments));
+    }
+
+    /// A program of the server. PostgreSQL refuses to run as root.
+    fn program(&self, name: &str) -> Command {
+        let program = self.programs.join(name);
+        let mut command = match is_root() {
+            true => {
+                let mut command = Command::new("runuser");
+                command.args(["-u", "postgres", "--"]).arg(program);
+                command
+            }
+            false => Command::new(program),
+        };
+        command.current_dir("/tmp");
+        command
+    }
+}
+
+impl Drop for PostgresServer {
+    fn drop(&mut self) {
+        let data = format!("--pgdata={}", self.data().display());
+        // It may have been stopped.
+        let _ = self
+            .program("pg_ctl")
+            .args(["stop", "--silent", "--mode=immediate"])
+            .arg(data)
+            .output();
+    }
+}
+
+/// The last folder `{parent}/*/{name}`.
+pub fn glob(parent: &str, name: &str) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(parent).ok()?;
+    let found = entries.filter_map(|entry| Some(entry.ok()?.path().join(name)));
+    found.filter(|path| path.exists()).max()
+}
+
+pub fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|this| this.uid() == 0)
+}
+
+/// Runs the command, which must succeed.
+pub fn succeed(command: &mut Command) {
+    // Not a pipe: a server that stays in the background would hold it open.
+    let log = tempfile::tempfile().expect("a file");
+    let status = command
+        .stdout(log.try_clone().expect("a file"))
+        .stderr(log.try_clone().expect("a file"))
+        .status();
+    let status = status.unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    if !status.success() {
+        use std::io::{Read, Seek};
+        let (mut log, mut text) = (log, String::new());
+        let read = log.rewind().and_then(|()| log.read_to_string(&mut text));
+        panic!("{command:?}: {status} {text} {read:?}");
+    }
+}
