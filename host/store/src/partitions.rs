@@ -131,8 +131,8 @@ async fn create(
     (start, end): (Timestamp, Timestamp),
 ) -> sql::Result<()> {
     let (first, after) = (first_text_of(start), first_text_of(end));
-    // Attaching a table locks the default partition, which is usually empty, while PostgreSQL looks for rows of the period
-    // there. Creating the partition at once would lock the whole table.
+    // Attaching a table locks the default partition, which is usually empty, while PostgreSQL looks for rows of the
+    // period there. Creating the partition at once would lock the whole table.
     let text = format!(
         "{BEGIN};
          SELECT pg_advisory_xact_lock(hashtext('assent partitions'));

@@ -343,7 +343,8 @@ async fn entries_in_unknown_lanes_are_found(database: Database) {
     // A copy of the last entry beside it.
     let copy = "INSERT INTO audit_entries (id, lane, seq, previous, digest, known_root, mac, happened_at, event,
                     actor_kind, detail)
-                SELECT 'y', lane, seq, previous, digest, known_root, mac, happened_at, 'user.created', actor_kind, detail
+                SELECT 'y', lane, seq, previous, digest, known_root, mac, happened_at, 'user.created',
+                    actor_kind, detail
                 FROM audit_entries WHERE seq = 3";
     tamper(&mut connection, &[copy]).await;
     assert!(broken(&fixture.store).await.is_some(), "{database:?}");

@@ -165,9 +165,9 @@ macro_rules! insert {
         LazyLock::new(|| {
             BulkSql::new(
                 concat!(
-                    "INSERT INTO audit_entries (lane, seq, previous, digest, known_root, mac, id, happened_at, event, actor_kind,
-                       actor, user_id, application_id, approval_id, detail, personal, personal_salt, personal_digest,
-                       notification, origin, origin_salt, origin_digest)
+                    "INSERT INTO audit_entries (lane, seq, previous, digest, known_root, mac, id, happened_at, event,
+                       actor_kind, actor, user_id, application_id, approval_id, detail, personal, personal_salt,
+                       personal_digest, notification, origin, origin_salt, origin_digest)
                      SELECT held.lane, v.column1, v.column2, v.column3, v.column4, v.column5, v.column6, v.column7,
                        v.column8, v.column9, v.column10, v.column11, v.column12, v.column13, v.column14, v.column15,
                        v.column16, v.column17, v.column18, v.column19, v.column20, v.column21

@@ -1,8 +1,7 @@
-//! The streams of the audit log: each entry goes to a file or to syslog, at least once, and those of a
-//! lane in their order.
+//! The streams of the audit log: each entry goes to a file or to syslog, at least once, and those of a lane in order.
 //!
-//! How far a stream has come stands in the database, so it goes on after a restart and on another instance. One instance
-//! carries it at a time, by a lease. A receiver that is down holds up nobody but its own stream.
+//! The database has the positions of a stream, so it goes on after a restart and on another instance. One instance
+//! carries it at a time, by a lease. A receiver that is down delays only its own stream.
 
 use std::sync::Arc;
 use std::time::Duration;
