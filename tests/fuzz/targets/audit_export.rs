@@ -12,7 +12,7 @@ fuzz_target!(|input: &[u8]| {
         return;
     };
     if let Some(broken) = verdict.broken {
-        assert!(!broken.to_string().is_empty() && !broken.kind().is_empty());
+        assert!(!broken.to_string().is_empty() && !broken.what.kind().is_empty());
         return;
     }
     assert!(verdict.checked.entries > 0);
