@@ -266,7 +266,7 @@ mod tests {
             prop_assert!(!text.contains(['\n', '\r', '\0']));
             let header: Vec<&str> = text.splitn(7, ' ').collect();
             prop_assert!(header[..6].iter().all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_graphic())));
-            prop_assert!(header[6].starts_with("[assent@32473 seq=\"7\""));
+            prop_assert!(header[6].starts_with("[assent@32473 lane=\"1\" seq=\"7\""));
             // The element ends at the first bracket that is not escaped.
             let mut escaped = false;
             let end = header[6].char_indices().find(|(_, character)| {
