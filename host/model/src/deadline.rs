@@ -1,4 +1,4 @@
-//! The limit of waits in queues.
+//! Time limits that several crates share.
 
 use std::time::Duration;
 
@@ -6,3 +6,6 @@ use std::time::Duration;
 /// a plugin. After that the server rejects it with 503 and `Retry-After` and does not execute it any more. A client has
 /// given up or retried by then, so further waiting would only delay others.
 pub const QUEUE_DEADLINE: Duration = Duration::from_secs(2);
+
+/// How long it is known that a request with an `Idempotency-Key` was executed, and what its response was.
+pub const KEYED_REQUEST_KEPT: Duration = Duration::from_secs(24 * 60 * 60);

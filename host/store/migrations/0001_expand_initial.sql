@@ -815,6 +815,9 @@ CREATE TABLE idempotent_requests (
     body_digest TEXT   NOT NULL,
     -- The response, sealed, because it may contain a secret that is shown once. NULL while the request is in progress.
     response    TEXT,
+    -- 1 once the request has made a change. The transaction of the change sets it.
+    is_executed BIGINT NOT NULL DEFAULT 0,
+    in_progress_until BIGINT NOT NULL,
     expires_at  BIGINT NOT NULL
 );
 CREATE INDEX idempotent_requests_by_end ON idempotent_requests (expires_at);

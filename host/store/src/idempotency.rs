@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::rows::{cell, digest};
+use crate::rows::{cell, digest, moment};
 use crate::sql;
 use crate::{Result, Store};
 use assent_model::clock::Timestamp;
@@ -13,8 +13,12 @@ use assent_model::secret::Digest;
 pub struct IdempotentRow {
     /// The digest of its body.
     pub body: Digest,
-    /// Its answer, sealed; `None` while it is under way.
+    /// Its answer, sealed; `None` while it is under way, or if it was lost.
     pub answer: Option<String>,
+    /// Whether it made a change that was committed.
+    pub is_executed: bool,
+    /// Until when it may be under way.
+    pub in_progress_until: Timestamp,
 }
 
 impl Store {
@@ -34,9 +38,11 @@ impl Store {
             let id = id.clone();
             Box::pin(async move {
                 let claimed: Option<(String,)> = sql::query_as(
-                    "INSERT INTO idempotent_requests (id, body_digest, expires_at) VALUES ($1, $2, $3)
+                    "INSERT INTO idempotent_requests (id, body_digest, in_progress_until, expires_at)
+                     VALUES ($1, $2, $3, $3)
                      ON CONFLICT (id) DO UPDATE
-                     SET body_digest = excluded.body_digest, response = NULL, expires_at = excluded.expires_at
+                     SET body_digest = excluded.body_digest, response = NULL, is_executed = 0,
+                         in_progress_until = excluded.in_progress_until, expires_at = excluded.expires_at
                      WHERE idempotent_requests.expires_at <= $4
                      RETURNING id",
                 )
@@ -49,14 +55,18 @@ impl Store {
                 if claimed.is_some() {
                     return Ok(None);
                 }
-                let (body, answer): (String, Option<String>) =
-                    sql::query_as("SELECT body_digest, response FROM idempotent_requests WHERE id = $1")
-                        .bind(id.clone())
-                        .fetch_one(db)
-                        .await?;
+                let (body, answer, is_executed, until): (String, Option<String>, bool, i64) = sql::query_as(
+                    "SELECT body_digest, response, is_executed, in_progress_until FROM idempotent_requests
+                     WHERE id = $1",
+                )
+                .bind(id.clone())
+                .fetch_one(db)
+                .await?;
                 Ok(Some(IdempotentRow {
                     body: digest(&body, cell("idempotent_requests", "body_digest", &id))?,
                     answer,
+                    is_executed,
+                    in_progress_until: moment(until),
                 }))
             })
         })
@@ -115,6 +125,26 @@ impl Store {
                     .bind(id)
                     .execute(db)
                     .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Gives the key of a request back, unless the request made a change that was committed.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn release_unless_executed(&self, id: String) -> Result<()> {
+        self.write(move |db| {
+            let id = id.clone();
+            Box::pin(async move {
+                for statement in [
+                    "DELETE FROM idempotent_requests WHERE id = $1 AND response IS NULL AND is_executed = 0",
+                    "UPDATE idempotent_requests SET in_progress_until = 0 WHERE id = $1 AND response IS NULL",
+                ] {
+                    sql::query(statement).bind(id.clone()).execute(&mut *db).await?;
+                }
                 Ok(())
             })
         })

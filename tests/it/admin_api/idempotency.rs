@@ -7,7 +7,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Answer, Caller, sent, service, service_application, service_token};
-use crate::harness::{Database, TestHost, Text, id};
+use crate::harness::{Database, TestHost, Text, id, in_time};
 
 async fn post(caller: &Caller, path: &str, key: &str, body: &Value) -> Answer {
     let request = caller
@@ -142,4 +142,37 @@ async fn idempotency_keys_expire_after_a_day_and_rejected_requests_release_them(
             .success(),
         first
     );
+}
+
+#[tokio::test]
+async fn a_request_whose_response_was_lost_is_not_executed_again() {
+    let (host, proxy) = TestHost::start_behind_proxy().await;
+    let caller = Caller::machine(&host);
+    let add = async |name: &str| {
+        let body = json!({"name": name, "email": format!("{name}@example.org")});
+        post(&caller, "/users", name, &body).await
+    };
+    proxy.record();
+    add("ada").await.success();
+    let mut statements = proxy
+        .recorded()
+        .into_iter()
+        .flat_map(|commit| commit.statements);
+    let insert = statements.find(|text| text.starts_with("INSERT INTO users"));
+    let insert = insert.expect("the statement that adds a user");
+    proxy.drop_reply_to_commit_of("grace@example.org");
+    let first = add("grace").await;
+    assert_eq!(proxy.dropped(), 1);
+    assert_eq!(first.status, StatusCode::SERVICE_UNAVAILABLE);
+    let again = add("grace").await;
+    assert_eq!(
+        (again.status, again.problem()),
+        (StatusCode::CONFLICT, "response-lost")
+    );
+    // A request whose change was not committed gives its key back.
+    let held = proxy.hold_commit_of(&insert, 0);
+    let refused = async { in_time(held).await.expect("the commit").refuse() };
+    let (first, ()) = tokio::join!(add("alan"), refused);
+    assert_eq!(first.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(add("alan").await.status, StatusCode::CREATED);
 }

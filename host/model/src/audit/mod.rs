@@ -41,6 +41,8 @@ pub struct Entry {
     pub detail: Map<String, Value>,
     /// What does: addresses, browsers, names. Empty where it was erased.
     pub personal: Map<String, Value>,
+    /// See [`AuditContext::keyed_request`]. It is not part of the stored entry.
+    pub keyed_request: Option<String>,
 }
 
 impl Entry {
@@ -56,6 +58,7 @@ impl Entry {
             approval: by.approval,
             detail: Map::new(),
             personal: Map::new(),
+            keyed_request: by.keyed_request.clone(),
         };
         if let Some(address) = by.origin.address {
             entry = entry.personal("ip_address", address.to_string());
@@ -117,6 +120,9 @@ pub struct AuditContext {
     pub origin: Origin,
     /// The approval on their phone that allowed it, where one was asked for.
     pub approval: Option<ApprovalId>,
+    /// The id of the request if it has an `Idempotency-Key`: the transaction of each change that it makes records that
+    /// it was executed.
+    pub keyed_request: Option<String>,
 }
 
 impl AuditContext {
@@ -125,6 +131,7 @@ impl AuditContext {
         actor: Actor::Server,
         origin: Origin::NOWHERE,
         approval: None,
+        keyed_request: None,
     };
 
     /// This one, from there.
@@ -133,6 +140,7 @@ impl AuditContext {
             actor,
             origin,
             approval: None,
+            keyed_request: None,
         }
     }
 

@@ -103,6 +103,7 @@ impl TryFrom<EntryRow> for StoredEntry {
                 .into_iter()
                 .flatten()
                 .collect(),
+            keyed_request: None,
         };
         Ok(Self {
             lane: row.lane,

@@ -19,6 +19,8 @@ pub(super) struct PendingEntry {
     /// Whether it is kept. One that is not costs the same.
     pub(super) is_wanted: bool,
     pub(super) is_account_notification: bool,
+    /// The request with an `Idempotency-Key` that made the change.
+    pub(super) keyed_request: Option<String>,
     /// The number among the user's account notifications.
     pub(super) notification: Option<i64>,
     /// The known root and the code of the end of the lane, in the last entry of the transaction.
@@ -69,6 +71,7 @@ pub(super) fn add(entry: &Entry, is_wanted: bool) -> Result<()> {
         id: entry.id,
         is_wanted,
         is_account_notification: entry.event.is_account_notification(),
+        keyed_request: entry.keyed_request.clone(),
         notification: None,
         end_code: None,
     };

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use crate::domain::{InternalError, Services};
 use assent_model::audit::Actor;
+use assent_model::deadline::KEYED_REQUEST_KEPT;
 use assent_model::secret::Digest;
 use assent_store::IdempotentRow;
 
-/// How long an answer is kept.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long one may take. Longer than any request may; one that a crash cut off may be asked again after that.
+/// How long one may take. Longer than any request may; one that a crash cut off before it changed anything may be asked
+/// again after that.
 pub const UNDER_WAY: Duration = Duration::from_secs(10 * 60);
 
 /// A request with a key.
@@ -33,6 +33,11 @@ impl KeyedRequest {
         }
     }
 
+    /// Its id, for the changes that it makes.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
     fn purpose(&self) -> String {
         format!("idempotent answer {}", self.id)
     }
@@ -47,6 +52,8 @@ pub enum KeyClaim {
     Answered(Vec<u8>),
     /// It is being done.
     InProgress,
+    /// It made changes, but its answer was lost.
+    AnswerLost,
     /// Another body came with the key.
     OtherBody,
 }
@@ -58,7 +65,12 @@ pub enum KeyClaim {
 pub async fn claim(services: &Services, request: &KeyedRequest) -> Result<KeyClaim, InternalError> {
     let now = services.now();
     let (id, body) = (request.id.clone(), request.body);
-    let Some(IdempotentRow { body, answer }) = services
+    let Some(IdempotentRow {
+        body,
+        answer,
+        is_executed,
+        in_progress_until,
+    }) = services
         .store
         .claim_request(id, body, now, now + UNDER_WAY)
         .await?
@@ -69,7 +81,11 @@ pub async fn claim(services: &Services, request: &KeyedRequest) -> Result<KeyCla
         return Ok(KeyClaim::OtherBody);
     }
     let Some(sealed) = answer else {
-        return Ok(KeyClaim::InProgress);
+        let is_lost = is_executed && in_progress_until <= now;
+        return Ok(match is_lost {
+            true => KeyClaim::AnswerLost,
+            false => KeyClaim::InProgress,
+        });
     };
     let opened = services.master_key.open(&request.purpose(), &sealed)?;
     Ok(KeyClaim::Answered(opened.to_vec()))
@@ -91,7 +107,12 @@ pub async fn store_response(
         .seal(&request.purpose(), answer, &*services.entropy)?;
     Ok(services
         .store
-        .store_response(request.id.clone(), sealed, subjects, services.now() + KEPT)
+        .store_response(
+            request.id.clone(),
+            sealed,
+            subjects,
+            services.now() + KEYED_REQUEST_KEPT,
+        )
         .await?)
 }
 
@@ -101,4 +122,19 @@ pub async fn store_response(
 /// If the database fails.
 pub async fn release(services: &Services, request: &KeyedRequest) -> Result<(), InternalError> {
     Ok(services.store.release_request(request.id.clone()).await?)
+}
+
+/// Gives the key of a request back that failed, unless it made a change. The failure does not tell: a commit may have
+/// succeeded although its reply was lost.
+///
+/// # Errors
+/// If the database fails.
+pub async fn release_failed(
+    services: &Services,
+    request: &KeyedRequest,
+) -> Result<(), InternalError> {
+    Ok(services
+        .store
+        .release_unless_executed(request.id.clone())
+        .await?)
 }

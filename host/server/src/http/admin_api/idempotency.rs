@@ -61,7 +61,12 @@ pub(super) async fn once(
         return Problem::with_kind(ProblemKind::Malformed, detail).into_response();
     };
     match claim(&services, &caller, &key, request).await {
-        Ok(ClaimOutcome::Ours(asked, request)) => run(services, asked, *request, next).await,
+        Ok(ClaimOutcome::Ours(asked, mut request)) => {
+            let mut caller = caller;
+            caller.by.keyed_request = Some(asked.id().to_owned());
+            request.extensions_mut().insert(caller);
+            run(services, asked, *request, next).await
+        }
         Ok(ClaimOutcome::Answered(answer)) => replay(&answer),
         Err(problem) => problem.into_response(),
     }
@@ -115,6 +120,11 @@ async fn claim(
                 "the first request with this Idempotency-Key is still in progress; try again";
             Err(Problem::with_kind(ProblemKind::InProgress, detail))
         }
+        KeyClaim::AnswerLost => {
+            let detail = "the first request with this Idempotency-Key made changes, but its response was lost; look \
+                          what it changed, and use another key for another request";
+            Err(Problem::with_kind(ProblemKind::AnswerLost, detail))
+        }
         KeyClaim::OtherBody => {
             let detail = "this Idempotency-Key was used with another body; use another key";
             Err(Problem::with_kind(ProblemKind::KeyReused, detail))
@@ -145,7 +155,8 @@ async fn run(
     })
 }
 
-/// Keeps the answer of what was done. What was refused did nothing, so the same key may be tried again.
+/// Keeps the answer of what was done. What was refused did nothing, so the same key may be tried again; what failed may
+/// have changed something all the same.
 async fn store_response(
     services: &Services,
     asked: &KeyedRequest,
@@ -188,6 +199,8 @@ async fn store_response(
             subjects,
         )
         .await
+    } else if parts.status.is_server_error() {
+        idempotency::release_failed(services, asked).await
     } else {
         idempotency::release(services, asked).await
     };
