@@ -221,6 +221,24 @@ impl Store {
             .and_then(RegisteredApplication::client))
     }
 
+    /// The OpenID Connect client with this id, and the epoch in which tokens are issued now.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn client_in_epoch(&self, id: &Did) -> Result<Option<(Arc<Application>, u32)>> {
+        let versions = &self.lookups.application_versions;
+        let Some(row) = versions.call(id.to_string()).await? else {
+            return Ok(None);
+        };
+        let epoch = epoch_number(row.epoch)?;
+        let found = self
+            .registered_version(id, (row.version, row.updated_at))
+            .await?;
+        Ok(found
+            .and_then(RegisteredApplication::client)
+            .map(|client| (client, epoch)))
+    }
+
     /// The application with this id, whatever it speaks.
     ///
     /// # Errors

@@ -109,7 +109,7 @@ impl Writer {
                 Arc::clone(chaining),
                 Arc::clone(waiters),
             );
-            let running = run(Arc::clone(&receiver), transactions);
+            let running = run(Arc::clone(&receiver), transactions, database.kind);
             match database.kind {
                 DatabaseKind::Postgres => drop(tasks.spawn(running)),
                 DatabaseKind::Sqlite => drop(tasks.spawn(in_thread(running)?)),
@@ -209,12 +209,41 @@ fn in_thread(
     })
 }
 
-async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, transactions: Transactions) {
+/// Adds the writes of requests that are about to queue them. On a busy instance, each write would otherwise have a
+/// commit of its own, because the writer gets the processor as soon as the first one is queued.
+async fn gather(jobs: &mut mpsc::Receiver<Job>, batch: &mut Vec<Job>) {
+    loop {
+        let before = batch.len();
+        // The runtime executes a new task after some of those that are ready: at once on an idle instance. An error
+        // means that it is shutting down.
+        let _ = tokio::spawn(async {}).await;
+        while batch.len() < BATCH
+            && let Ok(job) = jobs.try_recv()
+        {
+            batch.push(job);
+        }
+        if batch.len() == before || batch.len() == BATCH {
+            return;
+        }
+    }
+}
+
+async fn run(
+    jobs: Arc<Mutex<mpsc::Receiver<Job>>>,
+    transactions: Transactions,
+    database: DatabaseKind,
+) {
     loop {
         let mut batch = Vec::new();
-        // The lock is held while waiting, so that one writer at a time collects; the others are then at work.
-        if jobs.lock().await.recv_many(&mut batch, BATCH).await == 0 {
-            return;
+        {
+            // The lock is held while waiting, so that one writer at a time collects; the others are then at work.
+            let mut jobs = jobs.lock().await;
+            if jobs.recv_many(&mut batch, BATCH).await == 0 {
+                return;
+            }
+            if database == DatabaseKind::Sqlite {
+                gather(&mut jobs, &mut batch).await;
+            }
         }
         // Who has gone away meanwhile is not served.
         batch.retain(|job| !job.reply.is_closed() && job.turn.begin());

@@ -1,18 +1,18 @@
 //! Rejections without a handler: a body or a head that is too large, NUL in a parameter, another method, an answer that
 //! took too long. A user sees a page; programs get the plain text, or JSON from an API that returns it itself.
 
-use std::sync::Arc;
-
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
-use axum::middleware::Next;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 
+use super::admin_api;
+use super::oidc::client_calls;
 use super::pages::Link;
 use super::reply::ErrorReply;
 use super::texts::{Message, preferred};
 use crate::domain::Services;
+use assent_model::language::Language;
 
 /// The longest path with its query, in bytes.
 const LONGEST_ADDRESS: usize = 16 * 1024;
@@ -71,21 +71,67 @@ fn head_length(request: &Request) -> usize {
     address(request).len() + headers.sum::<usize>()
 }
 
-/// Turns a rejection into a page for a browser that requests pages.
-pub(super) async fn as_pages(
-    State(services): State<Arc<Services>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let reads = reads_pages(&request);
-    let language = preferred(&services, request.headers());
-    let about = format!("{} {}", request.method(), request.uri().path());
-    let response = next.run(request).await;
-    let status = response.status();
-    let is_refusal = status.is_client_error() || status.is_server_error();
-    if !reads || !is_refusal || !is_plain(response.headers()) {
-        return response;
+/// The form in which the interface that a request called tells of a refusal.
+pub(super) enum RefusalForm {
+    /// JSON of RFC 6749 section 5.2.
+    ClientEndpoint,
+    /// Problem details of the admin API (RFC 9457).
+    AdminApi,
+    /// A page for a browser that requests pages.
+    Page {
+        language: Language,
+        method: Method,
+        uri: Uri,
+    },
+    /// The plain text.
+    Plain,
+}
+
+impl RefusalForm {
+    pub(super) fn of(services: &Services, request: &Request) -> Self {
+        let path = request.uri().path();
+        if client_calls::is_endpoint(path) {
+            Self::ClientEndpoint
+        } else if admin_api::is_path(path) {
+            Self::AdminApi
+        } else if reads_pages(request) {
+            Self::Page {
+                language: preferred(services, request.headers()),
+                method: request.method().clone(),
+                uri: request.uri().clone(),
+            }
+        } else {
+            Self::Plain
+        }
     }
+
+    /// The response in this form, if it is a refusal in another.
+    pub(super) fn render(self, services: &Services, response: Response) -> Response {
+        let status = response.status();
+        if !(status.is_client_error() || status.is_server_error()) {
+            return response;
+        }
+        match self {
+            Self::ClientEndpoint => client_calls::in_its_words(response),
+            Self::AdminApi => admin_api::in_its_words(response),
+            Self::Page {
+                language,
+                method,
+                uri,
+            } if is_plain(response.headers()) => {
+                let cause = format!(
+                    "{method} {} was refused with the status {status}",
+                    uri.path()
+                );
+                page(services, language, &cause, &response)
+            }
+            Self::Page { .. } | Self::Plain => response,
+        }
+    }
+}
+
+fn page(services: &Services, language: Language, cause: &str, refusal: &Response) -> Response {
+    let status = refusal.status();
     let reply = ErrorReply {
         status,
         title: Message::new("error-rejected"),
@@ -95,11 +141,10 @@ pub(super) async fn as_pages(
             _ => Message::new("error-rejected-advice"),
         },
     };
-    let cause = format!("{about} was refused with the status {status}");
-    let mut page = reply.render_with(&services, language, &cause, Some(Link::to_start()));
+    let mut page = reply.render_with(services, language, &cause, Some(Link::to_start()));
     // The rejection's other headers stay, such as `Allow`.
     let own = page.headers().clone();
-    for (name, value) in response.headers() {
+    for (name, value) in refusal.headers() {
         if name != CONTENT_TYPE && name != CONTENT_LENGTH && !own.contains_key(name) {
             page.headers_mut().append(name, value.clone());
         }

@@ -11,21 +11,22 @@ use axum::http::{Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
-use responses::{asset, common_headers, not_found};
+use responses::{asset, not_found, surround};
+use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::timeout::TimeoutLayer;
 
 use super::admission::admit;
 use super::fetch_metadata::reject_embedded;
-use super::{admin_api, console, home, portal, refusals};
+use super::{admin_api, console, home, portal};
 use crate::domain::Services;
 use crate::domain::operations::idempotency::UNDER_WAY;
 use crate::http::approvals::callbacks;
 use crate::http::devices;
 use crate::http::devices::recover;
 use crate::http::oidc::{client_calls, cors, endpoints};
-use crate::http::operations::{health, latency, logos, metrics, rate_limits};
+use crate::http::operations::{health, logos, metrics, rate_limits};
 use crate::http::saml::{logout, metadata, sign_on};
 use crate::http::sign_in::{confirm, consent, login, session_end, test_sign_in};
 
@@ -89,12 +90,10 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         .nest("/admin/api/v1", admin_api::routes(services))
         .fallback(not_found);
     // The header that lets another site's page read an answer is on its errors too, so its layer comes last.
-    let shared = Router::new()
-        .nest("/oidc", shared_routes(services, origins))
-        .route(
-            "/.well-known/oauth-authorization-server/oidc",
-            get(endpoints::configuration),
-        );
+    let shared = Router::new().merge(shared_routes(services, origins)).route(
+        "/.well-known/oauth-authorization-server/oidc",
+        get(endpoints::configuration),
+    );
     let shared =
         bounded(services, shared, LARGEST_BODY, LONGEST).layer(cors::layer(Arc::clone(origins)));
     bounded(services, own, LARGEST_BODY, LONGEST)
@@ -105,11 +104,7 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
             admin_api::LARGEST_FILE,
             LONGEST_FILE,
         ))
-        .layer(from_fn(client_calls::in_its_words))
-        .layer(from_fn(admin_api::in_its_words))
-        .layer(from_fn_with_state(Arc::clone(services), refusals::as_pages))
-        .layer(from_fn_with_state(Arc::clone(services), common_headers))
-        .layer(from_fn_with_state(Arc::clone(services), latency::measured))
+        .layer(from_fn_with_state(Arc::clone(services), surround))
         .with_state(Arc::clone(services))
 }
 
@@ -120,14 +115,15 @@ fn bounded(
     largest: usize,
     longest: Duration,
 ) -> Router<Arc<Services>> {
-    router
-        .layer(RequestBodyLimitLayer::new(largest))
+    let bounds = ServiceBuilder::new()
+        .layer(from_fn_with_state(Arc::clone(services), admit))
+        .layer(CatchPanicLayer::new())
         .layer(TimeoutLayer::with_status_code(
             StatusCode::SERVICE_UNAVAILABLE,
             longest,
         ))
-        .layer(CatchPanicLayer::new())
-        .layer(from_fn_with_state(Arc::clone(services), admit))
+        .layer(RequestBodyLimitLayer::new(largest));
+    router.layer(bounds)
 }
 
 /// What the listener for client certificates serves: of everything, the endpoints that applications call themselves
@@ -146,21 +142,21 @@ pub(super) fn mtls_router(router: Router) -> Router {
 /// The endpoints that pages of single-page applications call too.
 fn shared_routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> Router<Arc<Services>> {
     Router::new()
-        .route("/me", get(endpoints::me).post(endpoints::me))
+        .route("/oidc/me", get(endpoints::me).post(endpoints::me))
         .route(
-            "/.well-known/openid-configuration",
+            "/oidc/.well-known/openid-configuration",
             get(endpoints::configuration),
         )
-        .route("/jwks", get(endpoints::jwks))
+        .route("/oidc/jwks", get(endpoints::jwks))
         .merge(called(
             services,
             origins,
-            Router::new().route("/token", post(client_calls::token)),
+            Router::new().route("/oidc/token", post(client_calls::token)),
         ))
         .merge(called(
             services,
             origins,
-            Router::new().route("/token/revocation", post(client_calls::revoke)),
+            Router::new().route("/oidc/token/revocation", post(client_calls::revoke)),
         ))
 }
 
@@ -171,9 +167,10 @@ fn called(
     router: Router<Arc<Services>>,
 ) -> Router<Arc<Services>> {
     let state = (Arc::clone(services), Arc::clone(origins));
-    router
-        .layer(RequestBodyLimitLayer::new(LARGEST_CALL))
+    let bounds = ServiceBuilder::new()
         .layer(from_fn_with_state(state, rate_limits::token))
+        .layer(RequestBodyLimitLayer::new(LARGEST_CALL));
+    router.layer(bounds)
 }
 
 /// Routes whose GET does something, such as to answer a login. Who asks with HEAD wants to know of the answer and to

@@ -238,6 +238,7 @@ async fn exchange(
     let client = AuthenticatedClient {
         application,
         certificate: None,
+        epoch: None,
     };
     let verifier = test_sign_in::derived(services, test_sign_in.id, DerivedValue::Verifier)?;
     let redirect_uri = test_sign_in::address(services, test_sign_in.id);

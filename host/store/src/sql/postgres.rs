@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -183,7 +184,13 @@ pub(super) struct PostgresConnection {
     client: Client,
     task: JoinHandle<()>,
     /// The prepared statements by their texts. The texts are the program's own, so there is a limited number.
-    statements: HashMap<String, Statement>,
+    statements: HashMap<String, PreparedStatement>,
+}
+
+#[derive(Clone)]
+struct PreparedStatement {
+    statement: Statement,
+    columns: Arc<[String]>,
 }
 
 impl PostgresConnection {
@@ -191,15 +198,20 @@ impl PostgresConnection {
         let text = query.text.as_str();
         if !query.prepared_once {
             let typed = query.arguments.iter().map(|one| (one, type_of(one)));
-            return collect(self.client.query_typed_raw(text, typed).await?, Vec::new()).await;
+            let stream = self.client.query_typed_raw(text, typed).await?;
+            return collect(stream, None).await;
         }
-        let statement = match self.statements.get(text) {
-            Some(statement) => statement.clone(),
+        let PreparedStatement { statement, columns } = match self.statements.get(text) {
+            Some(prepared) => prepared.clone(),
             None => {
                 let types: Vec<Type> = query.arguments.iter().map(type_of).collect();
                 let statement = self.client.prepare_typed(text, &types).await?;
-                self.statements.insert(text.to_owned(), statement.clone());
-                statement
+                let prepared = PreparedStatement {
+                    columns: names(statement.columns()),
+                    statement,
+                };
+                self.statements.insert(text.to_owned(), prepared.clone());
+                prepared
             }
         };
         if statement.params().len() != query.arguments.len() {
@@ -209,12 +221,8 @@ impl PostgresConnection {
                 query.arguments.len()
             )));
         }
-        let columns = names(statement.columns());
-        collect(
-            self.client.query_raw(&statement, &query.arguments).await?,
-            columns,
-        )
-        .await
+        let stream = self.client.query_raw(&statement, &query.arguments).await?;
+        collect(stream, Some(columns)).await
     }
 
     /// Executes statements without arguments.
@@ -230,13 +238,12 @@ impl PostgresConnection {
     }
 }
 
-async fn collect(stream: RowStream, mut columns: Vec<String>) -> Result<Rows> {
+/// The columns are those of the first row if they are not known yet.
+async fn collect(stream: RowStream, mut columns: Option<Arc<[String]>>) -> Result<Rows> {
     let mut stream = pin!(stream);
     let mut rows = Vec::new();
     while let Some(row) = stream.try_next().await? {
-        if columns.is_empty() {
-            columns = names(row.columns());
-        }
+        columns.get_or_insert_with(|| names(row.columns()));
         let mut values = Vec::with_capacity(row.len());
         for place in 0..row.len() {
             values.push(row.try_get::<_, Value>(place)?);
@@ -244,13 +251,13 @@ async fn collect(stream: RowStream, mut columns: Vec<String>) -> Result<Rows> {
         rows.push(values);
     }
     Ok(Rows {
-        columns,
+        columns: columns.unwrap_or_default(),
         rows,
         affected: stream.rows_affected().unwrap_or(0),
     })
 }
 
-fn names(columns: &[tokio_postgres::Column]) -> Vec<String> {
+fn names(columns: &[tokio_postgres::Column]) -> Arc<[String]> {
     columns.iter().map(|one| one.name().to_owned()).collect()
 }
 

@@ -1,12 +1,14 @@
 //! Rows, and the types that read them.
 
+use std::sync::Arc;
+
 use super::error::{Error, Result};
 use super::value::{FromValue, Value};
 
 /// The rows that a statement returned.
 pub struct Rows {
     /// The names of the columns.
-    pub(super) columns: Vec<String>,
+    pub(super) columns: Arc<[String]>,
     pub(super) rows: Vec<Vec<Value>>,
     /// How many rows the statement inserted, updated or deleted.
     pub(super) affected: u64,
@@ -287,7 +289,7 @@ mod tests {
             Value::Null,
         ];
         Rows {
-            columns: columns.map(str::to_owned).to_vec(),
+            columns: columns.map(str::to_owned).into(),
             rows: vec![values],
             affected: 0,
         }
@@ -321,7 +323,7 @@ mod tests {
         type Wrong = (i64, Vec<u8>, i64, Option<i64>, Option<i64>);
         assert!(rows().read::<Wrong>().is_err(), "a text is no integer");
         let mut renamed = rows();
-        renamed.columns = ["x", "d", "a", "b", "unused"].map(str::to_owned).to_vec();
+        renamed.columns = ["x", "d", "a", "b", "unused"].map(str::to_owned).into();
         assert!(renamed.read::<Whole>().is_err(), "c is missing");
     }
 }

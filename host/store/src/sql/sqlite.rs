@@ -1,10 +1,12 @@
 //! A connection to SQLite. It works in the thread that calls it: most statements take less time than a change of
 //! threads.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{OpenFlags, ToSql};
 
@@ -32,6 +34,8 @@ const PRAGMAS: [&str; 4] = [
 /// A connection.
 pub(super) struct SqliteConnection {
     connection: rusqlite::Connection,
+    /// The columns of the prepared statements by their texts.
+    columns: HashMap<String, Arc<[String]>>,
     /// When to end the running statement.
     deadline: Arc<Mutex<Option<Instant>>>,
 }
@@ -41,6 +45,8 @@ impl SqliteConnection {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = rusqlite::Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(BUSY)?;
+        // Otherwise a statement may be prepared again whenever it gets other arguments.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         for pragma in PRAGMAS {
             execute_when_free(&connection, pragma)?;
@@ -54,6 +60,7 @@ impl SqliteConnection {
         connection.progress_handler(STEPS, Some(passed))?;
         Ok(Self {
             connection,
+            columns: HashMap::new(),
             deadline,
         })
     }
@@ -63,20 +70,29 @@ impl SqliteConnection {
         *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
     }
 
-    pub(super) fn run(&self, query: &Query) -> Result<Rows> {
+    pub(super) fn run(&mut self, query: &Query) -> Result<Rows> {
         let text = query.text.as_str();
-        if query.prepared_once {
-            let mut statement = self.connection.prepare_cached(text)?;
-            self.run_prepared(&mut statement, &query.arguments)
-        } else {
+        if !query.prepared_once {
             let mut statement = self.connection.prepare(text)?;
-            self.run_prepared(&mut statement, &query.arguments)
+            let columns = names(&statement);
+            return self.run_prepared(&mut statement, columns, &query.arguments);
         }
+        let mut statement = self.connection.prepare_cached(text)?;
+        let columns = match self.columns.get(text) {
+            Some(columns) => Arc::clone(columns),
+            None => {
+                let columns = names(&statement);
+                self.columns.insert(text.to_owned(), Arc::clone(&columns));
+                columns
+            }
+        };
+        self.run_prepared(&mut statement, columns, &query.arguments)
     }
 
     fn run_prepared(
         &self,
         statement: &mut rusqlite::Statement<'_>,
+        columns: Arc<[String]>,
         arguments: &[Argument],
     ) -> Result<Rows> {
         let mut bound = 0;
@@ -93,7 +109,6 @@ impl SqliteConnection {
                 arguments.len()
             )));
         }
-        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let mut rows = Vec::new();
         let mut found = statement.raw_query();
         while let Some(row) = found.next()? {
@@ -115,6 +130,10 @@ impl SqliteConnection {
     pub(super) fn batch(&self, text: &str) -> Result<()> {
         Ok(self.connection.execute_batch(text)?)
     }
+}
+
+fn names(statement: &rusqlite::Statement<'_>) -> Arc<[String]> {
+    statement.column_names().map(str::to_owned).collect()
 }
 
 /// SQLite takes `$1` as a name, and numbers names by their first occurrence.

@@ -38,9 +38,9 @@ mod values;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
+use axum::extract::DefaultBodyLimit;
 use axum::http::{Method, StatusCode, header};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use routes::Route;
@@ -112,15 +112,15 @@ fn guarded(router: Router<Arc<Services>>, services: &Arc<Services>) -> Router<Ar
         ))
 }
 
+/// Whether the path is one of this API.
+pub(super) fn is_path(path: &str) -> bool {
+    path.strip_prefix(BASE)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// Says as problems what was refused before the API could say it itself: a body that is too large, another method, an
 /// answer that took too long.
-pub(super) async fn in_its_words(request: Request, next: Next) -> Response {
-    let called = request
-        .uri()
-        .path()
-        .strip_prefix(BASE)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    let response = next.run(request).await;
+pub(super) fn in_its_words(response: Response) -> Response {
     let status = response.status();
     let kind = response
         .headers()
@@ -128,7 +128,7 @@ pub(super) async fn in_its_words(request: Request, next: Next) -> Response {
         .and_then(|kind| kind.to_str().ok())
         .unwrap_or_default();
     let is_problem = kind.starts_with("application/problem+json");
-    if !called || is_problem || !(status.is_client_error() || status.is_server_error()) {
+    if is_problem {
         return response;
     }
     let detail = match status {

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use axum::Json;
 use axum::RequestExt;
 use axum::body::Bytes;
-use axum::extract::{FromRequest, OriginalUri, Request, State};
+use axum::extract::{FromRequest, Request, State};
 use axum::http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA, RETRY_AFTER,
     WWW_AUTHENTICATE,
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
@@ -61,17 +60,15 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
             .extract_parts_with_state::<Option<ClientCertificate>, _>(services)
             .await;
         let certificate = certificate.map_err(IntoResponse::into_response)?;
-        let headers = request.headers().clone();
+        let is_form = is_form(request.headers());
+        let credentials = request.headers().get(AUTHORIZATION).cloned();
         // The token endpoint's rules are the strictest.
-        let endpoint = request.extract_parts::<OriginalUri>().await.ok();
-        let endpoint = endpoint
-            .and_then(|uri| endpoint_at(uri.path()))
-            .unwrap_or(ClientEndpoint::Token);
+        let endpoint = endpoint_at(request.uri().path()).unwrap_or(ClientEndpoint::Token);
         let body = Bytes::from_request(request, services)
             .await
             .map_err(IntoResponse::into_response)?;
         let called = async {
-            if !is_form(&headers) {
+            if !is_form {
                 let expected = "the body must be application/x-www-form-urlencoded".to_owned();
                 return Err(TokenError::InvalidRequest(expected));
             }
@@ -83,7 +80,7 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
             let call = ClientAuthRequest {
                 endpoint,
                 from,
-                authorization: authorization(&headers),
+                authorization: credentials.as_ref().map(text_of),
                 certificate: certificate.as_ref().map(ClientCertificate::der),
                 parameters: &parameters,
             };
@@ -167,17 +164,20 @@ fn refused(services: &Services, error: &TokenError) -> Response {
     never_stored(response)
 }
 
+/// Whether one of these endpoints is at the path.
+pub(crate) fn is_endpoint(path: &str) -> bool {
+    endpoint_at(path).is_some()
+}
+
 /// Says in the words of RFC 6749 section 5.2 what was refused before these endpoints could say it themselves: a body
 /// that is too large, another method, an answer that took too long.
-pub(crate) async fn in_its_words(request: Request, next: Next) -> Response {
-    let called = endpoint_at(request.uri().path()).is_some();
-    let response = next.run(request).await;
+pub(crate) fn in_its_words(response: Response) -> Response {
     let status = response.status();
     let is_json = response
         .headers()
         .get(CONTENT_TYPE)
         .is_some_and(|kind| kind == "application/json");
-    if !called || is_json || !(status.is_client_error() || status.is_server_error()) {
+    if is_json {
         return response;
     }
     let (error, description) = match status {
@@ -231,8 +231,10 @@ pub(crate) fn is_form(headers: &HeaderMap) -> bool {
 
 /// The `Authorization` header.
 pub(crate) fn authorization(headers: &HeaderMap) -> Option<&str> {
-    // A header that is no text is still a header: it fails as one, and is not taken for none.
-    headers
-        .get(AUTHORIZATION)
-        .map(|value| value.to_str().unwrap_or_default())
+    headers.get(AUTHORIZATION).map(text_of)
+}
+
+/// A header that is no text is still a header: it fails as one, and is not taken for none.
+fn text_of(value: &HeaderValue) -> &str {
+    value.to_str().unwrap_or_default()
 }

@@ -1,33 +1,27 @@
 //! Measures how long the server takes to answer.
 
-use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{Request, State};
 use axum::http::Uri;
-use axum::middleware::Next;
 use axum::response::Response;
 
 use crate::domain::Services;
 use crate::domain::operations::latency::EndpointGroup;
 
-/// Counts an answer, where it is of an endpoint whose time is the server's own.
-pub(crate) async fn measured(
-    State(services): State<Arc<Services>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let Some(endpoint) = endpoint(request.uri()) else {
-        return next.run(request).await;
-    };
-    let begun = Instant::now();
-    let response = next.run(request).await;
-    services.latency.count(
-        endpoint,
-        begun.elapsed(),
-        response.status().is_server_error(),
-    );
-    response
+/// A request whose response is counted, if it is of an endpoint whose time is the server's own.
+pub(crate) struct MeasuredRequest(Option<(EndpointGroup, Instant)>);
+
+impl MeasuredRequest {
+    pub(crate) fn begin(uri: &Uri) -> Self {
+        Self(endpoint(uri).map(|endpoint| (endpoint, Instant::now())))
+    }
+
+    pub(crate) fn end(self, services: &Services, response: &Response) {
+        if let Self(Some((endpoint, begun))) = self {
+            let failed = response.status().is_server_error();
+            services.latency.count(endpoint, begun.elapsed(), failed);
+        }
+    }
 }
 
 /// The endpoint at an address. None where an answer waits for something to happen: that time says nothing of the

@@ -13,6 +13,8 @@ use axum::response::{IntoResponse, Response};
 use crate::domain::Services;
 use crate::http::assets;
 use crate::http::operations::branding;
+use crate::http::operations::latency::MeasuredRequest;
+use crate::http::refusals::RefusalForm;
 use crate::http::reply::ErrorReply;
 use crate::http::texts::{Message, PageLanguage};
 
@@ -77,18 +79,29 @@ pub(super) async fn not_found(
     .render(&services, language, &uri.path())
 }
 
-/// Headers of every answer: nothing is guessed about types, no address leaks to other sites, no page is framed.
-pub(super) async fn common_headers(
+/// Surrounds the handling of every request: measures its time, renders a refusal in the form of the interface that was
+/// called, and sets the common headers. It is one layer because each layer costs every request several allocations.
+pub(super) async fn surround(
     State(services): State<Arc<Services>>,
     request: Request,
     next: Next,
 ) -> Response {
+    let measured = MeasuredRequest::begin(request.uri());
+    let form = RefusalForm::of(&services, &request);
     let is_console = request
         .uri()
         .path()
         .strip_prefix("/admin")
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    let mut response = next.run(request).await;
+    let response = next.run(request).await;
+    let response = form.render(&services, response);
+    let response = with_common_headers(&services, is_console, response);
+    measured.end(&services, &response);
+    response
+}
+
+/// Headers of every answer: nothing is guessed about types, no address leaks to other sites, no page is framed.
+fn with_common_headers(services: &Services, is_console: bool, mut response: Response) -> Response {
     let is_unavailable = response.status() == StatusCode::SERVICE_UNAVAILABLE;
     let headers = response.headers_mut();
     if is_unavailable {

@@ -66,6 +66,9 @@ pub struct AuthenticatedClient {
     pub application: Arc<Application>,
     /// The certificate by which it authenticated itself: its tokens are bound to it (RFC 8705 section 3).
     pub certificate: Option<CertificateDigest>,
+    /// The epoch in which tokens are issued. `None` if the proof took time, so that the application and the epoch may
+    /// have changed since they were read.
+    pub epoch: Option<u32>,
 }
 
 /// How a client says who it is.
@@ -104,12 +107,12 @@ pub async fn authenticate(
     let caller = (presented.id().clone(), call.from);
     let found = services
         .store
-        .application(presented.id())
+        .client_in_epoch(presented.id())
         .await
         .map_err(InternalError::from)?;
     let method = found
         .as_ref()
-        .map(|application| application.settings.auth_method());
+        .map(|(application, _)| application.settings.auth_method());
     // Over the limit the answer does not reveal a right secret. A signature and a certificate can't be guessed, so a
     // valid one passes.
     if method.is_none_or(ClientAuthMethod::uses_secret) {
@@ -119,11 +122,14 @@ pub async fn authenticate(
     }
     let reason = match found {
         None => basic::UNKNOWN,
-        Some(application) => match verify(services, &application, &presented, call).await? {
+        Some((application, epoch)) => match verify(services, &application, &presented, call).await?
+        {
             Ok(certificate) => {
                 return Ok(AuthenticatedClient {
                     application,
                     certificate,
+                    // An assertion may need a download, and is recorded.
+                    epoch: (!matches!(presented, Credentials::Assertion { .. })).then_some(epoch),
                 });
             }
             Err(reason) => reason,

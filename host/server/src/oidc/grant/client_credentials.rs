@@ -17,11 +17,19 @@ pub(super) async fn exchange(
     client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
+    if let Some(epoch) = client.epoch {
+        return issue(services, client, epoch, parameters);
+    }
     let mut client = client.clone();
     loop {
-        let (version, response) = issue(services, &client, parameters).await?;
+        let found = services
+            .store
+            .issuance_of(&client.application.id)
+            .await
+            .map_err(InternalError::from)?;
+        let (version, epoch) = found.ok_or(CHANGED)?;
         if version == client.application.version {
-            return Ok(response);
+            return issue(services, &client, epoch, parameters);
         }
         // The application was changed since it authenticated itself. What it presented may not be enough any more.
         let before = Arc::clone(&client.application);
@@ -41,12 +49,13 @@ const CHANGED: TokenError = TokenError::InvalidClient {
     reason: "the application was changed meanwhile",
 };
 
-/// A response with a new token, and the version of the application before the response is released.
-async fn issue(
+/// A response with a new token.
+fn issue(
     services: &Services,
     client: &AuthenticatedClient,
+    epoch: u32,
     parameters: &Parameters,
-) -> Result<(i64, TokenResponse), TokenError> {
+) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
     // A public application proves nothing, so it has no tokens of its own.
     if !application.settings.application_type.is_confidential() {
@@ -54,26 +63,19 @@ async fn issue(
     }
     let granted = scopes(&application.settings, parameters.get("scope"))?;
     let lifetime = services.settings.lifetimes.client_credentials_token.get();
-    let found = services
-        .store
-        .issuance_of(&application.id)
-        .await
-        .map_err(InternalError::from)?;
-    let (version, epoch) = found.ok_or(CHANGED)?;
     let source = TokenSource::Application {
         version: application.version,
     };
     let draft = AccessDraft::new(services, lifetime);
     let token = draft.issue(services, client, source, granted.clone(), epoch)?;
-    let response = TokenResponse {
+    Ok(TokenResponse {
         access_token: token.expose().to_owned(),
         token_type: "Bearer",
         expires_in: lifetime.as_secs(),
         id_token: None,
         refresh_token: None,
         scope: granted.to_string(),
-    };
-    Ok((version, response))
+    })
 }
 
 /// The scopes that were asked for, which the application must be allowed. There is no person who could be away.
