@@ -4,17 +4,24 @@
 //! program and PostgreSQL on the second. Beside each round it measures what bounds any such server on the same core: a
 //! bare RSA-2048 signature, and a form posted to axum that is read and answered with a word. The shares of those two
 //! are what to compare between machines.
+//!
+//! Then PostgreSQL behind a network of half a millisecond, compared with SQLite, and two instances compared with one,
+//! each with the same share of the core.
 
 mod bounds;
+mod delay;
 mod flows;
 mod load;
+mod quota;
 mod server;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use assent_tests::harness::{Admin, Application, Browser, Database, TestUser, VERIFIER};
+use assent_tests::harness::{
+    Admin, Application, Browser, Database, DatabaseUrl, TestUser, VERIFIER,
+};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -121,34 +128,131 @@ fn main() {
         .build()
         .expect("a runtime");
     runtime.block_on(async {
-        for database in Database::BOTH {
+        let mut on_sqlite = HashMap::new();
+        for backend in Backend::ALL {
             let subjects: Vec<Subject> = Subject::ALL
                 .into_iter()
-                .filter(|subject| wanted(database, *subject))
+                .filter(|subject| wanted(&format!("{backend:?} {}", subject.name())))
                 .collect();
-            if !subjects.is_empty() {
-                measure(database, &subjects).await;
+            if subjects.is_empty() {
+                continue;
             }
+            let loads = measure(backend, &subjects).await;
+            match backend {
+                Backend::Sqlite => on_sqlite = loads,
+                Backend::Postgres | Backend::DistantPostgres => compare(&on_sqlite, &loads),
+            }
+        }
+        if wanted("instances") {
+            measure_instances().await;
         }
     });
 }
 
+/// Where the server keeps its data.
+#[derive(Clone, Copy, Debug)]
+enum Backend {
+    Sqlite,
+    /// By its socket.
+    Postgres,
+    /// By TCP, with a round trip of half a millisecond.
+    DistantPostgres,
+}
+
+impl Backend {
+    const ALL: [Self; 3] = [Self::Sqlite, Self::Postgres, Self::DistantPostgres];
+
+    /// The URL of a fresh database.
+    async fn create(self, folder: &std::path::Path) -> DatabaseUrl {
+        match self {
+            Self::Sqlite => Database::Sqlite.create(folder).await,
+            Self::Postgres => Database::Postgres.create(folder).await,
+            Self::DistantPostgres => {
+                let url = Database::Postgres.create(folder).await;
+                let port = delay::start(url.socket());
+                url.behind(port)
+            }
+        }
+    }
+}
+
+/// Prints what each subject reaches of what it does on SQLite.
+fn compare(on_sqlite: &HashMap<Subject, Load>, loads: &HashMap<Subject, Load>) {
+    let of_requests = |subject: &Subject| subject.bound() != Bound::Get;
+    for subject in Subject::ALL.iter().filter(|subject| of_requests(subject)) {
+        if let (Some(sqlite), Some(load)) = (on_sqlite.get(subject), loads.get(subject)) {
+            println!(
+                "  {:<22} {:>6.1}% of SQLite (goal 70%)",
+                subject.name(),
+                100.0 * load.per_second() / sqlite.per_second(),
+            );
+        }
+    }
+}
+
+/// How much of the core each of the instances may use, in percent: so little that neither the caller nor PostgreSQL,
+/// which share the other core, is what bounds them.
+const SHARE: u32 = 20;
+
+/// Compares two instances with one, by sign-ins with a session.
+async fn measure_instances() {
+    println!("\nInstances on PostgreSQL, each with {SHARE}% of a core");
+    let quotas = ["one", "two"].map(|name| quota::Quota::new(name, SHARE));
+    let [Some(first_quota), Some(second_quota)] = quotas else {
+        println!(
+            "  not measured: this machine lets us create no control group with a share of a processor"
+        );
+        return;
+    };
+    let folders =
+        [tempfile::tempdir(), tempfile::tempdir()].map(|folder| folder.expect("a folder"));
+    let [first_folder, second_folder] = [folders[0].path(), folders[1].path()];
+    let url = Database::Postgres.create(first_folder).await;
+    let first = Server::start(first_folder, url.url()).await;
+    let setup = Setup::prepare(&first, first_folder).await;
+    let key = "master.key";
+    std::fs::copy(first_folder.join(key), second_folder.join(key)).expect("the key");
+    let second = first.start_beside(second_folder, url.url()).await;
+    first_quota.add(first.id()).expect("moved");
+    second_quota.add(second.id()).expect("moved");
+    let (mut alone, mut both) = (Load::default(), [Load::default(); 2]);
+    for _ in 0..ROUNDS {
+        alone += setup.sign_ins(&first).await;
+        let loads = tokio::join!(setup.sign_ins(&first), setup.sign_ins(&second));
+        both[0] += loads.0;
+        both[1] += loads.1;
+    }
+    let busy = |load: &Load| 100.0 * load.server_cpu.as_secs_f64() / load.took.as_secs_f64();
+    let together = both[0].per_second() + both[1].per_second();
+    println!(
+        "  one instance           {:>9.0} a second, {:.0}% of a core",
+        alone.per_second(),
+        busy(&alone),
+    );
+    println!(
+        "  two instances          {together:>9.0} a second, {:.0}% and {:.0}% of a core: {:.2} times (goal 1.7)",
+        busy(&both[0]),
+        busy(&both[1]),
+        together / alone.per_second(),
+    );
+}
+
 /// Whether the command line asks for it: all its words must be in what this is called.
-fn wanted(database: Database, subject: Subject) -> bool {
-    let called = format!("{database:?} {}", subject.name()).to_lowercase();
+fn wanted(called: &str) -> bool {
+    let called = called.to_lowercase();
     std::env::args()
         .skip(1)
         .filter(|word| !word.starts_with("--"))
         .all(|word| called.contains(&word.to_lowercase()))
 }
 
-async fn measure(database: Database, subjects: &[Subject]) {
+async fn measure(backend: Backend, subjects: &[Subject]) -> HashMap<Subject, Load> {
     let folder = tempfile::tempdir().expect("a folder");
-    let url = database.create(folder.path()).await;
+    let url = backend.create(folder.path()).await;
     // The first start makes keys and tables; the second is what an operator's restart is.
     drop(Server::start(folder.path(), url.url()).await);
     let server = Server::start(folder.path(), url.url()).await;
-    println!("\n{database:?}");
+    println!("\n{backend:?}");
     println!(
         "  cold start to first answer {:>8.0?}   (goal 100ms)",
         server.started_in
@@ -208,6 +312,7 @@ async fn measure(database: Database, subjects: &[Subject]) {
             100.0 * load.server_cpu.as_secs_f64() / load.took.as_secs_f64(),
         );
     }
+    totals
 }
 
 fn same(request: &str) -> Vec<Same> {
@@ -295,16 +400,7 @@ impl Setup {
                     .await
                     .0
             }
-            Subject::SessionSignIn => {
-                let request = self.application.request(&[]);
-                let callers = self.cookies().map(|cookies| SessionSignIn {
-                    request: self.get_with(&request, cookies).into(),
-                    post: self.post("/oidc/token"),
-                    redirect_uri: self.application.redirect_uri.clone(),
-                    code: None,
-                });
-                drive.run(callers.collect(), LENGTH).await.0
-            }
+            Subject::SessionSignIn => self.sign_ins(server).await,
             Subject::SamlSignOn => {
                 let id = self.service_provider["id"].as_str().expect("an id");
                 let callers = self.cookies().map(|cookies| SamlSignOn {
@@ -360,6 +456,22 @@ impl Setup {
                 drive.run(same(&self.client_credentials()), LENGTH).await.0
             }
         }
+    }
+
+    /// Sign-ins with a session at this instance.
+    async fn sign_ins(&self, server: &Server) -> Load {
+        let drive = load::Drive {
+            address: server.address,
+            cpu: &|| server.cpu(),
+        };
+        let request = self.application.request(&[]);
+        let callers = self.cookies().map(|cookies| SessionSignIn {
+            request: self.get_with(&request, cookies).into(),
+            post: self.post("/oidc/token"),
+            redirect_uri: self.application.redirect_uri.clone(),
+            code: None,
+        });
+        drive.run(callers.collect(), LENGTH).await.0
     }
 
     fn client_credentials(&self) -> String {

@@ -31,11 +31,17 @@ pub struct Server {
 impl Server {
     /// Starts it with the plugins that ship, and waits for its first answer.
     pub async fn start(folder: &Path, database: &str) -> Self {
-        let address = TcpListener::bind("127.0.0.1:0")
-            .expect("a port")
-            .local_addr()
-            .expect("an address");
+        let address = free_address();
         let base = format!("http://localhost:{}", address.port());
+        Self::start_at(folder, address, base, database).await
+    }
+
+    /// A further instance of the same service, with the same settings.
+    pub async fn start_beside(&self, folder: &Path, database: &str) -> Self {
+        Self::start_at(folder, free_address(), self.base.clone(), database).await
+    }
+
+    async fn start_at(folder: &Path, address: SocketAddr, base: String, database: &str) -> Self {
         std::fs::write(
             folder.join("assent.toml"),
             settings(&base, address, database),
@@ -67,6 +73,11 @@ impl Server {
             base,
             started_in: start.elapsed(),
         }
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.process.id().expect("running")
     }
 
     pub async fn admin_token(&self, folder: &Path) -> String {
@@ -118,9 +129,14 @@ impl Server {
     }
 
     fn proc(&self, file: &str) -> String {
-        let id = self.process.id().expect("running");
+        let id = self.id();
         std::fs::read_to_string(format!("/proc/{id}/{file}")).expect("the process")
     }
+}
+
+fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address")
 }
 
 /// Whether the server answers that it is ready.

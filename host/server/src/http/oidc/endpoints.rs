@@ -117,7 +117,12 @@ async fn begin(
     let session = match browser.signed_in(services).await? {
         Some(signed_in)
             if !request.select_account
-                && authorize::may_go_on(services, request, &signed_in).await? =>
+                && authorize::session_suffices(
+                    services,
+                    &accepted.application,
+                    request,
+                    &signed_in,
+                )? =>
         {
             Some(signed_in)
         }
@@ -136,6 +141,7 @@ async fn begin(
     };
     let authenticated = AuthenticatedAuthorization {
         login: begun.open(),
+        application: Some(&accepted.application),
         request,
         person,
         old: None,

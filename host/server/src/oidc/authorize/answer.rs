@@ -1,5 +1,7 @@
 //! Answering an authorization request.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::super::error::AuthorizeErrorCode;
@@ -30,6 +32,8 @@ use assent_store::IssuedGrant;
 pub struct AuthenticatedAuthorization<'a> {
     /// The login.
     pub login: OpenLogin,
+    /// The application, if the same HTTP request has read it already.
+    pub application: Option<&'a Arc<Application>>,
     /// What was asked.
     pub request: &'a AuthorizationRequest,
     /// Who it is.
@@ -73,12 +77,17 @@ async fn answered(
     let SignInContext { services, observer } = context;
     let AuthenticatedAuthorization {
         login,
+        application,
         request,
         person,
         agreement,
         ..
     } = authenticated;
-    let Some(application) = services.store.application(&request.application).await? else {
+    let application = match application {
+        Some(application) => Some(Arc::clone(application)),
+        None => services.store.application(&request.application).await?,
+    };
+    let Some(application) = application else {
         return Ok(AuthorizeOutcome::Denied(SignInDenied::ApplicationGone));
     };
     let signed_in = &person.signed_in;
@@ -161,6 +170,7 @@ async fn grant(
         person,
         old,
         agreement,
+        ..
     } = authenticated;
     let signed_in = &person.signed_in;
     let (code, token) = code(services, request, application, account, signed_in, claims);

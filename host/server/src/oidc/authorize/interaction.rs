@@ -18,16 +18,23 @@ pub async fn may_go_on(
     request: &AuthorizationRequest,
     signed_in: &BrowserSession,
 ) -> Result<bool, InternalError> {
-    if request.fresh_login
-        || !is_young_enough(services, request, signed_in)
-        || !is_strong_enough(services, request, signed_in)
-    {
-        return Ok(false);
-    }
     match services.store.application(&request.application).await? {
-        Some(application) => is_requested_subject(services, &application, request, &signed_in.user),
+        Some(application) => session_suffices(services, &application, request, signed_in),
         None => Ok(false),
     }
+}
+
+/// The same, where the application is known.
+pub fn session_suffices(
+    services: &Services,
+    application: &Application,
+    request: &AuthorizationRequest,
+    signed_in: &BrowserSession,
+) -> Result<bool, InternalError> {
+    Ok(!request.fresh_login
+        && is_young_enough(services, request, signed_in)
+        && is_strong_enough(services, request, signed_in)
+        && is_requested_subject(services, application, request, &signed_in.user)?)
 }
 
 /// `max_age` (OpenID Connect Core section 3.1.2.1).

@@ -10,7 +10,7 @@ pub use answer::{
     AuthenticatedAuthorization, AuthorizeOutcome, ConsentQuestion, DenialReason, deny, respond,
     respond_silently,
 };
-pub use interaction::{hinted_name, may_go_on};
+pub use interaction::{hinted_name, may_go_on, session_suffices};
 pub use response::{AnswerDelivery, AuthorizationAnswer};
 
 use std::sync::Arc;
@@ -78,6 +78,8 @@ pub struct AcceptedAuthorization {
     pub request: AuthorizationRequest,
     /// `prompt=none`: no page may be shown.
     pub silent: bool,
+    /// The application, as it was when the request was checked.
+    pub application: Arc<Application>,
 }
 
 impl AcceptedAuthorization {
@@ -132,7 +134,7 @@ pub async fn check(
 async fn accept(
     services: &Services,
     parameters: &Parameters,
-    application: &Application,
+    application: &Arc<Application>,
     destination: &Destination,
 ) -> Result<AcceptedAuthorization, checks::CheckError> {
     let request = checks::UncheckedRequest {
@@ -177,6 +179,7 @@ async fn accept(
     Ok(AcceptedAuthorization {
         request,
         silent: prompt.none,
+        application: Arc::clone(application),
     })
 }
 

@@ -99,6 +99,7 @@ pub(crate) async fn finish(
     let session = session_of(person).filter(|_| request.purpose.is_application());
     let authenticated = AuthenticatedAuthorization {
         login: OpenLogin::Stored(login.id),
+        application: None,
         request,
         person,
         old,
