@@ -109,11 +109,12 @@ export async function run(test, { expected = [] } = {}) {
   const browser = await launch();
   const findings = [];
   let administrator;
+  let collected = [];
   const { BASE_URL: base, ENROL_URL: link, LOGIN_NAME: name } = process.env;
   assert.ok(base && link && name, 'an environment variable is missing');
   try {
     administrator = await Administrator.signIn(browser, { base, link, name, findings });
-    const collected = complaints(administrator.desk);
+    collected = complaints(administrator.desk);
     await test(administrator, browser);
     const unexpected = collected.filter((one) => !expected.some((pattern) => pattern.test(one)));
     assert.deepEqual(unexpected, [], 'the console complains of nothing');
@@ -122,6 +123,9 @@ export async function run(test, { expected = [] } = {}) {
     if (administrator) {
       await shot(administrator.desk, 'failed-console');
       await shot(administrator.mobile, 'failed-phone');
+      for (const page of [administrator.desk, administrator.mobile])
+        console.error(`${page.url()} showed:\n${await page.locator('body').innerText()}`);
+      console.error('The console complained of:', collected);
     }
     throw failure;
   } finally {

@@ -1,13 +1,13 @@
-// The addresses that the console calls.
+// The addresses that the console calls, and which calls it repeats.
 // Run: node --test tests/js/*.test.mjs
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 
 // The browser loads it as a module by its type, not by its name, so it is loaded here from its text.
 const source = await readFile(new URL('../../host/server/assets/console/api.js', import.meta.url), 'utf8');
-const { address } = await import(`data:text/javascript;base64,${Buffer.from(source).toString('base64')}`);
+const { address, get, post } = await import(`data:text/javascript;base64,${Buffer.from(source).toString('base64')}`);
 
 test('a parameter replaces its segment of the path, or stands in the query', () => {
   const path = '/applications/{id}/accounts';
@@ -19,4 +19,71 @@ test('a parameter replaces its segment of the path, or stands in the query', () 
 test('a query parameter without a value is left out', () => {
   const parameters = { q: undefined, state: '', role: null, dry_run: false, wait: 0 };
   assert.equal(address('/users', parameters), '/admin/api/v1/users?dry_run=false&wait=0');
+});
+
+/** Answers the calls of `fetch` with these in turn: a status with its `Retry-After`, or an error. Returns the calls. */
+function server(t, answers) {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  const calls = [];
+  t.mock.method(globalThis, 'fetch', async (url, { method }) => {
+    calls.push(`${method} ${url}`);
+    const [status, retryAfter] = answers[calls.length - 1];
+    if (status === 0) throw new TypeError('fetch failed');
+    return new Response('{}', { status, headers: retryAfter ? { 'retry-after': retryAfter } : {} });
+  });
+  t.after(() => mock.timers.reset());
+  return calls;
+}
+
+/** Lets `milliseconds` pass, once the code under test waits. */
+async function pass(milliseconds) {
+  for (let turns = 0; turns < 20; turns += 1) await Promise.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
+  mock.timers.tick(milliseconds);
+}
+
+test('a read is repeated while the server is away or busy', async (t) => {
+  const calls = server(t, [[0], [503], [429, '3'], [200]]);
+  const answer = get('/me');
+  await pass(500);
+  await pass(1_500);
+  await pass(3_999);
+  assert.equal(calls.length, 3);
+  await pass(1);
+  assert.deepEqual(await answer, {});
+  assert.deepEqual(calls, Array(4).fill('GET /admin/api/v1/me'));
+});
+
+test('a read that stays without response fails at last', async (t) => {
+  const calls = server(t, [[503], [503], [503], [503]]);
+  const failed = assert.rejects(get('/me'), { status: 503 });
+  for (const milliseconds of [500, 1_500, 4_000]) await pass(milliseconds);
+  await failed;
+  assert.equal(calls.length, 4);
+});
+
+test('a read is not repeated in vain, nor against a long wait that the server asks for', async (t) => {
+  for (const answer of [[404], [500], [429, '31']]) {
+    const calls = server(t, [answer]);
+    await assert.rejects(get('/me'), { status: answer[0] });
+    assert.equal(calls.length, 1);
+    t.mock.restoreAll();
+    mock.timers.reset();
+  }
+});
+
+test('a change is not repeated', async (t) => {
+  const calls = server(t, [[503]]);
+  await assert.rejects(post('/users', {}, {}), { status: 503 });
+  assert.equal(calls.length, 1);
+});
+
+test('a wait for the next attempt ends when the caller gives up', async (t) => {
+  const calls = server(t, [[503]]);
+  const stop = new AbortController();
+  const failed = assert.rejects(get('/me', {}, { signal: stop.signal }), { name: 'AbortError' });
+  await pass(100);
+  stop.abort();
+  await failed;
+  assert.equal(calls.length, 1);
 });

@@ -15,16 +15,23 @@ const BASE = '/admin/api/v1';
 // The call that reads the state of an action approval waits for the phone.
 const LIMIT_MS = 30_000;
 const APPROVAL_LIMIT_MS = 40_000;
+// A read that fails for a passing reason is sent again after these times, unless the server names a longer one.
+const RETRY_AFTER_MS = [500, 1_500, 4_000];
+const LONGEST_RETRY_MS = 30_000;
+// No response, too many requests, and a server or a proxy that cannot respond now (RFC 9110, 15.6; RFC 6585, 4).
+const PASSING = [0, 429, 502, 503, 504];
 
 /** The server rejected or failed a request. `status` is 0 if there was no response. */
 export class Problem extends Error {
   /**
    * @param {number} status
    * @param {Partial<Omit<ProblemDocument, 'type'>> & { type?: ProblemDocument['type'] | 'dropped' }} [body]
+   * @param {string | null} [retryAfter] The value of `Retry-After`.
    */
-  constructor(status, body = {}) {
+  constructor(status, body = {}, retryAfter = null) {
     super(body.detail ?? `status ${status}`);
     this.status = status;
+    this.retryAfterMs = 1000 * (Number(retryAfter) || 0);
     this.title = body.title ?? (status === 0 ? 'No answer' : 'That did not work');
     this.kind = (body.type ?? '').split(':').pop();
     this.errors = body.errors ?? [];
@@ -80,7 +87,7 @@ export function address(path, parameters = {}) {
  * @returns {Promise<Read<Path>>}
  */
 export async function get(path, ...[parameters, options]) {
-  return (await exchange('GET', address(path, parameters), options)).value;
+  return (await read(address(path, parameters), options)).value;
 }
 
 /**
@@ -91,7 +98,7 @@ export async function get(path, ...[parameters, options]) {
  * @returns {Promise<Versioned<Read<Path>>>}
  */
 export function getVersion(path, parameters) {
-  return exchange('GET', address(path, parameters));
+  return read(address(path, parameters));
 }
 
 /**
@@ -160,6 +167,49 @@ export function cancelActionApproval(id) {
  */
 export function actionApproval(id, signal) {
   return get('/action-approvals/{id}', { id, wait: 25 }, { signal, limit: APPROVAL_LIMIT_MS });
+}
+
+/**
+ * Reads a resource, and sends the request again if it failed for a passing reason: no page has to be loaded again
+ * because the server was restarted or busy.
+ * @template Body
+ * @param {string} url
+ * @param {ApiRequest} [request]
+ * @returns {Promise<Versioned<Body>>}
+ */
+async function read(url, request) {
+  for (const pause of RETRY_AFTER_MS) {
+    try {
+      return await exchange('GET', url, request);
+    } catch (problem) {
+      if (!(problem instanceof Problem) || !PASSING.includes(problem.status)) throw problem;
+      const named = problem.retryAfterMs;
+      if (named > LONGEST_RETRY_MS) throw problem;
+      await delay(Math.max(named, pause), request?.signal);
+    }
+  }
+  return exchange('GET', url, request);
+}
+
+/**
+ * Waits for some milliseconds.
+ * @param {number} milliseconds
+ * @param {AbortSignal} [signal] It ends the wait with its reason.
+ * @returns {Promise<void>}
+ */
+function delay(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    const aborted = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', aborted);
+      resolve();
+    }, milliseconds);
+    signal?.addEventListener('abort', aborted, { once: true });
+    if (signal?.aborted) aborted();
+  });
 }
 
 /**
@@ -236,7 +286,7 @@ async function exchange(
   } catch {
     if (answer.ok) throw new Problem(answer.status, { detail: "The response can't be read." });
   }
-  if (!answer.ok) throw new Problem(answer.status, value ?? {});
+  if (!answer.ok) throw new Problem(answer.status, value ?? {}, answer.headers.get('retry-after'));
   return { value, version: answer.headers.get('etag') };
 }
 
