@@ -187,7 +187,7 @@ export function importer(send, about, done) {
               async () => {
                 const imported = await sendFile(false).catch((problem) => {
                   // The server does not execute this key again, so the next import needs another.
-                  if (problem instanceof Problem && SPENT.includes(problem.kind)) {
+                  if (problem instanceof Problem && problem.kind && SPENT.includes(problem.kind)) {
                     key = freshKey();
                     place.replaceChildren(notice(INTERRUPTED, 'warn'));
                     return undefined;
