@@ -1,10 +1,10 @@
-//! Pauses: while one lasts, requests reach no phone of the person. They are in the database, so that each host knows of
-//! them and none forgets them at its end.
+//! Cooldowns: while one lasts, it holds the requests with a name of the user (see `held_requests`). They are in the
+//! database, so that each instance knows of them and none forgets them when it stops.
 
 use crate::sql::{self, Connection};
 
 use crate::rows::{cell, moment, parse};
-use crate::{Result, Store, audit};
+use crate::{Result, Store, approval_requests, audit, held_requests};
 use assent_model::approval::CooldownPolicy;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -99,7 +99,8 @@ impl Store {
         .await
     }
 
-    /// Ends a person's pause, and forgets the denials. Whether there was one at `now`.
+    /// Ends a user's cooldown, forgets the denials, and releases the held requests. Returns whether there was a
+    /// cooldown at `now`.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -107,6 +108,7 @@ impl Store {
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
+                approval_requests::lock_subject(db, &user.to_string(), now).await?;
                 let lifted = sql::query(
                     "DELETE FROM approval_cooldowns WHERE user_id = $1 AND cooldown_until > $2",
                 )
@@ -117,6 +119,7 @@ impl Store {
                 if lifted == 0 {
                     return Ok(false);
                 }
+                held_requests::release(db, &user.to_string(), now).await?;
                 audit::append(db, &[entry]).await?;
                 Ok(true)
             })
