@@ -8,7 +8,7 @@ use crate::sql::{self, Connection};
 use crate::changes::pending as changes;
 use crate::rows::{cell, parse};
 use crate::users::search_index;
-use crate::{Result, action_approvals, deliveries, passkeys, sessions};
+use crate::{Result, action_approvals, deliveries, held_requests, passkeys, sessions};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, UserId};
@@ -100,6 +100,7 @@ pub(crate) async fn deprovision_account(
     for (id,) in withdrawn {
         deliveries::approval_ended(db, &id).await?;
     }
+    held_requests::drop_of_application(db, &user, &application).await?;
     let statements = if state.is_open() {
         [
             "UPDATE accounts SET grants_not_before = $3 WHERE user_id = $1 AND application_id = $2 AND \
@@ -145,6 +146,7 @@ pub(crate) async fn withdraw_pending_of(
     for (id,) in withdrawn {
         deliveries::approval_ended(db, &id).await?;
     }
+    held_requests::drop_all(db, &user.to_string()).await?;
     // The user's devices show whether the user may sign in.
     changes::record(db, Change::Inbox(user))
 }

@@ -44,8 +44,8 @@ pub(crate) async fn make_due(db: &mut Connection, approval: &str, now: Timestamp
     Ok(())
 }
 
-/// Postpones the due requests that a user's cooldown still holds to its end. Removes those that no cooldown holds any
-/// more and that were not released, because they ended or the user may not sign in.
+/// Postpones the due requests that a user's cooldown still holds to its end. Removes those of requests that ended while
+/// they were held.
 pub(crate) async fn postpone_held(db: &mut Connection, user: &str, now: Timestamp) -> Result<()> {
     let statements = [
         "UPDATE approval_dispatches

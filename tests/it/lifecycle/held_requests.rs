@@ -125,9 +125,8 @@ async fn a_report_drops_held_requests(database: Database) {
     assert_eq!(held.again().await.outcome(), "expired", "{database:?}");
 }
 
-/// A cooldown that grows holds its requests longer; and a user who may not sign in any more receives none.
 #[both_databases]
-async fn a_held_request_waits_for_the_last_end_and_for_a_user_who_may_sign_in(database: Database) {
+async fn a_held_request_waits_for_the_end_of_the_last_cooldown(database: Database) {
     let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     begin_cooldown(&host, &ada).await;
@@ -147,18 +146,33 @@ async fn a_held_request_waits_for_the_last_end_and_for_a_user_who_may_sign_in(da
     host.advance(100);
     assert_eq!(pending_names(&ada, 10).await, ["ada"], "{database:?}");
     ada.approve(&late).await;
+}
 
-    begin_cooldown(&host, &ada).await;
-    let page = request_as(&host, &ada, "ada").await;
-    let account = format!("/accounts/{}", id(&ada.account));
-    host.admin_ok(Method::PATCH, &account, json!({"state": "suspended"}))
-        .await;
-    host.advance(30);
-    assert!(pending_now(&host, &ada).await.is_empty(), "{database:?}");
-    host.admin_ok(Method::PATCH, &account, json!({"state": "active"}))
-        .await;
-    assert!(pending_now(&host, &ada).await.is_empty(), "{database:?}");
-    assert_eq!(page.again().await.number(), page.number(), "{database:?}");
+#[both_databases]
+async fn a_held_request_does_not_survive_a_suspension(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    for path in [
+        format!("/accounts/{}", id(&ada.account)),
+        format!("/users/{}", id(&ada.user)),
+    ] {
+        begin_cooldown(&host, &ada).await;
+        let page = request_as(&host, &ada, "ada").await;
+        for state in ["suspended", "active"] {
+            host.admin_ok(Method::PATCH, &path, json!({ "state": state }))
+                .await;
+        }
+        ada.device.end_cooldown().await;
+        assert!(
+            pending_now(&host, &ada).await.is_empty(),
+            "{database:?} {path}"
+        );
+        assert_eq!(
+            page.again().await.number(),
+            page.number(),
+            "{database:?} {path}"
+        );
+    }
 }
 
 /// Held requests take the places of pending ones, so that not more than five arrive at once.
