@@ -88,6 +88,8 @@ pub(crate) async fn deprovision_account(
     state: LifecycleState,
     now: Timestamp,
 ) -> Result<()> {
+    // First: a request that is released meanwhile is withdrawn with the others.
+    held_requests::drop_of_application(db, &user, &application).await?;
     let withdrawn: Vec<(String,)> = sql::query_as(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $3
          WHERE user_id = $1 AND application_id = $2 AND state = 'requested' RETURNING id",
@@ -100,7 +102,6 @@ pub(crate) async fn deprovision_account(
     for (id,) in withdrawn {
         deliveries::approval_ended(db, &id).await?;
     }
-    held_requests::drop_of_application(db, &user, &application).await?;
     let statements = if state.is_open() {
         [
             "UPDATE accounts SET grants_not_before = $3 WHERE user_id = $1 AND application_id = $2 AND \
@@ -135,6 +136,8 @@ pub(crate) async fn withdraw_pending_of(
     user: UserId,
     now: Timestamp,
 ) -> Result<()> {
+    // First: a request that is released meanwhile is withdrawn with the others.
+    held_requests::drop_all(db, &user.to_string()).await?;
     let withdrawn: Vec<(String,)> = sql::query_as(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $2 WHERE user_id = $1 AND state = 'requested'
          RETURNING id",
@@ -146,7 +149,6 @@ pub(crate) async fn withdraw_pending_of(
     for (id,) in withdrawn {
         deliveries::approval_ended(db, &id).await?;
     }
-    held_requests::drop_all(db, &user.to_string()).await?;
     // The user's devices show whether the user may sign in.
     changes::record(db, Change::Inbox(user))
 }
