@@ -29,7 +29,7 @@ use crate::http::reply::internal_error;
 use crate::http::sign_in::confirm;
 use assent_model::login::{Login, SignInDenied};
 
-pub(crate) use asking::{asking, logo_of};
+pub(crate) use asking::asking;
 pub(crate) use begin::begin;
 pub(crate) use ended::{leave, return_by_itself};
 pub(crate) use finish::{finish, resumed, session_before};

@@ -6,9 +6,9 @@ use crate::domain::sign_in::login::AuthenticatedUser;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
+use crate::http::operations::logos;
 use crate::http::pages::ConsentPage;
 use crate::http::reply::{layout, page};
-use crate::http::sign_in::login::logo_of;
 use crate::http::texts::Message;
 use assent_model::id::LoginId;
 use assent_model::login::{AuthorizationRequest, Login};
@@ -29,7 +29,7 @@ pub(crate) async fn ask(
     let asking = ConsentPage {
         layout: layout(services, browser.language()),
         application,
-        logo: logo_of(services, Some(&request.application)).await?,
+        logo: logos::address_of(services, Some(&request.application)).await?,
         name: user.display_name().to_owned(),
         scopes: in_words(&request.consent_scopes()),
         offline: request.scopes.has(Scope::OfflineAccess),

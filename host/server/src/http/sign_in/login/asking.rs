@@ -2,20 +2,7 @@
 
 use crate::domain::{InternalError, Services};
 use crate::http::operations::logos;
-use assent_model::id::Did;
 use assent_model::login::{Login, LoginRequest};
-
-/// The address of an application's logo, if it has one.
-pub(crate) async fn logo_of(
-    services: &Services,
-    application: Option<&Did>,
-) -> Result<Option<String>, InternalError> {
-    let Some(application) = application else {
-        return Ok(None);
-    };
-    let digest = services.store.logo_digest(application).await?;
-    Ok(digest.map(|digest| logos::address(application, &digest)))
-}
 
 /// What a login's pages say of the application that asks.
 pub(crate) struct RequestingApplication {
@@ -29,7 +16,7 @@ pub(crate) async fn asking(
     services: &Services,
     login: &Login,
 ) -> Result<RequestingApplication, InternalError> {
-    let logo = logo_of(services, login.request.application()).await?;
+    let logo = logos::address_of(services, login.request.application()).await?;
     Ok(match &login.request {
         LoginRequest::Oidc(request) => RequestingApplication {
             logo,

@@ -17,9 +17,9 @@ use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::devices::recover::recover_address;
+use crate::http::operations::logos;
 use crate::http::pages::{Scan, WaitingPage};
 use crate::http::reply::{internal_error, layout, page};
-use crate::http::sign_in::login::asking::logo_of;
 use crate::http::sign_in::login::posted::find;
 use assent_model::approval::Approval;
 use assent_model::login::Login;
@@ -96,7 +96,7 @@ pub(super) async fn waiting_page(
     let waiting = WaitingPage {
         layout: layout(services, browser.language()),
         application: approval.shown.application_name.clone(),
-        logo: logo_of(services, login.request.application()).await?,
+        logo: logos::address_of(services, login.request.application()).await?,
         name: approval
             .scanned_by
             .is_none()
