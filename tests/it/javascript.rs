@@ -11,8 +11,8 @@ use tokio::process::{Child, ChildStdout, Command};
 
 use crate::authenticator_app::Environment;
 use crate::harness::{
-    Application, Pipes, Respond, Run, TestHost, TestUser, Text, binary, http_client, id, in_time, parse_json,
-    write_file,
+    Application, Pipes, Respond, Run, TestHost, TestUser, Text, binary, http_client, id, in_time,
+    parse_json, write_file,
 };
 use crate::saml::service_provider::TestServiceProvider;
 
@@ -357,7 +357,9 @@ async fn a_sign_in_that_fails_or_takes_long_leads_on_in_chromium() {
         "application_type": "web",
         "redirect_uris": [ada.application.redirect_uri],
     });
-    let elsewhere = host.admin_ok(Method::POST, "/applications", elsewhere).await;
+    let elsewhere = host
+        .admin_ok(Method::POST, "/applications", elsewhere)
+        .await;
     let foreign = ada
         .application
         .request(&[("client_id", Some(id(&elsewhere)))]);
@@ -371,7 +373,9 @@ async fn a_sign_in_that_fails_or_takes_long_leads_on_in_chromium() {
         ),
         ("FOREIGN_URL", format!("{}{foreign}", host.base)),
     ];
-    let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let variables = variables
+        .each_ref()
+        .map(|(name, value)| (*name, value.as_str()));
     run_with(&host, "ways_on.mjs", &variables).await;
 }
 

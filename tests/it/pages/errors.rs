@@ -337,7 +337,9 @@ fn operator_details(page: &Page) -> Vec<(String, String)> {
 /// Holds that a page has these rows, and the reference behind them.
 fn assert_details(page: &Page, expected: &[(&str, &str)]) {
     let mut details = operator_details(page);
-    let (label, reference) = details.pop().unwrap_or_else(|| panic!("none: {}", page.body));
+    let (label, reference) = details
+        .pop()
+        .unwrap_or_else(|| panic!("none: {}", page.body));
     assert_eq!(label, "Reference");
     assert_eq!(
         page.body.matches(&reference).count(),
@@ -357,9 +359,8 @@ async fn an_authorization_error_tells_the_operator_what_was_received() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     let browser = Browser::new(&host.base);
-    let get = async |changes: &[(&str, Option<&str>)]| {
-        browser.get(&application.request(changes)).await
-    };
+    let get =
+        async |changes: &[(&str, Option<&str>)]| browser.get(&application.request(changes)).await;
     let registered = [
         ("Application", "Books &#38; &#60;Co&#62;"),
         ("Application ID", application.id.as_str()),
@@ -459,7 +460,9 @@ async fn a_saml_error_tells_the_operator_the_part_at_fault() {
         .await;
     assert_details(&logout, &registered);
     assert_details(
-        &browser.get("/sso/SingleSignOnService/%3Cx%3E?SAMLRequest=x").await,
+        &browser
+            .get("/sso/SingleSignOnService/%3Cx%3E?SAMLRequest=x")
+            .await,
         &[
             ("Application ID", "&#34;&#60;x&#62;&#34;"),
             ("Parameter", "SAMLRequest"),

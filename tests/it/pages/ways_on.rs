@@ -41,7 +41,10 @@ fn comparable(page: &Page, name: &str) -> String {
         .replace(id, "LOGIN")
         .replace(&page.csrf(), "CSRF")
         .replace(&format!("<bdi>{name}</bdi>"), "<bdi>NAME</bdi>")
-        .replace(&format!("id=\"number\">{}<", page.number()), "id=\"number\">NN<");
+        .replace(
+            &format!("id=\"number\">{}<", page.number()),
+            "id=\"number\">NN<",
+        );
     without_code(&body)
 }
 
@@ -123,7 +126,9 @@ async fn a_name_that_nobody_has_is_kept_too_and_a_scanned_code_shows_none() {
     let ended = page.again().await;
     assert!(shows_name(&ended, "nobody"), "{}", ended.body);
     assert!(
-        ended.body.contains("Check that “<bdi>nobody</bdi>” is right"),
+        ended
+            .body
+            .contains("Check that “<bdi>nobody</bdi>” is right"),
         "{}",
         ended.body
     );
@@ -166,9 +171,14 @@ async fn a_user_without_access_sees_who_they_are_the_reference_and_the_way_back(
         "{quoted}: {}",
         log.lines().join("\n")
     );
-    let (_, first) = ended.body.split_once("<div class=\"actions\">").expect("buttons");
+    let (_, first) = ended
+        .body
+        .split_once("<div class=\"actions\">")
+        .expect("buttons");
     assert!(
-        first.trim_start().contains(&format!("action=\"{}/leave\"", ended.path()))
+        first
+            .trim_start()
+            .contains(&format!("action=\"{}/leave\"", ended.path()))
             && first.find("/leave") < first.find("/again"),
         "{first}"
     );
@@ -202,7 +212,10 @@ async fn recovery_leads_back_to_the_sign_in_of_this_browser() {
     );
 
     let wrong = form
-        .submit(&address, &[("name", "ada"), ("code", "AAAA-AAAA-AAAA-AAAA")])
+        .submit(
+            &address,
+            &[("name", "ada"), ("code", "AAAA-AAAA-AAAA-AAAA")],
+        )
         .await;
     assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(

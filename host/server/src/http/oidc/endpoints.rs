@@ -157,9 +157,7 @@ async fn begin(
         let answer = authorize::respond_silently(context, authenticated).await?;
         return Ok(match answer {
             Some(answer) => deliver(services, browser.language(), &answer).await,
-            None => {
-                unanswerable(services, browser.language(), &Unanswerable::Request).await
-            }
+            None => unanswerable(services, browser.language(), &Unanswerable::Request).await,
         });
     }
     Ok(match authorize::respond(context, authenticated).await? {
@@ -198,10 +196,7 @@ async fn details(services: &Services, why: &Unanswerable) -> Vec<OperatorDetail>
         Unanswerable::NoClient => (Vec::new(), "client_id"),
         Unanswerable::Client(received) => {
             let id = Message::new("error-operator-id");
-            (
-                vec![operator_details::received(id, received)],
-                "client_id",
-            )
+            (vec![operator_details::received(id, received)], "client_id")
         }
         Unanswerable::NoRedirectUri(application) => (
             operator_details::application(services, application).await,

@@ -117,9 +117,7 @@ async fn approved_reply(
             .await
         }
         // Suspended between approval and use.
-        None => {
-            rejected_page(services, browser, login, SignInDenied::PersonClosed, None).await
-        }
+        None => rejected_page(services, browser, login, SignInDenied::PersonClosed, None).await,
     }
 }
 

@@ -15,8 +15,8 @@ use crate::domain::sign_in::{login, qr_sign_in};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::cookies::Cookie;
-use crate::http::devices::recover::recover_address;
 use crate::http::csrf;
+use crate::http::devices::recover::recover_address;
 use crate::http::operations::rate_limits::{too_many_pages, try_again};
 use crate::http::pages::{Choice, LoginPage, Scan};
 use crate::http::reply::{layout, page, with_browser};
@@ -213,11 +213,7 @@ pub(super) async fn identify_page(
         true => login::typed_name(services, login.id).await?,
         false => None,
     };
-    let name = rejected
-        .or(before)
-        .or(hint)
-        .or(known)
-        .unwrap_or_default();
+    let name = rejected.or(before).or(hint).or(known).unwrap_or_default();
     let choice = match choice(services, browser, login).await? {
         Some(signed_in) => Some(Choice {
             name: signed_in.user.display_name().to_owned(),
