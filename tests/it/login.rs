@@ -117,7 +117,8 @@ async fn visible_pages(host: &TestHost, request: &str, name: &str) -> (String, S
         let mut body = page
             .body
             .replace(&page.csrf(), "CSRF")
-            .replace(login.trim_end_matches('/'), "LOGIN");
+            .replace(login.trim_end_matches('/'), "LOGIN")
+            .replace(login.trim_start_matches("/login/"), "ID");
         if page.body.contains("id=\"number\">") {
             body = body.replace(
                 &format!("id=\"number\">{}<", page.number()),

@@ -57,7 +57,8 @@ async fn a_held_request_arrives_when_the_cooldown_ends(database: Database) {
     let answer = page.browser().finish(&page.url).await;
     assert!(
         answer.parameter("code").starts_with("ac_"),
-        "{database:?}: {answer:?}"
+        "{database:?}: {}",
+        answer.body
     );
     let about = format!("user={}&event=sign-in.requested", id(&ada.user));
     let held: Vec<_> = entries(&host, &about)

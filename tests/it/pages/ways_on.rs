@@ -13,7 +13,7 @@ const WITH_SUPPORT: &str = "[branding]\nsupport = \"help@example.org\"\n";
 /// Holds that a page leads to recovery, which leads back, and to the support.
 fn assert_help(page: &Page) {
     let recover = format!(
-        "<a href=\"/recover?login={}\">Lost your phone?</a>",
+        "href=\"/recover?login={}\">Lost your phone?</a>",
         page.path().trim_start_matches("/login/")
     );
     assert!(page.body.contains(&recover), "{recover}: {}", page.body);
