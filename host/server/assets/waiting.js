@@ -20,6 +20,11 @@
     }
   }
 
+  // What a form of this page does is an event as well. A reload would then stop the form's own answer.
+  document.addEventListener('submit', function () {
+    reloading = true;
+  });
+
   /** @typedef {import('./authenticator/messages.js').Part} Part */
 
   // The texts are lists of parts, as in authenticator/texts.js. A browser without plural rules has two categories.
