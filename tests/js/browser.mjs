@@ -158,6 +158,6 @@ export async function keptPhone(folder, options = {}) {
     deviceScaleFactor: 2,
     ...options,
   });
-  made.setDefaultTimeout(Number(process.env.PATIENCE_MS ?? PATIENCE));
+  made.setDefaultTimeout(PATIENCE);
   return made;
 }
