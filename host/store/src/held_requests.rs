@@ -32,8 +32,8 @@ pub(crate) async fn release(db: &mut Connection, user: &str, now: Timestamp) -> 
     changes::record(db, Change::Inbox(user))
 }
 
-/// Drops the held requests of a user, who reported another one or may not sign in any more: their pages wait to the end,
-/// and no device receives them.
+/// Drops the held requests of a user, who reported another one or may not sign in any more: their pages wait to the
+/// end, and no device receives them.
 pub(crate) async fn drop_all(db: &mut Connection, user: &str) -> Result<()> {
     sql::query("UPDATE approvals SET held_for = NULL WHERE held_for = $1")
         .bind(user.to_owned())

@@ -1,4 +1,5 @@
-//! No dead end: every page of a sign-in that fails or takes long offers the next step, and keeps the name that was typed.
+//! No dead end: every page of a sign-in that fails or takes long offers the next step, and keeps the name that was
+//! typed.
 
 use assent_model::language::Language;
 use reqwest::{Method, StatusCode};

@@ -1,7 +1,7 @@
 //! What an error page tells the application's operator: the application, what it sent, and the parameter at fault.
 //!
-//! Anybody can request these pages, so they show what the request itself brought, and of the registration the name only.
-//! They list no registered address.
+//! Anybody can request these pages, so they show what the request itself brought, and of the registration the name
+//! only. They list no registered address.
 
 use crate::domain::Services;
 use crate::http::pages::OperatorDetail;

@@ -1,6 +1,7 @@
 //! Sending approval requests through the channels, from the outbox. The instance that stored a request sends it at
-//! once, or any instance after the cooldown that held it. If that instance stops in between, another one sends it after the lease, or after it was returned. So a
-//! request may be sent twice: push messages about one request replace each other on the device.
+//! once, or any instance after the cooldown that held it. If that instance stops in between, another one sends it after
+//! the lease, or after it was returned. So a request may be sent twice: push messages about one request replace each
+//! other on the device.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,8 +44,8 @@ fn trusted(approval: &Approval, login: Option<&Login>) -> &'static [Trust] {
     }
 }
 
-/// Sends requests whose lease has passed: those that another instance did not send, and those that a cooldown held until
-/// now.
+/// Sends requests whose lease has passed: those that another instance did not send, and those that a cooldown held
+/// until now.
 ///
 /// # Errors
 /// If the database fails.

@@ -182,7 +182,8 @@ pub(super) async fn ended_page(
     ending(services, browser, login, kind, (name, None)).await
 }
 
-/// The page of a user who approved, and may not sign in. `name` is the user's; without it the page shows what was typed.
+/// The page of a user who approved, and may not sign in. `name` is the user's; without it the page shows what was
+/// typed.
 pub(super) async fn rejected_page(
     services: &Services,
     browser: &Browser,
