@@ -11,7 +11,8 @@ use tokio::process::{Child, ChildStdout, Command};
 
 use crate::authenticator_app::Environment;
 use crate::harness::{
-    Application, Pipes, Run, TestHost, TestUser, Text, binary, id, in_time, parse_json, write_file,
+    Application, Pipes, Respond, Run, TestHost, TestUser, Text, binary, http_client, id, in_time,
+    parse_json, write_file,
 };
 use crate::saml::service_provider::TestServiceProvider;
 
@@ -335,6 +336,47 @@ async fn a_device_lists_pending_requests_and_names_the_request_of_a_typed_number
         ("AUTHORIZE_URL", &request),
     ];
     run_with(&host, "pending_requests.mjs", &variables).await;
+}
+
+#[tokio::test]
+async fn a_sign_in_that_fails_or_takes_long_leads_on_in_chromium() {
+    let host = TestHost::start_with_settings("[branding]\nsupport = \"help@example.org\"\n").await;
+    let ada = host.ada().await;
+    let picture = include_bytes!("../../host/server/assets/icons/icon-192.png");
+    let logo = format!(
+        "{}/admin/api/v1/applications/{}/logo",
+        host.base, ada.application.id
+    );
+    let set = http_client()
+        .put(logo)
+        .bearer_auth(&host.token)
+        .body(picture.to_vec());
+    assert_eq!(set.response().await.status(), StatusCode::OK);
+    let elsewhere = json!({
+        "name": "Elsewhere",
+        "application_type": "web",
+        "redirect_uris": [ada.application.redirect_uri],
+    });
+    let elsewhere = host
+        .admin_ok(Method::POST, "/applications", elsewhere)
+        .await;
+    let foreign = ada
+        .application
+        .request(&[("client_id", Some(id(&elsewhere)))]);
+    let link = host.enrolment_link(&ada.user).await;
+    let variables = [
+        ("BASE_URL", host.base.clone()),
+        ("ENROL_URL", link),
+        (
+            "AUTHORIZE_URL",
+            format!("{}{}", host.base, ada.application.request(&[])),
+        ),
+        ("FOREIGN_URL", format!("{}{foreign}", host.base)),
+    ];
+    let variables = variables
+        .each_ref()
+        .map(|(name, value)| (*name, value.as_str()));
+    run_with(&host, "ways_on.mjs", &variables).await;
 }
 
 #[tokio::test]

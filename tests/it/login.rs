@@ -117,7 +117,8 @@ async fn visible_pages(host: &TestHost, request: &str, name: &str) -> (String, S
         let mut body = page
             .body
             .replace(&page.csrf(), "CSRF")
-            .replace(login.trim_end_matches('/'), "LOGIN");
+            .replace(login.trim_end_matches('/'), "LOGIN")
+            .replace(login.trim_start_matches("/login/"), "ID");
         if page.body.contains("id=\"number\">") {
             body = body.replace(
                 &format!("id=\"number\">{}<", page.number()),
@@ -245,7 +246,13 @@ async fn a_wrong_number_is_rejected_and_three_end_the_request() {
         .await
         .expect_err("too late");
     assert!(late.to_string().starts_with("already_decided"), "{late}");
-    assert_eq!(browser.get(&page.url).await.outcome(), "rejected");
+    let ended = browser.get(&page.url).await;
+    assert_eq!(ended.outcome(), "number-mismatch");
+    assert!(
+        ended.body.contains("<h1>Wrong number</h1>"),
+        "{}",
+        ended.body
+    );
 }
 
 #[tokio::test]

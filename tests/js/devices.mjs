@@ -93,7 +93,7 @@ async function recover(browser, code) {
   const desk = await (await desktop(browser)).newPage();
   const complained = complaints(desk);
   await desk.goto(`${BASE_URL}/admin`);
-  await desk.getByRole('link', { name: 'Phone lost?' }).click();
+  await desk.getByRole('link', { name: 'Lost your phone?' }).click();
   await look(desk, 'recover');
   await desk.getByRole('textbox', { name: /name/i }).fill('ada');
   await desk.getByRole('textbox', { name: /code/i }).fill('1234');
@@ -109,9 +109,9 @@ async function recover(browser, code) {
   await mobile.getByRole('textbox', { name: /name/i }).fill('ada');
   await mobile.getByRole('textbox', { name: /code/i }).fill(code.toLowerCase());
   await mobile.getByRole('button', { name: 'Continue' }).click();
-  await mobile.getByRole('heading', { name: 'Your code was good' }).waitFor();
+  await mobile.getByRole('heading', { name: 'Code accepted' }).waitFor();
   await look(mobile, 'recovered');
-  await mobile.getByRole('link', { name: 'Enrol an authenticator' }).click();
+  await mobile.getByRole('link', { name: 'Set up an authenticator' }).click();
   await mobile.getByRole('button', { name: /enrol this/i }).click();
   await mobile.getByText(/remove the device that you lost/).waitFor();
   await look(mobile, 'recovered-enrolled');

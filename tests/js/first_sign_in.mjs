@@ -109,7 +109,7 @@ async function deniedLogin(desk, mobile) {
   // Else it returns to the application while it is looked at.
   await desk.getByRole('link', { name: /stay on this page/i }).click();
   await desk.getByRole('link', { name: /stay on this page/i }).waitFor({ state: 'detached' });
-  assert.match(await desk.getByRole('main').innerText(), /nobody was signed in/i);
+  assert.match(await desk.getByRole('main').innerText(), /no one was signed in/i);
   await look(desk, 'ended-denied');
   await desk.getByRole('button', { name: /back to/i }).click();
   await desk.getByRole('heading', { name: /you were not signed in/i }).waitFor();

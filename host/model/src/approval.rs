@@ -197,8 +197,8 @@ impl Approval {
     }
 }
 
-/// The start and the length of cooldowns. During a cooldown requests with the typed name are not sent to the user's
-/// devices.
+/// The start and the length of cooldowns. During a cooldown requests with the typed name are held, and sent to the
+/// user's devices when it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CooldownPolicy {
     /// The length of the first cooldown, the second, and so on; the last for all further ones. Empty: no cooldown after

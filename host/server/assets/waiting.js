@@ -10,6 +10,8 @@
   var loaded = Date.now();
   var reloading = false;
   var said = seconds;
+  var nothing = /** @type {HTMLElement} */ (document.getElementById('nothing'));
+  var asked = nothing.className.indexOf('late') < 0;
 
   function reload() {
     if (!reloading) {
@@ -17,6 +19,11 @@
       location.reload();
     }
   }
+
+  // What a form of this page does is an event as well. A reload would then stop the form's own answer.
+  document.addEventListener('submit', function () {
+    reloading = true;
+  });
 
   /** @typedef {import('./authenticator/messages.js').Part} Part */
 
@@ -66,8 +73,22 @@
     }
   }
 
+  /**
+   * After 15 seconds, for every name alike, the page asks whether nothing arrived. The stylesheet shows the question
+   * without this script, but to sighted users only.
+   * @param {number} now
+   */
+  function askAt(now) {
+    if (!asked && bar.max - now >= 15) {
+      asked = true;
+      nothing.className = nothing.className.replace(' late', '');
+      say.textContent = /** @type {HTMLElement} */ (document.getElementById('nothing-title')).textContent;
+    }
+  }
+
   function count() {
     var now = Math.max(0, seconds - Math.floor((Date.now() - loaded) / 1000));
+    askAt(now);
     left.textContent = inWords(now);
     bar.value = now;
     speakAt(60, now);

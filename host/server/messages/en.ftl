@@ -27,25 +27,27 @@ date = { $day } { $month ->
 login-title = Sign in to { $application }
 login-lead = No password. Your phone will ask you to approve.
 login-continue-as = Continue as { $name }
-login-other-user = Or sign in as somebody else:
+login-other-user = Or sign in as someone else:
 login-name = Account name or email
-login-name-invalid = Type the name or email address of your account, without spaces.
+login-name-invalid = Enter your account name or email address, without spaces.
 login-continue = Continue
 login-remember = Remember this name in this browser
 login-code = A code for the authenticator on your phone
-login-scan = Or scan this instead
-login-scan-about = With the authenticator on your phone, or its camera. Then there is no name to type.
+login-scan = Sign in with a code
+login-scan-about = Scan with your phone’s camera. No account name needed.
 login-scanned = I have scanned it
-login-scan-here = Or use the authenticator on this phone
-login-guide-name = Type your name here.
+login-or = or
+login-scan-here = Use the authenticator on this phone
+login-guide = How does this work?
+login-guide-name = Enter your account name here.
 login-guide-number = This page shows a number.
-login-guide-phone = Type the number in the authenticator on your phone.
+login-guide-phone = Enter the number in the authenticator on your phone.
 login-leave = Cancel and go back to { $application }
 
 ## Signing in: the number to type on the phone
 
 waiting-title = Approve on your phone
-waiting-lead = Open the authenticator on your phone and type this number:
+waiting-lead = Open the authenticator on your phone and enter this number:
 waiting-title-delegated = Approve this sign-in
 waiting-lead-delegated = Approve in your authenticator app. If it asks for a number:
 waiting-binding = If it shows letters, approve only if they are
@@ -62,13 +64,17 @@ waiting-left-minutes =
         [one] { $seconds } second left
        *[other] { $seconds } seconds left
     }
-waiting-application = Signing in to
-waiting-name = As
-waiting-continues = This page goes on by itself once you have approved. Nothing on your phone? Open the authenticator there: it says whether it is online, and whether your sign-ins are paused.
-waiting-scan = Or scan this instead
-waiting-scan-about = With the authenticator on your phone, or its camera. It always works, also if this sign-in does not appear there.
+waiting-application = Application
+waiting-name = Account
+waiting-continues = This page continues automatically when you approve.
+waiting-nothing = Nothing on your phone?
+waiting-nothing-about = Open the authenticator app: it shows if you’re offline or if requests are paused.
+waiting-again = Start again
+waiting-to-code = Scan a code
+waiting-scan = Or scan this code
+waiting-scan-about = Scan with your phone’s camera. This works even if the sign-in does not appear on your phone.
 waiting-cancel = Cancel this sign-in
-waiting-foot = Never tell this number to anybody who calls or writes to you.
+waiting-foot = Never tell this number to anyone who calls or writes to you.
 
 ## Signing in: the name of the account after a QR sign-in
 
@@ -81,22 +87,26 @@ confirm-report = This is not me
 ## Signing in: it ended without success
 
 ended-denied = Sign-in denied
-ended-denied-happened = The request was denied on the phone. Nobody was signed in.
-ended-denied-advice = If you denied it by mistake, try again. If it was not you, tell your administrator.
+ended-denied-happened = The request was denied on the phone. No one was signed in.
+ended-denied-advice = Denied by mistake? Try again. If requests are paused now, yours arrives when the pause ends. Not you? Tell your administrator.
 ended-expired = Sign-in timed out
-ended-expired-happened = No approval came in time. Nobody was signed in.
-ended-expired-advice = Check the name you typed, that your phone is enrolled and online; if it goes on, ask your administrator.
+ended-expired-happened = The sign-in was not approved in time. No one was signed in.
+ended-expired-advice = Check that “{ $name }” is right and that your phone is set up and online. Still stuck? Contact your administrator.
+ended-expired-advice-unnamed = Check that your phone is set up and online. Still stuck? Contact your administrator.
 ended-cancelled = Sign-in cancelled
-ended-cancelled-happened = You cancelled this sign-in. Nobody was signed in.
+ended-cancelled-happened = You cancelled this sign-in. No one was signed in.
 ended-cancelled-advice = Try again when you are ready, or go back to the application.
 ended-conflict = Two sign-ins at the same time
-ended-conflict-happened = Two sign-ins with this name started at the same time, so neither can be approved. Nobody was signed in.
+ended-conflict-happened = Two sign-ins with this name started at the same time, so neither can be approved. No one was signed in.
 ended-conflict-advice = Try again and scan the QR code of the sign-in page, or try again in a few minutes.
+ended-number-mismatch = Wrong number
+ended-number-mismatch-happened = The number entered on the phone was wrong too often. No one was signed in.
+ended-number-mismatch-advice = Try again, and enter the number that the page shows then. Not you? Tell your administrator.
 ended-replaced = You started again in another tab
-ended-replaced-happened = A newer sign-in with this name, in this browser, took the place of this one.
-ended-replaced-advice = Go on in the other tab. If you closed it, try again here.
+ended-replaced-happened = A newer sign-in with this name, in this browser, replaced this one.
+ended-replaced-advice = Continue in the other tab. If you closed it, try again here.
 ended-rejected = Sign-in not possible
-ended-rejected-advice = If you think that this is wrong, ask your administrator.
+ended-rejected-advice = If you need access, contact your administrator and quote the reference.
 ended-returns =
     { $seconds ->
         [one] You return to { $application } in { $seconds } second.
@@ -104,15 +114,15 @@ ended-returns =
     }
 ended-stay = Stay on this page
 ended-again = Try again
+ended-other-account = Use a different account
 ended-leave = Back to { $application }
-rejected-number-mismatch = The number typed on the phone was wrong too often. Nobody was signed in.
-rejected-user-inactive = Your account is closed.
+rejected-user-inactive = Your account is suspended or closed.
 rejected-other-test-sign-in = An administrator is testing the sign-in to this application, and only they can complete it. Nothing about you was disclosed.
 rejected-application-deleted = The application was removed while you signed in.
-rejected-redirect-uri-removed = The application no longer takes sign-ins where it asked for this one.
+rejected-redirect-uri-removed = The application no longer accepts sign-ins at the address that it asked for.
 rejected-by-plugin = { $reason }
 rejected-no-account = You have no account with { $application }.
-rejected-account-inactive = Your account with { $application } is closed.
+rejected-account-inactive = Your account with { $application } is suspended or closed.
 
 ## Consent
 
@@ -120,17 +130,17 @@ consent-title = Allow { $application }?
 consent-lead = Signed in as { $name }. { $application } wants to:
 consent-allow = Allow
 consent-deny = Deny
-consent-offline = { $application } has to ask each time that it wants to keep access.
+consent-offline = { $application } must ask each time it wants to keep access.
 consent-remembered =
     { $days ->
         [one] Remembered for { $days } day.
        *[other] Remembered for { $days } days.
     }
-consent-withdraw = You can take it back at any time under Permissions on the start page of { $operator }.
+consent-withdraw = You can change this at any time under Permissions on the start page of { $operator }.
 consent-not-you = Not { $name }?
-consent-other-user = Sign in as somebody else
+consent-other-user = Sign in as someone else
 scope-openid = Know that it is you
-scope-profile = See your name, your profile and your account with it
+scope-profile = See your name, your profile and your account in the application
 scope-email = See your email address
 scope-phone = See your phone number
 scope-address = See your postal address
@@ -140,20 +150,20 @@ scope-offline-access = Keep access while you are away
 
 response-title = Back to { $application }
 response-title-unknown = Back to the application
-response-lead = This page goes on by itself. If it does not, press the button.
+response-lead = This page continues automatically. If it does not, press the button.
 response-continue = Continue
 saml-title = On to { $application }
 saml-start-title = Sign in to { $application }
 saml-start-heading = Sign in to { $application }?
-saml-start-lead = A link, and not the application, asks to sign you in there. Go on only if that is what you want.
+saml-start-lead = A link, not the application, is asking to sign you in there. Continue only if you want that.
 saml-start-go = Sign in
 
 ## The start page
 
 home-title = Sign in without passwords
-home-lead = { $operator } signs you in to your applications. You approve each sign-in on your phone; there is no password to remember or to lose.
+home-lead = { $operator } signs you in to your applications. You approve each sign-in on your phone, so there is no password to remember or lose.
 home-hello = Hello, { $name }
-home-hello-lead = You are signed in in this browser. Applications that use { $operator } know you until you sign out.
+home-hello-lead = You’re signed in. Sign out when you finish if you share this computer.
 home-sign-in = Sign in
 home-sign-in-about = To your applications, devices, sessions and permissions.
 home-authenticator = Authenticator
@@ -161,7 +171,7 @@ home-authenticator-about = On your phone: approve or deny sign-ins, add or remov
 home-administration = Administration
 home-administration-about = Applications, users and how they are connected.
 home-applications = Your applications
-home-start-there = Want to sign in? Start at the application; it sends you here.
+home-start-there = You can also start in an application. It brings you here to sign in.
 
 ## The portal
 
@@ -393,6 +403,11 @@ signing-out-continue = Go on
 ## Error pages
 
 error-reference = Reference
+error-operator = For the application’s operator
+error-operator-application = Application
+error-operator-id = Application ID
+error-operator-address = Address received
+error-operator-parameter = Parameter
 error-support = Help:
 error-again = Try again
 error-sign-out = Sign out
@@ -403,16 +418,16 @@ error-wait =
     }
 error-internal = Something went wrong
 error-internal-happened = The service could not answer. Nothing was changed.
-error-internal-advice = Try again in a moment. If it goes on, tell your administrator the reference number.
+error-internal-advice = Try again in a moment. If it keeps happening, give your administrator the reference.
 error-outage = Please try again
 error-outage-happened = Assent cannot reach its database at the moment.
 error-outage-advice = Try again in a few seconds.
 error-form = This form has expired
 error-form-happened = The form did not come from the page that is open in this browser, so nothing was done.
-error-form-advice = Go back, load the page again and repeat what you did. Cookies must be allowed for this site.
-error-not-found = There is no such page
-error-not-found-happened = The address does not lead anywhere on this site.
-error-not-found-advice = Check the address, or begin at the start page.
+error-form-advice = Go back, reload the page and try again. Cookies must be allowed for this site.
+error-not-found = Page not found
+error-not-found-happened = There is no page at this address.
+error-not-found-advice = Check the address, or go to the start page.
 error-rejected = This request can’t be answered
 error-rejected-body = The request brings more data than is read here.
 error-rejected-head = The request brings more cookies or other headers than are read here.
@@ -421,26 +436,26 @@ error-rejected-method = This address can’t be used in this way.
 error-rejected-timeout = The server is busy, or the answer took too long.
 error-rejected-unreadable = The request can’t be read.
 error-rejected-cookies = Delete the cookies of this site in your browser, and try again.
-error-rejected-advice = Go back and try again. If that does not help, tell the people who run the application.
+error-rejected-advice = Go back and try again. If that does not help, contact the application’s operator.
 error-too-many = Too many sign-ins
-error-too-many-network = There were so many requests from your network that this one was rejected.
-error-too-many-name = There were so many sign-ins with this name that this one was rejected. You can go back and scan the code with your authenticator instead: nobody else can keep you from that.
-error-too-many-here = There were so many sign-ins from here that this one was rejected.
-error-login-unknown = This sign-in is not open here
-error-login-unknown-happened = It was begun in another browser, or too long ago, or this browser does not keep cookies.
+error-too-many-network = There were too many requests from your network.
+error-too-many-name = There were too many sign-ins with this name. You can go back and scan the code with your authenticator instead: no one else can block that.
+error-too-many-here = There were too many sign-ins from here.
+error-login-unknown = This sign-in has expired
+error-login-unknown-happened = It started too long ago or in another browser, or this browser blocks cookies.
 error-login-unknown-advice = Go back to the application and sign in again, in one browser and with cookies allowed.
 error-login-answered = This sign-in is finished
-error-login-answered-happened = You went back to a sign-in that the application already has the answer of.
-error-login-answered-advice = Go to the application. If it does not know you, sign in there again.
-error-login-replayed = This sign-in was begun before
-error-login-replayed-happened = Each request of an application counts once, and this one was used, or is too old.
+error-login-answered-happened = You went back to a sign-in that is already complete.
+error-login-answered-advice = Go to the application. If you are not signed in there, sign in again.
+error-login-replayed = This sign-in was used before
+error-login-replayed-happened = Each request of an application is valid once. This one was used, or it has expired.
 error-login-replayed-advice = Go back to the application and sign in there again.
 error-not-administrator = This page is for administrators
 error-not-administrator-happened = You are signed in, but you have no role in the console.
 error-not-administrator-advice = Ask an administrator for a role, or sign out and sign in as somebody who has one.
 error-request = This sign-in request is not valid
-error-request-again = Go back to the application and try again. If it happens again, tell the people who run it, with the reference number.
-error-request-tell = Tell the people who run the application, with the reference number: its settings are wrong.
+error-request-again = Go back to the application and try again. If it happens again, give its operator the reference.
+error-request-tell = Give the application’s operator the reference: its settings need to be corrected.
 error-request-application = The application that sent you here is not known to this service.
 error-request-no-address = The application did not say where to send you afterwards.
 error-request-address = The application asked to send you to an address that is not registered for it.
@@ -452,14 +467,14 @@ error-request-wrong-recipient = The request is not one of this application for t
 error-request-replay = Each request of an application counts once, and this one came before. Perhaps a page was loaded again.
 error-request-link = The link leads to a place in the application that is not registered for it.
 error-request-link-advice = Ask the person who gave you the link, or open the application from the start page.
-error-metadata = There is no such metadata
-error-metadata-happened = No SAML application has the id in the address.
-error-metadata-advice = Take the address from the application's settings.
+error-metadata = Metadata not found
+error-metadata-happened = No SAML application has the ID in this address.
+error-metadata-advice = Copy the metadata address from the application’s settings.
 error-start-there = Sign in at the application
 error-start-there-happened = Sign-in to this application begins at the application itself.
 error-start-there-advice = Open the application, and sign in there.
 error-sign-out-request = This sign-out request is not valid
-error-sign-out-advice = You can still sign out here. Tell the people who run the application, with the reference number.
+error-sign-out-advice = You can still sign out here. If it happens again, give the application’s operator the reference.
 error-sign-out-unreadable = The application sent a request that can't be read. You are not signed out.
 error-sign-out-expired = The question whether to sign out was open for too long. You are not signed out.
 error-sign-out-unproven = The application could not show that it is one that you signed in to. You are not signed out.
@@ -781,17 +796,19 @@ app-enrolled-codes = Make recovery codes
 app-enrolled-codes-about = For the day on which this device is lost or broken: recovery codes, or a second device.
 app-enrolled-recovered = Now remove the device that you lost, so that nobody can approve with it. Then make new recovery codes: that takes the place of what is left of the old ones.
 app-failure-device-unknown = You have no such device any more.
-recover-title = Get back in without your phone
-recover-lead = With a recovery code you can enrol a new authenticator.
-recover-failed = This name and code are not good together. Each code is good once, and new codes take the place of older ones: if you have just used it, take the next one.
+recover-title = Sign in without your phone
+recover-lead = Use a recovery code to set up a new authenticator.
+recover-failed = That code doesn’t match this account, or it has already been used. Try your next code.
 recover-code = Recovery code
-recover-code-about = 16 letters and digits. Case, blanks and dashes don’t matter.
+recover-code-about = 16 letters and digits. Upper or lower case, spaces and dashes don’t matter.
 recover-continue = Continue
-recover-no-script = The authenticator needs JavaScript, which is off in this browser. Turn it on, or use another browser, before you use up a code.
+recover-no-script = The authenticator needs JavaScript, which is off in this browser. Turn it on, or use another browser, before you use a code.
 recover-none = No code left? Ask your administrator for a new enrolment link.
-recovered-title = Your code was good
-recovered-lead = It is used up. Go on now, within 15 minutes: the next page enrols this device, or shows a code that another one scans.
-recovered-continue = Enrol an authenticator
+recovered-title = Code accepted
+recovered-lead = Continue within 15 minutes: the next page sets up this device, or shows a code that another device can scan. The recovery code cannot be used again.
+recovered-continue = Set up an authenticator
 recovered-about = Then remove the device that you lost, in the authenticator under “Devices and recovery”.
-login-lost = Phone lost?
+recovered-back = After you set up the authenticator, go back to your sign-in.
+recover-back = Back to the sign-in
+login-lost = Lost your phone?
 authenticator-push-notification = There is a notification about your account. Open the authenticator to see it.

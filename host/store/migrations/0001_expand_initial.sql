@@ -299,6 +299,8 @@ CREATE TABLE approvals (
     user_id            TEXT   REFERENCES users (id) ON DELETE CASCADE,
     -- The user with the typed name, whether or not devices receive the request.
     named_user         TEXT   REFERENCES users (id) ON DELETE CASCADE,
+    -- The user whose cooldown holds the request: it is sent to the devices when the cooldown ends. NULL for all others.
+    held_for           TEXT   REFERENCES users (id) ON DELETE CASCADE,
     name_digest        TEXT   NOT NULL,
     -- How the request began.
     kind               TEXT   NOT NULL DEFAULT 'typed'
@@ -339,6 +341,7 @@ CREATE INDEX approvals_by_user ON approvals (user_id, id);
 CREATE INDEX approvals_by_login ON approvals (login_id);
 CREATE INDEX approvals_by_named_user ON approvals (named_user, expires_at);
 CREATE INDEX approvals_by_name ON approvals (name_digest, expires_at);
+CREATE INDEX approvals_held ON approvals (held_for) WHERE held_for IS NOT NULL;
 
 -- One row for each user or typed name with recent requests. A transaction locks the row before it draws a matching number.
 CREATE TABLE approval_subjects (
@@ -389,7 +392,8 @@ CREATE INDEX approval_deliveries_by_next ON approval_deliveries ((CASE WHEN due_
 -- through an approval channel.
 CREATE TABLE approval_dispatches (
     approval_id  TEXT   NOT NULL PRIMARY KEY REFERENCES approvals (id) ON DELETE CASCADE,
-    -- Until when the instance that sends the request has an exclusive lease. Afterwards any instance sends it.
+    -- Until when the instance that sends the request has an exclusive lease. Afterwards any instance sends it. For a held request:
+    -- the end of the cooldown.
     leased_until BIGINT NOT NULL
 );
 CREATE INDEX approval_dispatches_by_lease ON approval_dispatches (leased_until);

@@ -37,7 +37,7 @@ pub enum RequestOutcome {
     /// It is to be sent to the devices of this user.
     Prompted(UserId),
     /// The login waits as for any other, but the request is not sent: no user who may sign in has the name, a cooldown
-    /// runs, or too many requests are pending.
+    /// holds the request, or too many requests are pending.
     NotPrompted,
     /// Nothing was done: the login was answered, or waits for another; or the user whom the protected action concerns
     /// was changed, or deleted, since its summary was rendered.
@@ -139,7 +139,7 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
     };
     let conflict = approval_conflicts::find_conflict(&unexpired, &refusals, request);
     let is_sent = conflict.is_none() && has_place(&pending, request);
-    let reached = insert(db, request, number, is_sent).await?;
+    let (reached, is_held) = insert(db, request, number, is_sent).await?;
     if let Some(conflict) = conflict {
         approval_conflicts::end_requests(
             db,
@@ -153,7 +153,10 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
         .transpose()?;
     dispatches::insert(db, approval.id, approval.requested_at).await?;
     record_changes(db, request, reached)?;
-    let entry = request.entry.clone().with("prompted", reached.is_some());
+    let mut entry = request.entry.clone().with("prompted", reached.is_some());
+    if is_held {
+        entry = entry.with("held", true);
+    }
     repeats::append(db, &entry, approval.name_digest).await?;
     Ok(reached.map_or(RequestOutcome::NotPrompted, RequestOutcome::Prompted))
 }
@@ -187,7 +190,7 @@ async fn lock_and_read(
         lock_subject(db, subject, now).await?;
     }
     let rows = sql::query_as(
-        "SELECT id, number, kind, state, user_id, name_digest, browser, without_binding, conflicted FROM approvals
+        "SELECT id, number, kind, state, user_id, held_for, name_digest, browser, without_binding, conflicted FROM approvals
          WHERE (named_user = $1 OR name_digest = $2) AND expires_at > $3",
     )
     .bind(user)
@@ -239,13 +242,18 @@ fn free_number(
     request.numbers.iter().copied().find(is_free)
 }
 
-/// Whether the user's devices have room for the request. QR sign-ins and protected actions always have a place.
+/// Whether the user's devices have room for the request. A held request takes a place too, because it is sent later.
+/// QR sign-ins and protected actions always have a place.
 fn has_place(pending: &[&UnexpiredRequest], request: &ApprovalRequest) -> bool {
-    let user = request.approval.user_id.map(|id| id.to_string());
+    let user = request
+        .approval
+        .user_id
+        .map(|id| id.to_string())
+        .unwrap_or_default();
     let others = |kind| {
         pending
             .iter()
-            .filter(|other| other.is_kind(kind) && other.user_id == user)
+            .filter(|other| other.is_kind(kind) && other.is_for(&user))
             .count()
     };
     match request.kind {
@@ -343,32 +351,32 @@ async fn replace(db: &mut Connection, request: &ApprovalRequest) -> Result<Vec<S
     Ok(ids)
 }
 
-/// Adds the row. Returns the user who receives the request on the devices: `None` without a place, or during a
-/// cooldown, which holds requests with a typed name.
+/// Adds the row. Returns the user who receives the request on the devices, `None` without a place or during a cooldown;
+/// and whether a cooldown holds the request, which it does only to one with a typed name.
 async fn insert(
     db: &mut Connection,
     request: &ApprovalRequest,
     number: MatchingNumber,
     is_sent: bool,
-) -> Result<Option<String>> {
+) -> Result<(Option<String>, bool)> {
     let approval = &request.approval;
     let user = approval.user_id.filter(|_| is_sent);
     let (login, action) = match &approval.subject {
         ApprovalSubject::SignIn(login) => (Some(login.to_string()), None),
         ApprovalSubject::ProtectedAction { id, .. } => (None, Some(id.to_string())),
     };
-    let (reached,): (Option<String>,) = sql::query_as(
-        "INSERT INTO approvals (id, login_id, action_approval_id, user_id, name_digest, number, prompt, requested_at,
-           expires_at,
-                                attempts_left, state, application_id, scanned_by, kind, browser, named_user,
-                                  without_binding)
-         VALUES ($1, $2, $16,
-                 CASE WHEN $11 IS NULL
-                       AND EXISTS (SELECT 1 FROM approval_cooldowns AS pause
-                                   WHERE pause.user_id = $3 AND pause.cooldown_until > $7) THEN NULL
-                      ELSE $3 END,
-                 $4, $5, $6, $7, $8, $9, 'requested', $10, $11, $12, $13, $14, $15)
-         RETURNING user_id",
+    let (reached, held_for): (Option<String>, Option<String>) = sql::query_as(
+        "INSERT INTO approvals (id, login_id, action_approval_id, user_id, held_for, name_digest, number, prompt,
+                                requested_at, expires_at, attempts_left, state, application_id, scanned_by, kind,
+                                browser, named_user, without_binding)
+         SELECT $1, $2, $16, CASE WHEN recipient.is_held = 1 THEN NULL ELSE $3 END,
+                CASE WHEN recipient.is_held = 1 THEN $3 ELSE NULL END, $4, $5, $6, $7, $8, $9, 'requested', $10, $11,
+                $12, $13, $14, $15
+         FROM (SELECT CASE WHEN CAST($11 AS TEXT) IS NULL
+                            AND EXISTS (SELECT 1 FROM approval_cooldowns AS pause
+                                        WHERE pause.user_id = $3 AND pause.cooldown_until > $7) THEN 1
+                           ELSE 0 END AS is_held) AS recipient
+         RETURNING user_id, held_for",
     )
     .bind(approval.id.to_string())
     .bind(login)
@@ -388,5 +396,5 @@ async fn insert(
     .bind(action)
     .fetch_one(db)
     .await?;
-    Ok(reached)
+    Ok((reached, held_for.is_some()))
 }

@@ -1,14 +1,17 @@
-//! Pauses: while one lasts, requests reach no phone of the person. They are in the database, so that each host knows of
-//! them and none forgets them at its end.
+//! Cooldowns: while one lasts, it holds the requests with a name of the user (see `held_requests`). They are in the
+//! database, so that each instance knows of them and none forgets them when it stops.
 
 use crate::sql::{self, Connection};
 
 use crate::rows::{cell, moment, parse};
-use crate::{Result, Store, audit};
+use crate::{Result, Store, approval_requests, audit, dispatches, held_requests};
 use assent_model::approval::CooldownPolicy;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
+
+/// For how many users held requests are released in one round.
+const RELEASED_USERS: i64 = 64;
 
 /// Counts a denial or report of this user, and begins the cooldown that is due. `entry` is for the audit log and gets
 /// the end.
@@ -63,6 +66,36 @@ pub(crate) async fn reset_denials(db: &mut Connection, user: &str) -> Result<()>
 }
 
 impl Store {
+    /// Releases the held requests whose cooldown has ended. Where another denial made it longer, they wait for its new
+    /// end.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn release_held_requests(&self, now: Timestamp) -> Result<()> {
+        let users: Vec<(String,)> = sql::query_as(
+            "SELECT DISTINCT approvals.held_for FROM approval_dispatches
+             JOIN approvals ON approvals.id = approval_dispatches.approval_id
+             WHERE approval_dispatches.leased_until <= $1 AND approvals.held_for IS NOT NULL LIMIT $2",
+        )
+        .bind(now.millis())
+        .bind(RELEASED_USERS)
+        .fetch_all(&self.readers)
+        .await?;
+        for (user,) in users {
+            self.approval_writer
+                .write(move |db| {
+                    let user = user.clone();
+                    Box::pin(async move {
+                        approval_requests::lock_subject(db, &user, now).await?;
+                        held_requests::release(db, &user, now).await?;
+                        dispatches::postpone_held(db, &user, now).await
+                    })
+                })
+                .await?;
+        }
+        Ok(())
+    }
+
     /// Until when requests reach no phone of a person, if there is a pause at `now`.
     ///
     /// # Errors
@@ -99,7 +132,8 @@ impl Store {
         .await
     }
 
-    /// Ends a person's pause, and forgets the denials. Whether there was one at `now`.
+    /// Ends a user's cooldown, forgets the denials, and releases the held requests. Returns whether there was a
+    /// cooldown at `now`.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -107,6 +141,7 @@ impl Store {
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
+                approval_requests::lock_subject(db, &user.to_string(), now).await?;
                 let lifted = sql::query(
                     "DELETE FROM approval_cooldowns WHERE user_id = $1 AND cooldown_until > $2",
                 )
@@ -117,6 +152,7 @@ impl Store {
                 if lifted == 0 {
                     return Ok(false);
                 }
+                held_requests::release(db, &user.to_string(), now).await?;
                 audit::append(db, &[entry]).await?;
                 Ok(true)
             })

@@ -8,7 +8,7 @@ use crate::sql::{self, Connection};
 use crate::changes::pending as changes;
 use crate::rows::{cell, parse};
 use crate::users::search_index;
-use crate::{Result, action_approvals, deliveries, passkeys, sessions};
+use crate::{Result, action_approvals, deliveries, held_requests, passkeys, sessions};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, UserId};
@@ -88,6 +88,8 @@ pub(crate) async fn deprovision_account(
     state: LifecycleState,
     now: Timestamp,
 ) -> Result<()> {
+    // First: a request that is released meanwhile is withdrawn with the others.
+    held_requests::drop_of_application(db, &user, &application).await?;
     let withdrawn: Vec<(String,)> = sql::query_as(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $3
          WHERE user_id = $1 AND application_id = $2 AND state = 'requested' RETURNING id",
@@ -134,6 +136,8 @@ pub(crate) async fn withdraw_pending_of(
     user: UserId,
     now: Timestamp,
 ) -> Result<()> {
+    // First: a request that is released meanwhile is withdrawn with the others.
+    held_requests::drop_all(db, &user.to_string()).await?;
     let withdrawn: Vec<(String,)> = sql::query_as(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $2 WHERE user_id = $1 AND state = 'requested'
          RETURNING id",

@@ -1,4 +1,5 @@
-//! The outbox of approval requests. A request has a row from its transaction on until it was sent through a channel.
+//! The outbox of approval requests. A request has a row from its transaction on until it was sent through a channel. A
+//! request that a cooldown holds (see `held_requests`) has one that is due at the end of the cooldown.
 //! The instance that wrote the row sends the request at once. If that instance stops in between, another one sends it
 //! after the lease. So a request is sent at least once.
 
@@ -13,8 +14,8 @@ use assent_model::id::ApprovalId;
 /// How long the instance that sends a request has the exclusive right to. It extends the lease while it sends.
 pub const DISPATCH_LEASE: Duration = Duration::from_secs(6);
 
-/// Adds the row of a request that reaches devices. The statement is the same for one that reaches none, so that its
-/// time does not reveal which names exist.
+/// Adds the row of a request that reaches devices, or will when a cooldown ends. The statement is the same for one that
+/// reaches none, so that its time does not reveal which names exist.
 pub(crate) async fn insert(
     db: &mut Connection,
     approval: ApprovalId,
@@ -22,12 +23,45 @@ pub(crate) async fn insert(
 ) -> Result<()> {
     sql::query(
         "INSERT INTO approval_dispatches (approval_id, leased_until)
-         SELECT id, $2 FROM approvals WHERE id = $1 AND user_id IS NOT NULL",
+         SELECT id, COALESCE((SELECT cooldown_until FROM approval_cooldowns
+                              WHERE approval_cooldowns.user_id = approvals.held_for), $2)
+         FROM approvals WHERE id = $1 AND (user_id IS NOT NULL OR held_for IS NOT NULL)",
     )
     .bind(approval.to_string())
     .bind((requested_at + DISPATCH_LEASE).millis())
     .execute(db)
     .await?;
+    Ok(())
+}
+
+/// Has any instance send a request at `now`.
+pub(crate) async fn make_due(db: &mut Connection, approval: &str, now: Timestamp) -> Result<()> {
+    sql::query("UPDATE approval_dispatches SET leased_until = $2 WHERE approval_id = $1")
+        .bind(approval.to_owned())
+        .bind(now.millis())
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+/// Postpones the due requests that a user's cooldown still holds to its end. Removes those of requests that ended while
+/// they were held.
+pub(crate) async fn postpone_held(db: &mut Connection, user: &str, now: Timestamp) -> Result<()> {
+    let statements = [
+        "UPDATE approval_dispatches
+         SET leased_until = (SELECT cooldown_until FROM approval_cooldowns WHERE user_id = $1)
+         WHERE leased_until <= $2 AND approval_id IN (SELECT id FROM approvals WHERE held_for = $1)
+           AND EXISTS (SELECT 1 FROM approval_cooldowns WHERE user_id = $1 AND cooldown_until > $2)",
+        "DELETE FROM approval_dispatches
+         WHERE leased_until <= $2 AND approval_id IN (SELECT id FROM approvals WHERE held_for = $1)",
+    ];
+    for statement in statements {
+        sql::query(statement)
+            .bind(user.to_owned())
+            .bind(now.millis())
+            .execute(&mut *db)
+            .await?;
+    }
     Ok(())
 }
 
@@ -41,7 +75,7 @@ pub(crate) async fn delete(db: &mut Connection, approval: String) -> Result<()> 
 }
 
 impl Store {
-    /// Leases up to `most` requests that no instance sends, the oldest first.
+    /// Leases up to `most` requests that no instance sends, the oldest first, without those that a cooldown holds.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -51,7 +85,9 @@ impl Store {
                 let rows: Vec<(String,)> = sql::query_as(
                     "UPDATE approval_dispatches SET leased_until = $1
                      WHERE approval_id IN (SELECT due.approval_id FROM approval_dispatches AS due
-                                           WHERE due.leased_until <= $2 ORDER BY due.leased_until LIMIT $3)
+                                           JOIN approvals ON approvals.id = due.approval_id
+                                           WHERE due.leased_until <= $2 AND approvals.held_for IS NULL
+                                           ORDER BY due.leased_until LIMIT $3)
                        AND leased_until <= $2
                      RETURNING approval_id",
                 )

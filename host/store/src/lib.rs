@@ -30,6 +30,7 @@ mod devices;
 mod dispatches;
 mod error;
 mod external_authenticators;
+mod held_requests;
 mod idempotency;
 mod instance;
 mod instances;

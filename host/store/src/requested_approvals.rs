@@ -87,6 +87,7 @@ crate::sql::row! {
         pub(crate) kind: String,
         pub(crate) state: String,
         pub(crate) user_id: Option<String>,
+        pub(crate) held_for: Option<String>,
         pub(crate) name_digest: String,
         pub(crate) browser: String,
         pub(crate) without_binding: i64,
@@ -98,5 +99,13 @@ impl UnexpiredRequest {
     /// Whether the request began in this way.
     pub(crate) fn is_kind(&self, kind: RequestKind) -> bool {
         self.kind == kind.as_str()
+    }
+
+    /// Whether it reaches the devices of this user, now or after the user's cooldown.
+    pub(crate) fn is_for(&self, user: &str) -> bool {
+        [&self.user_id, &self.held_for]
+            .into_iter()
+            .flatten()
+            .any(|recipient| recipient == user)
     }
 }

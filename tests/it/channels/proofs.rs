@@ -356,7 +356,7 @@ async fn a_wrong_number_counts_through_any_channel() {
     assert_eq!(it.waiting.again().await.number(), it.waiting.number());
     wrong("02").await;
     wrong("03").await;
-    assert_eq!(next_page(&it.waiting).await.outcome(), "rejected");
+    assert_eq!(next_page(&it.waiting).await.outcome(), "number-mismatch");
     // Nothing is left to look after.
     wait_until("taken back", async || {
         it.host

@@ -79,6 +79,7 @@ async fn answered(page: &Page, name: &str) -> (u16, Vec<(String, String)>, Strin
         let login = page.path();
         let mut text = text
             .replace(login.trim_end_matches('/'), "LOGIN")
+            .replace(login.trim_start_matches("/login/"), "ID")
             .replace(&format!("<bdi>{name}</bdi>"), "<bdi>NAME</bdi>");
         if page.body.contains("name=\"csrf\"") {
             text = text.replace(&page.csrf(), "CSRF");

@@ -6,6 +6,7 @@ mod concurrent;
 mod cooldowns;
 mod devices;
 pub mod erasure;
+mod held_requests;
 mod indistinguishable;
 mod recovery;
 mod states;

@@ -3,9 +3,11 @@
 use assent_model::language::Language;
 use assent_store::sql;
 use reqwest::StatusCode;
+use serde_json::json;
 
 use super::{assert_language, text};
 use crate::harness::{Browser, Log, Page, TestHost};
+use crate::saml::service_provider::{TestServiceProvider, instant};
 
 const SUPPORT: &str = "<a href=\"mailto:help@example.org\"><bdi>help@example.org</bdi></a>";
 
@@ -315,5 +317,155 @@ async fn without_a_support_setting_no_help_is_offered() {
             .contains(&text(Language::English, "error-support")),
         "{}",
         page.body
+    );
+}
+
+/// What a page tells the application's operator, as labels and values.
+fn operator_details(page: &Page) -> Vec<(String, String)> {
+    let Some((_, details)) = page.body.split_once("<details class=\"operator\">") else {
+        return Vec::new();
+    };
+    let rows = details.split("<div><dt>").skip(1).map(|row| {
+        let (label, rest) = row.split_once("</dt><dd><code").expect("a value");
+        let (_, value) = rest.split_once('>').expect("a value");
+        let (value, _) = value.split_once("</code>").expect("a value");
+        (label.to_owned(), value.to_owned())
+    });
+    rows.collect()
+}
+
+/// Holds that a page has these rows, and the reference behind them.
+fn assert_details(page: &Page, expected: &[(&str, &str)]) {
+    let mut details = operator_details(page);
+    let (label, reference) = details
+        .pop()
+        .unwrap_or_else(|| panic!("none: {}", page.body));
+    assert_eq!(label, "Reference");
+    assert_eq!(
+        page.body.matches(&reference).count(),
+        2,
+        "there, and on the page itself: {}",
+        page.body
+    );
+    let details: Vec<(&str, &str)> = details
+        .iter()
+        .map(|(label, value)| (label.as_str(), value.as_str()))
+        .collect();
+    assert_eq!(details, expected, "{}", page.body);
+}
+
+#[tokio::test]
+async fn an_authorization_error_tells_the_operator_what_was_received() {
+    let host = TestHost::start().await;
+    let application = host.web_application().await;
+    let browser = Browser::new(&host.base);
+    let get =
+        async |changes: &[(&str, Option<&str>)]| browser.get(&application.request(changes)).await;
+    let registered = [
+        ("Application", "Books &#38; &#60;Co&#62;"),
+        ("Application ID", application.id.as_str()),
+    ];
+    let hostile = format!("https://rp.example/\u{202e}<b>\"{}", "x".repeat(400));
+    let cut = format!(
+        "&#34;https://rp.example/\\u{{202e}}&#60;b&#62;\\&#34;{}&#34;",
+        "x".repeat(200 - "https://rp.example/.<b>.".len())
+    );
+    let page = get(&[("redirect_uri", Some(&hostile))]).await;
+    assert_details(
+        &page,
+        &[
+            registered[0],
+            registered[1],
+            ("Address received", &cut),
+            ("Parameter", "redirect_uri"),
+        ],
+    );
+    // What is registered is not for anybody who asks.
+    assert!(
+        !page.body.contains("rp.example/cb") && !page.body.contains("rp.example/other"),
+        "{}",
+        page.body
+    );
+    let missing = get(&[("redirect_uri", None)]).await;
+    assert_details(
+        &missing,
+        &[registered[0], registered[1], ("Parameter", "redirect_uri")],
+    );
+    assert_details(
+        &get(&[("client_id", Some("<nobody>"))]).await,
+        &[
+            ("Application ID", "&#34;&#60;nobody&#62;&#34;"),
+            ("Parameter", "client_id"),
+        ],
+    );
+    assert_details(
+        &get(&[("client_id", None)]).await,
+        &[("Parameter", "client_id")],
+    );
+    // An error that no application caused has no such part.
+    assert!(operator_details(&browser.get("/nowhere").await).is_empty());
+}
+
+#[tokio::test]
+async fn a_sign_out_error_tells_the_operator_the_parameter() {
+    let host = TestHost::start().await;
+    let application = host.web_application().await;
+    let browser = Browser::new(&host.base);
+    let nonsense = browser
+        .get("/oidc/session/end?id_token_hint=nonsense")
+        .await;
+    assert_details(&nonsense, &[("Parameter", "id_token_hint")]);
+    let address = format!(
+        "/oidc/session/end?client_id={}&post_logout_redirect_uri=https://evil.example/",
+        application.id
+    );
+    assert_details(
+        &browser.get(&address).await,
+        &[
+            ("Address received", "&#34;https://evil.example/&#34;"),
+            ("Parameter", "post_logout_redirect_uri"),
+        ],
+    );
+}
+
+#[tokio::test]
+async fn a_saml_error_tells_the_operator_the_part_at_fault() {
+    let host = TestHost::start().await;
+    let provider = TestServiceProvider::register(&host, json!({})).await;
+    let browser = Browser::new(&host.base);
+    let registered = [
+        ("Application", "Engines &#38; Co"),
+        ("Application ID", provider.id.as_str()),
+    ];
+    let elsewhere = provider
+        .request(&host)
+        .with("AssertionConsumerServiceURL", "https://evil.example/acs");
+    assert_details(
+        &provider.begin_raw(&browser, &elsewhere).await,
+        &[
+            registered[0],
+            registered[1],
+            ("Address received", "&#34;https://evil.example/acs&#34;"),
+            ("Parameter", "AssertionConsumerServiceURL"),
+        ],
+    );
+    let mut late = provider.request(&host);
+    late.issue_instant = instant(&host, -3600);
+    assert_details(
+        &provider.begin_raw(&browser, &late).await,
+        &[registered[0], registered[1], ("Parameter", "IssueInstant")],
+    );
+    let logout = browser
+        .get(&format!("{}?SAMLRequest=x", provider.single_logout()))
+        .await;
+    assert_details(&logout, &registered);
+    assert_details(
+        &browser
+            .get("/sso/SingleSignOnService/%3Cx%3E?SAMLRequest=x")
+            .await,
+        &[
+            ("Application ID", "&#34;&#60;x&#62;&#34;"),
+            ("Parameter", "SAMLRequest"),
+        ],
     );
 }

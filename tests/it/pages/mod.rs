@@ -7,6 +7,7 @@ mod german;
 mod languages;
 mod size;
 mod stylesheet;
+mod ways_on;
 
 use assent::http::texts;
 use assent_model::language::Language;

@@ -111,6 +111,31 @@ async fn a_logo_is_set_shown_replaced_and_removed(database: Database) {
 }
 
 #[tokio::test]
+async fn the_logo_stands_on_the_pages_of_a_sign_in() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let without = ada
+        .application
+        .login_page(&Browser::new(&host.base), &[])
+        .await;
+    assert!(!without.body.contains("app-logo"), "{}", without.body);
+    let (_, view) = put(&host, &ada.application.id, PNG.to_vec()).await;
+    let logo = format!(
+        "<img class=\"app-logo\" src=\"{}\" alt=\"\"",
+        view["url"].text()
+    );
+    let browser = Browser::new(&host.base);
+    let login = ada.application.login_page(&browser, &[]).await;
+    let waiting = login.submit_name("ada").await;
+    ada.approve(&waiting).await;
+    let consent = browser.get(&waiting.url).await;
+    assert!(consent.asks_for_consent());
+    for page in [login, waiting, consent] {
+        assert!(page.body.contains(&logo), "{}: {}", page.url, page.body);
+    }
+}
+
+#[tokio::test]
 async fn an_invalid_logo_is_rejected_and_the_old_logo_stays() {
     let host = TestHost::start().await;
     let application = host.web_application().await;

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::HumanDuration;
 
-/// Cooldowns after denials and reports: for a while requests with the typed name are not sent to the user's devices.
-/// The browser gets the same page as always. QR sign-ins and protected actions are always sent.
+/// Cooldowns after denials and reports: for a while requests with the typed name are held. They are sent to the user's
+/// devices when the cooldown ends, if the sign-in page still waits. The browser gets the same page as always. QR
+/// sign-ins and protected actions are always sent.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Approvals {

@@ -30,6 +30,9 @@ use assent_model::token::prefix;
 /// The query in the address of a page without an automatic return.
 pub(crate) const STAY: &str = "stay";
 
+/// The query in the address of a sign-in page that keeps the name of the attempt before.
+pub(crate) const RETRY: &str = "again";
+
 /// The browser that sent a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Browser {
@@ -42,6 +45,7 @@ pub(crate) struct Browser {
     agent: String,
     language: Language,
     stays: bool,
+    retries: bool,
 }
 
 impl Browser {
@@ -100,6 +104,11 @@ impl Browser {
     /// Whether the user requested the page without an automatic return, with the query `stay`.
     pub(crate) const fn stays(&self) -> bool {
         self.stays
+    }
+
+    /// Whether the user tries a sign-in again, with the query `again`.
+    pub(crate) const fn retries(&self) -> bool {
+        self.retries
     }
 
     /// The language that this browser's pages speak.
@@ -170,6 +179,7 @@ impl FromRequestParts<Arc<Services>> for Browser {
             agent: agent.to_owned(),
             language: preferred(services, headers),
             stays: parts.uri.query() == Some(STAY),
+            retries: parts.uri.query() == Some(RETRY),
         })
     }
 }

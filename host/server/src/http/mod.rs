@@ -16,6 +16,7 @@ mod home;
 mod layout;
 pub mod oidc;
 mod operations;
+mod operator_details;
 mod outage;
 pub mod pages;
 mod portal;

@@ -77,6 +77,8 @@ pub struct RecoverPage {
     pub name: String,
     /// Whether a name and code were rejected.
     pub rejected: bool,
+    /// The way back: to the sign-in that led here, or to the start page.
+    pub back: Link,
 }
 
 /// The code was good: the way on to enrol an authenticator.
@@ -87,6 +89,8 @@ pub struct RecoveredPage {
     pub layout: Layout,
     /// The path of the enrolment link.
     pub link: String,
+    /// The way back to the sign-in that led here.
+    pub back: Option<Link>,
 }
 
 /// A request that could not be served.
@@ -104,7 +108,18 @@ pub struct ErrorPage {
     /// What finds this request in the log.
     pub reference: String,
     /// Where the person can go on.
-    pub next: Option<Link>,
+    pub next: Link,
+    /// What the application's operator needs to find the mistake.
+    pub details: Vec<OperatorDetail>,
+}
+
+/// One line of what an error page tells the application's operator.
+#[derive(Clone, Debug)]
+pub struct OperatorDetail {
+    /// What it is.
+    pub label: Message,
+    /// Its value, as it came from outside or as it is registered.
+    pub value: String,
 }
 
 /// The person whose browser this is.

@@ -141,7 +141,7 @@ fn page(services: &Services, language: Language, cause: &str, refusal: &Response
             _ => Message::new("error-rejected-advice"),
         },
     };
-    let mut page = reply.render_with(services, language, &cause, Some(Link::to_start()));
+    let mut page = reply.render_with(services, language, &cause, Link::to_start());
     // The rejection's other headers stay, such as `Allow`.
     let own = page.headers().clone();
     for (name, value) in refusal.headers() {

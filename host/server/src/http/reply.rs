@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use super::context::Browser;
 use super::cookies::Cookie;
 use super::outage::unavailable;
-use super::pages::{ErrorPage, Layout, Link, Page, Support};
+use super::pages::{ErrorPage, Layout, Link, OperatorDetail, Page, Support};
 use super::texts::Message;
 use crate::domain::{InternalError, Services};
 use crate::http::operations::branding;
@@ -200,7 +200,7 @@ pub(super) fn with_session(
 }
 
 /// A number that leads from an answer to its line of the log.
-fn reference(services: &Services) -> String {
+pub(super) fn reference(services: &Services) -> String {
     hex::encode(services.entropy.bytes::<4>()).to_uppercase()
 }
 
@@ -246,14 +246,14 @@ pub(super) struct ErrorReply {
 }
 
 impl ErrorReply {
-    /// The page. `cause` goes to the log, not to the page.
+    /// The page, with a link to the start page. `cause` goes to the log, not to the page.
     pub(super) fn render(
         self,
         services: &Services,
         language: Language,
         cause: &dyn std::fmt::Display,
     ) -> Response {
-        self.render_with(services, language, cause, None)
+        self.render_with(services, language, cause, Link::to_start())
     }
 
     /// The page, with a link to where the person can go on.
@@ -262,7 +262,18 @@ impl ErrorReply {
         services: &Services,
         language: Language,
         cause: &dyn std::fmt::Display,
-        next: Option<Link>,
+        next: Link,
+    ) -> Response {
+        self.render_detailed(services, language, cause, (next, Vec::new()))
+    }
+
+    /// The page, with a link and with what the application's operator needs.
+    pub(super) fn render_detailed(
+        self,
+        services: &Services,
+        language: Language,
+        cause: &dyn std::fmt::Display,
+        (next, details): (Link, Vec<OperatorDetail>),
     ) -> Response {
         let reference = reference(services);
         // The log speaks English, whoever reads the page.
@@ -279,6 +290,7 @@ impl ErrorReply {
             what_to_do: self.what_to_do,
             reference,
             next,
+            details,
         };
         let mut response = page(&page_of_error, None);
         *response.status_mut() = self.status;

@@ -18,6 +18,7 @@ use crate::keys::IdTokenError;
 use assent_model::application::Application;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
+use assent_model::name::QuotedText;
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::LogoutContinuation;
 
@@ -61,8 +62,10 @@ pub enum EndSessionError {
     #[error("client_id is not whom the id_token_hint was issued to")]
     OtherClient,
     /// The `post_logout_redirect_uri` is not registered.
-    #[error("post_logout_redirect_uri is not registered; it must match a registered one exactly")]
-    RedirectUri,
+    #[error(
+        "post_logout_redirect_uri is {0}, which is not registered; it must match a registered one exactly"
+    )]
+    RedirectUri(QuotedText),
     /// A sealed request is not this service's, or too old.
     #[error("the sealed request was not made here, or its time is over")]
     Sealed,
@@ -119,7 +122,10 @@ fn redirect(
     asked: Option<&str>,
 ) -> Result<Option<CheckedRedirect>, EndSessionError> {
     let registered = &application.settings.post_logout_redirect_uris;
-    let find = |asked| CheckedRedirect::find(registered, asked).ok_or(EndSessionError::RedirectUri);
+    let find = |asked| {
+        CheckedRedirect::find(registered, asked)
+            .ok_or_else(|| EndSessionError::RedirectUri(QuotedText::new(asked)))
+    };
     asked.map(find).transpose()
 }
 

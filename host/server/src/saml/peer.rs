@@ -136,6 +136,17 @@ pub enum HeaderError {
     Early(i64),
 }
 
+impl HeaderError {
+    /// The part of the header at fault, by its name in SAML.
+    pub const fn attribute(&self) -> &'static str {
+        match self {
+            Self::Issuer { .. } => "Issuer",
+            Self::Destination { .. } | Self::NoDestination => "Destination",
+            Self::Old(_) | Self::Early(_) => "IssueInstant",
+        }
+    }
+}
+
 /// Checks whose message it is, for whom, and of when. One that is signed has to say for whom.
 pub fn check_header(
     services: &Services,

@@ -3,7 +3,7 @@
 use super::decision::{AuditNote, lock_user_of, record_decision};
 use crate::rows::to_json;
 use crate::sql::{self, Connection};
-use crate::{Result, Store, audit, deliveries, devices, passkeys};
+use crate::{Result, Store, audit, deliveries, devices, held_requests, passkeys};
 use assent_model::approval::RequestKind;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ApprovalId, DeviceId};
@@ -165,7 +165,7 @@ async fn record_answer(
     Ok(AnswerOutcome::Counted)
 }
 
-/// Ends the other pending requests of a user who reported one. If the reported one came from a known browser, another
+/// Ends the other pending requests of a user who reported one, and drops those that a cooldown holds. If the reported one came from a known browser, another
 /// person uses that browser, so none of the user's browsers stays known.
 async fn end_reported(
     db: &mut Connection,
@@ -186,6 +186,7 @@ async fn end_reported(
     for (other,) in others {
         deliveries::approval_ended(db, &other).await?;
     }
+    held_requests::drop_all(db, user).await?;
     if kind == RequestKind::KnownBrowser.as_str() {
         sql::query("UPDATE users SET known_browsers_not_before = $2 + 1 WHERE id = $1")
             .bind(user.to_owned())

@@ -7,6 +7,7 @@ mod draft;
 mod name_owner;
 mod request;
 
+use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::change::Change;
@@ -46,7 +47,8 @@ pub async fn cancel(services: &Services, approval: ApprovalId) -> Result<(), Int
         .await?)
 }
 
-/// Ends the cooldown of a device's user at the user's request. Returns whether there was one.
+/// Ends the cooldown of a device's user at the user's request, and sends the requests that it holds. Returns whether
+/// there was one.
 ///
 /// # Errors
 /// If the database fails.
@@ -57,8 +59,12 @@ pub async fn lift_cooldown(
 ) -> Result<bool, InternalError> {
     let by = AuditContext::new(Actor::Device(device.id), from);
     let entry = audit::entry(services, Event::CooldownLifted, &by).about(device.user_id);
-    Ok(services
+    let lifted = services
         .store
         .lift_cooldown(device.user_id, entry, services.now())
-        .await?)
+        .await?;
+    if lifted {
+        services.wakeups.send(Wakeup::Carried);
+    }
+    Ok(lifted)
 }

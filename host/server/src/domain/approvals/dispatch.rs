@@ -1,6 +1,7 @@
 //! Sending approval requests through the channels, from the outbox. The instance that stored a request sends it at
-//! once. If that instance stops in between, another one sends it after the lease, or after it was returned. So a
-//! request may be sent twice: push messages about one request replace each other on the device.
+//! once, or any instance after the cooldown that held it. If that instance stops in between, another one sends it after
+//! the lease, or after it was returned. So a request may be sent twice: push messages about one request replace each
+//! other on the device.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,11 +44,13 @@ fn trusted(approval: &Approval, login: Option<&Login>) -> &'static [Trust] {
     }
 }
 
-/// Takes over requests whose lease has passed.
+/// Sends requests whose lease has passed: those that another instance did not send, and those that a cooldown held
+/// until now.
 ///
 /// # Errors
 /// If the database fails.
 pub(super) async fn take_over(services: &Arc<Services>) -> Result<(), InternalError> {
+    services.store.release_held_requests(services.now()).await?;
     let busy = services.leased_work.leases().dispatches.len();
     let room = AT_ONCE.saturating_sub(busy);
     if room == 0 {
@@ -58,7 +61,7 @@ pub(super) async fn take_over(services: &Arc<Services>) -> Result<(), InternalEr
         .claim_dispatches(room, services.now())
         .await?;
     for id in claimed {
-        tracing::info!(approval = %id, "approval request not sent in time, sending it");
+        tracing::info!(approval = %id, "sending an approval request from the outbox");
         let held = Arc::clone(services);
         spawn(services, id, async move { carry_stored(&held, id).await });
     }

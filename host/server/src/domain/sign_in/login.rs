@@ -15,7 +15,7 @@ use assent_model::secret::{Digest, Token};
 use assent_model::user::LifecycleState;
 use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInRecord, Transition};
 
-pub use view::{Approved, LoginEnd, LoginView, view};
+pub use view::{Approved, LoginEnd, LoginView, typed_name, view};
 
 /// A login that has begun and is not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

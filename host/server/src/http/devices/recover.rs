@@ -1,5 +1,5 @@
-//! The way back for whoever has no authenticator any more, at `/recover`: a name and a recovery code for a link that
-//! enrols another.
+//! Recovery, at `/recover`: a user without a device exchanges a name and a recovery code for a link that enrols another
+//! device. The query `login` names the sign-in that led here, to which the pages lead back.
 
 use std::sync::Arc;
 
@@ -11,17 +11,55 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::domain::devices::recovery;
+use crate::domain::sign_in::login;
+use crate::domain::sign_in::login::LoginView;
 use crate::domain::{InternalError, Services};
-use crate::http::context::Browser;
+use crate::http::context::{Browser, RETRY};
 use crate::http::csrf;
 use crate::http::operations::rate_limits::{too_many_pages, try_again};
-use crate::http::pages::{RecoverPage, RecoveredPage};
+use crate::http::pages::{Link, RecoverPage, RecoveredPage};
 use crate::http::reply::{forged, internal_error, layout, page, see_other, with_browser};
 use crate::http::texts::Message;
+use assent_model::id::LoginId;
 use assent_model::name::LoginName;
 
 const RECOVER: &str = "/recover";
 const RECOVERED: &str = "/recover/done";
+
+/// The address of the form, with the way back to this sign-in.
+pub(crate) fn recover_address(login: LoginId) -> String {
+    format!("{RECOVER}?login={login}")
+}
+
+/// The sign-in that led here, as the query names it.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct RecoverQuery {
+    #[serde(default)]
+    login: String,
+}
+
+/// This sign-in, if it is one of this browser that is still open.
+async fn open_login(
+    services: &Services,
+    browser: &Browser,
+    login: &str,
+) -> Result<Option<LoginId>, InternalError> {
+    let Ok(id) = login.parse() else {
+        return Ok(None);
+    };
+    Ok(match login::view(services, id, browser.digest()).await? {
+        LoginView::Unknown | LoginView::Answered(_) => None,
+        _ => Some(id),
+    })
+}
+
+/// The link back to a sign-in. A name that was typed there stays.
+fn to_sign_in(login: LoginId) -> Link {
+    Link {
+        address: format!("/login/{login}?{RETRY}"),
+        text: Message::new("recover-back"),
+    }
+}
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct RecoverForm {
@@ -34,22 +72,37 @@ pub(crate) struct RecoverForm {
 }
 
 /// `GET /recover`
-pub(crate) async fn show(State(services): State<Arc<Services>>, browser: Browser) -> Response {
-    let name = browser
-        .name()
-        .map(|name| name.as_str().to_owned())
-        .unwrap_or_default();
-    form(&services, &browser, &name, false)
-        .unwrap_or_else(|error| internal_error(&services, browser.language(), &error))
+pub(crate) async fn show(
+    State(services): State<Arc<Services>>,
+    query: Result<Query<RecoverQuery>, QueryRejection>,
+    browser: Browser,
+) -> Response {
+    let reply = async {
+        let Query(RecoverQuery { login }) = query.unwrap_or_default();
+        let login = open_login(&services, &browser, &login).await?;
+        let typed = match login {
+            Some(login) => login::typed_name(&services, login).await?,
+            None => None,
+        };
+        let remembered = || browser.name().map(|name| name.as_str().to_owned());
+        let name = typed.or_else(remembered).unwrap_or_default();
+        form(&services, &browser, (&name, login), false)
+    };
+    reply.await.unwrap_or_else(|error: InternalError| {
+        internal_error(&services, browser.language(), &error)
+    })
 }
 
 /// `POST /recover`: the answer for a name that nobody has is the one for a code that is not good.
 pub(crate) async fn redeem(
     State(services): State<Arc<Services>>,
+    query: Result<Query<RecoverQuery>, QueryRejection>,
     browser: Browser,
     Form(RecoverForm { csrf, name, code }): Form<RecoverForm>,
 ) -> Response {
     let reply = async {
+        let Query(RecoverQuery { login }) = query.unwrap_or_default();
+        let login = open_login(&services, &browser, &login).await?;
         if !csrf::is_token(&services, &browser, RECOVER, &csrf)? {
             return Ok(forged(&services, browser.language()));
         }
@@ -65,7 +118,7 @@ pub(crate) async fn redeem(
                 browser.language(),
                 exhausted,
                 refused,
-                try_again(RECOVER),
+                try_again(&login.map_or_else(|| RECOVER.to_owned(), recover_address)),
             ));
         }
         let redeemed = match name.parse::<LoginName>() {
@@ -74,14 +127,14 @@ pub(crate) async fn redeem(
         };
         match redeemed {
             // Its page has an address of its own: whoever loads it again must not use up another code.
-            Some(link) => Ok(see_other(&recovered(&services, &browser, &link)?)),
+            Some(link) => Ok(see_other(&recovered(&services, &browser, &link, login)?)),
             None => {
                 // Whether this one was still within the limit is for the next to find out.
                 let _ = services
                     .rate_limits
                     .recovery_failures
                     .count_call(&from, services.now());
-                let mut reply = form(&services, &browser, &name, true)?;
+                let mut reply = form(&services, &browser, (&name, login), true)?;
                 *reply.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
                 Ok(reply)
             }
@@ -93,15 +146,22 @@ pub(crate) async fn redeem(
 }
 
 /// The address of the page of a good code: with its link, which can be read there alone, and in this browser alone.
-fn recovered(services: &Services, browser: &Browser, link: &str) -> Result<String, InternalError> {
+fn recovered(
+    services: &Services,
+    browser: &Browser,
+    link: &str,
+    login: Option<LoginId>,
+) -> Result<String, InternalError> {
     let sealed =
         services
             .master_key
             .seal(&purpose(browser), link.as_bytes(), &*services.entropy)?;
-    let query = form_urlencoded::Serializer::new(String::new())
-        .append_pair("link", &sealed)
-        .finish();
-    Ok(format!("{RECOVERED}?{query}"))
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("link", &sealed);
+    if let Some(login) = login {
+        query.append_pair("login", &login.to_string());
+    }
+    Ok(format!("{RECOVERED}?{}", query.finish()))
 }
 
 fn purpose(browser: &Browser) -> String {
@@ -112,6 +172,8 @@ fn purpose(browser: &Browser) -> String {
 pub(crate) struct Recovered {
     #[serde(default)]
     link: String,
+    #[serde(default)]
+    login: String,
 }
 
 /// `GET /recover/done?link=..`
@@ -120,18 +182,21 @@ pub(crate) async fn done(
     browser: Browser,
     query: Result<Query<Recovered>, QueryRejection>,
 ) -> Response {
-    let Query(Recovered { link }) = query.unwrap_or_default();
+    let Query(Recovered { link, login }) = query.unwrap_or_default();
     let opened = services.master_key.open(&purpose(&browser), &link).ok();
-    let link = opened.and_then(|link| String::from_utf8(link.to_vec()).ok());
-    match link {
-        Some(link) => page(
+    let Some(link) = opened.and_then(|link| String::from_utf8(link.to_vec()).ok()) else {
+        return see_other(RECOVER);
+    };
+    match open_login(&services, &browser, &login).await {
+        Ok(login) => page(
             &RecoveredPage {
                 layout: layout(&services, browser.language()),
                 link,
+                back: login.map(to_sign_in),
             },
             None,
         ),
-        None => see_other(RECOVER),
+        Err(error) => internal_error(&services, browser.language(), &error),
     }
 }
 
@@ -139,12 +204,13 @@ pub(crate) async fn done(
 fn form(
     services: &Services,
     browser: &Browser,
-    name: &str,
+    (name, login): (&str, Option<LoginId>),
     rejected: bool,
 ) -> Result<Response, InternalError> {
     let recover = RecoverPage {
         layout: layout(services, browser.language()),
-        action: RECOVER.to_owned(),
+        action: login.map_or_else(|| RECOVER.to_owned(), recover_address),
+        back: login.map_or_else(Link::to_start, to_sign_in),
         csrf: csrf::token(services, browser, RECOVER)?,
         name: name.chars().take(254).collect(),
         rejected,

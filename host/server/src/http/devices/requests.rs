@@ -64,8 +64,7 @@ pub(super) struct Pending {
     now: i64,
     #[schema(inline)]
     account: UserView,
-    /// Until then no request with a typed name reaches the user's devices, in seconds since the epoch; `null` without a
-    /// cooldown.
+    /// Until then requests with a typed name are held, in seconds since the epoch; `null` without a cooldown.
     #[schema(required)]
     cooldown_until: Option<i64>,
     passkey: PasskeyState,
@@ -125,7 +124,7 @@ pub(super) async fn list(
     }))
 }
 
-/// End the cooldown that a denial or a report began, if there is one.
+/// End the cooldown that a denial or a report began, if there is one. The requests that it holds become pending.
 #[utoipa::path(delete, path = "/cooldown", operation_id = "cooldown.lift",
     responses((status = 204, description = "There is no cooldown.")))]
 pub(super) async fn lift_cooldown(call: SignedCall) -> Result<StatusCode, DeviceApiError> {

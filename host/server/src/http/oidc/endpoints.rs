@@ -18,8 +18,9 @@ use crate::domain::sign_in::test_sign_in;
 use crate::http::context::Browser;
 use crate::http::oidc::client_calls::{authorization, is_form};
 use crate::http::oidc::client_certificate::ClientCertificate;
+use crate::http::operator_details;
 use crate::http::outage::unavailable;
-use crate::http::pages::Link;
+use crate::http::pages::{Link, OperatorDetail};
 use crate::http::reply::{ErrorReply, fault_in_words, internal_error, see_other, with_browser};
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::login;
@@ -86,7 +87,7 @@ pub(crate) async fn auth(
     };
     let response = match reply.await {
         Ok(response) => response,
-        Err(AuthorizeError::Page(why)) => unanswerable(&services, language, &why),
+        Err(AuthorizeError::Page(why)) => unanswerable(&services, language, &why).await,
         Err(AuthorizeError::Answer(answer)) => deliver(&services, language, &answer).await,
         Err(AuthorizeError::Internal(error)) => internal_error(&services, language, &error),
     };
@@ -104,7 +105,7 @@ pub(crate) async fn auth_by_post(
         Ok(query) if query.len() <= 8 * 1024 && query.bytes().all(|b| b.is_ascii_graphic()) => {
             see_other(&format!("/oidc/auth?{query}"))
         }
-        _ => unanswerable(&services, language, &Unanswerable::Request),
+        _ => unanswerable(&services, language, &Unanswerable::Request).await,
     }
 }
 
@@ -156,7 +157,7 @@ async fn begin(
         let answer = authorize::respond_silently(context, authenticated).await?;
         return Ok(match answer {
             Some(answer) => deliver(services, browser.language(), &answer).await,
-            None => unanswerable(services, browser.language(), &Unanswerable::Request),
+            None => unanswerable(services, browser.language(), &Unanswerable::Request).await,
         });
     }
     Ok(match authorize::respond(context, authenticated).await? {
@@ -170,7 +171,7 @@ async fn begin(
     })
 }
 
-fn unanswerable(services: &Services, language: Language, why: &Unanswerable) -> Response {
+async fn unanswerable(services: &Services, language: Language, why: &Unanswerable) -> Response {
     let what_happened = match why {
         Unanswerable::NoClient | Unanswerable::Client(_) => {
             Message::new("error-request-application")
@@ -179,13 +180,37 @@ fn unanswerable(services: &Services, language: Language, why: &Unanswerable) -> 
         Unanswerable::RedirectUri { .. } => Message::new("error-request-address"),
         Unanswerable::Request => Message::new("error-request-unreadable"),
     };
+    let details = details(services, why).await;
     ErrorReply {
         status: StatusCode::BAD_REQUEST,
         title: Message::new("error-request"),
         what_happened,
         what_to_do: Message::new("error-request-again"),
     }
-    .render_with(services, language, why, Some(Link::to_start()))
+    .render_detailed(services, language, why, (Link::to_start(), details))
+}
+
+/// What the application's operator needs to find the mistake.
+async fn details(services: &Services, why: &Unanswerable) -> Vec<OperatorDetail> {
+    let (mut details, parameter) = match why {
+        Unanswerable::NoClient => (Vec::new(), "client_id"),
+        Unanswerable::Client(received) => {
+            let id = Message::new("error-operator-id");
+            (vec![operator_details::received(id, received)], "client_id")
+        }
+        Unanswerable::NoRedirectUri(application) => (
+            operator_details::application(services, application).await,
+            "redirect_uri",
+        ),
+        Unanswerable::RedirectUri { application, asked } => {
+            let mut details = operator_details::application(services, application).await;
+            details.push(operator_details::address(asked));
+            (details, "redirect_uri")
+        }
+        Unanswerable::Request => return Vec::new(),
+    };
+    details.push(operator_details::parameter(parameter));
+    details
 }
 
 /// `GET` and `POST /oidc/me`

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
-use crate::domain::Services;
+use crate::domain::{InternalError, Services};
 use crate::http::assets::FOREVER;
 use crate::http::outage::unavailable;
 use assent_model::id::Did;
@@ -23,6 +23,18 @@ const POLICY: HeaderValue =
 /// Where the picture of an application is that has this digest.
 pub(crate) fn address(application: &Did, digest: &str) -> String {
     format!("/logos/{application}?v={digest}")
+}
+
+/// The address of the logo of an application, if it has one.
+pub(crate) async fn address_of(
+    services: &Services,
+    application: Option<&Did>,
+) -> Result<Option<String>, InternalError> {
+    let Some(application) = application else {
+        return Ok(None);
+    };
+    let digest = services.store.logo_digest(application).await?;
+    Ok(digest.map(|digest| address(application, &digest)))
 }
 
 /// Which version of a picture is asked for.

@@ -194,7 +194,7 @@ pub(crate) fn too_many_pages(
         ),
     };
     with_retry_after(
-        page.render_with(services, language, &"a rate limit is reached", Some(next)),
+        page.render_with(services, language, &"a rate limit is reached", next),
         exhausted,
     )
 }

@@ -14,8 +14,12 @@ pub struct LoginPage {
     pub layout: Layout,
     /// The name of the application that asks.
     pub application: String,
+    /// The address of its logo.
+    pub logo: Option<String>,
     /// Where the form is sent: `csrf` and `name`.
     pub action: String,
+    /// Where somebody without a device signs in.
+    pub recover: String,
     /// Where the form that gives up is sent: `csrf`.
     pub leave: String,
     /// The token that both forms carry.
@@ -92,6 +96,8 @@ pub struct ConsentPage {
     pub layout: Layout,
     /// The name of the application that asks.
     pub application: String,
+    /// The address of its logo.
+    pub logo: Option<String>,
     /// The person's name.
     pub name: String,
     /// What the application wants to do.
@@ -118,6 +124,8 @@ pub struct WaitingPage {
     pub layout: Layout,
     /// The name of the application that asks.
     pub application: String,
+    /// The address of its logo.
+    pub logo: Option<String>,
     /// What the person typed as their name; `None` where a phone said who signs in, since the page need not know.
     pub name: Option<String>,
     /// The two digits to type.
@@ -134,9 +142,15 @@ pub struct WaitingPage {
     pub events: String,
     /// The code to scan instead of typing the number; `None` where a scan began it.
     pub scan: Option<Scan>,
+    /// Whether the user has waited so long that the help is shown. It depends on the time only, never on the name.
+    pub is_late: bool,
+    /// Where the form that starts again is sent: `csrf`.
+    pub again: String,
+    /// Where somebody without a device signs in.
+    pub recover: String,
     /// Where the form that cancels is sent: `csrf`.
     pub cancel: String,
-    /// The token that the form carries.
+    /// The token that the forms carry.
     pub csrf: String,
 }
 
@@ -182,7 +196,9 @@ pub enum EndedPageKind {
     Replaced,
     /// Another sign-in with the same name started in another browser, and the user could not have distinguished them.
     Conflict,
-    /// It may not go on, for this reason.
+    /// The number was wrong too often.
+    NumberMismatch,
+    /// It may not go on, for this reason. Another attempt cannot help.
     Rejected(Message),
 }
 
@@ -196,10 +212,16 @@ pub struct EndedPage {
     pub application: String,
     /// Why it ended.
     pub ended: EndedPageKind,
-    /// Where the form that tries again is sent (`csrf`), if that may help.
-    pub again: Option<String>,
-    /// Where the form that goes back to the application is sent (`csrf`), if it waits for an answer.
-    pub leave: Option<String>,
+    /// The name that was typed; of a user who approved and is rejected, the display name.
+    pub name: Option<String>,
+    /// What finds a rejection in the log.
+    pub reference: Option<String>,
+    /// Where somebody without a device signs in.
+    pub recover: String,
+    /// Where the form that tries again is sent: `csrf`.
+    pub again: String,
+    /// Where the form that goes back to the application is sent: `csrf`.
+    pub leave: String,
     /// The page's automatic return to the application, if it has one.
     pub returns: Option<ReturnNotice>,
     /// The token that both forms carry.
@@ -226,6 +248,7 @@ impl EndedPage {
             EndedPageKind::Cancelled => "cancelled",
             EndedPageKind::Replaced => "replaced",
             EndedPageKind::Conflict => "conflict",
+            EndedPageKind::NumberMismatch => "number-mismatch",
             EndedPageKind::Rejected(_) => "rejected",
         }
     }
@@ -237,6 +260,7 @@ impl EndedPage {
             EndedPageKind::Cancelled => Message::new("ended-cancelled"),
             EndedPageKind::Replaced => Message::new("ended-replaced"),
             EndedPageKind::Conflict => Message::new("ended-conflict"),
+            EndedPageKind::NumberMismatch => Message::new("ended-number-mismatch"),
             EndedPageKind::Rejected(_) => Message::new("ended-rejected"),
         }
     }
@@ -248,17 +272,27 @@ impl EndedPage {
             EndedPageKind::Cancelled => Message::new("ended-cancelled-happened"),
             EndedPageKind::Replaced => Message::new("ended-replaced-happened"),
             EndedPageKind::Conflict => Message::new("ended-conflict-happened"),
+            EndedPageKind::NumberMismatch => Message::new("ended-number-mismatch-happened"),
             EndedPageKind::Rejected(reason) => reason.clone(),
         }
+    }
+
+    /// Whether another attempt cannot help, so that the way back stands first.
+    const fn is_rejected(&self) -> bool {
+        matches!(self.ended, EndedPageKind::Rejected(_))
     }
 
     fn advice(&self) -> Message {
         match self.ended {
             EndedPageKind::Denied => Message::new("ended-denied-advice"),
-            EndedPageKind::Expired => Message::new("ended-expired-advice"),
+            EndedPageKind::Expired => match &self.name {
+                Some(name) => Message::new("ended-expired-advice").text("name", name),
+                None => Message::new("ended-expired-advice-unnamed"),
+            },
             EndedPageKind::Cancelled => Message::new("ended-cancelled-advice"),
             EndedPageKind::Replaced => Message::new("ended-replaced-advice"),
             EndedPageKind::Conflict => Message::new("ended-conflict-advice"),
+            EndedPageKind::NumberMismatch => Message::new("ended-number-mismatch-advice"),
             EndedPageKind::Rejected(_) => Message::new("ended-rejected-advice"),
         }
     }

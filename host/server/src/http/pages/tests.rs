@@ -14,6 +14,8 @@ fn login() -> LoginPage {
     LoginPage {
         layout: layout(),
         application: MARKUP.to_owned(),
+        logo: Some(MARKUP.to_owned()),
+        recover: "/recover?login=1".to_owned(),
         action: "/login/1".to_owned(),
         leave: "/login/1/leave".to_owned(),
         csrf: MARKUP.to_owned(),
@@ -34,6 +36,7 @@ fn consent() -> ConsentPage {
     ConsentPage {
         layout: layout(),
         application: MARKUP.to_owned(),
+        logo: Some(MARKUP.to_owned()),
         name: MARKUP.to_owned(),
         scopes: vec![Message::new("scope-openid")],
         action: "/login/1/consent".to_owned(),
@@ -58,6 +61,7 @@ fn waiting() -> WaitingPage {
     WaitingPage {
         layout: layout(),
         application: MARKUP.to_owned(),
+        logo: Some(MARKUP.to_owned()),
         name: Some(MARKUP.to_owned()),
         number: "42".to_owned(),
         delegated: true,
@@ -66,6 +70,9 @@ fn waiting() -> WaitingPage {
         seconds_total: 120,
         events: "/login/1/events".to_owned(),
         scan: Scan::new("https://id.example", "/authenticator#login=AAAA".to_owned()),
+        is_late: false,
+        again: "/login/1/again".to_owned(),
+        recover: "/recover?login=1".to_owned(),
         cancel: "/login/1/cancel".to_owned(),
         csrf: "token".to_owned(),
     }
@@ -88,8 +95,11 @@ fn ended(ended: EndedPageKind) -> EndedPage {
         layout: layout(),
         application: MARKUP.to_owned(),
         ended,
-        again: Some("/login/1/again".to_owned()),
-        leave: Some("/login/1/leave".to_owned()),
+        name: Some(MARKUP.to_owned()),
+        reference: Some(MARKUP.to_owned()),
+        recover: "/recover?login=1".to_owned(),
+        again: "/login/1/again".to_owned(),
+        leave: "/login/1/leave".to_owned(),
         returns: Some(ReturnNotice {
             address: "/login/1/return?token=x".to_owned(),
             seconds: 10,
@@ -143,10 +153,32 @@ fn error() -> ErrorPage {
         what_happened: words(),
         what_to_do: words(),
         reference: MARKUP.to_owned(),
-        next: Some(Link {
+        next: Link {
             address: "/session/end".to_owned(),
             text: words(),
-        }),
+        },
+        details: vec![OperatorDetail {
+            label: words(),
+            value: MARKUP.to_owned(),
+        }],
+    }
+}
+
+fn back() -> Link {
+    Link {
+        address: "/login/1?again".to_owned(),
+        text: words(),
+    }
+}
+
+fn recover() -> RecoverPage {
+    RecoverPage {
+        layout: layout(),
+        action: "/recover?login=1".to_owned(),
+        csrf: MARKUP.to_owned(),
+        name: MARKUP.to_owned(),
+        rejected: true,
+        back: back(),
     }
 }
 
@@ -221,6 +253,17 @@ fn every_page_in(language: Language) -> Vec<String> {
             binding: None,
             ..waiting()
         },
+        WaitingPage {
+            is_late: true,
+            scan: None,
+            ..waiting()
+        },
+        recover(),
+        RecoveredPage {
+            layout: layout(),
+            link: text(),
+            back: Some(back()),
+        },
         confirm(),
         error(),
         consent(),
@@ -266,6 +309,7 @@ fn every_page_in(language: Language) -> Vec<String> {
         EndedPageKind::Cancelled,
         EndedPageKind::Replaced,
         EndedPageKind::Conflict,
+        EndedPageKind::NumberMismatch,
         EndedPageKind::Rejected(words()),
     ] {
         render!(EndedPage {
@@ -377,18 +421,53 @@ fn a_login_with_an_error_points_the_field_to_it() {
     assert!(!page.contains("aria-invalid"));
 }
 
+/// The text of the button that stands out.
+fn primary(page: &str) -> &str {
+    let (_, rest) = page.split_once("class=\"button primary\"").unwrap();
+    let (_, rest) = rest.split_once('>').unwrap();
+    rest.split_once("</button>").unwrap().0
+}
+
 #[test]
-fn an_end_offers_only_the_ways_that_there_are() {
-    let page = ended(EndedPageKind::Expired).render().unwrap();
-    assert!(page.contains("Try again") && page.contains("Back to"));
-    let page = EndedPage {
-        again: None,
-        leave: None,
-        ..ended(EndedPageKind::Cancelled)
+fn an_end_puts_the_way_first_that_helps() {
+    for kind in [
+        EndedPageKind::Denied,
+        EndedPageKind::Expired,
+        EndedPageKind::NumberMismatch,
+    ] {
+        let page = ended(kind).render().unwrap();
+        assert_eq!(primary(&page), "Try again");
     }
-    .render()
-    .unwrap();
-    assert!(!page.contains("<form"));
+    let page = ended(EndedPageKind::Rejected(words())).render().unwrap();
+    assert!(primary(&page).contains("Back to"), "{page}");
+    let (back, other) = (page.find("/login/1/leave"), page.find("/login/1/again"));
+    assert!(back < other, "the way back comes first: {page}");
+}
+
+#[test]
+fn the_help_of_the_waiting_page_is_shown_late_and_without_a_script() {
+    let class = |is_late| {
+        let page = WaitingPage {
+            is_late,
+            ..waiting()
+        };
+        let page = page.render().unwrap();
+        let (_, rest) = page.split_once("<section class=\"").unwrap();
+        rest.split_once('"').unwrap().0.to_owned()
+    };
+    assert_eq!(class(false), "panel nothing late");
+    assert_eq!(class(true), "panel nothing");
+}
+
+#[test]
+fn only_an_error_of_an_application_has_a_part_for_its_operator() {
+    let page = error().render().unwrap();
+    assert!(page.contains("<details class=\"operator\">"), "{page}");
+    let page = ErrorPage {
+        details: Vec::new(),
+        ..error()
+    };
+    assert!(!page.render().unwrap().contains("<details"));
 }
 
 #[test]

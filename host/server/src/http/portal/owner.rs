@@ -114,7 +114,7 @@ impl Owner {
             &self.services,
             self.browser.language(),
             &"the person has no such thing",
-            Some(back.link()),
+            back.link(),
         )
     }
 }

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::oidc::client_calls::is_form;
+use crate::http::operator_details;
 use crate::http::pages::{SamlLogoutAnsweredPage, SamlLogoutPage, SignedOutPage};
 use crate::http::reply::{
     ErrorReply, Shown, internal_error, layout, nonce, page, page_with_frames, page_with_script,
@@ -37,9 +38,10 @@ pub(crate) async fn service(
         let incoming = Incoming::read_redirect(query.unwrap_or_default().as_bytes())?;
         serve(&services, language, &application, &incoming).await
     };
-    reply
-        .await
-        .unwrap_or_else(|rejected| refused(&services, language, &application, &rejected))
+    match reply.await {
+        Ok(response) => response,
+        Err(rejected) => refused(&services, language, &application, &rejected).await,
+    }
 }
 
 /// `POST /sso/SingleLogoutService/{applicationId}`: a message by form.
@@ -62,9 +64,10 @@ pub(crate) async fn service_by_post(
         )
         .await
     };
-    reply
-        .await
-        .unwrap_or_else(|rejected| refused(&services, language, &application, &rejected))
+    match reply.await {
+        Ok(response) => response,
+        Err(rejected) => refused(&services, language, &application, &rejected).await,
+    }
 }
 
 async fn serve(
@@ -211,7 +214,23 @@ pub(crate) async fn ask(
     })
 }
 
-fn refused(
+/// The part of the message at fault, by its name in SAML; `None` where the whole is.
+const fn parameter_at_fault(why: &Unanswerable) -> Option<&'static str> {
+    Some(match why {
+        Unanswerable::Application | Unanswerable::Binding(_) | Unanswerable::Message(_) => {
+            return None;
+        }
+        Unanswerable::Untrusted(_) => "Signature",
+        Unanswerable::Header(error) => error.attribute(),
+        Unanswerable::Late => "NotOnOrAfter",
+        Unanswerable::Replay => "ID",
+        Unanswerable::Unnamed => "SessionIndex",
+        Unanswerable::Principal => "NameID",
+        Unanswerable::Unasked => "InResponseTo",
+    })
+}
+
+async fn refused(
     services: &Services,
     language: Language,
     application: &str,
@@ -243,11 +262,13 @@ fn refused(
         "{why}; the application in the address is {}",
         QuotedText::new(application)
     );
+    let mut details = operator_details::named(services, application).await;
+    details.extend(parameter_at_fault(why).map(operator_details::parameter));
     ErrorReply {
         status,
         title: Message::new("error-sign-out-request"),
         what_happened,
         what_to_do: Message::new("error-sign-out-advice"),
     }
-    .render_with(services, language, &cause, Some(sign_out_here()))
+    .render_detailed(services, language, &cause, (sign_out_here(), details))
 }

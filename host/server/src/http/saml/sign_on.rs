@@ -13,6 +13,7 @@ use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::oidc::client_calls::is_form;
+use crate::http::operator_details;
 use crate::http::pages::{Link, SamlPostPage, SamlStartPage};
 use crate::http::reply::{
     ErrorReply, Shown, forged, internal_error, layout, nonce, page, page_with_script, see_other,
@@ -61,9 +62,10 @@ pub(crate) async fn sign_on(
             Err(error) => Err(error.into()),
         }
     };
-    reply
-        .await
-        .unwrap_or_else(|rejected| refused(&services, browser.language(), &application, rejected))
+    match reply.await {
+        Ok(response) => response,
+        Err(rejected) => refused(&services, browser.language(), &application, rejected).await,
+    }
 }
 
 /// `POST /sso/SingleSignOnService/{applicationId}`: a request by form, or the press of the button on the page that
@@ -95,9 +97,10 @@ pub(crate) async fn sign_on_by_post(
             Err(error) => Err(error.into()),
         }
     };
-    reply
-        .await
-        .unwrap_or_else(|rejected| refused(&services, browser.language(), &application, rejected))
+    match reply.await {
+        Ok(response) => response,
+        Err(rejected) => refused(&services, browser.language(), &application, rejected).await,
+    }
 }
 
 /// A request is checked and kept. The browser comes again to where it brings its cookies: it sends us no `SameSite=Lax`
@@ -336,7 +339,23 @@ const fn in_words(why: &Unanswerable) -> (Message, Message) {
     }
 }
 
-fn refused(
+/// The part of the request at fault, by its name in SAML; `None` where the whole is.
+const fn parameter_at_fault(why: &Unanswerable) -> Option<&'static str> {
+    Some(match why {
+        Unanswerable::Application | Unanswerable::NotInitiated => return None,
+        Unanswerable::Binding(BindingError::RelayStateTooLong) | Unanswerable::RelayState(_) => {
+            "RelayState"
+        }
+        Unanswerable::Binding(_) | Unanswerable::Message(_) => "SAMLRequest",
+        Unanswerable::Response => "SAMLResponse",
+        Unanswerable::Untrusted(_) => "Signature",
+        Unanswerable::Header(error) => error.attribute(),
+        Unanswerable::Replay => "ID",
+        Unanswerable::Acs(_) => "AssertionConsumerServiceURL",
+    })
+}
+
+async fn refused(
     services: &Services,
     language: Language,
     application: &str,
@@ -360,11 +379,16 @@ fn refused(
         "{why}; the application in the address is {}",
         QuotedText::new(application)
     );
+    let mut details = operator_details::named(services, application).await;
+    if let Unanswerable::Acs(received) = &why {
+        details.push(operator_details::address(received));
+    }
+    details.extend(parameter_at_fault(&why).map(operator_details::parameter));
     let page = ErrorReply {
         status,
         title,
         what_happened,
         what_to_do,
     };
-    page.render_with(services, language, &cause, Some(Link::to_start()))
+    page.render_detailed(services, language, &cause, (Link::to_start(), details))
 }

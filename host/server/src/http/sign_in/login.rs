@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use ended::{ended_page, rejected};
+use ended::{ended_page, rejected_page};
 use identify::identify_page;
 use no_login::unknown;
 use posted::find;
@@ -27,7 +27,6 @@ use crate::http::context::Browser;
 use crate::http::pages::EndedPageKind;
 use crate::http::reply::internal_error;
 use crate::http::sign_in::confirm;
-use crate::http::texts::Message;
 use assent_model::login::{Login, SignInDenied};
 
 pub(crate) use asking::asking;
@@ -60,7 +59,9 @@ async fn show_view(
 ) -> Result<Response, InternalError> {
     match view {
         LoginView::Identify(login) => identify_page(services, browser, &login, None).await,
-        LoginView::Waiting(login, approval) => waiting_page(services, browser, &login, &approval),
+        LoginView::Waiting(login, approval) => {
+            waiting_page(services, browser, &login, &approval).await
+        }
         LoginView::Ended(login, why) => {
             let kind = match why {
                 LoginEnd::Denied => EndedPageKind::Denied,
@@ -68,9 +69,7 @@ async fn show_view(
                 LoginEnd::Cancelled => EndedPageKind::Cancelled,
                 LoginEnd::Conflict => EndedPageKind::Conflict,
                 LoginEnd::Replaced => EndedPageKind::Replaced,
-                LoginEnd::NumberMismatch => {
-                    EndedPageKind::Rejected(Message::new("rejected-number-mismatch"))
-                }
+                LoginEnd::NumberMismatch => EndedPageKind::NumberMismatch,
             };
             ended_page(services, browser, &login, kind).await
         }
@@ -118,15 +117,7 @@ async fn approved_reply(
             .await
         }
         // Suspended between approval and use.
-        None => {
-            ended_page(
-                services,
-                browser,
-                login,
-                rejected(SignInDenied::PersonClosed),
-            )
-            .await
-        }
+        None => rejected_page(services, browser, login, SignInDenied::PersonClosed, None).await,
     }
 }
 
@@ -141,16 +132,23 @@ pub(crate) async fn cancel(posted: Posted) -> Response {
     posted.reply(reply.await)
 }
 
-/// `POST /login/{id}/again`: the person tries again.
+/// `POST /login/{id}/again`: the user starts again, also while a request is pending. The page keeps the name that was
+/// typed, but for a user who approved or had a session: another one wants to sign in.
 pub(crate) async fn again(posted: Posted) -> Response {
     let reply = async {
-        if let LoginView::Ended(login, _)
-        | LoginView::Approved(login, _)
-        | LoginView::SignedIn(login, _) = &posted.view
-        {
-            login::again(&posted.services, login).await?;
+        match &posted.view {
+            LoginView::Ended(login, _) | LoginView::Waiting(login, _) => {
+                login::again(&posted.services, login).await?;
+                Ok(posted.shown_again())
+            }
+            LoginView::Approved(login, _) | LoginView::SignedIn(login, _) => {
+                login::again(&posted.services, login).await?;
+                Ok(posted.shown())
+            }
+            LoginView::Identify(_) | LoginView::Answered(_) | LoginView::Unknown => {
+                Ok(posted.shown())
+            }
         }
-        Ok(posted.shown())
     };
     posted.reply(reply.await)
 }

@@ -15,7 +15,8 @@ use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
-use crate::http::pages::{SignOutPage, SignedOutPage};
+use crate::http::operator_details;
+use crate::http::pages::{OperatorDetail, SignOutPage, SignedOutPage};
 use crate::http::reply::{
     ErrorReply, forged, internal_error, layout, page, see_other, with_browser,
 };
@@ -235,32 +236,39 @@ fn question_page(
 }
 
 fn refused(services: &Services, language: Language, rejected: &EndSessionError) -> Response {
-    let what_happened = match rejected {
+    let (what_happened, parameter) = match rejected {
         EndSessionError::Internal(error) => return internal_error(services, language, error),
         EndSessionError::Parameters(_) => return unreadable(services, language, rejected),
-        EndSessionError::Sealed => Message::new("error-sign-out-expired"),
-        EndSessionError::BadHint(_)
-        | EndSessionError::InvalidHint(_)
-        | EndSessionError::OtherClient
-        | EndSessionError::UnknownClient => Message::new("error-sign-out-unproven"),
-        EndSessionError::RedirectUri => Message::new("error-sign-out-address"),
+        EndSessionError::Sealed => (Message::new("error-sign-out-expired"), None),
+        EndSessionError::BadHint(_) | EndSessionError::InvalidHint(_) => (
+            Message::new("error-sign-out-unproven"),
+            Some("id_token_hint"),
+        ),
+        EndSessionError::OtherClient | EndSessionError::UnknownClient => {
+            (Message::new("error-sign-out-unproven"), Some("client_id"))
+        }
+        EndSessionError::RedirectUri(_) => (
+            Message::new("error-sign-out-address"),
+            Some("post_logout_redirect_uri"),
+        ),
     };
-    unserved(services, language, what_happened, rejected)
+    let mut details = Vec::new();
+    if let EndSessionError::RedirectUri(received) = rejected {
+        details.push(operator_details::address(received));
+    }
+    details.extend(parameter.map(operator_details::parameter));
+    unserved(services, language, (what_happened, details), rejected)
 }
 
 fn unreadable(services: &Services, language: Language, cause: &dyn std::fmt::Display) -> Response {
-    unserved(
-        services,
-        language,
-        Message::new("error-sign-out-unreadable"),
-        cause,
-    )
+    let what_happened = Message::new("error-sign-out-unreadable");
+    unserved(services, language, (what_happened, Vec::new()), cause)
 }
 
 fn unserved(
     services: &Services,
     language: Language,
-    what_happened: Message,
+    (what_happened, details): (Message, Vec<OperatorDetail>),
     cause: &dyn std::fmt::Display,
 ) -> Response {
     ErrorReply {
@@ -269,5 +277,5 @@ fn unserved(
         what_happened,
         what_to_do: Message::new("error-sign-out-advice"),
     }
-    .render_with(services, language, cause, Some(sign_out_here()))
+    .render_detailed(services, language, cause, (sign_out_here(), details))
 }

@@ -75,6 +75,20 @@ impl Approved {
     }
 }
 
+/// The name that was last typed in a login; `None` if nothing was typed, or a scanned code took the place of what was.
+///
+/// # Errors
+/// If the database fails.
+pub async fn typed_name(
+    services: &Services,
+    login: LoginId,
+) -> Result<Option<String>, InternalError> {
+    let latest = services.store.approval_of_login(login).await?;
+    Ok(latest
+        .filter(|approval| approval.scanned_by.is_none())
+        .map(|approval| approval.shown.account))
+}
+
 /// Looks at a login. A browser finds only its own logins.
 ///
 /// # Errors

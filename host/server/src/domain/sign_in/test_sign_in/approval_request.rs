@@ -70,8 +70,8 @@ async fn unasked(
     {
         let until = audit::moment_text(until);
         let detail = format!(
-            "{begin}: requests to it are paused until {until}, since some were denied; wait, or lift the pause in your \
-             authenticator, and begin the sign-in again"
+            "{begin} yet: a cooldown holds requests until {until}, because some were denied; lift it in your \
+             authenticator, and the request arrives while the sign-in page waits"
         );
         return Ok(StepNote::bad(detail).with(json!({ "cooldown_until": until })));
     }

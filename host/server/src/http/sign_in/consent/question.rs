@@ -6,6 +6,7 @@ use crate::domain::sign_in::login::AuthenticatedUser;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
+use crate::http::operations::logos;
 use crate::http::pages::ConsentPage;
 use crate::http::reply::{layout, page};
 use crate::http::texts::Message;
@@ -15,7 +16,7 @@ use assent_model::scope::{Scope, Scopes};
 use assent_model::user::User;
 
 /// The page that asks the person whether the application may have what it asks for.
-pub(crate) fn ask(
+pub(crate) async fn ask(
     services: &Services,
     browser: &Browser,
     login: &Login,
@@ -28,6 +29,7 @@ pub(crate) fn ask(
     let asking = ConsentPage {
         layout: layout(services, browser.language()),
         application,
+        logo: logos::address_of(services, Some(&request.application)).await?,
         name: user.display_name().to_owned(),
         scopes: in_words(&request.consent_scopes()),
         offline: request.scopes.has(Scope::OfflineAccess),

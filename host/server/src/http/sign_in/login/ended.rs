@@ -11,8 +11,9 @@ use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{LoginEnd, LoginView, OpenLogin};
 use crate::domain::{InternalError, Services};
 use crate::http::context::{Browser, STAY};
+use crate::http::devices::recover::recover_address;
 use crate::http::pages::{EndedPage, EndedPageKind, ReturnNotice};
-use crate::http::reply::{internal_error, layout, page, see_other};
+use crate::http::reply::{internal_error, layout, page, reference, see_other};
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::login::asking::asking;
 use crate::http::sign_in::login::no_login::{answered_before, unknown};
@@ -155,7 +156,7 @@ fn returning(
 ) -> Result<Option<ReturnNotice>, InternalError> {
     let waits = matches!(login.request, LoginRequest::Oidc(_) | LoginRequest::Saml(_));
     let failed = match ended {
-        EndedPageKind::Denied | EndedPageKind::Expired => true,
+        EndedPageKind::Denied | EndedPageKind::Expired | EndedPageKind::NumberMismatch => true,
         EndedPageKind::Rejected(_) => *ended != rejected(SignInDenied::OthersTestSignIn),
         EndedPageKind::Cancelled | EndedPageKind::Conflict | EndedPageKind::Replaced => false,
     };
@@ -175,7 +176,37 @@ pub(super) async fn ended_page(
     services: &Services,
     browser: &Browser,
     login: &Login,
+    kind: EndedPageKind,
+) -> Result<Response, InternalError> {
+    let name = login::typed_name(services, login.id).await?;
+    ending(services, browser, login, kind, (name, None)).await
+}
+
+/// The page of a user who approved, and may not sign in. `name` is the user's; without it the page shows what was
+/// typed.
+pub(super) async fn rejected_page(
+    services: &Services,
+    browser: &Browser,
+    login: &Login,
+    why: SignInDenied,
+    name: Option<&str>,
+) -> Result<Response, InternalError> {
+    let name = match name {
+        Some(name) => Some(name.to_owned()),
+        None => login::typed_name(services, login.id).await?,
+    };
+    let reference = reference(services);
+    tracing::info!(reference, login = %login.id, reason = ?why, "sign-in rejected");
+    let kind = rejected(why);
+    ending(services, browser, login, kind, (name, Some(reference))).await
+}
+
+async fn ending(
+    services: &Services,
+    browser: &Browser,
+    login: &Login,
     ended: EndedPageKind,
+    (name, reference): (Option<String>, Option<String>),
 ) -> Result<Response, InternalError> {
     let id = login.id.to_string();
     let asking = asking(services, login).await?;
@@ -184,14 +215,17 @@ pub(super) async fn ended_page(
         application: asking.name,
         returns: returning(services, browser, login, &ended)?,
         ended,
-        again: Some(format!("/login/{id}/again")),
-        leave: Some(format!("/login/{id}/leave")),
+        name,
+        reference,
+        recover: recover_address(login.id),
+        again: format!("/login/{id}/again"),
+        leave: format!("/login/{id}/leave"),
         csrf: csrf::token(services, browser, &id)?,
     };
     Ok(page(&ended, asking.form_target.as_deref()))
 }
 
-pub(super) fn rejected(why: SignInDenied) -> EndedPageKind {
+fn rejected(why: SignInDenied) -> EndedPageKind {
     EndedPageKind::Rejected(match why {
         SignInDenied::ApplicationGone => Message::new("rejected-application-deleted"),
         SignInDenied::AddressGone => Message::new("rejected-redirect-uri-removed"),

@@ -12,7 +12,7 @@ use crate::http::reply::{see_other, with_session};
 use crate::http::saml;
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::consent::question;
-use crate::http::sign_in::login::ended::{ended_page, rejected};
+use crate::http::sign_in::login::ended::rejected_page;
 use crate::http::sign_in::login::no_login::answered_before;
 use crate::oidc::authorize;
 use crate::oidc::authorize::{AuthenticatedAuthorization, AuthorizeOutcome, ConsentQuestion};
@@ -121,10 +121,11 @@ pub(crate) async fn finish(
             Ok(deliver(services, browser.language(), &answer).await)
         }
         AuthorizeOutcome::AskConsent(ConsentQuestion { application }) => {
-            question::ask(services, browser, login, request, person, application)
+            question::ask(services, browser, login, request, person, application).await
         }
         AuthorizeOutcome::Denied(reason) => {
-            ended_page(services, browser, login, rejected(reason)).await
+            let name = person.signed_in.user.display_name();
+            rejected_page(services, browser, login, reason, Some(name)).await
         }
         AuthorizeOutcome::AnsweredBefore => Ok(answered_before(services, browser.language())),
     }
@@ -172,7 +173,8 @@ async fn finish_saml(
             &answer,
         )),
         sign_on::SignOnOutcome::Denied(reason) => {
-            ended_page(services, browser, login, rejected(reason)).await
+            let name = person.signed_in.user.display_name();
+            rejected_page(services, browser, login, reason, Some(name)).await
         }
         sign_on::SignOnOutcome::AnsweredBefore => Ok(answered_before(services, browser.language())),
     }

@@ -16,6 +16,7 @@ use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::cookies::Cookie;
 use crate::http::csrf;
+use crate::http::devices::recover::recover_address;
 use crate::http::operations::rate_limits::{too_many_pages, try_again};
 use crate::http::pages::{Choice, LoginPage, Scan};
 use crate::http::reply::{layout, page, with_browser};
@@ -208,7 +209,11 @@ pub(super) async fn identify_page(
     let unfit = rejected.is_some();
     let known = browser.name().map(|name| name.as_str().to_owned());
     let remembered = known.is_some();
-    let name = rejected.or(hint).or(known).unwrap_or_default();
+    let before = match browser.retries() {
+        true => login::typed_name(services, login.id).await?,
+        false => None,
+    };
+    let name = rejected.or(before).or(hint).or(known).unwrap_or_default();
     let choice = match choice(services, browser, login).await? {
         Some(signed_in) => Some(Choice {
             name: signed_in.user.display_name().to_owned(),
@@ -220,6 +225,8 @@ pub(super) async fn identify_page(
     let login_page = LoginPage {
         layout: layout(services, browser.language()),
         application: asking.name,
+        logo: asking.logo,
+        recover: recover_address(login.id),
         action: format!("/login/{id}"),
         leave: format!("/login/{id}/leave"),
         csrf: csrf::token(services, browser, &id)?,

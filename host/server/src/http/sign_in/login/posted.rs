@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::LoginView;
 use crate::domain::{InternalError, Services};
-use crate::http::context::Browser;
+use crate::http::context::{Browser, RETRY};
 use crate::http::csrf;
 use crate::http::reply::{forged, internal_error, see_other};
 use crate::http::sign_in::login::no_login::unknown;
@@ -101,6 +101,11 @@ impl Posted {
     /// Back to the page for how far the login has come.
     pub(crate) fn shown(&self) -> Response {
         see_other(&self.address())
+    }
+
+    /// Back to the page on which the user says who they are, with the name that was typed before.
+    pub(super) fn shown_again(&self) -> Response {
+        see_other(&format!("{}?{RETRY}", self.address()))
     }
 
     /// The address of that page.

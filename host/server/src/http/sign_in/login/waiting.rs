@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -15,6 +16,8 @@ use crate::domain::sign_in::qr_sign_in;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
+use crate::http::devices::recover::recover_address;
+use crate::http::operations::logos;
 use crate::http::pages::{Scan, WaitingPage};
 use crate::http::reply::{internal_error, layout, page};
 use crate::http::sign_in::login::posted::find;
@@ -74,7 +77,10 @@ pub(crate) async fn events(
     response
 }
 
-pub(super) fn waiting_page(
+/// After what time the page asks whether nothing arrived, for every name alike.
+const LATE: Duration = Duration::from_secs(15);
+
+pub(super) async fn waiting_page(
     services: &Services,
     browser: &Browser,
     login: &Login,
@@ -90,6 +96,7 @@ pub(super) fn waiting_page(
     let waiting = WaitingPage {
         layout: layout(services, browser.language()),
         application: approval.shown.application_name.clone(),
+        logo: logos::address_of(services, login.request.application()).await?,
         name: approval
             .scanned_by
             .is_none()
@@ -112,6 +119,9 @@ pub(super) fn waiting_page(
             ),
             Some(_) => None,
         },
+        is_late: approval.requested_at + LATE <= services.now(),
+        again: format!("/login/{id}/again"),
+        recover: recover_address(login.id),
         cancel: format!("/login/{id}/cancel"),
         csrf: csrf::token(services, browser, &id)?,
     };

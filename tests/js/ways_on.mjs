@@ -1,0 +1,192 @@
+// The pages of a sign-in lead on: the login page fits a laptop, the waiting page helps after a while, and a failed
+// sign-in keeps the name. Each at both widths, light and dark, with axe-core.
+//
+// Environment: BASE_URL, ENROL_URL (of `ada`), AUTHORIZE_URL (a request of an application with a logo), FOREIGN_URL
+// (a request of an application in which ada has no account); CHROMIUM and SCREENSHOTS as in browser.mjs.
+
+import assert from 'node:assert/strict';
+
+import {
+  approve,
+  beginSignIn,
+  complaints,
+  confirmApproved,
+  desktop,
+  enrolDevice,
+  inspect,
+  launch,
+  phone,
+  shot,
+  submitName,
+} from './browser.mjs';
+
+const { BASE_URL, ENROL_URL, AUTHORIZE_URL, FOREIGN_URL } = process.env;
+assert.ok(
+  BASE_URL && ENROL_URL && AUTHORIZE_URL && FOREIGN_URL,
+  'BASE_URL, ENROL_URL, AUTHORIZE_URL or FOREIGN_URL is missing',
+);
+
+const PHONE_WIDTH = { width: 360, height: 740 };
+const LAPTOP = { width: 1280, height: 800 };
+
+const findings = [];
+const look = async (page, name) => findings.push(...(await inspect(page, name)));
+const nameField = (page) => page.getByRole('textbox', { name: /name/i });
+const help = (page) => page.getByRole('region', { name: 'Nothing on your phone?' });
+
+/** All of the login page is visible on a laptop, the name beside the code. */
+async function loginPage(page) {
+  await page.goto(AUTHORIZE_URL);
+  await nameField(page).waitFor();
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  assert.ok(height <= LAPTOP.height, `the login page is ${height} px high`);
+  const [name, code] = [await nameField(page).boundingBox(), await page.locator('.scan img').boundingBox()];
+  assert.ok(code.x > name.x + name.width, 'the code is at the right of the name');
+  const logo = page.locator('img.app-logo');
+  assert.ok(await logo.evaluate((image) => image.naturalWidth > 0), 'the logo of the application is shown');
+  await look(page, 'login-with-logo');
+  const step = page.getByText('Enter your account name here.');
+  assert.equal(await step.isVisible(), false, 'the steps are folded');
+  await page.getByText('How does this work?').click();
+  await step.waitFor();
+  await look(page, 'login-guide');
+}
+
+/** After 15 seconds the waiting page helps. `goOn` moves the page's time. */
+async function helpAppears(page, goOn) {
+  await submitName(page, 'nobody');
+  assert.equal(await help(page).isVisible(), false, 'not at once');
+  await goOn(14_000);
+  assert.equal(await help(page).isVisible(), false, 'not before 15 seconds');
+  await goOn(1_000);
+  await help(page).waitFor();
+}
+
+async function waitingPage(browser) {
+  const page = await (await desktop(browser)).newPage();
+  await page.clock.install();
+  await page.goto(AUTHORIZE_URL);
+  await page.clock.pauseAt(Date.now() + 3_600_000);
+  await helpAppears(page, (time) => page.clock.runFor(time));
+  assert.equal(await page.getByRole('status').textContent(), 'Nothing on your phone?', 'a screen reader says so');
+  const toCode = help(page).getByRole('link', { name: 'Scan a code' });
+  await toCode.waitFor();
+  await page.setViewportSize(PHONE_WIDTH);
+  assert.equal(await toCode.isVisible(), false, 'a phone does not scan its own screen');
+  await page.setViewportSize(LAPTOP);
+  // axe-core waits for timers.
+  await page.clock.resume();
+  await look(page, 'waiting-help');
+  await help(page).getByRole('link', { name: 'Lost your phone?' }).click();
+  await page.getByRole('heading', { name: 'Sign in without your phone' }).waitFor();
+  assert.equal(await nameField(page).inputValue(), 'nobody');
+  await look(page, 'recover-from-sign-in');
+  await page.getByRole('link', { name: 'Back to the sign-in' }).click();
+  await help(page).getByRole('button', { name: 'Start again' }).click();
+  await page.waitForURL(/\/login\/[^/]+\?again$/);
+  assert.equal(await nameField(page).inputValue(), 'nobody');
+  await page.context().close();
+}
+
+/** The stylesheet shows the help by itself where the script did not load. */
+async function waitingPageWithoutItsScript(browser) {
+  const page = await (await desktop(browser)).newPage();
+  await page.route('**/waiting*.js', (route) => route.abort());
+  await page.goto(AUTHORIZE_URL);
+  await helpAppears(page, (time) =>
+    page.locator('#nothing').evaluate((element, by) => {
+      const [animation] = element.getAnimations();
+      animation.pause();
+      animation.currentTime = Math.round(animation.currentTime / 1000) * 1000 + by;
+    }, time),
+  );
+  await page.context().close();
+}
+
+/** Waits for the end of a sign-in, and keeps its page from returning to the application. */
+async function ended(page, title) {
+  await page.getByRole('heading', { name: title }).waitFor();
+  await page.getByRole('link', { name: /stay on this page/i }).click();
+  await page.getByRole('link', { name: /stay on this page/i }).waitFor({ state: 'detached' });
+}
+
+async function wrongNumber(browser, mobile) {
+  const { page, number } = await beginSignIn(browser, AUTHORIZE_URL, 'ada');
+  const wrong = ['11', '12', '13', '14'].filter((one) => one !== number);
+  await approve(mobile, wrong[0]);
+  await mobile.getByText('2 tries left.').waitFor();
+  await approve(mobile, wrong[1]);
+  await mobile.getByText('One try left.').waitFor();
+  await approve(mobile, wrong[2]);
+  await mobile.getByRole('heading', { name: 'Closed' }).waitFor();
+  await ended(page, 'Wrong number');
+  await look(page, 'ended-wrong-number');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.waitForURL(/\/login\/[^/]+\?again$/);
+  assert.equal(await nameField(page).inputValue(), 'ada');
+  await page.context().close();
+  await mobile.getByRole('button', { name: /done/i }).click();
+}
+
+/** The user approved and has no account there: the page says who they are, and leads back first. */
+async function noAccount(browser, mobile) {
+  const { page, number } = await beginSignIn(browser, FOREIGN_URL, 'ada');
+  await approve(mobile, number);
+  await confirmApproved(mobile);
+  await ended(page, 'Sign-in not possible');
+  const main = await page.getByRole('main').innerText();
+  assert.match(main, /You have no account with Elsewhere/);
+  assert.match(main, /Account\s+ada/i);
+  assert.match(main, /Reference\s+[0-9A-F]{8}/);
+  const buttons = await page.getByRole('main').getByRole('button').allTextContents();
+  assert.deepEqual(
+    buttons.map((text) => text.trim()),
+    ['Back to Elsewhere', 'Use a different account'],
+  );
+  await look(page, 'ended-no-account');
+  await page.context().close();
+}
+
+async function errorForTheOperator(page) {
+  const request = new URL(AUTHORIZE_URL);
+  request.searchParams.set('redirect_uri', `https://wrong.example/${'long/'.repeat(60)}<b>`);
+  await page.goto(request.href);
+  const details = page.getByRole('group').filter({ hasText: 'For the application’s operator' });
+  await page.getByText('For the application’s operator').click();
+  const text = await details.innerText();
+  assert.match(text, /Address received\s+"https:\/\/wrong\.example/);
+  assert.match(text, /Parameter\s+redirect_uri/);
+  assert.match(text, /Reference\s+[0-9A-F]{8}/);
+  await look(page, 'error-operator');
+  await page.getByRole('link', { name: 'Start page' }).click();
+  await page.waitForURL(`${BASE_URL}/`);
+}
+
+const browser = await launch();
+try {
+  const mobile = await (await phone(browser)).newPage();
+  const desk = await (await desktop(browser)).newPage();
+  const collected = complaints(desk);
+  try {
+    await enrolDevice(mobile, ENROL_URL);
+    await loginPage(desk);
+    await waitingPage(browser);
+    await waitingPageWithoutItsScript(browser);
+    await noAccount(browser, mobile);
+    await wrongNumber(browser, mobile);
+    await errorForTheOperator(desk);
+  } catch (failure) {
+    const pages = browser.contexts().flatMap((context) => context.pages());
+    await Promise.all(pages.map((page, at) => shot(page, `failed-${at}`)));
+    throw failure;
+  }
+  // Chromium itself logs the refused request.
+  assert.deepEqual(
+    collected.filter((line) => !/\b400\b/.test(line)),
+    [],
+    'no page complains on its console',
+  );
+  assert.deepEqual(findings, [], 'no page has an accessibility finding');
+} finally {
+  await browser.close();
+}
