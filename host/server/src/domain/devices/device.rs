@@ -80,6 +80,8 @@ pub async fn rename(
 pub struct DeviceInbox {
     /// The owner.
     pub user: User,
+    /// The name of the device, which may be changed elsewhere.
+    pub device_name: String,
     /// The pending requests, the oldest first, each with the digest of the logo of its application, where that has one.
     pub pending: Vec<(Prompt, Option<String>)>,
     /// What they have not seen yet, the oldest first.
@@ -124,14 +126,10 @@ pub async fn request(
             .is_some_and(|last| known.is_none_or(|known| last.id > known));
         let over = user.state != LifecycleState::Active || is_interrupted;
         if changed || told || over {
-            if services
-                .store
-                .device(device.id)
-                .await?
-                .is_none_or(|device| device.revoked_at.is_some())
-            {
+            let current = services.store.device(device.id).await?;
+            let Some(current) = current.filter(|device| device.revoked_at.is_none()) else {
                 return Ok(None);
-            }
+            };
             let cooldown_until = services
                 .store
                 .cooldown_until(device.user_id, services.now())
@@ -139,6 +137,7 @@ pub async fn request(
             let pending = with_logos(services, pending).await?;
             return Ok(Some(DeviceInbox {
                 user,
+                device_name: current.name,
                 pending,
                 notifications,
                 cooldown_until,

@@ -64,6 +64,8 @@ pub(super) struct Pending {
     now: i64,
     #[schema(inline)]
     account: UserView,
+    /// The current name of the device that calls.
+    device_name: String,
     /// Until then no request with a typed name reaches the user's devices, in seconds since the epoch; `null` without a
     /// cooldown.
     #[schema(required)]
@@ -104,6 +106,7 @@ pub(super) async fn list(
     .await?;
     let DeviceInbox {
         user,
+        device_name,
         pending,
         notifications,
         cooldown_until,
@@ -115,6 +118,7 @@ pub(super) async fn list(
             display_name: user.display_name().to_owned(),
             state: user.state,
         },
+        device_name,
         cooldown_until: cooldown_until.map(Timestamp::seconds),
         passkey: passkey::standing(&services, &device).await?.into(),
         requests: pending
