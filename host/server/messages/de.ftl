@@ -816,3 +816,124 @@ recovered-continue = Authenticator einrichten
 recovered-about = Entfernen Sie danach das verlorene Gerät, im Authenticator unter „Geräte und Wiederherstellung“.
 login-lost = Smartphone verloren?
 authenticator-push-notification = Es gibt eine Benachrichtigung zu Ihrem Konto. Öffnen Sie den Authenticator, um sie zu sehen.
+
+## Zusammenfassungen geschützter Aktionen: Das Gerät der Administratorin oder des Administrators zeigt und signiert sie
+
+action-sentences = { $first }. { $next }
+action-comma = { $first }, { $next }
+action-and = { $first } und { $next }
+action-item = { $value }
+action-quoted = „{ $value }“
+action-list = { $list }
+action-list-more = { $list } und { $count } weitere
+action-list-more-at = { $list } und { $count } weitere bei { $origins }
+action-nothing = nichts
+action-create-user = Benutzer „{ $user }“ mit der Rolle { $role } in der Verwaltung anlegen
+action-create-user-with-email = Benutzer „{ $user }“ mit der Rolle { $role } in der Verwaltung anlegen, mit der E-Mail-Adresse { $email }
+action-delete-user = Benutzer „{ $user }“ löschen
+action-erase-user = Persönliche Daten des Benutzers „{ $user }“ löschen
+action-terminate-user = Benutzer „{ $user }“ schließen
+action-rename-user = „{ $user }“ als „{ $name }“ anmelden lassen
+action-change-email = E-Mail-Adresse von „{ $user }“ in { $email } ändern
+action-remove-email = E-Mail-Adresse { $email } von „{ $user }“ entfernen
+action-remove-role = „{ $user }“ die Rolle in der Verwaltung entziehen
+action-grant-role = „{ $user }“, Benutzer seit { $since }, in der Verwaltung die Rolle { $role } geben
+action-role-owner = Owner
+action-role-admin = Admin
+action-role-support = Support
+action-role-auditor = Auditor
+action-approves-with = „{ $user }“ bestätigt mit { $devices ->
+        [one] { $devices } Gerät
+       *[other] { $devices } Geräten
+    }
+action-approves-with-external = „{ $user }“ bestätigt mit { $devices ->
+        [one] { $devices } Gerät
+       *[other] { $devices } Geräten
+    } und { $external ->
+        [one] { $external } Authenticator eines Herstellers
+       *[other] { $external } Authenticatoren von Herstellern
+    }
+action-approves-with-nothing = Warnung: „{ $user }“ hat kein Gerät. Das erste, das eingerichtet wird, bekommt diese Rolle
+action-enrol-device = Ein weiteres Gerät für „{ $user }“, Benutzer seit { $since }, bestätigen lassen
+action-revoke-device = Ein Gerät von „{ $user }“ entfernen, der eine Rolle in der Verwaltung hat: eingerichtet am { $day }, mit einer ID, die auf { $end } endet
+action-external-authenticator = Wer bei dem Kanal „{ $channel }“ die Kennung „{ $identifier }“ hat, für „{ $user }“, Benutzer seit { $since }, bestätigen lassen
+action-external-authenticator-replaced = Wer bei dem Kanal „{ $channel }“ die Kennung „{ $identifier }“ hat, für „{ $user }“, Benutzer seit { $since }, bestätigen lassen, anstelle von „{ $replaced }“
+action-create-account = Namen von „{ $user }“ in der Anwendung „{ $application }“ auf „{ $name }“ setzen
+action-rename-account = Namen von „{ $user }“ in der Anwendung „{ $application }“ auf „{ $name }“ setzen, anstelle von „{ $account }“
+action-terminate-account = Konto „{ $account }“ von „{ $user }“ in der Anwendung „{ $application }“ schließen
+action-delete-account = Konto „{ $account }“ von „{ $user }“ in der Anwendung „{ $application }“ löschen
+action-import-users = { $count ->
+        [one] { $count } Benutzer
+       *[other] { $count } Benutzer
+    } importieren: { $created } neu, { $changed } geändert
+action-import-accounts = { $count ->
+        [one] { $count } Konto
+       *[other] { $count } Konten
+    } der Anwendung „{ $application }“ importieren: { $created } neu, { $changed } geändert
+action-import-renamed = { $import }, { $count } mit einem anderen Namen
+action-import-readdressed = { $import }, { $count } mit einer anderen E-Mail-Adresse
+action-create-application = Anwendung „{ $application }“ anlegen
+action-change-application = Anwendung „{ $application }“ ändern: { $members }
+action-apply-metadata = Anwendung „{ $application }“ an ihre Metadaten anpassen: { $members }
+action-delete-application = Anwendung „{ $application }“ löschen
+action-rotate-client-secret = Neues Client Secret für „{ $application }“ erzeugen
+action-issue-certificate = Nächstes Zertifikat von „{ $application }“ veröffentlichen
+action-activate-certificate = Zertifikat mit dem SHA-256-Wert { $digest } für „{ $application }“ aktivieren
+action-withdraw-certificate = Zertifikat mit dem SHA-256-Wert { $digest } von „{ $application }“ zurückziehen
+action-member = { $member }
+action-member-name = Name
+action-member-redirect-uris = Redirect-URIs
+action-member-post-logout-redirect-uris = Redirect-URIs nach der Abmeldung
+action-member-scopes = Scopes
+action-member-admin-scopes = Scopes der Verwaltung
+action-member-consent = Einwilligung
+action-member-certificates = Zertifikate
+action-member-custom-attributes = eigene Attribute
+action-member-single-logout = gemeinsame Abmeldung
+action-member-initiate-login-uri = Startadresse
+action-member-backchannel-logout-uri = Back-Channel-Logout-URI
+action-member-removed = { $member } entfernt
+action-member-text = { $member } „{ $value }“
+action-member-list = { $member } ({ $values })
+action-member-value = { $member } { $value }
+action-its-name = Sie heißt „{ $name }“
+action-its-client-id = Ihre Client ID ist { $id }
+action-its-entity-id = Ihre Entity ID ist „{ $id }“
+action-no-admin-scopes = Sie hat keine Scopes der Verwaltung
+action-admin-scopes = Sie hat die Scopes der Verwaltung { $scopes }
+action-lenient-audience = Ihre Client Assertions dürfen an den Token-Endpunkt gerichtet sein, was andere Server missbrauchen können
+action-starts-at = Benutzer öffnen sie von ihrer Startseite aus bei { $address }
+action-starts-nowhere = Benutzer können sie nicht von ihrer Startseite aus öffnen
+action-answers-nowhere = Sie empfängt nirgends Antworten
+action-answers-kept = Sie empfängt Antworten bei keiner neuen Adresse, wie bisher bei: { $kept }
+action-answers-new = Sie empfängt Antworten bei: { $new }
+action-answers-both = Sie empfängt Antworten bei: { $new }; wie bisher bei: { $kept }
+action-returns-nowhere = Nach der Abmeldung kehren Benutzer nirgendwohin zurück
+action-returns-kept = Nach der Abmeldung kehren Benutzer zu keiner neuen Adresse zurück, wie bisher zu: { $kept }
+action-returns-new = Nach der Abmeldung kehren Benutzer zurück zu: { $new }
+action-returns-both = Nach der Abmeldung kehren Benutzer zurück zu: { $new }; wie bisher zu: { $kept }
+action-notified-at = Sie erfährt vom Ende von Sitzungen bei { $address }
+action-notified-with-name = Sie erfährt vom Ende von Sitzungen, mit dem Namen des Benutzers, bei { $addresses }
+action-not-notified = Sie erfährt nicht mehr vom Ende von Sitzungen
+action-receives = Sie erhält { $values } als „{ $name }“
+action-receives-no-more = Sie erhält „{ $name }“ nicht mehr wie bisher
+action-metadata-at = Ihre Metadaten werden von { $address } gelesen
+action-metadata-nowhere = Ihre Metadaten werden nirgends gelesen
+action-key-none = Sie authentifiziert sich mit keinem Schlüssel
+action-key-known = Sie authentifiziert sich wie bisher mit dem Schlüssel mit dem Fingerabdruck { $known }
+action-key-new = Sie authentifiziert sich mit dem Schlüssel mit dem Fingerabdruck { $new }
+action-key-both = Sie authentifiziert sich mit dem Schlüssel mit dem Fingerabdruck { $new }; wie bisher mit dem Schlüssel mit dem Fingerabdruck { $known }
+action-keys-at = Sie authentifiziert sich mit den Schlüsseln bei { $address }
+action-certificate-none = Sie authentifiziert sich mit keinem Zertifikat
+action-certificate-known = Sie authentifiziert sich wie bisher mit dem Zertifikat mit dem SHA-256-Wert { $known }
+action-certificate-new = Sie authentifiziert sich mit dem Zertifikat mit dem SHA-256-Wert { $new }
+action-certificate-both = Sie authentifiziert sich mit dem Zertifikat mit dem SHA-256-Wert { $new }; wie bisher mit dem Zertifikat mit dem SHA-256-Wert { $known }
+action-new-client-secret = Sie authentifiziert sich mit einem neuen Client Secret
+action-rotate-key = Einen neuen Schlüssel für { $algorithm } ID-Tokens signieren lassen
+action-rotate-key-now = Einen neuen Schlüssel für { $algorithm } ID-Tokens signieren lassen, in wenigen Minuten
+action-rotate-keys = Für jeden Algorithmus einen neuen Schlüssel ID-Tokens signieren lassen
+action-rotate-keys-now = Für jeden Algorithmus einen neuen Schlüssel ID-Tokens signieren lassen, in wenigen Minuten
+action-revoke-key = Signaturschlüssel { $key } widerrufen
+action-reload-plugins = Plugins neu laden
+action-roll-back-plugins = Vorherige Plugins wiederherstellen: { $plugins }
+action-try-component = Neue Komponente als Plugin „{ $plugin }“ ausführen, mit dem SHA-256-Wert { $digest }

@@ -817,3 +817,124 @@ recovered-continue = Enrol an authenticator
 recovered-about = Then remove the device that you lost, in the authenticator under “Devices and recovery”.
 login-lost = Phone lost?
 authenticator-push-notification = There is a notification about your account. Open the authenticator to see it.
+
+## Summaries of protected actions: the administrator's device shows and signs them
+
+action-sentences = { $first }. { $next }
+action-comma = { $first }, { $next }
+action-and = { $first } and { $next }
+action-item = { $value }
+action-quoted = “{ $value }”
+action-list = { $list }
+action-list-more = { $list }, and { $count } more
+action-list-more-at = { $list }, and { $count } more at { $origins }
+action-nothing = nothing
+action-create-user = Create the user “{ $user }” as { $role } in the console
+action-create-user-with-email = Create the user “{ $user }” as { $role } in the console, with the e-mail address { $email }
+action-delete-user = Delete the user “{ $user }”
+action-erase-user = Erase the personal data of the user “{ $user }”
+action-terminate-user = Terminate the user “{ $user }”
+action-rename-user = Let “{ $user }” sign in as “{ $name }”
+action-change-email = Change the e-mail address of “{ $user }” to { $email }
+action-remove-email = Remove the e-mail address { $email } of “{ $user }”
+action-remove-role = Remove the role in the console of “{ $user }”
+action-grant-role = Make “{ $user }”, a user since { $since }, { $role } in the console
+action-role-owner = an owner
+action-role-admin = an administrator
+action-role-support = a support administrator
+action-role-auditor = an auditor
+action-approves-with = “{ $user }” approves with { $devices ->
+        [one] { $devices } device
+       *[other] { $devices } devices
+    }
+action-approves-with-external = “{ $user }” approves with { $devices ->
+        [one] { $devices } device
+       *[other] { $devices } devices
+    } and { $external ->
+        [one] { $external } vendor's authenticator
+       *[other] { $external } vendor's authenticators
+    }
+action-approves-with-nothing = Warning: “{ $user }” has no device. The first one that is enrolled gets this role
+action-enrol-device = Let another device approve as “{ $user }”, a user since { $since }
+action-revoke-device = Remove a device of “{ $user }”, who has a role in the console: enrolled on { $day }, with an id that ends in { $end }
+action-external-authenticator = Let the holder of the identifier “{ $identifier }” at the channel “{ $channel }” approve as “{ $user }”, a user since { $since }
+action-external-authenticator-replaced = Let the holder of the identifier “{ $identifier }” at the channel “{ $channel }” approve as “{ $user }”, a user since { $since }, in place of “{ $replaced }”
+action-create-account = Set the name of “{ $user }” to “{ $name }” in the application “{ $application }”
+action-rename-account = Set the name of “{ $user }” to “{ $name }” in the application “{ $application }”, in place of “{ $account }”
+action-terminate-account = Terminate the account “{ $account }” of “{ $user }” in the application “{ $application }”
+action-delete-account = Delete the account “{ $account }” of “{ $user }” in the application “{ $application }”
+action-import-users = Import { $count ->
+        [one] { $count } user
+       *[other] { $count } users
+    }: { $created } new, { $changed } updated
+action-import-accounts = Import { $count ->
+        [one] { $count } account
+       *[other] { $count } accounts
+    } of the application “{ $application }”: { $created } new, { $changed } updated
+action-import-renamed = { $import }, { $count } with another name
+action-import-readdressed = { $import }, { $count } with another e-mail address
+action-create-application = Create the application “{ $application }”
+action-change-application = Change the application “{ $application }”: { $members }
+action-apply-metadata = Change the application “{ $application }” to what its metadata says: { $members }
+action-delete-application = Delete the application “{ $application }”
+action-rotate-client-secret = Rotate the client secret of “{ $application }”
+action-issue-certificate = Publish the next certificate of “{ $application }”
+action-activate-certificate = Activate the certificate with the SHA-256 digest { $digest } for “{ $application }”
+action-withdraw-certificate = Withdraw the certificate with the SHA-256 digest { $digest } of “{ $application }”
+action-member = { $member }
+action-member-name = name
+action-member-redirect-uris = redirect URIs
+action-member-post-logout-redirect-uris = post-logout redirect URIs
+action-member-scopes = scopes
+action-member-admin-scopes = admin scopes
+action-member-consent = consent
+action-member-certificates = certificates
+action-member-custom-attributes = custom attributes
+action-member-single-logout = single logout
+action-member-initiate-login-uri = start address
+action-member-backchannel-logout-uri = back-channel logout URI
+action-member-removed = no { $member }
+action-member-text = { $member } “{ $value }”
+action-member-list = { $member } ({ $values })
+action-member-value = { $member } { $value }
+action-its-name = Its name is “{ $name }”
+action-its-client-id = Its Client ID is { $id }
+action-its-entity-id = Its entity ID is “{ $id }”
+action-no-admin-scopes = It has no admin scopes
+action-admin-scopes = It has the admin scopes { $scopes }
+action-lenient-audience = Its client assertions may be addressed to the token endpoint, which other servers can abuse
+action-starts-at = Users open it from their start page at { $address }
+action-starts-nowhere = Users cannot open it from their start page
+action-answers-nowhere = It receives responses nowhere
+action-answers-kept = It receives responses at no new address, as before at: { $kept }
+action-answers-new = It receives responses at: { $new }
+action-answers-both = It receives responses at: { $new }; as before at: { $kept }
+action-returns-nowhere = After signing out users return nowhere
+action-returns-kept = After signing out users return to no new address, as before at: { $kept }
+action-returns-new = After signing out users return to: { $new }
+action-returns-both = After signing out users return to: { $new }; as before at: { $kept }
+action-notified-at = It is notified of the end of sessions at { $address }
+action-notified-with-name = It is notified of the end of sessions, with the name of the user, at { $addresses }
+action-not-notified = It is no longer notified of the end of sessions
+action-receives = It receives { $values } as “{ $name }”
+action-receives-no-more = It no longer receives “{ $name }” as before
+action-metadata-at = Its metadata is read from { $address }
+action-metadata-nowhere = Its metadata is read from nowhere
+action-key-none = It authenticates with no key
+action-key-known = It authenticates as before with the key with the thumbprint { $known }
+action-key-new = It authenticates with the key with the thumbprint { $new }
+action-key-both = It authenticates with the key with the thumbprint { $new }; as before with the key with the thumbprint { $known }
+action-keys-at = It authenticates with the keys at { $address }
+action-certificate-none = It authenticates with no certificate
+action-certificate-known = It authenticates as before with the certificate with the SHA-256 digest { $known }
+action-certificate-new = It authenticates with the certificate with the SHA-256 digest { $new }
+action-certificate-both = It authenticates with the certificate with the SHA-256 digest { $new }; as before with the certificate with the SHA-256 digest { $known }
+action-new-client-secret = It authenticates with a new client secret
+action-rotate-key = Let a new key of { $algorithm } sign ID tokens
+action-rotate-key-now = Let a new key of { $algorithm } sign ID tokens, in a few minutes
+action-rotate-keys = Let a new key of each algorithm sign ID tokens
+action-rotate-keys-now = Let a new key of each algorithm sign ID tokens, in a few minutes
+action-revoke-key = Revoke the signing key { $key }
+action-reload-plugins = Reload the plugins
+action-roll-back-plugins = Roll back to the previous plugins: { $plugins }
+action-try-component = Run a new component as the plugin “{ $plugin }”, with the SHA-256 digest { $digest }

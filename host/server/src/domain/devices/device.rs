@@ -20,6 +20,7 @@ use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{ApprovalId, AuditId, DeviceId, UserId};
+use assent_model::language::Language;
 use assent_model::name::display_text;
 use assent_model::recovery::CodesOfDevice;
 use assent_model::saml::SessionEnd;
@@ -92,7 +93,7 @@ pub struct DeviceInbox {
 
 /// The pending requests of a device's owner, and the notifications. While the pending requests are those that the
 /// device shows, `seen`, and there are no notifications after `known`, it waits up to `patience` seconds. `None` if the
-/// device was revoked meanwhile.
+/// device was revoked meanwhile. The requests are in `language`.
 ///
 /// # Errors
 /// If the database fails.
@@ -101,6 +102,7 @@ pub async fn request(
     device: &Device,
     patience: u32,
     (seen, known): (&HashSet<ApprovalId>, Option<AuditId>),
+    language: Language,
 ) -> Result<Option<DeviceInbox>, InternalError> {
     let shown = seen.iter().copied().map(Change::Approval);
     let awaited = shown.chain([Change::Inbox(device.user_id)]);
@@ -117,7 +119,7 @@ pub async fn request(
             .store
             .pending_approvals(device.user_id, services.now())
             .await?;
-        let pending = prompts_of(services, pending).await?;
+        let pending = prompts_of(services, pending, language).await?;
         let is_seen = |prompt: &Prompt| seen.contains(&prompt.approval.id);
         let changed = pending.len() != seen.len() || !pending.iter().all(is_seen);
         let notifications = account_notifications::unread_notifications(services, device).await?;

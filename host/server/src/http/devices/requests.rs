@@ -22,6 +22,7 @@ use crate::http::devices::passkeys::PasskeyState;
 use crate::http::devices::request_body::parse;
 use crate::http::devices::request_view::{ApprovalRequest, approval_request, other_request};
 use crate::http::devices::signed_call::SignedCall;
+use crate::http::texts::PageLanguage;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ApprovalId, AuditId};
 use assent_model::statement::Decision;
@@ -85,6 +86,7 @@ pub(super) struct Pending {
     responses((status = 200, description = "The pending requests and unread notifications.", body = Pending)))]
 pub(super) async fn list(
     query: Result<Query<PendingQuery>, QueryRejection>,
+    PageLanguage(language): PageLanguage,
     call: SignedCall,
 ) -> Result<Json<Pending>, DeviceApiError> {
     let Query(query) = query.map_err(|_| ErrorCode::InvalidRequest)?;
@@ -102,6 +104,7 @@ pub(super) async fn list(
         &device,
         patience,
         (&shown, query.last_notification),
+        language,
     )
     .await?;
     let DeviceInbox {
@@ -196,6 +199,7 @@ pub(crate) struct DecisionOutcome {
     responses((status = 200, description = "The outcome.", body = DecisionOutcome)))]
 pub(super) async fn decide(
     Path(id): Path<String>,
+    PageLanguage(language): PageLanguage,
     call: SignedCall,
 ) -> Result<Json<DecisionOutcome>, DeviceApiError> {
     let SignedCall {
@@ -213,6 +217,7 @@ pub(super) async fn decide(
             .decode(decision.signature)
             .unwrap_or_default(),
         passkey: decision.passkey,
+        language,
     };
     let id: ApprovalId = id.parse().map_err(|_| ErrorCode::RequestNotFound)?;
     let outcome = match approval::answer(&services, &device, id, &proof, origin).await? {
