@@ -33,7 +33,9 @@ async function frame() {
   const main = template.split('{% block main %}')[1].split('{% endblock %}')[0];
   const body = main.replace('{{ report_cooldown }}', '240').replaceAll(/\{\{.*?\}\}/g, 'Keep');
   const script = '<script type="module" src="/assets/authenticator/main.js"></script>';
-  const styles = ['assent', 'authenticator'].map((name) => `<link rel="stylesheet" href="/assets/${name}.css">`).join('');
+  const styles = ['assent', 'authenticator']
+    .map((name) => `<link rel="stylesheet" href="/assets/${name}.css">`)
+    .join('');
   const size = '<meta name="viewport" content="width=device-width, initial-scale=1">';
   const head = `<meta charset="utf-8">${size}<title>Authenticator</title>${styles}${script}`;
   const bar = '<header class="bar"><span class="brand">Example</span></header>';
@@ -275,7 +277,10 @@ test('what is typed elsewhere stays when a request comes', async () => {
   await field(page).waitFor();
   assert.equal(await page.locator('#link').inputValue(), 'https://');
   assert.equal(await page.evaluate(() => document.activeElement.id), 'link');
-  assert.equal(await page.locator('details.card').evaluate((details) => details.open), true);
+  assert.equal(
+    await page.locator('details.card', { has: page.locator('#link') }).evaluate((details) => details.open),
+    true,
+  );
   assert.deepEqual(wrong(), []);
   await page.context().close();
 });
@@ -513,7 +518,9 @@ test('the buttons of a request are visible above a keyboard that shrinks the win
     ['l1', null],
     ['m2', LONG],
   ]) {
-    list(request(id, { action, application: { id: 'x', name: 'A name of an application with many words', logo: null } }));
+    list(
+      request(id, { action, application: { id: 'x', name: 'A name of an application with many words', logo: null } }),
+    );
     await focusIn(page, `#request-${id}-number`);
     await assertAbove(page, 450, id);
     list();
@@ -704,7 +711,10 @@ test('an action of the console has words of its own', async () => {
   await focusIn(page, '#request-w2-number');
   server.decisions.push([200, { outcome: 'reported' }]);
   await page.getByRole('button', { name: 'This wasn’t me' }).click();
-  await page.getByText(/The console session ended/).waitFor();
+  await page
+    .getByRole('article', { name: 'Stopped' })
+    .getByText(/The console session ended/)
+    .waitFor();
   assert.deepEqual([...server.languages], ['en'], 'the server writes in the language of the page');
   assert.deepEqual(wrong(), []);
   await page.context().close();

@@ -76,9 +76,7 @@ function cooldowns(state, act) {
     if (cooldownUntil === null || cooldownUntil <= state.now) return [];
     const time = timeOfDay(cooldownUntil);
     const words =
-      known.length > 1
-        ? text('app-cooldown-of', { name: account.displayName, time })
-        : text('app-cooldown', { time });
+      known.length > 1 ? text('app-cooldown-of', { name: account.displayName, time }) : text('app-cooldown', { time });
     const lift = button(text('app-cooldown-end'), () => act.endCooldown(account.deviceId), 'small');
     return [notice(words, 'warn', lift, el('p', { role: 'alert' }, errors.cooldown))];
   });

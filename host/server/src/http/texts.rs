@@ -12,8 +12,8 @@ use axum::http::header::ACCEPT_LANGUAGE;
 use axum::http::request::Parts;
 
 use crate::domain::Services;
-pub use crate::messages::{Message, source};
 use crate::messages::{CLOSE, OPEN};
+pub use crate::messages::{Message, source};
 use assent_model::language::Language;
 
 /// The language that a browser prefers, or the operator's.

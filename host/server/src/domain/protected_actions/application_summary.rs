@@ -22,7 +22,11 @@ pub(super) fn updated_service_provider(
     after: &ServiceProviderState,
     members: &[ChangedMember],
 ) -> Message {
-    sentences([changed(name, members)].into_iter().chain(changed_provider(before, after)))
+    sentences(
+        [changed(name, members)]
+            .into_iter()
+            .chain(changed_provider(before, after)),
+    )
 }
 
 /// The members of a change, each with its value if the summary lists it.

@@ -204,7 +204,9 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
             .text("application", application)
             .text("digest", sha256.as_str()),
         A::RotateSigningKeys { algorithm, now } => new_keys(*algorithm, *now),
-        A::RevokeSigningKey { kid } => Message::new("action-revoke-key").text("key", shortened(kid)),
+        A::RevokeSigningKey { kid } => {
+            Message::new("action-revoke-key").text("key", shortened(kid))
+        }
         A::ReloadPlugins => Message::new("action-reload-plugins"),
         A::RollBackPlugins { plugins, .. } => {
             Message::new("action-roll-back-plugins").text("plugins", plugins.as_str())
@@ -212,9 +214,10 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
         A::TryComponent { plugin, component } => Message::new("action-try-component")
             .text("plugin", unquoted(plugin))
             .text("digest", component.as_str()),
-        A::ImportTable { application: of, table } => {
-            import(of.as_ref().map(|_| application), table)
-        }
+        A::ImportTable {
+            application: of,
+            table,
+        } => import(of.as_ref().map(|_| application), table),
     }
 }
 

@@ -117,10 +117,12 @@ pub async fn answer(
             approval,
             summary: None,
         },
-        Decision::Approve | Decision::Deny => match prompt_of(services, approval, proof.language).await? {
-            Some(prompt) => prompt,
-            None => return Ok(DecisionResult::AlreadyDecided),
-        },
+        Decision::Approve | Decision::Deny => {
+            match prompt_of(services, approval, proof.language).await? {
+                Some(prompt) => prompt,
+                None => return Ok(DecisionResult::AlreadyDecided),
+            }
+        }
     };
     let statement = statement(services, device, &prompt, proof);
     let approval = prompt.approval;
