@@ -13,7 +13,7 @@ use assent_model::client_auth::{ClientAuthentication, ClientKeys};
 use assent_model::command::MemberValue;
 use assent_model::id::Did;
 use assent_model::redirect::RedirectUri;
-use assent_model::saml::SingleLogout;
+use assent_model::saml::{SamlSettings, SingleLogout};
 
 /// The summary of an update of a service provider. `name` is its current name, without quotes, here and below.
 pub(super) fn updated_service_provider(
