@@ -39,7 +39,8 @@ async function frame() {
   const size = '<meta name="viewport" content="width=device-width, initial-scale=1">';
   const head = `<meta charset="utf-8">${size}<title>Authenticator</title>${styles}${script}`;
   const bar = '<header class="bar"><span class="brand">Example</span></header>';
-  return `<!doctype html><html lang="en"><head>${head}</head><body class="app">${bar}<main>${body}</main></body></html>`;
+  const shown = `<body class="app">${bar}<main>${body}</main></body>`;
+  return `<!doctype html><html lang="en"><head>${head}</head>${shown}</html>`;
 }
 
 /** An approval request, begun `age` seconds ago. */
@@ -634,7 +635,7 @@ test('Back goes to the previous screen, and asks before it leaves new codes', as
   await code.waitFor();
   await back();
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('heading', { name: 'Leave without the codes?' }).waitFor();
+  await dialog.getByRole('heading', { name: 'Have you saved your codes?' }).waitFor();
   assert.deepEqual(await inspect(page, 'app-codes-leave'), []);
   await dialog.getByRole('button', { name: 'Keep' }).click();
   await dialog.waitFor({ state: 'hidden' });

@@ -1,5 +1,6 @@
-// A keypad in the card of a request, for users who prefer it to the keyboard of their system: a setting of this browser,
-// off by default. It has digits and no tiles with whole numbers, of which a blind tap would be right too often.
+// A keypad in the card of a request, for users who prefer it to the keyboard of their system: a setting of this
+// browser, off by default. It has digits and no tiles with whole numbers, of which a blind tap would be right too
+// often.
 
 import { text } from './texts.js';
 import { button, el } from './view.js';

@@ -1,5 +1,6 @@
-// The browser's history in step with the app: each screen has an entry above that of the screen from which it was opened,
-// so the Back of the system goes to the previous screen. Each entry says how deep its screen is, and of which device.
+// The browser's history in step with the app: each screen has an entry above that of the screen from which it was
+// opened, so the Back of the system goes to the previous screen. Each entry says how deep its screen is, and of which
+// device.
 
 import { openRequests } from './requests.js';
 import { state } from './state.js';

@@ -1,5 +1,5 @@
-// The keyboard of a phone covers the lower part of the page, and may leave the page's own size as it is. While the number
-// of a request is typed, the buttons below its field stay above the keyboard.
+// The keyboard of a phone covers the lower part of the page, and may leave the page's own size as it is. While the
+// number of a request is typed, the buttons below its field stay above the keyboard.
 
 /** What stays free around the field and its buttons, in CSS pixels. */
 const MARGIN = 12;

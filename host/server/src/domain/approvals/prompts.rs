@@ -19,8 +19,8 @@ pub struct Prompt {
     pub summary: Option<String>,
 }
 
-/// The prompt of a request, in the language of the device. `None` if the request is about a protected action whose summary is not the requested one
-/// any more: a pending request ends then.
+/// The prompt of a request, in the language of the device. `None` if the request is about a protected action whose
+/// summary is not the requested one any more: a pending request ends then.
 ///
 /// # Errors
 /// If the store fails.
