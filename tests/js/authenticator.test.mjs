@@ -472,7 +472,7 @@ test('the only request has two lines of facts and the focus in its field', async
   await field(page).waitFor();
   assert.ok(await isFocused(field(page)));
   const lines = await page.locator('.request-facts p').allTextContents();
-  assert.match(lines[0], /^Firefox on Linux · Zürich · \d\d:\d\d$/);
+  assert.match(lines[0], /^Firefox on Linux\u00a0· Zürich\u00a0· \d\d:\d\d$/);
   assert.deepEqual(lines.slice(1), ['for ada']);
   assert.match(await field(page).getAttribute('aria-describedby'), /request-i1-facts/);
   await page.getByText(/^Not you\? Tap “This wasn’t me”\./).waitFor();

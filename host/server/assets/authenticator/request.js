@@ -188,7 +188,8 @@ function summary({ request }) {
     el(
       'div',
       { key: 'facts', class: 'request-facts', id: `${id}-facts` },
-      el('p', {}, ...joined(where, ' · ')),
+      // Where the line is too long, it ends with the dot.
+      el('p', {}, ...joined(where, '\u00a0· ')),
       el('p', {}, ...whose),
     ),
   ];
