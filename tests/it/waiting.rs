@@ -13,6 +13,7 @@ use assent_model::clock::Timestamp;
 use assent_model::device::Device;
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::{ApprovalId, DeviceId, LoginId, UserId};
+use assent_model::language::Language;
 use assent_store::sql;
 use assent_test_macros::both_databases;
 use futures_util::FutureExt;
@@ -45,7 +46,7 @@ async fn inbox(
     device: &Device,
     shown: &HashSet<ApprovalId>,
 ) -> Result<Option<DeviceInbox>, InternalError> {
-    device::request(services, device, PATIENT, (shown, None)).await
+    device::request(services, device, PATIENT, (shown, None), Language::English).await
 }
 
 fn login_of(page: &Page) -> LoginId {

@@ -69,7 +69,7 @@ async function newerVersion(browser, page) {
   await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
   await page.getByText('A new version of this app is ready.').waitFor();
   await look(page, 'update-ready');
-  await page.getByRole('button', { name: 'Load it' }).click();
+  await page.getByRole('button', { name: 'Reload' }).click();
   await page.waitForFunction(() => document.documentElement.dataset.version === 'newer');
   await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor();
   assert.deepEqual(
@@ -107,7 +107,7 @@ async function lostKey(page) {
   await page.getByText('This browser no longer has the key of this account.').waitFor();
   await look(page, 'lost-key');
   await page.getByRole('button', { name: 'Forget this account' }).click();
-  await page.getByText('Was this device enrolled before?').waitFor();
+  await page.getByText('Used this device before?').waitFor();
   await look(page, 'lost-everything');
 }
 

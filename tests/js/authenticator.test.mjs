@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import { after, before, test } from 'node:test';
 
-import { axe, complaints, launch, phone } from './browser.mjs';
+import { axe, complaints, inspect, launch, phone } from './browser.mjs';
 
 const host = new URL('../../host/server/', import.meta.url);
 const ISSUER = 'https://id.example.com/oidc';
@@ -31,10 +31,16 @@ async function messages() {
 async function frame() {
   const template = await readFile(new URL('templates/authenticator.html', host), 'utf8');
   const main = template.split('{% block main %}')[1].split('{% endblock %}')[0];
-  const body = main.replaceAll(/\{\{.*?\}\}/g, 'Keep');
+  const body = main.replace('{{ report_cooldown }}', '240').replaceAll(/\{\{.*?\}\}/g, 'Keep');
   const script = '<script type="module" src="/assets/authenticator/main.js"></script>';
-  const head = `<meta charset="utf-8"><title>Authenticator</title>${script}`;
-  return `<!doctype html><html lang="en"><head>${head}</head><body><main>${body}</main></body></html>`;
+  const styles = ['assent', 'authenticator']
+    .map((name) => `<link rel="stylesheet" href="/assets/${name}.css">`)
+    .join('');
+  const size = '<meta name="viewport" content="width=device-width, initial-scale=1">';
+  const head = `<meta charset="utf-8">${size}<title>Authenticator</title>${styles}${script}`;
+  const bar = '<header class="bar"><span class="brand">Example</span></header>';
+  const shown = `<body class="app">${bar}<main>${body}</main></body>`;
+  return `<!doctype html><html lang="en"><head>${head}</head>${shown}</html>`;
 }
 
 /** An approval request, begun `age` seconds ago. */
@@ -65,6 +71,8 @@ const server = {
   passkey: 'unsupported',
   cooldownUntil: null,
   devices: [],
+  deviceName: null,
+  languages: new Set(),
   waiting: [],
 };
 
@@ -78,6 +86,7 @@ function pending() {
   return {
     now: Math.floor(Date.now() / 1000),
     account: { name: 'ada', display_name: 'Ada Lovelace', state: 'active' },
+    device_name: server.deviceName ?? server.devices[0].name,
     cooldown_until: server.cooldownUntil,
     passkey: server.passkey,
     requests: server.requests,
@@ -170,6 +179,7 @@ const listener = http.createServer(async (incoming, outgoing) => {
   if (pathname.startsWith('/authenticator/api')) {
     const text = Buffer.concat(chunks).toString();
     const path = pathname.slice('/authenticator/api'.length);
+    if (incoming.headers.authorization) server.languages.add(incoming.headers['accept-language']);
     const [status, body] = await answered(incoming.method, path, searchParams, text === '' ? {} : JSON.parse(text));
     return reply(status, 'application/json', JSON.stringify(body));
   }
@@ -177,6 +187,9 @@ const listener = http.createServer(async (incoming, outgoing) => {
   if (pathname === '/assets/authenticator/messages.js') return reply(200, 'text/javascript', await messages());
   if (/^\/assets\/[a-z_/]+\.js$/.test(pathname)) {
     return reply(200, 'text/javascript; charset=utf-8', await readFile(new URL(`.${pathname}`, host)));
+  }
+  if (/^\/assets\/[a-z]+\.css$/.test(pathname)) {
+    return reply(200, 'text/css; charset=utf-8', await readFile(new URL(`.${pathname}`, host)));
   }
   return reply(404, 'text/plain', '');
 });
@@ -203,7 +216,7 @@ async function enrolling(says, prepare = async () => {}) {
   const now = Math.floor(Date.now() / 1000);
   const own = { id: 'd1', name: 'Phone', enrolled_at: now, used_at: null, is_current: true, has_passkey: false };
   Object.assign(server, { notifications: [], decisions: [], decided: [], codesMade: 0, passkey: 'unsupported' });
-  Object.assign(server, { cooldownUntil: null, devices: [own], ...says });
+  Object.assign(server, { cooldownUntil: null, devices: [own], deviceName: null, languages: new Set(), ...says });
   const page = await (await phone(browser)).newPage();
   await prepare(page);
   await page.goto(`${base}/authenticator#enrol=token`);
@@ -265,7 +278,10 @@ test('what is typed elsewhere stays when a request comes', async () => {
   await field(page).waitFor();
   assert.equal(await page.locator('#link').inputValue(), 'https://');
   assert.equal(await page.evaluate(() => document.activeElement.id), 'link');
-  assert.equal(await page.locator('details.card').evaluate((details) => details.open), true);
+  assert.equal(
+    await page.locator('details.card', { has: page.locator('#link') }).evaluate((details) => details.open),
+    true,
+  );
   assert.deepEqual(wrong(), []);
   await page.context().close();
 });
@@ -292,7 +308,7 @@ test('a wrong number empties the field and keeps the focus; that of another requ
   list();
   await page.getByRole('button', { name: 'Back', exact: true }).waitFor();
   server.decisions.push([200, { outcome: 'reported' }]);
-  await page.getByRole('button', { name: 'This was not me' }).click();
+  await page.getByRole('button', { name: 'This wasn’t me' }).click();
   await page.getByRole('heading', { name: 'Stopped' }).waitFor();
   assert.deepEqual(
     server.decided.map(({ path, decision }) => [path, decision]),
@@ -309,7 +325,7 @@ test('a wrong number empties the field and keeps the focus; that of another requ
 test('codes that are shown once are lost neither to a tap nor to a link', async () => {
   const { page, wrong } = await enrolled();
   await page.getByRole('button', { name: /devices/i }).click();
-  await page.getByRole('button', { name: 'Make new codes' }).click();
+  await page.getByRole('button', { name: 'Create new codes' }).click();
   const code = page.getByText('AAAA-BBBB');
   await code.waitFor();
   const dialog = page.getByRole('dialog');
@@ -394,7 +410,7 @@ test('a scanned code shows a preview, and the cooldown of its account is ended b
   assert.deepEqual(await axe(page), []);
   await page.getByRole('button', { name: /\(ada\)/ }).click();
   await field(page).fill('1');
-  await page.getByRole('button', { name: 'I want to sign in now' }).click();
+  await page.getByRole('button', { name: 'Resume now' }).click();
   await page.getByText(/are paused until/).waitFor({ state: 'detached' });
   assert.equal(await page.evaluate(() => document.activeElement.dataset.zone), 'cooldowns');
   assert.equal(await field(page).inputValue(), '1');
@@ -427,13 +443,280 @@ test('a phone with a lock is offered a passkey once it is enrolled', async () =>
       },
     });
   });
-  const heading = page.getByRole('heading', { name: 'Protect approvals' });
+  // First that the enrolment worked, then the offer.
+  const heading = page.getByRole('heading', { name: 'This device is enrolled' });
   await heading.waitFor();
   assert.ok(await heading.evaluate((element) => element === document.activeElement));
+  const headings = await page.locator('.card.outcome').getByRole('heading').allTextContents();
+  assert.deepEqual(headings, ['This device is enrolled', 'Protect approvals']);
+  assert.equal(await page.getByRole('button', { name: 'Done' }).count(), 0);
+  assert.deepEqual(await inspect(page, 'app-enrolled-offer'), []);
   await page.getByRole('button', { name: /protect \(recommended\)/i }).click();
-  await page.getByRole('heading', { name: /is enrolled/i }).waitFor();
+  await page.getByText('Set up a backup now, in case you lose this device.').waitFor();
+  assert.deepEqual(await inspect(page, 'app-enrolled-backup'), []);
   await page.getByRole('button', { name: 'Done' }).click();
   await page.getByText('Each approval needs your face, finger or PIN.').waitFor();
   assert.deepEqual(await axe(page), []);
+  await page.context().close();
+});
+
+const isFocused = (locator) => locator.evaluate((element) => element === document.activeElement);
+
+/** Waits until the element with the focus fits a selector. */
+const focusIn = (page, selector) =>
+  page.waitForFunction((wanted) => document.activeElement?.matches(wanted) ?? false, selector);
+
+test('the only request has two lines of facts and the focus in its field', async () => {
+  const { page, wrong } = await enrolled();
+  list(request('i1'));
+  await field(page).waitFor();
+  assert.ok(await isFocused(field(page)));
+  const lines = await page.locator('.request-facts p').allTextContents();
+  assert.match(lines[0], /^Firefox on Linux\u00a0· Zürich\u00a0· \d\d:\d\d$/);
+  assert.deepEqual(lines.slice(1), ['for ada']);
+  assert.match(await field(page).getAttribute('aria-describedby'), /request-i1-facts/);
+  await page.getByText(/^Not you\? Tap “This wasn’t me”\./).waitFor();
+  assert.deepEqual(await inspect(page, 'app-request'), []);
+  // Focus that was not asked for holds no place: the user sees the list of several.
+  list(request('i1'), request('j2'));
+  await focusIn(page, '#requests-title');
+  list(request('j2'));
+  await focusIn(page, '#request-j2-number');
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('after an approval the phone sends the user back and does not claim a sign-in', async () => {
+  const { page, wrong } = await enrolled();
+  list(request('k1'));
+  await field(page).fill('42');
+  server.decisions.push([200, { outcome: 'approved' }]);
+  await page.keyboard.press('Enter');
+  const card = page.getByRole('article', { name: 'Approved' });
+  await card.getByText('Go back to your browser.', { exact: true }).waitFor();
+  assert.equal(await card.getByText(/signed in/i).count(), 0);
+  assert.deepEqual(await inspect(page, 'app-request-approved'), []);
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+/** A summary of several lines. */
+const LONG = `Change redirect URIs of “Expenses” to: https://expenses.example.org/${'callback/'.repeat(12)}`;
+
+/** The field and both buttons of the request are between the upper edge of the window and this line. */
+async function assertAbove(page, line, what) {
+  const parts = [field(page), ...['Approve', 'Deny'].map((name) => page.getByRole('button', { name, exact: true }))];
+  for (const part of parts) {
+    const { y, height } = await part.boundingBox();
+    assert.ok(y >= 0 && y + height <= line, `${what}: from ${y} to ${y + height}, seen to ${line}`);
+  }
+}
+
+test('the buttons of a request are visible above a keyboard that shrinks the window', async () => {
+  const { page, wrong } = await enrolled();
+  await page.setViewportSize({ width: 360, height: 450 });
+  for (const [id, action] of [
+    ['l1', null],
+    ['m2', LONG],
+  ]) {
+    list(
+      request(id, { action, application: { id: 'x', name: 'A name of an application with many words', logo: null } }),
+    );
+    await focusIn(page, `#request-${id}-number`);
+    await assertAbove(page, 450, id);
+    list();
+    await page.getByRole('button', { name: 'Done' }).click();
+  }
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('the buttons of a request are visible above a keyboard that covers the window', async () => {
+  const page = await enrolling({}, (made) =>
+    // What a browser says that leaves the window as it is, such as Safari.
+    made.addInitScript(() => {
+      const view = Object.assign(new EventTarget(), { height: 740, offsetTop: 0, scale: 1 });
+      Object.defineProperty(window, 'visualViewport', { value: view });
+      window.cover = (height) => {
+        view.height = height;
+        view.dispatchEvent(new Event('resize'));
+      };
+    }),
+  );
+  await page.getByRole('button', { name: 'Done' }).click();
+  server.cooldownUntil = Math.floor(Date.now() / 1000) + 600;
+  list(request('n1', { action: LONG }));
+  await focusIn(page, '#request-n1-number');
+  await page.evaluate(() => window.scrollTo(0, 0));
+  const { y, height } = await page.getByRole('button', { name: 'Approve', exact: true }).boundingBox();
+  assert.ok(y + height > 450, 'without scrolling the keyboard would cover it');
+  await page.evaluate(() => window.cover(450));
+  await assertAbove(page, 450, 'covered');
+  await page.context().close();
+});
+
+test('the card has a keypad in the browsers whose users want one', async () => {
+  const { page, wrong } = await enrolled();
+  const keypad = page.getByRole('group', { name: 'Keypad' });
+  const press = (name) => keypad.getByRole('button', { name, exact: true }).click();
+  list(request('o1'));
+  await field(page).waitFor();
+  assert.equal(await keypad.count(), 0);
+  assert.equal(await field(page).getAttribute('inputmode'), 'numeric');
+  await page.getByText('Settings of this device').click();
+  await page.getByRole('checkbox', { name: 'Show a keypad in requests' }).check();
+  await keypad.waitFor();
+  assert.equal(await field(page).getAttribute('inputmode'), 'none', 'the system shows no keyboard');
+  for (const key of await keypad.getByRole('button').all()) {
+    const { width, height } = await key.boundingBox();
+    assert.ok(width >= 44 && height >= 44, `${width} x ${height}`);
+  }
+  assert.deepEqual(await inspect(page, 'app-request-keypad'), []);
+  await page.reload();
+  await keypad.waitFor();
+  assert.ok(await isFocused(field(page)));
+  for (const digit of ['4', '0', '9']) await press(digit);
+  assert.equal(await field(page).inputValue(), '40', 'a third digit is none of the number');
+  await press('Delete the last digit');
+  await press('7');
+  server.decisions.push([200, { outcome: 'approved' }]);
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByRole('heading', { name: 'Approved' }).waitFor();
+  assert.equal(server.decided[0].number, '47');
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('a later result takes the place of an earlier one, but of a denial only by an answer', async () => {
+  const { page, wrong } = await enrolled();
+  const results = page.locator('.card.outcome h2');
+  const deny = async (id) => {
+    list(request(id));
+    await page.locator(`#request-${id}-number`).waitFor();
+    server.decisions.push([200, { outcome: 'denied' }]);
+    await page.getByRole('button', { name: 'Deny' }).click();
+    await page.locator(`[data-request="${id}"].outcome`).waitFor();
+  };
+  await deny('p1');
+  await deny('q2');
+  assert.deepEqual(await results.allTextContents(), ['Denied']);
+  list(request('r3'));
+  await page.locator('#request-r3-number').waitFor();
+  list();
+  await page.locator('[data-request="r3"].outcome').waitFor();
+  assert.deepEqual(await results.allTextContents(), ['Denied', 'Sign-in closed'], 'the denial can still be reported');
+  list(request('s4'));
+  await page.locator('#request-s4-number').fill('42');
+  server.decisions.push([200, { outcome: 'approved' }]);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Approved' }).waitFor();
+  assert.deepEqual(await results.allTextContents(), ['Approved']);
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('Back goes to the previous screen, and asks before it leaves new codes', async () => {
+  const { page, wrong } = await enrolled();
+  const back = () => page.evaluate(() => history.back());
+  const home = page.getByRole('heading', { name: 'Nothing to approve' });
+  const devices = page.getByRole('heading', { name: 'Devices of Ada Lovelace' });
+  await page.getByRole('button', { name: /devices/i }).click();
+  await devices.waitFor();
+  await back();
+  await home.waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.zone), 'accounts');
+
+  await page.evaluate(() => history.forward());
+  await devices.waitFor();
+  await page.reload();
+  await devices.waitFor();
+  await page.getByRole('button', { name: 'Create new codes' }).click();
+  const code = page.getByText('AAAA-BBBB');
+  await code.waitFor();
+  await back();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('heading', { name: 'Have you saved your codes?' }).waitFor();
+  assert.deepEqual(await inspect(page, 'app-codes-leave'), []);
+  await dialog.getByRole('button', { name: 'Keep' }).click();
+  await dialog.waitFor({ state: 'hidden' });
+  assert.ok(await code.isVisible());
+  await back();
+  await dialog.getByRole('button', { name: 'I have saved them' }).click();
+  await devices.waitFor();
+  assert.equal(await code.count(), 0);
+  assert.equal(server.codesMade, 1);
+
+  // The buttons of the app leave nothing behind that Back would have to pass.
+  await page.getByRole('button', { name: 'Add another device' }).click();
+  await page.getByRole('button', { name: 'Copy the link' }).waitFor();
+  await page.getByRole('button', { name: 'Done' }).click();
+  await devices.waitFor();
+  await back();
+  await home.waitFor();
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('Back goes from a picked request to the list, and from a link to where it was opened', async () => {
+  const { page, wrong } = await enrolled();
+  list(request('t1'), request('u2'));
+  await page.locator('.pick').first().click();
+  await field(page).waitFor();
+  await page.evaluate(() => history.back());
+  await focusIn(page, '#requests-title');
+  list();
+  await page.evaluate(() => {
+    location.hash = '#enrol=another';
+  });
+  await page.getByRole('button', { name: 'Enrol this device' }).waitFor();
+  await page.evaluate(() => history.back());
+  await page.getByRole('button', { name: 'Enrol this device' }).waitFor({ state: 'detached' });
+  await page.waitForFunction(() => location.hash === '');
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('a device that was renamed elsewhere shows its new name', async () => {
+  const { page, wrong } = await enrolled();
+  server.deviceName = 'Pixel 8';
+  list();
+  const line = page.locator('.account-head').getByText('This device: Pixel 8');
+  await line.waitFor();
+  server.deviceName = 'Pixel 9';
+  server.devices[0].name = 'Pixel 9';
+  await page.getByRole('button', { name: /devices/i }).click();
+  await page.locator('.devices').getByText('Pixel 9').waitFor();
+  await page.getByRole('button', { name: 'Back' }).click();
+  await page.locator('.account-head').getByText('This device: Pixel 9').waitFor();
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('an action of the console has words of its own', async () => {
+  const { page, wrong } = await enrolled();
+  const action = (id) => request(id, { action: 'Delete the user “bob”' });
+  list(action('v1'));
+  await page.getByRole('article', { name: 'Delete the user “bob”' }).waitFor();
+  await page.getByText(/^An action in the console needs your approval\./).waitFor();
+  await page.getByText('as ada at Application v1').waitFor();
+  await page.getByText(/This console session then ends/).waitFor();
+  assert.deepEqual(await inspect(page, 'app-action'), []);
+  await page.getByRole('textbox', { name: 'Type the number shown in the console' }).fill('42');
+  server.decisions.push([200, { outcome: 'approved' }]);
+  await page.keyboard.press('Enter');
+  await page.getByText('Return to the console.', { exact: true }).waitFor();
+  await page.getByRole('button', { name: /devices/i }).click();
+  list(action('w2'));
+  await page.getByText('An action in the console is waiting for your approval.').waitFor();
+  await page.getByRole('button', { name: 'Show it' }).click();
+  await focusIn(page, '#request-w2-number');
+  server.decisions.push([200, { outcome: 'reported' }]);
+  await page.getByRole('button', { name: 'This wasn’t me' }).click();
+  await page
+    .getByRole('article', { name: 'Stopped' })
+    .getByText(/The console session ended/)
+    .waitFor();
+  assert.deepEqual([...server.languages], ['en'], 'the server writes in the language of the page');
+  assert.deepEqual(wrong(), []);
   await page.context().close();
 });

@@ -150,7 +150,7 @@ async function state(admin) {
   await admin.press('Change the role');
   assert.match(
     await admin.approveAction(),
-    /Grant “grace”, a user since [-0-9]+, the role support in the console; “grace” approves with 1 device/,
+    /Make “grace”, a user since [-0-9]+, a support administrator in the console\. “grace” approves with 1 device/,
   );
   await admin.said('The role was changed.');
 

@@ -22,10 +22,10 @@ async function enrol(page, link) {
 /** Recovery codes, as offered when the phone was enrolled. */
 async function makeCodes(mobile) {
   await look(mobile, 'enrolled');
-  await mobile.getByRole('button', { name: 'Make recovery codes' }).click();
+  await mobile.getByRole('button', { name: 'Create recovery codes' }).click();
   await mobile.getByText('You have no codes.').waitFor();
   await look(mobile, 'devices');
-  await mobile.getByRole('button', { name: 'Make new codes' }).click();
+  await mobile.getByRole('button', { name: 'Create new codes' }).click();
   await mobile.locator('.codes li').first().waitFor();
   await look(mobile, 'recovery-codes');
   const codes = await mobile.locator('.codes code').allTextContents();
@@ -36,7 +36,7 @@ async function makeCodes(mobile) {
   ]);
   const saved = await (await download.createReadStream()).toArray();
   for (const code of codes) assert.ok(Buffer.concat(saved).includes(code), code);
-  await mobile.getByRole('button', { name: 'I have kept them' }).click();
+  await mobile.getByRole('button', { name: 'I have saved them' }).click();
   await mobile.getByText('You have 10 codes left.').waitFor();
   return codes;
 }
@@ -77,7 +77,7 @@ async function rename(mobile) {
 
 /** The first removes the second, which says so. */
 async function removeSecond(mobile, second) {
-  await mobile.getByRole('button', { name: 'Look at the devices' }).click();
+  await mobile.getByRole('button', { name: 'Check the devices' }).click();
   await mobile.locator('.devices').getByRole('button', { name: 'Remove' }).click();
   await mobile.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
   await mobile.locator('.devices li').nth(1).waitFor({ state: 'detached' });
@@ -115,7 +115,7 @@ async function recover(browser, code) {
   await mobile.getByRole('button', { name: /enrol this/i }).click();
   await mobile.getByText(/remove the device that you lost/).waitFor();
   await look(mobile, 'recovered-enrolled');
-  await mobile.getByRole('button', { name: 'Look at the devices' }).click();
+  await mobile.getByRole('button', { name: 'Check the devices' }).click();
   await mobile.locator('.devices').getByText('My <b>own</b>').waitFor();
 }
 

@@ -124,10 +124,10 @@ async function deniedLogin(page, mobile) {
   await page.getByRole('heading', { name: 'Anmeldung abgelehnt' }).waitFor();
   await page.getByRole('link', { name: 'Auf dieser Seite bleiben' }).click();
   await page.getByRole('link', { name: 'Auf dieser Seite bleiben' }).waitFor({ state: 'detached' });
-  await mobile.getByText(/ angehalten: /).waitFor();
+  await mobile.getByText(/ sind bis .* angehalten\./).waitFor();
   await look(mobile, 'paused');
-  await mobile.getByRole('button', { name: 'Ich möchte mich jetzt anmelden' }).click();
-  await mobile.getByText(/ angehalten: /).waitFor({ state: 'detached' });
+  await mobile.getByRole('button', { name: 'Jetzt fortsetzen' }).click();
+  await mobile.getByText(/ sind bis .* angehalten\./).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Noch einmal versuchen' }).click();
 }
 

@@ -24,8 +24,8 @@ async function submitOtherNumber(mobile, number) {
   await mobile.getByRole('heading', { name: 'Wrong number for this request' }).waitFor();
   const words = await mobile.locator('.card.request .lead').textContent();
   const request = 'Books & <Co>, Firefox on Windows, This computer';
-  assert.ok(words.startsWith(`This number belongs to another sign-in request: ${request}, started at `), words);
-  assert.match(words, /started at .+\. If you did not start it, report it\./);
+  assert.ok(words.startsWith(`This number belongs to another request: ${request}, started at `), words);
+  assert.match(words, /started at .+\. If you didn’t start it, report it\./);
 }
 
 async function approveOwnRequest(browser, mobile, other) {
@@ -69,7 +69,7 @@ async function reportOtherRequest(browser, mobile, other) {
   await mobile.getByRole('button', { name: 'All 2 requests' }).click();
   await mobile.locator('.pick').first().click();
   await submitOtherNumber(mobile, other.number);
-  await mobile.getByRole('button', { name: 'This was not me' }).click();
+  await mobile.getByRole('button', { name: 'This wasn’t me' }).click();
   await mobile.getByRole('heading', { name: 'Stopped' }).waitFor();
   await mobile.getByText(/are paused until/).waitFor();
   await look(mobile, 'requests-other-reported');

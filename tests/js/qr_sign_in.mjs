@@ -111,9 +111,9 @@ const used = `${BASE_URL}/authenticator#login=${'A'.repeat(43)}`;
 async function usedCode(mobile) {
   await mobile.goto('about:blank');
   await mobile.goto(used);
-  await mobile.getByRole('heading', { name: 'The code was not taken' }).waitFor();
+  await mobile.getByRole('heading', { name: 'This code didn’t work' }).waitFor();
   await look(mobile, 'scan-used');
-  await mobile.getByRole('button', { name: 'To the authenticator' }).click();
+  await mobile.getByRole('button', { name: 'Open the authenticator' }).click();
   await mobile.getByRole('heading', { name: 'Nothing to approve' }).waitFor();
 }
 
@@ -126,15 +126,15 @@ async function notMeAgain(browser, mobile) {
   await mobile.getByRole('button', { name: 'Deny' }).click();
   await mobile.getByRole('heading', { name: 'Denied' }).waitFor();
   await look(mobile, 'denied-not-me');
-  await mobile.getByRole('button', { name: 'This was not me' }).click();
+  await mobile.getByRole('button', { name: 'This wasn’t me' }).click();
   await mobile.getByRole('heading', { name: 'Stopped' }).waitFor();
   await mobile.getByRole('button', { name: 'Done' }).click();
 }
 
 async function lifted(mobile) {
-  await mobile.getByRole('button', { name: 'I want to sign in now' }).click();
+  await mobile.getByRole('button', { name: 'Resume now' }).click();
   await mobile.getByText(/are paused until/).waitFor({ state: 'detached' });
-  await mobile.getByText('Sign-ins reach you again. Start the sign-in again.').first().waitFor();
+  await mobile.getByText('Sign-in requests are no longer paused.').first().waitFor();
 }
 
 /** Another browser uses the user's name: the user reports it, and lifts the cooldown. */
@@ -143,7 +143,7 @@ async function notMe(browser, mobile) {
   await stranger.goto(`${BASE_URL}/admin`);
   await stranger.getByRole('textbox', { name: /name/i }).fill('ada');
   await stranger.getByRole('button', { name: /continue/i }).click();
-  await mobile.getByRole('button', { name: 'This was not me' }).click();
+  await mobile.getByRole('button', { name: 'This wasn’t me' }).click();
   await mobile.getByRole('heading', { name: 'Stopped' }).waitFor();
   await mobile.getByText(/are paused until/).waitFor();
   await stranger.locator('#number').waitFor();

@@ -530,10 +530,11 @@ app-your-accounts =
 app-welcome = Mit diesem Gerät anmelden
 app-welcome-about = Für den Anfang brauchen Sie einen Einrichtungslink von { $operator }.
 app-enrolled = Dieses Gerät ist eingerichtet
-app-enrolled-about = Es bestätigt von jetzt an Anmeldungen von { $name }.
+app-enrolled-about = Sie können damit jetzt Anmeldungen von { $name } bestätigen.
 app-enrolled-status = Dieses Gerät ist eingerichtet.
 app-done = Fertig
 app-attention = Eine Anmeldung bei { $application } wartet auf Ihre Antwort.
+app-attention-action = Eine Aktion in der Verwaltung wartet auf Ihre Bestätigung.
 app-attention-go = Anzeigen
 app-cancel = Abbrechen
 app-unsupported = Das geht hier nicht
@@ -545,12 +546,23 @@ app-push-failed = Der Browser konnte sie nicht einschalten. Die App arbeitet auc
 app-push-offer = Lassen Sie sich benachrichtigen, wenn Sie sich anmelden. Dann müssen Sie diese App nicht vorher öffnen.
 app-push-turn-on = Benachrichtigungen einschalten
 app-seconds = noch { $seconds } s
+app-duration-hours =
+    { $count ->
+        [one] { $count } Stunde
+       *[other] { $count } Stunden
+    }
+app-duration-minutes =
+    { $count ->
+        [one] { $count } Minute
+       *[other] { $count } Minuten
+    }
+app-duration-while = eine Weile
 app-minutes = noch { $minutes } min { $seconds } s
 
 app-account-suspended = Dieses Konto ist gesperrt: Seine Anmeldungen lassen sich nicht bestätigen. Wenden Sie sich an Ihre Administration.
 app-account-terminated = Dieses Konto ist geschlossen: Seine Anmeldungen lassen sich nicht bestätigen. Wenden Sie sich an Ihre Administration.
 app-account-device = Dieses Gerät: { $device }
-app-account-gone = Dieses Gerät wurde bei { $operator } entfernt. Um es wieder zu nutzen, fügen Sie es von einem anderen Ihrer Geräte aus hinzu, verwenden Sie einen Wiederherstellungscode, oder bitten Sie Ihre Administration um einen neuen Einrichtungslink.
+app-account-gone = Dieses Gerät wurde bei { $operator } entfernt. Um es wieder zu nutzen, richten Sie es neu ein: von einem anderen Gerät aus, mit einem Wiederherstellungscode oder mit einem neuen Einrichtungslink Ihrer Administration.
 app-account-forget = Dieses Konto vergessen
 app-account-remove = Dieses Gerät entfernen
 app-account-remove-ask = Dieses Gerät entfernen?
@@ -564,22 +576,26 @@ app-add-link = Einrichtungslink
 app-add-invalid = Das ist kein Einrichtungslink. Ein solcher enthält „#enrol=“; kopieren Sie ihn ganz.
 app-add-continue = Weiter
 
+app-settings = Einstellungen dieses Geräts
+app-settings-keypad = Ziffernfeld in Anfragen zeigen
+app-settings-keypad-about = Geben Sie die Zahl darauf ein statt auf der Tastatur Ihres Systems.
+
 app-scan = Code scannen
 app-scan-about = Richten Sie die Kamera auf den Code der Anmeldeseite oder auf den Code eines Einrichtungslinks.
 app-scan-stop = Beenden
 app-scan-no-camera = Die Kamera lässt sich hier nicht verwenden. Erlauben Sie sie in den Einstellungen des Browsers für diese Website, oder nehmen Sie die Kamera-App Ihres Smartphones.
-app-scan-foreign = Dieser Code ist für etwas anderes: Er ist weder eine Anmeldung noch ein Einrichtungslink dieses Servers.
+app-scan-foreign = Dieser Code ist für etwas anderes. Scannen Sie den Code einer Anmeldeseite oder eines Einrichtungslinks dieses Servers.
 app-scan-which = Bei { $application } anmelden?
-app-scan-which-about = Gehen Sie nur weiter, wenn Sie die Seite mit diesem Code vor sich haben, in diesem Browser und an diesem Ort. Sonst könnte sie jemandem gehören, der als Sie eingelassen werden möchte.
+app-scan-which-about = Fahren Sie nur fort, wenn Sie diese Anmeldeseite gerade auf Ihrem eigenen Bildschirm sehen. Sonst versucht vielleicht jemand, sich als Sie anzumelden.
 app-scan-as = Ja, als { $name } ({ $account })
-app-scan-asking = Wird angefragt …
+app-scan-asking = Einen Moment …
 app-scan-looking = Der Code wird geprüft …
-app-scan-failed = Der Code wurde nicht angenommen
+app-scan-failed = Dieser Code hat nicht funktioniert
 app-scan-not-enrolled = Dieses Gerät ist noch nicht eingerichtet
 app-scan-not-enrolled-about = Um sich damit anzumelden, richten Sie es zuerst mit einem Link Ihrer Administration ein. Auf der Anmeldeseite können Sie stattdessen Ihren Namen eingeben.
 
 app-enrol-title = Dieses Gerät für { $name } bei { $operator } einrichten?
-app-enrol-lead = Es bestätigt dann die Anmeldungen dieses Kontos. Fahren Sie nur fort, wenn der Link für Sie bestimmt war.
+app-enrol-lead = Sie können damit dann die Anmeldungen dieses Kontos bestätigen. Fahren Sie nur fort, wenn der Link für Sie bestimmt war.
 app-enrol-account = Konto
 app-enrol-server = Server
 app-enrol-until = Gültig bis
@@ -589,7 +605,7 @@ app-enrol-name-missing = Geben Sie diesem Gerät einen Namen, damit Sie es spät
 app-enrol-confirm = Dieses Gerät einrichten
 app-enrol-confirming = Wird eingerichtet…
 app-enrol-not-now = Jetzt nicht
-app-enrol-leave = Zum Authenticator
+app-enrol-leave = Authenticator öffnen
 app-enrol-no-key = Dieser Browser konnte keinen Schlüssel erzeugen oder aufbewahren. Private Fenster können das oft nicht: Nehmen Sie ein gewöhnliches.
 app-enrol-checking = Der Link wird geprüft…
 app-enrol-unchecked = Der Link ließ sich nicht prüfen
@@ -613,50 +629,56 @@ app-request-title = Bei { $application } anmelden?
 app-request-account = Konto
 app-request-place = Ort
 app-request-browser = Browser
-app-request-time = Uhrzeit
 app-request-not-known = Nicht bekannt
+app-request-for = für { $account }
+app-request-browser-unknown = Unbekannter Browser
+app-request-place-unknown = Unbekannter Ort
 app-request-number = Geben Sie die Zahl ein, die dort steht, wo Sie sich anmelden
 app-request-approve = Bestätigen
 app-request-deny = Ablehnen
-app-request-not-you = Haben Sie diese Anmeldung nicht begonnen? Dann sagen Sie es: Alle offenen Anmeldungen unter Ihrem Namen werden beendet, neue erreichen eine Zeit lang kein Gerät, und Ihre Administration sieht es.
+app-request-not-you = Waren Sie das nicht? Tippen Sie auf „Das war ich nicht“. Neue Anmeldeanfragen sind dann für { $duration } gesperrt, und Ihre Administration sieht die Meldung.
 app-request-report = Das war ich nicht
 app-request-tries =
     { $count ->
         [one] Noch ein Versuch.
        *[other] Noch { $count } Versuche.
     }
+app-keypad = Ziffernfeld
+app-keypad-erase = Letzte Ziffer löschen
 app-request-both-digits = Geben Sie beide Ziffern der Zahl ein.
-app-request-number-mismatch = Falsche Zahl. Sehen Sie noch einmal nach, wo Sie sich anmelden.
+app-request-number-mismatch = Falsche Zahl. Sehen Sie auf der Seite nach, auf der Sie sich anmelden.
 app-request-approved = Bestätigt
-app-request-approved-about = Sie sind bei { $application } angemeldet. Gehen Sie dorthin zurück, wo Sie begonnen haben; es geht von selbst weiter.
+app-request-approved-about = Gehen Sie zurück zu Ihrem Browser.
 app-request-expired = Zu spät
-app-request-expired-about = Die Zeit für diese Anmeldung ist abgelaufen. Beginnen Sie von vorn, wo Sie sich anmelden wollten.
+app-request-expired-about = Diese Anfrage ist abgelaufen. Beginnen Sie von vorn, wo Sie sich anmelden wollten.
 app-request-decided = Schon beantwortet
-app-request-decided-about = Diese Anmeldung wurde schon beantwortet, hier oder auf einem anderen Gerät.
+app-request-decided-about = Diese Anfrage wurde schon beantwortet, hier oder auf einem anderen Gerät.
 app-request-closed = Anmeldung geschlossen
-app-request-closed-about = Sie wurde abgebrochen oder anderswo beantwortet. Sie müssen nichts weiter tun.
+app-request-closed-about = Sie wurde abgebrochen oder auf einem anderen Gerät beantwortet. Sie müssen nichts weiter tun.
 app-request-locked = Geschlossen
 app-request-locked-about = Die Zahl war zu oft falsch, deshalb wurde niemand angemeldet. Beginnen Sie von vorn, wo Sie sich anmelden wollten.
 app-request-denied = Abgelehnt
 app-request-denied-about = Niemand wurde angemeldet.
-app-request-denied-not-you = Haben Sie diese Anmeldung nicht begonnen? Dann sagen Sie es: Neue erreichen eine Zeit lang kein Gerät, und Ihre Administration sieht es.
 app-request-reported = Gestoppt
-app-request-reported-about = Niemand wurde angemeldet. Neue Anmeldungen mit Ihrem Namen sind angehalten, und Ihre Administration sieht, was geschehen ist.
+app-request-reported-about = Niemand wurde angemeldet. Neue Anmeldeanfragen sind vorerst gesperrt, und Ihre Administration sieht die Meldung.
 app-other-title = Falsche Zahl für diese Anfrage
-app-other-about = Diese Zahl gehört zu einer anderen Anmeldeanfrage: { $request }, begonnen um { $time }. Wenn Sie sie nicht begonnen haben, melden Sie sie.
+app-other-about = Diese Zahl gehört zu einer anderen Anfrage: { $request }, begonnen um { $time }. Wenn Sie sie nicht begonnen haben, melden Sie sie.
 app-other-pending = Wenn Sie sie begonnen haben, gehen Sie zurück und wählen Sie jene Anfrage.
 app-other-ended = Jene Anfrage kann nicht mehr bestätigt werden.
 app-other-back = Zurück
-app-action-about = Eine Aktion in der Verwaltung braucht Ihre Bestätigung. Bestätigen Sie nur, was Sie gerade selbst tun.
-app-action-where = Bei
+app-action-about = Eine Aktion in der Verwaltung braucht Ihre Bestätigung. Bestätigen Sie sie nur, wenn Sie das gerade selbst tun.
+app-action-for = als { $account } bei { $application }
+app-action-not-you = Waren Sie das nicht? Tippen Sie auf „Das war ich nicht“. Dann endet diese Sitzung der Verwaltung, neue Anmeldeanfragen sind für { $duration } gesperrt, und Ihre Administration sieht die Meldung.
 app-action-number = Geben Sie die Zahl ein, die in der Verwaltung steht
-app-action-approved = Die Aktion wird dort ausgeführt, wo Sie sie begonnen haben.
+app-action-approved = Gehen Sie zurück zur Verwaltung.
 app-action-denied = Nichts wurde geändert.
+app-action-reported = Nichts wurde geändert. Die Sitzung der Verwaltung ist beendet, neue Anmeldeanfragen sind vorerst gesperrt, und Ihre Administration sieht die Meldung.
 app-action-closed = Aktion geschlossen
-app-action-ended = Die Aktion kann nicht mehr bestätigt werden. War es Ihre, so beginnen Sie sie in der Verwaltung noch einmal.
-app-cooldown = Anmeldungen von { $name } sind bis { $time } angehalten: Anfragen erreichen kein Gerät.
-app-cooldown-end = Ich möchte mich jetzt anmelden
-app-cooldown-ended = Anmeldungen erreichen Sie wieder. Beginnen Sie die Anmeldung neu.
+app-action-ended = Diese Aktion kann nicht mehr bestätigt werden. War es Ihre, so beginnen Sie sie in der Verwaltung noch einmal.
+app-cooldown = Anmeldeanfragen sind bis { $time } angehalten.
+app-cooldown-of = Anmeldeanfragen für { $name } sind bis { $time } angehalten.
+app-cooldown-end = Jetzt fortsetzen
+app-cooldown-ended = Anmeldeanfragen sind nicht mehr angehalten. Wenn hier keine erscheint, beginnen Sie die Anmeldung neu.
 
 app-failure = Das hat nicht geklappt. Versuchen Sie es noch einmal.
 app-failure-offline = Der Server war nicht zu erreichen. Prüfen Sie Ihre Verbindung und versuchen Sie es noch einmal.
@@ -667,8 +689,8 @@ app-failure-proof = Die App konnte nicht beweisen, dass sie ihren Schlüssel hat
 app-failure-name = Geben Sie dem Gerät einen Namen von 1 bis 80 Zeichen.
 app-failure-key-in-use = Dieser Schlüssel ist schon eingerichtet. Laden Sie die Seite neu und wiederholen Sie es.
 app-failure-clock = Die Uhr dieses Geräts geht falsch. Stellen Sie sie nach dem Netz und versuchen Sie es noch einmal.
-app-failure-device = Dieses Gerät ist nicht mehr eingerichtet. Fügen Sie es von einem anderen Ihrer Geräte aus hinzu, verwenden Sie einen Wiederherstellungscode, oder bitten Sie Ihre Administration um einen neuen Link.
-app-failure-request = Für Sie gibt es keine solche Anfrage.
+app-failure-device = Dieses Gerät ist nicht mehr eingerichtet. Richten Sie es neu ein: von einem anderen Gerät aus, mit einem Wiederherstellungscode oder mit einem neuen Link Ihrer Administration.
+app-failure-request = Diese Anfrage gibt es nicht mehr.
 app-failure-sign-in = Dieser Code wurde schon verwendet, oder seine Zeit ist abgelaufen. Laden Sie die Anmeldeseite neu.
 app-failure-user-inactive = Ihr Konto kann nicht verwendet werden. Fragen Sie Ihre Administration.
 app-failure-too-many-calls = Dies geschah so oft, dass es abgewiesen wurde. Warten Sie eine Minute und versuchen Sie es noch einmal.
@@ -678,7 +700,7 @@ app-failure-too-many = Aus Ihrem Netz kamen zu viele Fehlversuche. Warten Sie ei
 app-failure-subscription = Dieses Abonnement lässt sich nicht verwenden.
 
 app-passkey-offer-title = Bestätigungen schützen
-app-passkey-offer = Lassen Sie dieses Gerät bei jeder Bestätigung nach Gesicht, Finger oder PIN fragen. Dann kann niemand sonst damit bestätigen, auch nicht, während es entsperrt ist.
+app-passkey-offer = Bestätigen Sie jedes Mal auch mit Gesicht, Finger oder PIN. Dann kann niemand sonst mit diesem Gerät bestätigen, auch nicht, während es entsperrt ist.
 app-passkey-add = Mit Gesicht, Finger oder PIN schützen
 app-passkey-add-recommended = Schützen (empfohlen)
 app-passkey-skip = Jetzt nicht
@@ -686,7 +708,7 @@ app-passkey-added = Bestätigungen sind ab jetzt geschützt.
 app-passkey-set = Jede Bestätigung braucht Ihr Gesicht, Ihren Finger oder Ihre PIN.
 app-passkey-remove = Diesen Schutz entfernen
 app-passkey-remove-ask = Den Schutz entfernen?
-app-passkey-remove-about = Dieses Gerät bestätigt dann ohne Gesicht, Finger oder PIN. Um den Schutz zu entfernen, bestätigen Sie noch einmal damit.
+app-passkey-remove-about = Sie bestätigen dann ohne Gesicht, Finger oder PIN. Um den Schutz zu entfernen, bestätigen Sie noch einmal damit.
 app-passkey-remove-yes = Entfernen
 app-passkey-removed = Bestätigungen sind nicht mehr geschützt.
 app-passkey-no-lock = Bestätigungen lassen sich mit Gesicht, Finger oder PIN schützen, sobald dieses Gerät eine Bildschirmsperre hat, nach der der Browser fragen kann.
@@ -700,7 +722,7 @@ app-history-loading = Wird geladen …
 app-history-empty = Bisher keine.
 app-history-approved = Bestätigt
 app-history-denied = Abgelehnt
-app-history-reported = Sie sagten, dass Sie es nicht waren
+app-history-reported = Gemeldet: Sie waren es nicht
 app-history-number-mismatch = Zu oft die falsche Zahl
 app-history-unanswered = Nicht beantwortet
 app-action-delete-user = Benutzer löschen
@@ -729,13 +751,13 @@ app-notification-passkey-added = { $day }, { $time }: Das Gerät „{ $device }�
 app-notification-passkey-removed = { $day }, { $time }: Das Gerät „{ $device }“ fragt nicht mehr nach Gesicht, Finger oder PIN.
 app-notification-passkey-clone-suspected = { $day }, { $time }: Der Schutz des Geräts „{ $device }“ wurde vielleicht kopiert, darum wurde eine Anmeldung abgewiesen.
 
-app-install-offer = Installieren Sie diese App, dann hat sie ein eigenes Symbol unter Ihren Apps.
+app-install-offer = Installieren Sie diese App, um sie vom Startbildschirm aus zu öffnen.
 app-install = Installieren
 app-update-ready = Eine neue Version dieser App ist bereit.
-app-update = Laden
+app-update = Neu laden
 app-welcome-recover = Wiederherstellungscode verwenden
-app-welcome-lost = War dieses Gerät schon eingerichtet? Dann wurden die Daten des Browsers gelöscht und damit sein Schlüssel. Niemand kann ihn zurückholen: Fügen Sie dieses Gerät von einem anderen Ihrer Geräte aus hinzu, verwenden Sie einen Wiederherstellungscode, oder bitten Sie um einen neuen Einrichtungslink.
-app-account-lost = Dieser Browser hat den Schlüssel dieses Kontos nicht mehr. Niemand kann ihn zurückholen: Fügen Sie dieses Gerät von einem anderen aus hinzu, verwenden Sie einen Wiederherstellungscode, oder bitten Sie { $operator } um einen neuen Einrichtungslink. Danach können Sie dieses Konto hier aus der Liste nehmen.
+app-welcome-lost = War dieses Gerät schon eingerichtet? Seine Daten wurden gelöscht. Richten Sie es neu ein: von einem anderen Gerät aus, mit einem Wiederherstellungscode oder mit einem neuen Link.
+app-account-lost = Dieser Browser hat den Schlüssel dieses Kontos nicht mehr, und er lässt sich nicht zurückholen. Richten Sie dieses Gerät neu ein: von einem anderen Gerät aus, mit einem Wiederherstellungscode oder mit einem neuen Link von { $operator }. Danach können Sie dieses Konto hier aus der Liste nehmen.
 
 app-account-devices = Geräte und Wiederherstellung
 app-devices-title = Geräte von { $name }
@@ -748,22 +770,22 @@ app-devices-unused = Noch nie verwendet
 app-devices-protected = Fragt nach Gesicht, Finger oder PIN
 app-devices-remove = Entfernen
 app-devices-remove-ask = { $device } entfernen?
-app-devices-remove-about = Es bestätigt dann nichts mehr, und wo es Sie angemeldet hat, werden Sie abgemeldet. Wiederherstellungscodes, die es erzeugt hat, gelten nicht mehr. Um es wieder zu verwenden, muss es neu eingerichtet werden.
+app-devices-remove-about = Es kann keine Anmeldungen mehr bestätigen, und wo es Sie angemeldet hat, werden Sie abgemeldet. Wiederherstellungscodes, die es erzeugt hat, gelten nicht mehr. Um es wieder zu verwenden, müssen Sie es neu einrichten.
 app-devices-removed = Das Gerät wurde entfernt.
 app-devices-rename = Umbenennen
 app-devices-name = Neuer Name
 app-devices-rename-save = Namen speichern
-app-devices-renamed = Das Gerät hat seinen neuen Namen.
+app-devices-renamed = Das Gerät wurde umbenannt.
 app-devices-add = Weiteres Gerät hinzufügen
-app-devices-add-about = Scannen Sie diesen Code mit der Kamera des anderen Geräts, oder öffnen Sie dort den Link. Es bestätigt Ihre Anmeldungen dann wie dieses.
-app-devices-add-warning = Nur für ein eigenes Gerät: Wer es sonst bekommt, kann sich als Sie anmelden.
+app-devices-add-about = Scannen Sie diesen Code mit der Kamera des anderen Geräts, oder öffnen Sie dort den Link. Sie können dann auch damit Anmeldungen bestätigen.
+app-devices-add-warning = Nur für ein eigenes Gerät. Wer den Link sonst bekommt, kann sich als Sie anmelden.
 app-devices-added = „{ $device }“ wurde eingerichtet
-app-devices-added-about = Es bestätigt ab jetzt Ihre Anmeldungen. Wenn es nicht Ihres ist, gehen Sie zurück und entfernen Sie es.
+app-devices-added-about = Sie können damit jetzt Anmeldungen bestätigen. Wenn es nicht Ihres ist, gehen Sie zurück und entfernen Sie es.
 app-devices-copy = Link kopieren
 app-copied = Kopiert.
 app-copy-failed = Der Browser hat es nicht erlaubt. Markieren und kopieren Sie den Text selbst.
 app-recovery = Wiederherstellungscodes
-app-recovery-about = Wenn Sie alle Ihre Geräte verlieren, können Sie mit einem dieser Codes ein neues einrichten. Jeder gilt einmal.
+app-recovery-about = Wenn Sie alle Ihre Geräte verlieren, richten Sie mit einem dieser Codes ein neues ein. Jeder Code gilt einmal.
 app-recovery-left = { $count ->
     [one] Sie haben noch einen Code.
    *[other] Sie haben noch { $count } Codes.
@@ -771,16 +793,16 @@ app-recovery-left = { $count ->
 app-recovery-left-none = Sie haben keine Codes.
 app-recovery-create = Neue Codes erzeugen
 app-recovery-ask = Neue Codes erzeugen?
-app-recovery-ask-about = Die Codes, die Sie jetzt haben, gelten dann nicht mehr.
+app-recovery-ask-about = Ihre jetzigen Codes gelten dann nicht mehr.
 app-recovery-new = Ihre Wiederherstellungscodes
-app-recovery-once = Schreiben Sie sie auf, drucken Sie sie aus, oder bewahren Sie sie an einem sicheren Ort auf. Sie werden nicht noch einmal gezeigt.
-app-recovery-where = Sie verwenden einen davon auf { $address }, zusammen mit Ihrem Namen.
+app-recovery-once = Schreiben Sie diese Codes auf, drucken Sie sie aus, oder bewahren Sie sie an einem sicheren Ort auf. Sie werden nur einmal gezeigt.
+app-recovery-where = Verwenden Sie einen Code auf { $address }, zusammen mit Ihrem Kontonamen.
 app-recovery-file = Wiederherstellungscodes von { $account } bei { $operator }
 app-recovery-copy = Kopieren
 app-recovery-save = Als Datei speichern
-app-recovery-kept = Ich habe sie sicher verwahrt
-app-recovery-leave = Die Codes verlassen?
-app-recovery-created = Neue Wiederherstellungscodes werden gezeigt.
+app-recovery-kept = Ich habe sie gesichert
+app-recovery-leave = Haben Sie Ihre Codes gesichert?
+app-recovery-created = Ihre neuen Wiederherstellungscodes werden gezeigt.
 app-notifications = Benachrichtigungen zum Konto { $name }
 app-notification-link = { $day }, { $time }: Ein Link wurde erzeugt, der ein weiteres Gerät einrichtet.
 app-notification-enrolled = { $day }, { $time }: Das Gerät „{ $device }“ wurde eingerichtet.
@@ -788,12 +810,12 @@ app-notification-revoked = { $day }, { $time }: Das Gerät „{ $device }“ wur
 app-notification-codes = { $day }, { $time }: Neue Wiederherstellungscodes wurden erzeugt.
 app-notification-external-authenticator = { $day }, { $time }: Eine andere Bestätigungs-App wurde für Sie eingerichtet.
 app-notification-recovered = { $day }, { $time }: Ein Wiederherstellungscode wurde verwendet.
-app-notifications-about = Wenn Sie das nicht waren: Entfernen Sie, was nicht Ihres ist, erzeugen Sie neue Wiederherstellungscodes, und sagen Sie es Ihrer Administration.
+app-notifications-about = Waren Sie das nicht? Entfernen Sie unbekannte Geräte, erzeugen Sie neue Wiederherstellungscodes, und sagen Sie es Ihrer Administration.
 app-notifications-read = Das war ich
-app-notifications-devices = Geräte ansehen
+app-notifications-devices = Geräte prüfen
 app-enrolled-codes = Wiederherstellungscodes erzeugen
-app-enrolled-codes-about = Für den Tag, an dem dieses Gerät verloren oder kaputt ist: Wiederherstellungscodes oder ein zweites Gerät.
-app-enrolled-recovered = Entfernen Sie jetzt das verlorene Gerät, damit niemand damit bestätigen kann. Erzeugen Sie danach neue Wiederherstellungscodes: Sie treten an die Stelle der alten, die noch übrig sind.
+app-enrolled-codes-about = Sorgen Sie jetzt vor, falls Sie dieses Gerät verlieren.
+app-enrolled-recovered = Entfernen Sie jetzt das verlorene Gerät, damit niemand damit bestätigen kann. Erzeugen Sie danach neue Wiederherstellungscodes: Sie ersetzen die übrigen alten.
 app-failure-device-unknown = Dieses Gerät haben Sie nicht mehr.
 recover-title = Ohne Smartphone anmelden
 recover-lead = Mit einem Wiederherstellungscode richten Sie einen neuen Authenticator ein.
@@ -811,3 +833,124 @@ recovered-back = Wenn der Authenticator eingerichtet ist, kehren Sie zu Ihrer An
 recover-back = Zurück zur Anmeldung
 login-lost = Smartphone verloren?
 authenticator-push-notification = Es gibt eine Benachrichtigung zu Ihrem Konto. Öffnen Sie den Authenticator, um sie zu sehen.
+
+## Zusammenfassungen geschützter Aktionen: Das Gerät der Administratorin oder des Administrators zeigt und signiert sie
+
+action-sentences = { $first }. { $next }
+action-comma = { $first }, { $next }
+action-and = { $first } und { $next }
+action-item = { $value }
+action-quoted = „{ $value }“
+action-list = { $list }
+action-list-more = { $list } und { $count } weitere
+action-list-more-at = { $list } und { $count } weitere bei { $origins }
+action-nothing = nichts
+action-create-user = Benutzer „{ $user }“ mit der Rolle { $role } in der Verwaltung anlegen
+action-create-user-with-email = Benutzer „{ $user }“ mit der Rolle { $role } in der Verwaltung anlegen, mit der E-Mail-Adresse { $email }
+action-delete-user = Benutzer „{ $user }“ löschen
+action-erase-user = Persönliche Daten des Benutzers „{ $user }“ löschen
+action-terminate-user = Benutzer „{ $user }“ schließen
+action-rename-user = „{ $user }“ als „{ $name }“ anmelden lassen
+action-change-email = E-Mail-Adresse von „{ $user }“ in { $email } ändern
+action-remove-email = E-Mail-Adresse { $email } von „{ $user }“ entfernen
+action-remove-role = „{ $user }“ die Rolle in der Verwaltung entziehen
+action-grant-role = „{ $user }“, Benutzer seit { $since }, in der Verwaltung die Rolle { $role } geben
+action-role-owner = Owner
+action-role-admin = Admin
+action-role-support = Support
+action-role-auditor = Auditor
+action-approves-with = „{ $user }“ bestätigt mit { $devices ->
+        [one] { $devices } Gerät
+       *[other] { $devices } Geräten
+    }
+action-approves-with-external = „{ $user }“ bestätigt mit { $devices ->
+        [one] { $devices } Gerät
+       *[other] { $devices } Geräten
+    } und { $external ->
+        [one] { $external } Authenticator eines Herstellers
+       *[other] { $external } Authenticatoren von Herstellern
+    }
+action-approves-with-nothing = Warnung: „{ $user }“ hat kein Gerät. Das erste, das eingerichtet wird, bekommt diese Rolle
+action-enrol-device = Ein weiteres Gerät für „{ $user }“, Benutzer seit { $since }, bestätigen lassen
+action-revoke-device = Ein Gerät von „{ $user }“ entfernen, der eine Rolle in der Verwaltung hat: eingerichtet am { $day }, mit einer ID, die auf { $end } endet
+action-external-authenticator = Wer bei dem Kanal „{ $channel }“ die Kennung „{ $identifier }“ hat, für „{ $user }“, Benutzer seit { $since }, bestätigen lassen
+action-external-authenticator-replaced = Wer bei dem Kanal „{ $channel }“ die Kennung „{ $identifier }“ hat, für „{ $user }“, Benutzer seit { $since }, bestätigen lassen, anstelle von „{ $replaced }“
+action-create-account = Namen von „{ $user }“ in der Anwendung „{ $application }“ auf „{ $name }“ setzen
+action-rename-account = Namen von „{ $user }“ in der Anwendung „{ $application }“ auf „{ $name }“ setzen, anstelle von „{ $account }“
+action-terminate-account = Konto „{ $account }“ von „{ $user }“ in der Anwendung „{ $application }“ schließen
+action-delete-account = Konto „{ $account }“ von „{ $user }“ in der Anwendung „{ $application }“ löschen
+action-import-users = { $count ->
+        [one] { $count } Benutzer
+       *[other] { $count } Benutzer
+    } importieren: { $created } neu, { $changed } geändert
+action-import-accounts = { $count ->
+        [one] { $count } Konto
+       *[other] { $count } Konten
+    } der Anwendung „{ $application }“ importieren: { $created } neu, { $changed } geändert
+action-import-renamed = { $import }, { $count } mit einem anderen Namen
+action-import-readdressed = { $import }, { $count } mit einer anderen E-Mail-Adresse
+action-create-application = Anwendung „{ $application }“ anlegen
+action-change-application = Anwendung „{ $application }“ ändern: { $members }
+action-apply-metadata = Anwendung „{ $application }“ an ihre Metadaten anpassen: { $members }
+action-delete-application = Anwendung „{ $application }“ löschen
+action-rotate-client-secret = Neues Client Secret für „{ $application }“ erzeugen
+action-issue-certificate = Nächstes Zertifikat von „{ $application }“ veröffentlichen
+action-activate-certificate = Zertifikat mit dem SHA-256-Wert { $digest } für „{ $application }“ aktivieren
+action-withdraw-certificate = Zertifikat mit dem SHA-256-Wert { $digest } von „{ $application }“ zurückziehen
+action-member = { $member }
+action-member-name = Name
+action-member-redirect-uris = Redirect-URIs
+action-member-post-logout-redirect-uris = Redirect-URIs nach der Abmeldung
+action-member-scopes = Scopes
+action-member-admin-scopes = Scopes der Verwaltung
+action-member-consent = Einwilligung
+action-member-certificates = Zertifikate
+action-member-custom-attributes = eigene Attribute
+action-member-single-logout = gemeinsame Abmeldung
+action-member-initiate-login-uri = Startadresse
+action-member-backchannel-logout-uri = Back-Channel-Logout-URI
+action-member-removed = { $member } entfernt
+action-member-text = { $member } „{ $value }“
+action-member-list = { $member } ({ $values })
+action-member-value = { $member } { $value }
+action-its-name = Sie heißt „{ $name }“
+action-its-client-id = Ihre Client ID ist { $id }
+action-its-entity-id = Ihre Entity ID ist „{ $id }“
+action-no-admin-scopes = Sie hat keine Scopes der Verwaltung
+action-admin-scopes = Sie hat die Scopes der Verwaltung { $scopes }
+action-lenient-audience = Ihre Client Assertions dürfen an den Token-Endpunkt gerichtet sein, was andere Server missbrauchen können
+action-starts-at = Benutzer öffnen sie von ihrer Startseite aus bei { $address }
+action-starts-nowhere = Benutzer können sie nicht von ihrer Startseite aus öffnen
+action-answers-nowhere = Sie empfängt nirgends Antworten
+action-answers-kept = Sie empfängt Antworten bei keiner neuen Adresse, wie bisher bei: { $kept }
+action-answers-new = Sie empfängt Antworten bei: { $new }
+action-answers-both = Sie empfängt Antworten bei: { $new }; wie bisher bei: { $kept }
+action-returns-nowhere = Nach der Abmeldung kehren Benutzer nirgendwohin zurück
+action-returns-kept = Nach der Abmeldung kehren Benutzer zu keiner neuen Adresse zurück, wie bisher zu: { $kept }
+action-returns-new = Nach der Abmeldung kehren Benutzer zurück zu: { $new }
+action-returns-both = Nach der Abmeldung kehren Benutzer zurück zu: { $new }; wie bisher zu: { $kept }
+action-notified-at = Sie erfährt vom Ende von Sitzungen bei { $address }
+action-notified-with-name = Sie erfährt vom Ende von Sitzungen, mit dem Namen des Benutzers, bei { $addresses }
+action-not-notified = Sie erfährt nicht mehr vom Ende von Sitzungen
+action-receives = Sie erhält { $values } als „{ $name }“
+action-receives-no-more = Sie erhält „{ $name }“ nicht mehr wie bisher
+action-metadata-at = Ihre Metadaten werden von { $address } gelesen
+action-metadata-nowhere = Ihre Metadaten werden nirgends gelesen
+action-key-none = Sie authentifiziert sich mit keinem Schlüssel
+action-key-known = Sie authentifiziert sich wie bisher mit dem Schlüssel mit dem Fingerabdruck { $known }
+action-key-new = Sie authentifiziert sich mit dem Schlüssel mit dem Fingerabdruck { $new }
+action-key-both = Sie authentifiziert sich mit dem Schlüssel mit dem Fingerabdruck { $new }; wie bisher mit dem Schlüssel mit dem Fingerabdruck { $known }
+action-keys-at = Sie authentifiziert sich mit den Schlüsseln bei { $address }
+action-certificate-none = Sie authentifiziert sich mit keinem Zertifikat
+action-certificate-known = Sie authentifiziert sich wie bisher mit dem Zertifikat mit dem SHA-256-Wert { $known }
+action-certificate-new = Sie authentifiziert sich mit dem Zertifikat mit dem SHA-256-Wert { $new }
+action-certificate-both = Sie authentifiziert sich mit dem Zertifikat mit dem SHA-256-Wert { $new }; wie bisher mit dem Zertifikat mit dem SHA-256-Wert { $known }
+action-new-client-secret = Sie authentifiziert sich mit einem neuen Client Secret
+action-rotate-key = Einen neuen Schlüssel für { $algorithm } ID-Tokens signieren lassen
+action-rotate-key-now = Einen neuen Schlüssel für { $algorithm } ID-Tokens signieren lassen, in wenigen Minuten
+action-rotate-keys = Für jeden Algorithmus einen neuen Schlüssel ID-Tokens signieren lassen
+action-rotate-keys-now = Für jeden Algorithmus einen neuen Schlüssel ID-Tokens signieren lassen, in wenigen Minuten
+action-revoke-key = Signaturschlüssel { $key } widerrufen
+action-reload-plugins = Plugins neu laden
+action-roll-back-plugins = Vorherige Plugins wiederherstellen: { $plugins }
+action-try-component = Neue Komponente als Plugin „{ $plugin }“ ausführen, mit dem SHA-256-Wert { $digest }

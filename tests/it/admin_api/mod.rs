@@ -14,6 +14,7 @@ mod sessions;
 mod shape;
 mod stored_actions;
 mod summaries;
+mod summary_languages;
 mod test_sign_ins;
 mod transfers;
 mod users;

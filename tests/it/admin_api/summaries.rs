@@ -178,12 +178,12 @@ async fn the_summary_shows_each_key_of_an_application() {
         &json!({ "custom_attributes": attributes }),
     )
     .await;
-    let words = "Change the application “Wiki”: custom_attributes. It receives “boss@example.org”, “{email}” as “mail”";
+    let words = "Change the application “Wiki”: custom attributes. It receives “boss@example.org”, “{email}” as “mail”";
     assert_eq!(action["summary"], words);
     for (change, words) in [
         (
             json!({"single_logout": {"url": "https://evil.example/slo", "binding": "redirect"}}),
-            "single_logout. It is notified of the end of sessions, with the name of the user, at \
+            "single logout. It is notified of the end of sessions, with the name of the user, at \
              https://evil.example/slo",
         ),
         (
@@ -318,8 +318,7 @@ async fn account_takeover_by_update_requires_approval() {
             Method::PATCH,
             user.clone(),
             json!({"console_role": "owner"}),
-            "Grant “bob”, a user since DATE, the role owner in the console; “bob” approves with 1 \
-         device",
+            "Make “bob”, a user since DATE, an owner in the console. “bob” approves with 1 device",
         ),
         (
             Method::PATCH,
@@ -448,19 +447,19 @@ async fn application_takeover_by_update_requires_approval() {
             Method::PATCH,
             of.clone(),
             json!({"initiate_login_uri": "https://evil.example/start"}),
-            "initiate_login_uri. Users open it from their start page at https://evil.example/start",
+            "start address. Users open it from their start page at https://evil.example/start",
         ),
         (
             Method::PATCH,
             of.clone(),
             json!({"post_logout_redirect_uris": ["https://evil.example/bye"]}),
-            "post_logout_redirect_uris. After signing out users return to: https://evil.example/bye",
+            "post-logout redirect URIs. After signing out users return to: https://evil.example/bye",
         ),
         (
             Method::PATCH,
             of.clone(),
             json!({"backchannel_logout_uri": "https://evil.example/logout"}),
-            "backchannel_logout_uri. It is notified of the end of sessions at https://evil.example/logout",
+            "back-channel logout URI. It is notified of the end of sessions at https://evil.example/logout",
         ),
         (
             Method::PATCH,
@@ -609,8 +608,8 @@ async fn a_role_grant_binds_the_devices_in_its_summary() {
     let action = requested(&console, Method::PATCH, &path, &body).await;
     assert_eq!(
         action["summary"],
-        "Grant “bob”, a user since DATE, the role admin in the console; “bob” approves with 0 \
-         devices"
+        "Make “bob”, a user since DATE, an administrator in the console. Warning: “bob” has no device. \
+         The first one that is enrolled gets this role"
             .replace("DATE", created_date(&bob))
     );
     host.authenticator(&bob).await;
@@ -628,7 +627,7 @@ async fn a_role_grant_binds_the_devices_in_its_summary() {
     let action = requested(&console, Method::PATCH, &path, &body).await;
     assert_eq!(
         action["summary"],
-        "Grant “bob”, a user since DATE, the role admin in the console; “bob” approves with 1 device"
+        "Make “bob”, a user since DATE, an administrator in the console. “bob” approves with 1 device"
             .replace("DATE", created_date(&bob))
     );
     let given = console

@@ -6,12 +6,10 @@ import { deviceActions } from './devices.js';
 import { enrolmentActions } from './enrol.js';
 import { historyActions } from './history.js';
 import { lifeActions } from './life.js';
-import { goHome, mayLeave } from './navigation.js';
 import { passkeyActions } from './passkey.js';
 import { pushActions } from './push.js';
-import { openRequests } from './requests.js';
 import { scanActions } from './scan.js';
-import { state, zone } from './state.js';
+import { settingsActions } from './settings.js';
 
 export const actions = {
   ...accountActions,
@@ -23,9 +21,5 @@ export const actions = {
   ...pushActions,
   ...requestActions,
   ...scanActions,
-
-  /** From another screen to what waits on the home screen. */
-  async attend() {
-    if (await mayLeave()) goHome(zone(openRequests(state).length > 0 ? 'requests' : 'notifications'));
-  },
+  ...settingsActions,
 };

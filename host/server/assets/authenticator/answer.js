@@ -2,10 +2,11 @@
 
 import { Failure, failureOf, inWords } from './api.js';
 import { approvalText, notMeText, sign as signText } from './canonical.js';
-import { isFocusIn, isFocusLost, say } from './dom.js';
+import { isFocusFree, isFocusIn, isFocusLost, say } from './dom.js';
+import { goHome, mayLeave } from './navigation.js';
 import { callWithPasskey } from './passkey.js';
 import { endingWords, otherWords, selectorOf } from './request.js';
-import { digits, end, expired, receive, shownRequest } from './requests.js';
+import { digits, end, endedRequests, expired, openRequests, receive, shownRequest } from './requests.js';
 import { change, state, zone } from './state.js';
 import { text } from './texts.js';
 
@@ -20,7 +21,11 @@ import { text } from './texts.js';
 
 /** @param {Item} item */
 const isInUse = (item) =>
-  item.phase === 'sending' || item.other !== null || item.number !== '' || isFocusIn(selectorOf(item.request.id));
+  item.phase === 'sending' ||
+  item.other !== null ||
+  item.number !== '' ||
+  // The focus that the card got by itself is no use of it.
+  (item.used && isFocusIn(selectorOf(item.request.id)));
 
 /**
  * Ends a request and says so. Returns where the focus goes.
@@ -30,20 +35,39 @@ const isInUse = (item) =>
 function finish(item, kind) {
   const { id } = item.request;
   const hadFocus = isFocusIn(selectorOf(id)) || isFocusLost();
+  const earlier = endedRequests(state).find(({ request }) => isFocusIn(selectorOf(request.id)));
   if (!end(state, item, kind)) return undefined;
   const { title, about } = endingWords(item, kind);
-  const words = about.map((part) => (typeof part === 'string' ? part : part.children.join('')));
-  say(`${title}. ${words.join('')}`);
-  return hadFocus ? selectorOf(id, 'title') : undefined;
+  say(`${title}. ${about}`);
+  return hadFocus || earlier?.dismissed ? selectorOf(id, 'title') : undefined;
 }
 
 /**
- * Ends requests, and lets the focus stay with the first of them that had it.
+ * Ends requests. A later result takes the place of earlier ones, so the focus goes to the last.
  * @param {Array<[Item, Ending]>} ended
  */
 function finishAll(ended) {
   const focus = ended.map(([item, kind]) => finish(item, kind));
-  return focus.find((selector) => selector !== undefined);
+  return focus.findLast((selector) => selector !== undefined);
+}
+
+/** The number field of the only open request on the home screen. */
+function onlyNumber() {
+  const [item, ...others] = openRequests(state);
+  const isAsked = item?.phase === 'open' && item.other === null;
+  return isAsked && others.length === 0 && state.screen?.name === 'home'
+    ? selectorOf(item.request.id, 'number')
+    : undefined;
+}
+
+/**
+ * Where the focus goes when the open requests changed: into the number field if one is left and the user does nothing
+ * else, or to the list that takes the place of a card that had it.
+ * @param {boolean} wasInCard
+ */
+function focusForOpen(wasInCard) {
+  if (wasInCard && shownRequest(state) === null && openRequests(state).length > 1) return '#requests-title';
+  return isFocusFree() ? onlyNumber() : undefined;
 }
 
 /**
@@ -53,13 +77,15 @@ function finishAll(ended) {
  * @param {number} skew
  */
 export function takeRequests(account, listed, skew) {
+  const wasInCard = openRequests(state).some(({ request }) => isFocusIn(selectorOf(request.id)));
   const { fresh, ended } = receive(state, account.deviceId, listed, skew, isInUse);
-  const focus = finishAll(ended);
+  const result = finishAll(ended);
   for (const request of fresh) {
     const { application, account: name } = request;
     say(request.action ?? text('app-request-arrived', { application: application.name, account: name }));
   }
-  return { focus, isFresh: fresh.length > 0 };
+  const isChanged = fresh.length > 0 || ended.length > 0;
+  return { focus: result ?? (isChanged ? focusForOpen(wasInCard) : undefined), isFresh: fresh.length > 0 };
 }
 
 /** Shows the time that is left, and ends what is too late. */
@@ -188,6 +214,13 @@ async function reportFrom(item, place, request) {
 const find = (id) => state.requests.get(id);
 
 export const requestActions = {
+  /** From another screen to what waits on the home screen. */
+  async attend() {
+    if (!(await mayLeave())) return;
+    goHome();
+    change(() => onlyNumber() ?? zone(openRequests(state).length > 0 ? 'requests' : 'notifications'));
+  },
+
   /**
    * @param {string} id
    * @param {string} typed
@@ -197,6 +230,35 @@ export const requestActions = {
       const item = find(id);
       if (item) Object.assign(item, { number: digits(typed).slice(0, 2), error: '' });
     });
+  },
+
+  /**
+   * A key of the card's keypad. The focus stays on it, so that it can be pressed twice.
+   * @param {string} id
+   * @param {string} digit
+   */
+  pressDigit(id, digit) {
+    change(() => {
+      const item = find(id);
+      if (item) Object.assign(item, { number: (item.number + digit).slice(0, 2), error: '' });
+    });
+  },
+
+  /** @param {string} id */
+  eraseDigit(id) {
+    change(() => {
+      const item = find(id);
+      if (item) Object.assign(item, { number: item.number.slice(0, -1), error: '' });
+    });
+  },
+
+  /**
+   * The user uses a card: another one must not take its place.
+   * @param {string} id
+   */
+  use(id) {
+    const item = find(id);
+    if (item) item.used = true;
   },
 
   /** @param {string} id */
@@ -254,9 +316,10 @@ export const requestActions = {
    * @param {string} id
    */
   close(id) {
-    change(({ requests }) => {
-      requests.delete(id);
-      return zone('requests');
+    change(() => {
+      const item = find(id);
+      if (item) item.dismissed = true;
+      return onlyNumber() ?? zone('requests');
     });
   },
 

@@ -2,7 +2,7 @@
 
 import { deviceAuthorization } from './canonical.js';
 import { put } from './store.js';
-import { text } from './texts.js';
+import { language, text } from './texts.js';
 
 /**
  * @typedef {import('./types.d.ts').Account} Account
@@ -202,8 +202,12 @@ export async function call(account, method, path, ...rest) {
   const attempt = async () => {
     const time = Math.floor(Date.now() / 1000) + (account.clockOffset ?? 0);
     const signed = { issuer: account.issuer, device: account.deviceId, time, method: verb, path: signedPath, body };
+    // The server writes of protected actions in the language of this page, whatever the browser would ask for.
     /** @type {Record<string, string>} */
-    const headers = { Authorization: await deviceAuthorization(account.privateKey, signed) };
+    const headers = {
+      Authorization: await deviceAuthorization(account.privateKey, signed),
+      'Accept-Language': language,
+    };
     if (body !== '') headers['Content-Type'] = 'application/json';
     const init = { method: verb, headers, body: body === '' ? undefined : body };
     return exchange(signedPath + query, init, options);

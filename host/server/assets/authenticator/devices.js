@@ -2,11 +2,10 @@
 
 import { call, failureOf, inWords } from './api.js';
 import { ask, say } from './dom.js';
-import { lookAt } from './follow.js';
+import { lookAt, takeDeviceName } from './follow.js';
 import { changeScreen, copy, go, goHome } from './navigation.js';
 import { callWithPasskey } from './passkey.js';
 import { change, state, zone } from './state.js';
-import { put } from './store.js';
 import { day, text, timeOfDay } from './texts.js';
 import { button, complaint, el, facts, notice, picture, sign } from './view.js';
 
@@ -336,7 +335,10 @@ async function openDevices(deviceId) {
   const screen = { name: 'devices', deviceId, failure: null, known: null, renaming: null, errors: {} };
   go(screen, '#devices-title');
   try {
-    changeScreen(screen, { known: await call(account, 'get', '/devices') });
+    const known = await call(account, 'get', '/devices');
+    const own = known.devices.find(({ is_current: isCurrent }) => isCurrent);
+    if (own) takeDeviceName(account, own.name);
+    changeScreen(screen, { known });
   } catch (cause) {
     changeScreen(screen, { failure: failureOf(cause) });
   }
@@ -425,8 +427,7 @@ export const deviceActions = {
     const name = typed.trim();
     try {
       await call(account, 'patch', '/devices/{id}', { parameters: { id }, value: { name } });
-      const isCurrent = screen.known?.devices.find((one) => one.id === id)?.is_current;
-      if (isCurrent) await put(Object.assign(account, { deviceName: name }));
+      if (screen.known?.devices.find((one) => one.id === id)?.is_current) takeDeviceName(account, name);
     } catch (cause) {
       const renaming = { id, typed: screen.renaming?.typed ?? typed, error: inWords(cause) };
       changeScreen(screen, { renaming }, `#${CSS.escape(`name-${id}`)}`);

@@ -140,6 +140,13 @@ export function isFocusLost() {
   return document.activeElement === null || document.activeElement === document.body;
 }
 
+/** Whether the focus may move by itself: it is nowhere, or on a text or a part of the page that it was moved to. */
+export function isFocusFree() {
+  const focused = document.activeElement;
+  if (document.querySelector('dialog[open]') !== null) return false;
+  return isFocusLost() || (focused instanceof HTMLElement && focused.getAttribute('tabindex') === '-1');
+}
+
 // What was said long ago must not be read as if it still held.
 const SAID_MS = 10_000;
 /** @type {Map<Element, number>} */

@@ -4,7 +4,7 @@ import { enrol, Failure, failureOf, inWords, lookAtEnrolment } from './api.js';
 import { enrolmentText, newKey, publicJwk, sign as signText } from './canonical.js';
 import { say } from './dom.js';
 import { follow } from './follow.js';
-import { alarm, changeScreen, copy, go, goHome, leaveLink } from './navigation.js';
+import { alarm, changeScreen, copy, go, goHome } from './navigation.js';
 import { lockable } from './passkey.js';
 import { lookAtPush, refreshPush } from './push.js';
 import { change, state, zone } from './state.js';
@@ -314,7 +314,7 @@ export const enrolmentActions = {
 };
 
 /**
- * An account is enrolled: its approvals may be protected now, and then the user learns that all is done.
+ * An account is enrolled: the user learns that, and its approvals may be protected now.
  * @param {EnrolmentScreen} screen
  * @param {Awaited<ReturnType<typeof enrolHere>>} made
  */
@@ -324,12 +324,11 @@ async function welcome(screen, { account, passkey, recovered }) {
   // Where notifications are on for another account, they are to be on for this one too.
   refreshPush([account]);
   if (state.screen !== screen) return;
-  leaveLink();
   change((known) => {
     known.welcome = { deviceId: account.deviceId, recovered, phase: offers ? 'offer' : 'enrolled' };
     known.screen = { name: 'home' };
     return '#welcome-title';
   });
   lookAtPush();
-  if (!offers) say(text('app-enrolled-status'));
+  say(text('app-enrolled-status'));
 }

@@ -6,6 +6,7 @@ import { badge } from './life.js';
 import { Poll } from './poll.js';
 import { forgetRequests, openRequests } from './requests.js';
 import { change, state, usable, withNotifications } from './state.js';
+import { put } from './store.js';
 import { text } from './texts.js';
 
 /**
@@ -39,6 +40,18 @@ function takeEnrolled(account, notifications) {
   say(text('app-devices-added', { device: screen.added }));
 }
 
+/**
+ * The name of an account's device, as the server has it: it can be changed on another device and in the portal.
+ * @param {Account} account
+ * @param {string} name
+ */
+export function takeDeviceName(account, name) {
+  if (account.deviceName === name) return;
+  account.deviceName = name;
+  // The next answer has it again.
+  put(account).catch(() => {});
+}
+
 /** @type {import('./poll.js').Listener} */
 const listener = {
   accounts: () => state.accounts.size,
@@ -52,6 +65,7 @@ const listener = {
       known.failure = null;
       known.standing = answer.account.state;
       known.passkey = answer.passkey;
+      takeDeviceName(account, answer.device_name);
       known.cooldownUntil = answer.cooldown_until === null ? null : answer.cooldown_until - skew;
       const before = known.notifications.at(-1)?.id;
       known.notifications = answer.notifications;

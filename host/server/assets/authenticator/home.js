@@ -6,6 +6,7 @@ import { inWords } from './api.js';
 import { notificationsCard } from './devices.js';
 import { requestsZone } from './request.js';
 import { openRequests } from './requests.js';
+import { settings } from './settings.js';
 import { usable, withNotifications } from './state.js';
 import { phrase, text, timeOfDay } from './texts.js';
 import { button, complaint, el, notice, sign } from './view.js';
@@ -13,6 +14,7 @@ import { button, complaint, el, notice, sign } from './view.js';
 /**
  * @typedef {import('./types.d.ts').State} State
  * @typedef {import('./types.d.ts').Actions} Actions
+ * @typedef {import('./types.d.ts').Followed} Followed
  * @typedef {import('./types.d.ts').Child} Child
  */
 
@@ -47,7 +49,8 @@ export function attention(state, act) {
   const [waiting] = openRequests(state);
   const [told] = withNotifications(state);
   let words = '';
-  if (waiting) words = text('app-attention', { application: waiting.request.application.name });
+  if (waiting?.request.action) words = text('app-attention-action');
+  else if (waiting) words = text('app-attention', { application: waiting.request.application.name });
   else if (told) words = text('app-notifications', { name: told.account.displayName });
   if (words === '') return [];
   return [notice(words, 'warn', button(text('app-attention-go'), act.attend, 'small'))];
@@ -71,7 +74,9 @@ function cooldowns(state, act) {
   const known = [...state.accounts.values()];
   const paused = usable(state).flatMap(({ account, cooldownUntil, errors }) => {
     if (cooldownUntil === null || cooldownUntil <= state.now) return [];
-    const words = text('app-cooldown', { name: account.displayName, time: timeOfDay(cooldownUntil) });
+    const time = timeOfDay(cooldownUntil);
+    const words =
+      known.length > 1 ? text('app-cooldown-of', { name: account.displayName, time }) : text('app-cooldown', { time });
     const lift = button(text('app-cooldown-end'), () => act.endCooldown(account.deviceId), 'small');
     return [notice(words, 'warn', lift, el('p', { role: 'alert' }, errors.cooldown))];
   });
@@ -111,8 +116,8 @@ function welcome({ operator, parted }) {
 }
 
 /**
- * What is next for an account that was enrolled just now: a passkey, then that all is done. Who came by a recovery
- * code has lost a device, and used up a code.
+ * Confirms that an account was enrolled just now. Below is what comes next: the passkey, then the codes for the day on
+ * which this device is lost.
  * @param {State} state
  * @param {Actions} act
  * @returns {Child}
@@ -120,34 +125,57 @@ function welcome({ operator, parted }) {
 function enrolled(state, act) {
   const known = state.welcome && state.accounts.get(state.welcome.deviceId);
   if (!state.welcome || !known) return null;
-  const { deviceId } = known.account;
-  if (state.welcome.phase === 'offer') {
-    const options = { disabled: known.busy, 'data-part': 'protect' };
-    return el(
-      'div',
-      { key: 'offer', class: 'card ready', 'data-part': 'offer' },
-      el('h2', { id: 'welcome-title' }, text('app-passkey-offer-title')),
-      el('p', { class: 'lead' }, text('app-passkey-offer')),
-      button(text('app-passkey-add-recommended'), act.protectEnrolled, 'primary', options),
-      complaint(known.errors.passkey),
-      button(text('app-passkey-skip'), act.skipPasskey),
-    );
-  }
-  const done = (/** @type {string} */ kind) => button(text('app-done'), act.closeWelcome, kind);
-  const devices = (/** @type {string} */ label, /** @type {string} */ kind) =>
-    button(text(label), () => act.openDevices(deviceId), kind);
-  const { recovered } = state.welcome;
-  const buttons = recovered
-    ? [devices('app-notifications-devices', 'primary'), done('')]
-    : [done('primary'), devices('app-enrolled-codes', '')];
+  const { phase, recovered } = state.welcome;
+  const next = phase === 'offer' ? passkeyOffer(known, act) : backupOffer(known, recovered, act);
   return el(
     'div',
     { key: 'enrolled', class: 'card outcome' },
     sign('check', 'good'),
     el('h2', { id: 'welcome-title' }, text('app-enrolled')),
     el('p', { class: 'lead' }, ...phrase('app-enrolled-about', { name: known.account.displayName })),
+    next,
+  );
+}
+
+/**
+ * @param {Followed} known
+ * @param {Actions} act
+ */
+function passkeyOffer({ busy, errors }, act) {
+  const options = { disabled: busy, 'data-part': 'protect' };
+  return el(
+    'div',
+    { key: 'offer', class: 'next-step', 'data-part': 'offer' },
+    el('h3', {}, text('app-passkey-offer-title')),
+    el('p', { class: 'muted' }, text('app-passkey-offer')),
+    complaint(errors.passkey),
+    el(
+      'div',
+      { class: 'actions' },
+      button(text('app-passkey-add-recommended'), act.protectEnrolled, 'primary', options),
+      button(text('app-passkey-skip'), act.skipPasskey),
+    ),
+  );
+}
+
+/**
+ * Who came by a recovery code has lost a device, and used up a code.
+ * @param {Followed} known
+ * @param {boolean} recovered
+ * @param {Actions} act
+ */
+function backupOffer({ account: { deviceId } }, recovered, act) {
+  const label = text(recovered ? 'app-notifications-devices' : 'app-enrolled-codes');
+  return el(
+    'div',
+    { key: 'backup', class: 'next-step' },
     el('p', { class: 'muted' }, text(recovered ? 'app-enrolled-recovered' : 'app-enrolled-codes-about')),
-    el('div', { class: 'actions' }, ...buttons),
+    el(
+      'div',
+      { class: 'actions' },
+      button(label, () => act.openDevices(deviceId), 'primary'),
+      button(text('app-done'), act.closeWelcome),
+    ),
   );
 }
 
@@ -186,5 +214,6 @@ export function home(state, act) {
     zone('push', notifications(state, act)),
     zone('install', state.install !== null && install),
     accounts(state, act),
+    state.accounts.size > 0 && settings(state, act),
   ];
 }

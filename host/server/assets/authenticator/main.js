@@ -9,15 +9,18 @@ import { enrolment } from './enrol.js';
 import { follow, lookAtAll, rest, showBadge } from './follow.js';
 import { attention, connection, connectionWords, home } from './home.js';
 import { watchLife } from './life.js';
-import { go, goHome } from './navigation.js';
+import { go, goHome, watchBack } from './navigation.js';
 import { lockable } from './passkey.js';
 import { clearNotifications, lookAtPush, lookForUpdate, refreshPush, registerWorker } from './push.js';
 import { openRequests } from './requests.js';
 import { camera, login, openLink } from './scan.js';
+import { loadSettings } from './settings.js';
 import { change, renderWith, state, usable } from './state.js';
+import { keepStep, startSteps, takeLink } from './steps.js';
 import { all } from './store.js';
 import { text } from './texts.js';
 import { el, sign } from './view.js';
+import { keepInSight } from './viewport.js';
 
 /**
  * @typedef {import('./types.d.ts').State} State
@@ -76,6 +79,7 @@ function view(known, screen) {
  */
 function render(known) {
   if (known.screen === null) return;
+  keepStep();
   show(place('connection'), connection(known));
   show(place('attention'), attention(known, actions));
   show(app, view(known, known.screen));
@@ -87,11 +91,27 @@ function render(known) {
   Object.assign(before, { waiting, connection: words });
 }
 
-/** Shows what the address asks for. */
-function route() {
-  const isElsewhere = state.screen !== null && state.screen.name !== 'home';
-  if (!openLink(location.hash) && !isElsewhere) goHome();
+/** Shows what the address asks for, else the screen of the page that was loaded again. */
+function begin() {
+  const step = startSteps();
+  if (openLink(location.hash)) return;
+  goHome();
+  if (step?.name === 'devices' && step.deviceId !== undefined) actions.openDevices(step.deviceId);
 }
+
+/** Shows what a link on this page asks for. */
+function followLink() {
+  takeLink();
+  if (!openLink(location.hash)) keepStep();
+}
+
+/** What the buttons of the screens do that lead home. */
+const LEAVING = /** @type {Record<string, (() => void) | undefined>} */ ({
+  devices: actions.leaveDevices,
+  camera: actions.leaveCamera,
+  enrolment: actions.leaveEnrolment,
+  login: actions.leaveLogin,
+});
 
 /** Asks at once, for every account: the user is looking, or something happened. */
 function look() {
@@ -109,7 +129,9 @@ function noteConnection() {
 
 function listen() {
   watchLife();
-  window.addEventListener('hashchange', route);
+  keepInSight();
+  watchBack({ leave: (name) => (LEAVING[name] ?? goHome)(), devices: actions.openDevices });
+  window.addEventListener('hashchange', followLink);
   window.addEventListener('online', () => {
     noteConnection();
     look();
@@ -128,6 +150,8 @@ function listen() {
 async function start() {
   renderWith(render);
   state.operator = app.dataset.operator ?? '';
+  state.reportCooldown = Number(app.dataset.reportCooldown ?? 0);
+  loadSettings();
   state.online = navigator.onLine;
   state.camera = Boolean(navigator.mediaDevices);
   if (!self.isSecureContext || !crypto.subtle) {
@@ -143,7 +167,7 @@ async function start() {
   }
   listen();
   for (const account of accounts) follow(account);
-  route();
+  begin();
   lockable.then((able) =>
     change((known) => {
       known.lockable = able;

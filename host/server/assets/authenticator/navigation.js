@@ -3,22 +3,27 @@
 import { ask, say } from './dom.js';
 import { lookAtPush } from './push.js';
 import { change, state } from './state.js';
+import { holdStep, keepStep, watchSteps } from './steps.js';
 import { text } from './texts.js';
 
-/** @typedef {import('./types.d.ts').Screen} Screen */
+/**
+ * @typedef {import('./types.d.ts').Screen} Screen
+ * @typedef {import('./types.d.ts').Step} Step
+ */
 
-/** Takes what a link asked for out of the address bar. */
-export function leaveLink() {
-  history.replaceState(null, '', location.pathname);
+/** Whether the screen has codes that are shown this once. */
+function hasCodes() {
+  return state.screen?.name === 'codes' && state.screen.failure === null;
 }
 
 /**
- * Whether the screen may be left. Codes that are shown this once are not lost to a stray tap, nor to a link.
+ * Whether the screen may be left. Codes that are shown this once are not lost to a stray tap, nor to a link, nor to
+ * the Back of the system.
  * @returns {Promise<boolean>}
  */
 export async function mayLeave() {
-  if (state.screen?.name !== 'codes' || state.screen.failure !== null) return true;
-  return ask(text('app-recovery-leave'), text('app-recovery-once'), text('app-recovery-kept'));
+  if (!hasCodes()) return true;
+  return holdStep(ask(text('app-recovery-leave'), text('app-recovery-once'), text('app-recovery-kept')));
 }
 
 /**
@@ -39,9 +44,48 @@ export function go(screen, focus) {
  * @param {string} [focus]
  */
 export function goHome(focus) {
-  leaveLink();
   go({ name: 'home' }, focus);
   lookAtPush();
+}
+
+/**
+ * Goes on as the user goes back or forward in the browser's history. Screens that can't be shown again are passed over.
+ * @param {{ leave: (screen: Screen['name']) => void, devices: (deviceId: string) => void }} to what shows the home
+ * screen when another one is left, and the devices of an account
+ */
+export function watchBack(to) {
+  let isAsking = false;
+  watchSteps(async () => {
+    if (isAsking) return;
+    isAsking = true;
+    const isAllowed = await mayLeave();
+    isAsking = false;
+    // The user may have gone further while they were asked.
+    const step = /** @type {Step | null} */ (history.state);
+    if (isAllowed && step !== null && state.screen !== null) visit(step, state.screen, to);
+    keepStep();
+  });
+  window.addEventListener('beforeunload', (event) => {
+    if (hasCodes()) event.preventDefault();
+  });
+}
+
+/**
+ * @param {Step} step
+ * @param {Screen} screen
+ * @param {Parameters<typeof watchBack>[0]} to
+ */
+function visit({ name, deviceId }, screen, to) {
+  if (name === 'devices' && deviceId !== undefined) {
+    to.devices(deviceId);
+  } else if (name === 'home' && screen.name !== 'home') {
+    to.leave(screen.name);
+  } else if (name === 'home') {
+    change((known) => {
+      known.chosen = null;
+      return '#requests-title';
+    });
+  }
 }
 
 /**

@@ -215,7 +215,6 @@ function settle(standing) {
     if (account) account.passkey = standing;
     return '#welcome-title';
   });
-  say(text('app-enrolled-status'));
 }
 
 export const passkeyActions = {

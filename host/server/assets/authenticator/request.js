@@ -1,9 +1,10 @@
 // The requests on the home screen: one is shown at once; of several the user picks one from a list.
 
+import { keypad } from './keypad.js';
 import { endedRequests, openRequests, secondsLeft, shownRequest } from './requests.js';
 import { usable } from './state.js';
 import { phrase, text, timeOfDay } from './texts.js';
-import { button, complaint, el, facts, sign } from './view.js';
+import { button, complaint, el, sign } from './view.js';
 
 /**
  * @typedef {import('./types.d.ts').State} State
@@ -26,17 +27,28 @@ function timeLeft(seconds) {
 }
 
 /**
- * Texts from outside with commas between them, each kept apart in its direction.
+ * How long a report stops new requests, in words.
+ * @param {number} minutes
+ */
+function cooldown(minutes) {
+  if (minutes < 1) return text('app-duration-while');
+  if (minutes >= 60 && minutes % 60 === 0) return text('app-duration-hours', { count: minutes / 60 });
+  return text('app-duration-minutes', { count: minutes });
+}
+
+/**
+ * Texts from outside with commas or the like between them, each kept apart in its direction.
  * @param {string[]} texts
+ * @param {string} [between]
  * @returns {Child[]}
  */
-function joined(texts) {
-  return texts.filter(Boolean).flatMap((known, index) => [...(index > 0 ? [', '] : []), el('bdi', {}, known)]);
+function joined(texts, between = ', ') {
+  return texts.filter(Boolean).flatMap((known, index) => [...(index > 0 ? [between] : []), el('bdi', {}, known)]);
 }
 
 /** @type {Record<Ending, [Shape, string, string, string]>} */
 const ENDINGS = {
-  approved: ['check', 'good', 'app-request-approved', ''],
+  approved: ['check', 'good', 'app-request-approved', 'app-request-approved-about'],
   expired: ['mark', 'warn', 'app-request-expired', 'app-request-expired-about'],
   decided: ['mark', 'warn', 'app-request-decided', 'app-request-decided-about'],
   gone: ['mark', 'warn', 'app-request-closed', 'app-request-closed-about'],
@@ -56,6 +68,7 @@ const ACTION_ENDINGS = {
   decided: ['app-action-closed', 'app-action-ended'],
   gone: ['app-action-closed', 'app-action-ended'],
   locked: ['app-action-closed', 'app-action-ended'],
+  reported: ['app-request-reported', 'app-action-reported'],
 };
 
 /**
@@ -66,12 +79,7 @@ const ACTION_ENDINGS = {
 export function endingWords({ request }, kind) {
   const [, , title, about] = ENDINGS[kind];
   const [actionTitle, actionAbout] = (request.action && ACTION_ENDINGS[kind]) || [];
-  if (actionTitle && actionAbout) return { title: text(actionTitle), about: [text(actionAbout)] };
-  const application = request.application.name;
-  return {
-    title: text(title),
-    about: about === '' ? phrase('app-request-approved-about', { application }) : [text(about)],
-  };
+  return { title: text(actionTitle ?? title), about: text(actionAbout ?? about) };
 }
 
 /**
@@ -109,7 +117,7 @@ function requestCard(state, item, act) {
   const id = `request-${request.id}`;
   const content =
     item.ended !== null
-      ? endedParts(item, item.ended, act)
+      ? endedParts(state, item, item.ended, act)
       : item.other !== null
         ? otherParts(item, item.other, act)
         : openParts(state, item, act);
@@ -121,6 +129,8 @@ function requestCard(state, item, act) {
       'data-request': request.id,
       'aria-labelledby': `${id}-title`,
       'aria-busy': item.phase === 'sending' ? 'true' : null,
+      onpointerdown: () => act.use(request.id),
+      onkeydown: () => act.use(request.id),
     },
     ...content,
   );
@@ -134,34 +144,65 @@ function requestCard(state, item, act) {
  */
 function openParts(state, item, act) {
   const { request } = item;
-  const id = `request-${request.id}`;
   const busy = item.phase === 'sending';
-  const unknown = text('app-request-not-known');
-  const picture = { class: 'picture', src: request.application.logo, alt: '', width: '48', height: '48' };
-  const title = request.action
-    ? [el('bdi', {}, request.action)]
-    : phrase('app-request-title', { application: request.application.name });
   return [
-    request.application.logo && el('img', picture),
-    el('h2', { id: `${id}-title`, 'data-part': 'title' }, ...title),
-    request.action && el('p', { class: 'lead' }, text('app-action-about')),
-    facts([
-      ...(request.action ? [[text('app-action-where'), request.application.name]] : []),
-      [text('app-request-account'), request.account || unknown],
-      [text('app-request-place'), request.place || unknown],
-      [text('app-request-browser'), request.browser || unknown],
-      [text('app-request-time'), timeOfDay(request.requested_at)],
-    ]),
+    ...summary(item),
     answerForm(state, item, act),
     el(
       'div',
       { class: 'not-me' },
-      el('p', { class: 'muted small' }, text('app-request-not-you')),
+      el('p', { class: 'muted small' }, reportAdvice(state, item)),
       button(text('app-request-report'), () => act.deny(request.id, 'report'), 'quiet danger small', {
         disabled: busy,
       }),
     ),
   ];
+}
+
+/**
+ * What would be approved, and the facts about it in two lines: the browser, its place and the time; the account.
+ * @param {Item} item
+ * @returns {Child[]}
+ */
+function summary({ request }) {
+  const id = `request-${request.id}`;
+  const { logo, name: application } = request.application;
+  const title = request.action ? [el('bdi', {}, request.action)] : phrase('app-request-title', { application });
+  const where = [
+    request.browser || text('app-request-browser-unknown'),
+    request.place || text('app-request-place-unknown'),
+    timeOfDay(request.requested_at),
+  ];
+  const account = request.account || text('app-request-not-known');
+  const whose = request.action
+    ? phrase('app-action-for', { account, application })
+    : phrase('app-request-for', { account });
+  return [
+    el(
+      'div',
+      { key: 'head', class: 'request-head' },
+      logo && el('img', { class: 'picture', src: logo, alt: '', width: '40', height: '40' }),
+      el('h2', { id: `${id}-title`, 'data-part': 'title' }, ...title),
+    ),
+    request.action && el('p', { key: 'about', class: 'lead' }, text('app-action-about')),
+    el(
+      'div',
+      { key: 'facts', class: 'request-facts', id: `${id}-facts` },
+      // Where the line is too long, it ends with the dot.
+      el('p', {}, ...joined(where, '\u00a0· ')),
+      el('p', {}, ...whose),
+    ),
+  ];
+}
+
+/**
+ * What a report does, before the user presses its button.
+ * @param {State} state
+ * @param {Item} item
+ */
+function reportAdvice(state, { request }) {
+  const duration = cooldown(state.reportCooldown);
+  return request.action ? text('app-action-not-you', { duration }) : text('app-request-not-you', { duration });
 }
 
 /**
@@ -185,13 +226,14 @@ function answerForm(state, item, act) {
     id: `${id}-number`,
     'data-part': 'number',
     type: 'text',
-    inputmode: 'numeric',
+    // With a keypad in the card the system shows none.
+    inputmode: state.keypad ? 'none' : 'numeric',
     pattern: '[0-9]*',
     size: '2',
     dir: 'ltr',
     autocomplete: 'off',
     enterkeyhint: 'done',
-    'aria-describedby': `${id}-error ${id}-tries`,
+    'aria-describedby': `${id}-facts ${id}-error ${id}-tries`,
     'aria-invalid': item.error === '' ? null : 'true',
     disabled: busy,
     value: item.number,
@@ -212,9 +254,10 @@ function answerForm(state, item, act) {
         scarce && text('app-request-tries', { count: attemptsLeft }),
       ),
     ),
+    state.keypad && keypad(request.id, busy, act),
     el(
       'div',
-      { class: 'actions' },
+      { key: 'actions', class: 'actions' },
       el('button', { class: 'button primary', type: 'submit', disabled: busy }, text('app-request-approve')),
       button(text('app-request-deny'), () => act.deny(request.id, 'deny'), 'danger', { disabled: busy }),
     ),
@@ -256,12 +299,13 @@ function otherParts({ request: { id } }, { request: other, busy, error }, act) {
 
 /**
  * How the request ended. Whoever denied may say that the request was not even theirs.
+ * @param {State} state
  * @param {Item} item
  * @param {NonNullable<Item['ended']>} ended
  * @param {Actions} act
  * @returns {Child[]}
  */
-function endedParts(item, { kind, reportable, busy, error }, act) {
+function endedParts(state, item, { kind, reportable, busy, error }, act) {
   const { id } = item.request;
   const [shape, tone] = ENDINGS[kind];
   const { title, about } = endingWords(item, kind);
@@ -269,13 +313,13 @@ function endedParts(item, { kind, reportable, busy, error }, act) {
   return [
     sign(shape, tone),
     el('h2', { id: `request-${id}-title`, 'data-part': 'title' }, title),
-    el('p', { class: 'lead' }, ...about),
+    el('p', { class: 'lead' }, about),
     button(text('app-done'), () => act.close(id)),
     reportable &&
       el(
         'div',
         { key: 'disown', class: 'not-me' },
-        el('p', { class: 'muted small' }, text('app-request-denied-not-you')),
+        el('p', { class: 'muted small' }, reportAdvice(state, item)),
         complaint(error),
         button(text('app-request-report'), () => act.report(id), 'quiet danger small', report),
       ),

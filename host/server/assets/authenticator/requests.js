@@ -49,7 +49,7 @@ export function openRequests({ requests }) {
  * @param {State} state
  */
 export function endedRequests({ requests }) {
-  return [...requests.values()].filter(({ phase }) => phase === 'ended');
+  return [...requests.values()].filter(({ phase, dismissed }) => phase === 'ended' && !dismissed);
 }
 
 /**
@@ -84,6 +84,7 @@ export function receive(state, deviceId, listed, skew, isInUse) {
   const ended = [];
   for (const item of requestsOf(state, deviceId)) {
     if (ids.has(item.request.id)) continue;
+    if (item.dismissed) state.requests.delete(item.request.id);
     item.skew = skew;
     if (mayEnd(item)) ended.push([item, secondsLeft(item, state.now) <= 1 ? 'expired' : 'gone']);
   }
@@ -108,6 +109,8 @@ export function receive(state, deviceId, listed, skew, isInUse) {
       attemptsLeft: request.attempts_left ?? null,
       other: null,
       ended: null,
+      used: false,
+      dismissed: false,
     });
   }
   // A card in use must stay in place. Otherwise the list is shown, so that the user does not have to guess.
@@ -150,8 +153,24 @@ export function end(state, item, kind) {
       if (open.phase !== 'ended') state.requests.delete(open.request.id);
     }
   }
+  dismissEarlier(state, item, kind);
   if (!openRequests(state).some(({ request }) => request.id === state.chosen)) state.chosen = null;
   return true;
+}
+
+/**
+ * The result of a request takes the place of earlier ones. What ends by itself leaves a denial whose request the user
+ * may be about to report.
+ * @param {State} state
+ * @param {Item} latest
+ * @param {Ending} kind
+ */
+function dismissEarlier(state, latest, kind) {
+  const isByItself = kind === 'expired' || kind === 'gone' || kind === 'decided';
+  for (const item of endedRequests(state)) {
+    if (item === latest || item.ended?.busy) continue;
+    if (!(isByItself && item.ended?.kind === 'denied' && item.ended.reportable)) item.dismissed = true;
+  }
 }
 
 /**

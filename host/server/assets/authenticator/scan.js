@@ -5,8 +5,9 @@ import { call, failureOf, inWords } from './api.js';
 import { say } from './dom.js';
 import { enrolmentActions, tokenOf } from './enrol.js';
 import { lookAt } from './follow.js';
-import { changeScreen, go, goHome, leaveLink, mayLeave } from './navigation.js';
+import { changeScreen, go, goHome, mayLeave } from './navigation.js';
 import { state, usable, zone } from './state.js';
+import { keepStep } from './steps.js';
 import { phrase, text } from './texts.js';
 import { button, complaint, el, facts, notice, sign, waiting } from './view.js';
 
@@ -190,7 +191,7 @@ export function openLink(link) {
   const [enrolment, token] = [tokenOf(link), loginTokenOf(link)];
   if (enrolment === null && token === null) return false;
   const open = async () => {
-    if (!(await mayLeave())) leaveLink();
+    if (!(await mayLeave())) keepStep();
     else if (enrolment !== null) await enrolmentActions.openEnrolment(enrolment);
     else if (token !== null) await openLogin(token);
   };

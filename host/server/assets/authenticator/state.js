@@ -11,6 +11,8 @@ import { focusOn } from './dom.js';
 export const state = {
   now: Date.now() / 1000,
   operator: '',
+  reportCooldown: 0,
+  keypad: false,
   screen: null,
   accounts: new Map(),
   requests: new Map(),

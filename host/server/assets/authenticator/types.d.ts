@@ -120,6 +120,10 @@ export interface Item {
   /** The request to which the typed number belongs, while the user is shown that. */
   other: { request: OtherRequest; ended: Ending | null; busy: boolean; error: string } | null;
   ended: { kind: Ending; reportable: boolean; busy: boolean; error: string } | null;
+  /** The user has touched the card or used the keyboard in it. */
+  used: boolean;
+  /** Its result was closed, or a later one took its place. */
+  dismissed: boolean;
 }
 
 /** An account, and what the server says of it. */
@@ -226,11 +230,23 @@ export type Screen =
   | CodesScreen
   | UnsupportedScreen;
 
+/** An entry of the browser's history: a screen, how deep it is below the home screen, and the device that it is of. */
+export interface Step {
+  /** A picked request of several is part of the home screen; an entry that was left is none any more. */
+  name: Screen['name'] | 'request' | 'left';
+  depth: number;
+  deviceId?: string;
+}
+
 /** Everything that the page shows. */
 export interface State {
   /** Our clock at the last render, in seconds. */
   now: number;
   operator: string;
+  /** The cooldown after a report, in minutes. */
+  reportCooldown: number;
+  /** Whether the cards of requests have a keypad: a setting of this browser. */
+  keypad: boolean;
   /** Null until the accounts were read. */
   screen: Screen | null;
   /** By the account's device. */

@@ -140,7 +140,9 @@ impl Authenticator {
             let mut request = client()
                 .await?
                 .request(method.clone(), url)
-                .header("authorization", header);
+                .header("authorization", header)
+                // The command line speaks English. The signature covers the summary in the language of the call.
+                .header("accept-language", "en");
             if !body.is_empty() {
                 request = request
                     .header("content-type", "application/json")

@@ -198,6 +198,8 @@ pub struct ConsolePage {
 pub struct AuthenticatorApp {
     /// What every page has.
     pub layout: Layout,
+    /// The shortest cooldown after a report, in minutes.
+    pub report_cooldown: u64,
 }
 
 #[cfg(test)]

@@ -137,7 +137,7 @@ pub(super) struct Problem {
 pub(super) struct ActionApprovalView {
     /// Its id.
     pub(super) id: String,
-    /// The summary of the action, as the device shows it.
+    /// The summary of the action in English. The device shows it in its own language.
     pub(super) summary: String,
     /// The number to type on the device.
     pub(super) number: String,

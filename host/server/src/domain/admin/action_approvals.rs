@@ -14,6 +14,7 @@ use assent_model::audit::Origin;
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ActionApprovalId, ApprovalId};
+use assent_model::language::Language;
 use assent_model::login::BrowserContext;
 use assent_model::secret::Digest;
 use assent_store::{ClaimedAction, RequestOutcome, UserGuard};
@@ -101,7 +102,7 @@ pub async fn ask(
             outline: summary.outline(action),
             proposal: Some(ActionProposal {
                 action: serde_json::to_string(action)?,
-                summary_digest: Digest::sha256(summary.text.as_bytes()),
+                summary_digest: summary.digest(),
                 names: action
                     .login_names()
                     .into_iter()
@@ -153,7 +154,7 @@ pub async fn state(
         return Ok(Some(ActionState::Ended));
     }
     Ok(Some(match approval.stage_at(services.now()) {
-        ApprovalStage::Requested => match prompt_of(services, approval).await? {
+        ApprovalStage::Requested => match prompt_of(services, approval, Language::English).await? {
             Some(_) => ActionState::Pending,
             None => ActionState::Ended,
         },

@@ -14,6 +14,7 @@ use assent_model::caller::Caller;
 use assent_model::caller::Principal;
 use assent_model::command::{Classified, Member};
 use assent_model::id::{ActionApprovalId, ApprovalId};
+use assent_model::language::Language;
 use assent_model::secret::Digest;
 use assent_store::{ClaimedAction, StoreError};
 
@@ -241,7 +242,7 @@ impl AdminContext {
         let summary = summarize(&self.services.store, action).await?;
         let claimed = ClaimedAction {
             action: digest,
-            summary: Digest::sha256(summary.text.as_bytes()),
+            summary: summary.digest(),
         };
         if let Some(used) = used {
             return if used.action == claimed {
@@ -256,7 +257,10 @@ impl AdminContext {
                     action_approvals::ask(&self.services, console, (action, digest), &summary)
                         .await?;
                 return Err(match asked {
-                    Some(asked) => AdminError::ApprovalRequired(Box::new((asked, summary.text))),
+                    Some(asked) => AdminError::ApprovalRequired(Box::new((
+                        asked,
+                        summary.text(Language::English),
+                    ))),
                     None => AdminError::Forbidden(CANNOT_ASK),
                 });
             }

@@ -8,32 +8,33 @@ use crate::domain::protected_actions::{ProtectedAction, SummaryError, summarize}
 use crate::domain::{InternalError, Services};
 use assent_model::action_approval::ActionProposal;
 use assent_model::approval::{Approval, ApprovalSubject};
-use assent_model::secret::Digest;
+use assent_model::language::Language;
 
 /// An approval request as a device shows it.
 #[derive(Clone, Debug)]
 pub struct Prompt {
     /// The request.
     pub approval: Approval,
-    /// The summary of the protected action, which the device signs; `None` for a sign-in.
+    /// The summary of the protected action in the language of the device, which signs it; `None` for a sign-in.
     pub summary: Option<String>,
 }
 
-/// The prompt of a request. `None` if the request is about a protected action whose summary is not the requested one
-/// any more: a pending request ends then.
+/// The prompt of a request, in the language of the device. `None` if the request is about a protected action whose
+/// summary is not the requested one any more: a pending request ends then.
 ///
 /// # Errors
 /// If the store fails.
 pub async fn prompt_of(
     services: &Services,
     approval: Approval,
+    language: Language,
 ) -> Result<Option<Prompt>, InternalError> {
     let summary = match &approval.subject {
         ApprovalSubject::SignIn(_) => None,
         ApprovalSubject::ProtectedAction { id, .. } => {
             let found = services.store.action_approval(*id, services.now()).await?;
             let proposal = found.and_then(|found| found.proposal);
-            let Some(summary) = requested_summary(services, proposal).await? else {
+            let Some(summary) = requested_summary(services, proposal, language).await? else {
                 tracing::warn!(approval = %approval.id, "approval request ended: the summary of the protected action \
                     changed");
                 services
@@ -55,10 +56,11 @@ pub async fn prompt_of(
 pub async fn prompts_of(
     services: &Services,
     approvals: Vec<Approval>,
+    language: Language,
 ) -> Result<Vec<Prompt>, InternalError> {
     let mut prompts = Vec::with_capacity(approvals.len());
     for approval in approvals {
-        prompts.extend(prompt_of(services, approval).await?);
+        prompts.extend(prompt_of(services, approval, language).await?);
     }
     Ok(prompts)
 }
@@ -67,6 +69,7 @@ pub async fn prompts_of(
 async fn requested_summary(
     services: &Services,
     proposal: Option<ActionProposal>,
+    language: Language,
 ) -> Result<Option<String>, InternalError> {
     let Some(ActionProposal {
         action,
@@ -81,8 +84,8 @@ async fn requested_summary(
     };
     match summarize(&services.store, &action).await {
         Ok(summary) => {
-            let is_requested = Digest::sha256(summary.text.as_bytes()) == summary_digest;
-            Ok(is_requested.then_some(summary.text))
+            let is_requested = summary.digest() == summary_digest;
+            Ok(is_requested.then(|| summary.text(language)))
         }
         Err(SummaryError::Gone(_)) => Ok(None),
         Err(SummaryError::Store(error)) => Err(error.into()),

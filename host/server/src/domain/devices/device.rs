@@ -20,6 +20,7 @@ use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{ApprovalId, AuditId, DeviceId, UserId};
+use assent_model::language::Language;
 use assent_model::name::display_text;
 use assent_model::recovery::CodesOfDevice;
 use assent_model::saml::SessionEnd;
@@ -80,6 +81,8 @@ pub async fn rename(
 pub struct DeviceInbox {
     /// The owner.
     pub user: User,
+    /// The name of the device, which may be changed elsewhere.
+    pub device_name: String,
     /// The pending requests, the oldest first, each with the digest of the logo of its application, where that has one.
     pub pending: Vec<(Prompt, Option<String>)>,
     /// What they have not seen yet, the oldest first.
@@ -90,7 +93,7 @@ pub struct DeviceInbox {
 
 /// The pending requests of a device's owner, and the notifications. While the pending requests are those that the
 /// device shows, `seen`, and there are no notifications after `known`, it waits up to `patience` seconds. `None` if the
-/// device was revoked meanwhile.
+/// device was revoked meanwhile. The requests are in `language`.
 ///
 /// # Errors
 /// If the database fails.
@@ -99,6 +102,7 @@ pub async fn request(
     device: &Device,
     patience: u32,
     (seen, known): (&HashSet<ApprovalId>, Option<AuditId>),
+    language: Language,
 ) -> Result<Option<DeviceInbox>, InternalError> {
     let shown = seen.iter().copied().map(Change::Approval);
     let awaited = shown.chain([Change::Inbox(device.user_id)]);
@@ -115,7 +119,7 @@ pub async fn request(
             .store
             .pending_approvals(device.user_id, services.now())
             .await?;
-        let pending = prompts_of(services, pending).await?;
+        let pending = prompts_of(services, pending, language).await?;
         let is_seen = |prompt: &Prompt| seen.contains(&prompt.approval.id);
         let changed = pending.len() != seen.len() || !pending.iter().all(is_seen);
         let notifications = account_notifications::unread_notifications(services, device).await?;
@@ -124,14 +128,10 @@ pub async fn request(
             .is_some_and(|last| known.is_none_or(|known| last.id > known));
         let over = user.state != LifecycleState::Active || is_interrupted;
         if changed || told || over {
-            if services
-                .store
-                .device(device.id)
-                .await?
-                .is_none_or(|device| device.revoked_at.is_some())
-            {
+            let current = services.store.device(device.id).await?;
+            let Some(current) = current.filter(|device| device.revoked_at.is_none()) else {
                 return Ok(None);
-            }
+            };
             let cooldown_until = services
                 .store
                 .cooldown_until(device.user_id, services.now())
@@ -139,6 +139,7 @@ pub async fn request(
             let pending = with_logos(services, pending).await?;
             return Ok(Some(DeviceInbox {
                 user,
+                device_name: current.name,
                 pending,
                 notifications,
                 cooldown_until,

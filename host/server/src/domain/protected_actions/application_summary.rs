@@ -4,44 +4,78 @@
 use std::collections::BTreeSet;
 
 use super::action::{ChangedMember, ClientState, ServiceProviderState};
-use super::escape::{address, addresses, listed, quoted};
+use super::escape::{address, addresses, listed, unquoted};
+use super::joined::{in_a_row, joined_by_and, sentences};
 use crate::keys::client;
+use crate::messages::Message;
 use assent_model::application::OidcSettings;
 use assent_model::client_auth::{ClientAuthentication, ClientKeys};
 use assent_model::command::MemberValue;
 use assent_model::id::Did;
 use assent_model::redirect::RedirectUri;
-use assent_model::saml::SingleLogout;
+use assent_model::saml::{SamlSettings, SingleLogout};
 
-/// The summary of an update of a service provider. `name` is its current name, in quotes, here and below.
+/// The summary of an update of a service provider. `name` is its current name, without quotes, here and below.
 pub(super) fn updated_service_provider(
     name: &str,
     before: &ServiceProviderState,
     after: &ServiceProviderState,
     members: &[ChangedMember],
-) -> String {
-    let change = format!("Change the application {name}: {}", with_values(members));
-    joined([change].into_iter().chain(changed_provider(before, after)))
+) -> Message {
+    sentences(
+        [changed(name, members)]
+            .into_iter()
+            .chain(changed_provider(before, after)),
+    )
 }
 
-/// Members, each with its value if the summary lists it.
-fn with_values(members: &[ChangedMember]) -> String {
-    let with_value = |ChangedMember { name, value }: &ChangedMember| match value {
-        MemberValue::Unlisted => name.clone(),
-        MemberValue::Removed => format!("no {name}"),
-        MemberValue::Text(text) => format!("{name} {}", quoted(&address(text))),
+/// The members of a change, each with its value if the summary lists it.
+fn changed(application: &str, members: &[ChangedMember]) -> Message {
+    Message::new("action-change-application")
+        .text("application", application)
+        .message("members", in_a_row(members.iter().map(with_value)))
+}
+
+fn with_value(ChangedMember { name, value }: &ChangedMember) -> Message {
+    let member = member_name(name);
+    let plain = |value: String| {
+        Message::new("action-member-value")
+            .message("member", member_name(name))
+            .text("value", value)
+    };
+    match value {
+        MemberValue::Unlisted => member,
+        MemberValue::Removed => Message::new("action-member-removed").message("member", member),
+        MemberValue::Text(text) => Message::new("action-member-text")
+            .message("member", member)
+            .text("value", unquoted(&address(text))),
         MemberValue::Texts(texts) => {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            format!("{name} ({})", addresses(&texts))
+            Message::new("action-member-list")
+                .message("member", member)
+                .message("values", addresses(&texts))
         }
-        MemberValue::Flag(flag) => format!("{name} {flag}"),
-        MemberValue::Number(number) => format!("{name} {number}"),
-    };
-    members
-        .iter()
-        .map(with_value)
-        .collect::<Vec<_>>()
-        .join(", ")
+        MemberValue::Flag(flag) => plain(flag.to_string()),
+        MemberValue::Number(number) => plain(number.to_string()),
+    }
+}
+
+/// What a member of a request is called on pages, or its own name.
+fn member_name(member: &str) -> Message {
+    match member {
+        "name" => Message::new("action-member-name"),
+        "redirect_uris" => Message::new("action-member-redirect-uris"),
+        "post_logout_redirect_uris" => Message::new("action-member-post-logout-redirect-uris"),
+        "scopes" => Message::new("action-member-scopes"),
+        "admin_scopes" => Message::new("action-member-admin-scopes"),
+        "consent" => Message::new("action-member-consent"),
+        "certificates" => Message::new("action-member-certificates"),
+        "custom_attributes" => Message::new("action-member-custom-attributes"),
+        "single_logout" => Message::new("action-member-single-logout"),
+        "initiate_login_uri" => Message::new("action-member-initiate-login-uri"),
+        "backchannel_logout_uri" => Message::new("action-member-backchannel-logout-uri"),
+        other => Message::new("action-member").text("member", other),
+    }
 }
 
 /// The summary of what metadata that was read would change: the members, and what matters of them.
@@ -50,23 +84,18 @@ pub(super) fn applied_metadata(
     before: &ServiceProviderState,
     after: &ServiceProviderState,
     members: &[String],
-) -> String {
-    let change = format!(
-        "Change the application {name} to what its metadata says: {}",
-        listed(members.iter().map(String::as_str))
-    );
-    joined([change].into_iter().chain(changed_provider(before, after)))
-}
-
-/// Sentences; each text of somebody else's in them has an end of its own.
-fn joined(sentences: impl IntoIterator<Item = String>) -> String {
-    sentences.into_iter().collect::<Vec<_>>().join(". ")
+) -> Message {
+    let change = Message::new("action-apply-metadata")
+        .text("application", name)
+        .message("members", listed(members.iter().map(String::as_str)));
+    sentences([change].into_iter().chain(changed_provider(before, after)))
 }
 
 /// The summary of a new client.
-pub(super) fn new_client(client: &ClientState) -> String {
-    let change = format!("Create the application {}", quoted(&client.name));
-    joined(
+pub(super) fn new_client(client: &ClientState) -> Message {
+    let change =
+        Message::new("action-create-application").text("application", unquoted(&client.name));
+    sentences(
         [change, administers(client)]
             .into_iter()
             .chain(proof(&client.settings.authentication, None)),
@@ -79,27 +108,24 @@ pub(super) fn updated_client(
     before: &ClientState,
     after: &ClientState,
     (members, sets_admin_scopes): (&[ChangedMember], bool),
-) -> String {
-    let mut sentences = vec![format!(
-        "Change the application {name}: {}",
-        with_values(members)
-    )];
+) -> Message {
+    let mut told = vec![changed(name, members)];
     if before.name != after.name {
-        sentences.push(format!("Its name is {}", quoted(&after.name)));
+        told.push(Message::new("action-its-name").text("name", unquoted(&after.name)));
     }
     if sets_admin_scopes {
-        sentences.push(administers(after));
+        told.push(administers(after));
         // Others may be called the same.
-        sentences.push(format!("Its Client ID is {id}"));
+        told.push(Message::new("action-its-client-id").text("id", id.to_string()));
     }
     let (was, is) = (
         &before.settings.authentication,
         &after.settings.authentication,
     );
     if was != is {
-        sentences.extend(proof(is, Some(was)));
+        told.extend(proof(is, Some(was)));
     } else if sets_admin_scopes {
-        sentences.extend(proof(is, None));
+        told.extend(proof(is, None));
     }
     let addresses_of = |client: &ClientState| -> Vec<String> {
         client
@@ -111,26 +137,21 @@ pub(super) fn updated_client(
             .collect()
     };
     let (was, is) = (addresses_of(before), addresses_of(after));
-    sentences.extend((was != is).then(|| answered_at(&was, &is)));
-    sentences.extend(signing_in_and_out(&before.settings, &after.settings));
+    told.extend((was != is).then(|| answered_at(&was, &is)));
+    told.extend(signing_in_and_out(&before.settings, &after.settings));
     if after.settings.lenient_assertion_audience && !before.settings.lenient_assertion_audience {
-        sentences.push(
-            "Its client assertions may be addressed to the token endpoint, which other servers can abuse".to_owned(),
-        );
+        told.push(Message::new("action-lenient-audience"));
     }
-    joined(sentences)
+    sentences(told)
 }
 
 /// Where users are sent to sign in to a client and after signing out, and where it is notified of that.
-fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<String> {
-    let mut sentences = Vec::new();
+fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<Message> {
+    let mut told = Vec::new();
     if was.initiate_login_uri != is.initiate_login_uri {
-        sentences.push(match &is.initiate_login_uri {
-            Some(uri) => format!(
-                "Users open it from their start page at {}",
-                address(uri.as_str())
-            ),
-            None => "Users cannot open it from their start page".to_owned(),
+        told.push(match &is.initiate_login_uri {
+            Some(uri) => Message::new("action-starts-at").text("address", address(uri.as_str())),
+            None => Message::new("action-starts-nowhere"),
         });
     }
     let after = |settings: &OidcSettings| -> Vec<String> {
@@ -143,12 +164,7 @@ fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<String> {
     };
     let (before, now) = (after(was), after(is));
     if before != now {
-        sentences.push(at(
-            "After signing out users return to",
-            "After signing out users return nowhere",
-            &before,
-            &now,
-        ));
+        told.push(returned_to(&before, &now));
     }
     let notified = |settings: &OidcSettings| {
         settings
@@ -158,39 +174,32 @@ fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<String> {
     };
     let (before, now) = (notified(was), notified(is));
     if before != now {
-        sentences.push(match now {
-            Some(uri) => format!(
-                "It is notified of the end of sessions at {}",
-                address(uri.as_str())
-            ),
-            None => "It is no longer notified of the end of sessions".to_owned(),
+        told.push(match now {
+            Some(uri) => Message::new("action-notified-at").text("address", address(uri.as_str())),
+            None => Message::new("action-not-notified"),
         });
     }
-    sentences
+    told
 }
 
-fn administers(client: &ClientState) -> String {
+fn administers(client: &ClientState) -> Message {
     let scopes = &client.settings.admin_scopes;
     match scopes.is_empty() {
-        true => "It has no admin scopes".to_owned(),
-        false => format!(
-            "It has the admin scopes {}",
-            scopes.to_string().replace(' ', ", ")
-        ),
+        true => Message::new("action-no-admin-scopes"),
+        false => Message::new("action-admin-scopes")
+            .text("scopes", scopes.to_string().replace(' ', ", ")),
     }
 }
 
-fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState) -> Vec<String> {
+fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState) -> Vec<Message> {
     let (was, is) = (&*before.settings, &*after.settings);
-    let mut sentences = Vec::new();
+    let mut told = Vec::new();
     if before.name != after.name {
-        sentences.push(format!("Its name is {}", quoted(&after.name)));
+        told.push(Message::new("action-its-name").text("name", unquoted(&after.name)));
     }
     if was.entity_id != is.entity_id {
-        sentences.push(format!(
-            "Its entity ID is {}",
-            quoted(&is.entity_id.to_string())
-        ));
+        let id = unquoted(&is.entity_id.to_string());
+        told.push(Message::new("action-its-entity-id").text("id", id));
     }
     if was.certificates != is.certificates {
         let digests = |provider: &ServiceProviderState| -> Vec<String> {
@@ -201,40 +210,13 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
                 .map(|certificate| client::certificate_digest(&certificate.pem))
                 .collect()
         };
-        sentences.push(proven_by(
-            "It authenticates with no certificate",
-            CERTIFICATE,
-            &digests(before),
-            &digests(after),
-        ));
+        told.push(proven_by_certificates(&digests(before), &digests(after)));
     }
-    // Each assertion has these, of whomever it is.
-    for attribute in is
-        .custom_attributes
-        .iter()
-        .filter(|one| !was.custom_attributes.contains(one))
-    {
-        let values: Vec<String> = attribute.values.iter().map(|value| quoted(value)).collect();
-        sentences.push(format!(
-            "It receives {} as {}",
-            values.join(", "),
-            quoted(&attribute.name)
-        ));
-    }
-    for attribute in was
-        .custom_attributes
-        .iter()
-        .filter(|one| !is.custom_attributes.contains(one))
-    {
-        sentences.push(format!(
-            "It no longer receives {} as before",
-            quoted(&attribute.name)
-        ));
-    }
+    told.extend(changed_attributes(was, is));
     if was.metadata_url != is.metadata_url {
-        sentences.push(match &is.metadata_url {
-            Some(url) => format!("Its metadata is read from {}", address(url.as_str())),
-            None => "Its metadata is read from nowhere".to_owned(),
+        told.push(match &is.metadata_url {
+            Some(url) => Message::new("action-metadata-at").text("address", address(url.as_str())),
+            None => Message::new("action-metadata-nowhere"),
         });
     }
     let consumers = |provider: &ServiceProviderState| -> Vec<String> {
@@ -246,14 +228,14 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
             .collect()
     };
     let (was, is) = (consumers(before), consumers(after));
-    sentences.extend((was != is).then(|| answered_at(&was, &is)));
+    told.extend((was != is).then(|| answered_at(&was, &is)));
     let (was, is) = (
         &before.settings.single_logout,
         &after.settings.single_logout,
     );
     if was != is {
-        sentences.push(match is {
-            None => "It is no longer notified of the end of sessions".to_owned(),
+        told.push(match is {
+            None => Message::new("action-not-notified"),
             Some(SingleLogout {
                 url, response_url, ..
             }) => {
@@ -262,22 +244,33 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
                     .chain(response_url)
                     .map(|url| url.as_str())
                     .collect();
-                format!(
-                    "It is notified of the end of sessions, with the name of the user, at {}",
-                    addresses(&urls)
-                )
+                Message::new("action-notified-with-name").message("addresses", addresses(&urls))
             }
         });
     }
-    sentences
+    told
 }
 
-/// What stands before the digest of a certificate.
-const CERTIFICATE: &str = "the certificate with the SHA-256 digest";
+/// Attributes of each assertion, of whomever it is.
+fn changed_attributes(was: &SamlSettings, is: &SamlSettings) -> Vec<Message> {
+    let (known, now) = (&was.custom_attributes, &is.custom_attributes);
+    let new = now.iter().filter(|one| !known.contains(one));
+    let gone = known.iter().filter(|one| !now.contains(one));
+    let quoted = |value: &String| Message::new("action-quoted").text("value", unquoted(value));
+    let received = new.map(|attribute| {
+        Message::new("action-receives")
+            .message("values", in_a_row(attribute.values.iter().map(quoted)))
+            .text("name", unquoted(&attribute.name))
+    });
+    let lost = gone.map(|attribute| {
+        Message::new("action-receives-no-more").text("name", unquoted(&attribute.name))
+    });
+    received.chain(lost).collect()
+}
 
 /// With what a client proves who it is, as people can compare it: thumbprints of keys (RFC 7638), digests of
 /// certificates as OpenSSL shows them. All of them: whoever has the key of one that is not seen could be the client.
-fn proof(is: &ClientAuthentication, was: Option<&ClientAuthentication>) -> Option<String> {
+fn proof(is: &ClientAuthentication, was: Option<&ClientAuthentication>) -> Option<Message> {
     let thumbprints = |authentication: Option<&ClientAuthentication>| match authentication {
         Some(ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(keys))) => {
             keys.iter().map(client::thumbprint).collect()
@@ -285,72 +278,91 @@ fn proof(is: &ClientAuthentication, was: Option<&ClientAuthentication>) -> Optio
         _ => Vec::new(),
     };
     Some(match is {
-        ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(_)) => proven_by(
-            "It authenticates with no key",
-            "the key with the thumbprint",
-            &thumbprints(was),
-            &thumbprints(Some(is)),
-        ),
+        ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(_)) => {
+            proven_by_keys(&thumbprints(was), &thumbprints(Some(is)))
+        }
         ClientAuthentication::PrivateKeyJwt(ClientKeys::JwksUri(uri)) => {
-            format!(
-                "It authenticates with the keys at {}",
-                address(uri.as_str())
-            )
+            Message::new("action-keys-at").text("address", address(uri.as_str()))
         }
         ClientAuthentication::TlsClientCertificate(certificate) => {
-            format!("It authenticates with {CERTIFICATE} {}", certificate.sha256)
+            let digest = certificate.sha256.to_string();
+            Message::new("action-certificate-new").text("new", digest)
         }
         // Of the one before nothing is kept that would do.
         ClientAuthentication::ClientSecretJwt if was.is_some() => {
-            "It authenticates with a new client secret".to_owned()
+            Message::new("action-new-client-secret")
         }
         _ => return None,
     })
 }
 
-/// What is new first; none twice.
-fn proven_by(nothing: &str, kind: &str, was: &[String], is: &[String]) -> String {
+/// The new ones and those as before, each with an "and" between them, and none twice. `None` where there are none.
+fn known_and_new(was: &[String], is: &[String]) -> (Option<Message>, Option<Message>) {
     let distinct = BTreeSet::from_iter(is.iter().map(String::as_str));
     let (known, new): (Vec<&str>, Vec<&str>) = distinct
         .into_iter()
         .partition(|one| was.iter().any(|known| known == one));
-    let before = |known: Vec<&str>| format!("as before with {kind} {}", known.join(" and "));
-    match (new.is_empty(), known.is_empty()) {
-        (true, true) => nothing.to_owned(),
-        (true, false) => format!("It authenticates {}", before(known)),
-        (false, true) => format!("It authenticates with {kind} {}", new.join(" and ")),
-        (false, false) => format!(
-            "It authenticates with {kind} {}; {}",
-            new.join(" and "),
-            before(known)
-        ),
+    let items = |all: Vec<&str>| {
+        joined_by_and(
+            all.into_iter()
+                .map(|one| Message::new("action-item").text("value", one)),
+        )
+    };
+    (items(known), items(new))
+}
+
+fn proven_by_keys(was: &[String], is: &[String]) -> Message {
+    match known_and_new(was, is) {
+        (None, None) => Message::new("action-key-none"),
+        (Some(known), None) => Message::new("action-key-known").message("known", known),
+        (None, Some(new)) => Message::new("action-key-new").message("new", new),
+        (Some(known), Some(new)) => Message::new("action-key-both")
+            .message("new", new)
+            .message("known", known),
     }
 }
 
-/// Where an application is to be answered, what is new first: that is what somebody would send people to.
-fn answered_at(before: &[String], after: &[String]) -> String {
-    at(
-        "It receives responses at",
-        "It receives responses nowhere",
-        before,
-        after,
-    )
+fn proven_by_certificates(was: &[String], is: &[String]) -> Message {
+    match known_and_new(was, is) {
+        (None, None) => Message::new("action-certificate-none"),
+        (Some(known), None) => Message::new("action-certificate-known").message("known", known),
+        (None, Some(new)) => Message::new("action-certificate-new").message("new", new),
+        (Some(known), Some(new)) => Message::new("action-certificate-both")
+            .message("new", new)
+            .message("known", known),
+    }
 }
 
-/// Addresses after a change, the new ones first; `nowhere` where there are none.
-fn at(what: &str, nowhere: &str, before: &[String], after: &[String]) -> String {
-    let (known, new): (Vec<&str>, Vec<&str>) = after
+/// The addresses after a change that were there before, and the new ones. `None` where there are none.
+fn kept_and_new(before: &[String], after: &[String]) -> (Option<Message>, Option<Message>) {
+    let (kept, new): (Vec<&str>, Vec<&str>) = after
         .iter()
         .map(String::as_str)
         .partition(|uri| before.iter().any(|known| known == uri));
-    match (new.is_empty(), known.is_empty()) {
-        (true, true) => nowhere.to_owned(),
-        (true, false) => format!("{what} no new address, as before at: {}", addresses(&known)),
-        (false, true) => format!("{what}: {}", addresses(&new)),
-        (false, false) => format!(
-            "{what}: {}; as before at: {}",
-            addresses(&new),
-            addresses(&known)
-        ),
+    let listed = |all: Vec<&str>| (!all.is_empty()).then(|| addresses(&all));
+    (listed(kept), listed(new))
+}
+
+/// Where an application is to be answered, what is new first: that is what somebody would send people to.
+fn answered_at(before: &[String], after: &[String]) -> Message {
+    match kept_and_new(before, after) {
+        (None, None) => Message::new("action-answers-nowhere"),
+        (Some(kept), None) => Message::new("action-answers-kept").message("kept", kept),
+        (None, Some(new)) => Message::new("action-answers-new").message("new", new),
+        (Some(kept), Some(new)) => Message::new("action-answers-both")
+            .message("new", new)
+            .message("kept", kept),
+    }
+}
+
+/// Where users return to after signing out, what is new first.
+fn returned_to(before: &[String], after: &[String]) -> Message {
+    match kept_and_new(before, after) {
+        (None, None) => Message::new("action-returns-nowhere"),
+        (Some(kept), None) => Message::new("action-returns-kept").message("kept", kept),
+        (None, Some(new)) => Message::new("action-returns-new").message("new", new),
+        (Some(kept), Some(new)) => Message::new("action-returns-both")
+            .message("new", new)
+            .message("kept", kept),
     }
 }

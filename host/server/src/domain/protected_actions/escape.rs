@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::messages::Message;
+
 /// How much of a text is shown, in characters.
 const LONGEST: usize = 120;
 /// How much of a list is shown, in characters.
@@ -11,13 +13,12 @@ const QUOTES: &str = "\"“”„‟″‶〃〝〞〟＂";
 /// How long the beginning of an address may be: a scheme, a name of 253 characters (RFC 1035 section 2.3.4), a port.
 const LONGEST_ORIGIN: usize = 300;
 
-/// What somebody called something, in quotes that the text can't end. It is shown whole where it was bounded before.
-pub(super) fn quoted(text: &str) -> String {
-    let inner: String = text
-        .chars()
+/// What somebody called something, for a place in quotes, which it can't end. It is shown whole where it was bounded
+/// before.
+pub(super) fn unquoted(text: &str) -> String {
+    text.chars()
         .filter(|c| !c.is_control() && !QUOTES.contains(*c))
-        .collect();
-    format!("“{inner}”")
+        .collect()
 }
 
 /// As much of a text as a person reads.
@@ -48,13 +49,13 @@ pub(super) fn address(address: &str) -> String {
 }
 
 /// Names of ours: so many as fit, and how many more there are.
-pub(super) fn listed<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+pub(super) fn listed<'a>(texts: impl IntoIterator<Item = &'a str>) -> Message {
     let (list, more) = fitting(texts.into_iter().map(shortened));
-    list.join(", ") + &and_more(more.len())
+    and_more(list.join(", "), more.len(), BTreeSet::new())
 }
 
 /// Addresses: so many as fit, and of the others each origin that is not among these.
-pub(super) fn addresses(all: &[&str]) -> String {
+pub(super) fn addresses(all: &[&str]) -> Message {
     let (list, _) = fitting(all.iter().map(|one| address(one)));
     let (shown, others) = all.split_at(list.len());
     let known: BTreeSet<String> = shown.iter().map(|one| origin(one)).collect();
@@ -63,11 +64,7 @@ pub(super) fn addresses(all: &[&str]) -> String {
         .map(|one| origin(one))
         .filter(|one| !known.contains(one))
         .collect();
-    let at = match others_at.is_empty() {
-        true => String::new(),
-        false => format!(" at {}", Vec::from_iter(others_at).join(", ")),
-    };
-    list.join(", ") + &and_more(others.len()) + &at
+    and_more(list.join(", "), others.len(), others_at)
 }
 
 /// Those that fit, and the others.
@@ -81,23 +78,33 @@ fn fitting(texts: impl Iterator<Item = String>) -> (Vec<String>, Vec<String>) {
     (list, texts.collect())
 }
 
-fn and_more(more: usize) -> String {
+/// A list, how many more there are, and the origins of those.
+fn and_more(list: String, more: usize, at: BTreeSet<String>) -> Message {
+    let count = i64::try_from(more).unwrap_or(i64::MAX);
     if more == 0 {
-        String::new()
+        Message::new("action-list").text("list", list)
+    } else if at.is_empty() {
+        Message::new("action-list-more")
+            .text("list", list)
+            .number("count", count)
     } else {
-        format!(", and {more} more")
+        Message::new("action-list-more-at")
+            .text("list", list)
+            .number("count", count)
+            .text("origins", Vec::from_iter(at).join(", "))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assent_model::language::Language;
 
     #[test]
     fn no_text_ends_its_quotes() {
         assert_eq!(
-            quoted("Wiki”. It has the key \"abc＂\n"),
-            "“Wiki. It has the key abc”"
+            unquoted("Wiki”. It has the key \"abc＂\n"),
+            "Wiki. It has the key abc"
         );
     }
 
@@ -109,7 +116,7 @@ mod tests {
         let mut all: Vec<&str> = long.iter().map(String::as_str).collect();
         let far = format!("https://{}.evil.example/cb", "y".repeat(150));
         all.push(&far);
-        let told = addresses(&all);
+        let told = addresses(&all).plain(Language::English);
         assert!(
             told.ends_with(&format!(
                 ", and 4 more at https://{}.evil.example",
@@ -120,10 +127,7 @@ mod tests {
         assert_eq!(address(&far), far.trim_end_matches("cb").to_owned() + "…");
         assert_eq!(address("myapp:/cb"), "myapp:/cb");
         let schemes = ["x:1"; 200];
-        assert!(
-            addresses(&schemes).ends_with(", and 40 more"),
-            "{}",
-            addresses(&schemes)
-        );
+        let told = addresses(&schemes).plain(Language::English);
+        assert!(told.ends_with(", and 40 more"), "{told}");
     }
 }

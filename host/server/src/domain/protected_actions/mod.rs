@@ -2,12 +2,13 @@
 //! that very action.
 //!
 //! [`ProtectedAction`] says what is to be done, in types. [`summarize`] renders it with the current names; the
-//! administrator's device shows and signs the text. The store keeps the action and the digest of its summary, and no
-//! text. An approval holds for the same action with the same summary, and for nothing else.
+//! administrator's device shows and signs the text, in its own language. The store keeps the action and the digest of
+//! its English summary, and no text. An approval holds for the same action with the same summary, and for nothing else.
 
 mod action;
 mod application_summary;
 mod escape;
+mod joined;
 mod past_action;
 mod summary;
 

@@ -1,16 +1,20 @@
-//! The summary of a protected action, in English: the text that the administrator's device shows and signs.
+//! The summary of a protected action: the text that the administrator's device shows and signs, in its language.
 
 use super::action::{
     ActionSubject, Authenticators, ImportedTable, ProtectedAccountChange, ProtectedAction,
     ProtectedUserChange,
 };
 use super::application_summary;
-use super::escape::{quoted, shortened};
+use super::escape::{shortened, unquoted};
+use super::joined::sentences;
+use crate::messages::Message;
 use assent_model::action_approval::ActionOutline;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 use assent_model::key::SigningAlgorithm;
+use assent_model::language::Language;
 use assent_model::name::LoginName;
+use assent_model::secret::Digest;
 use assent_model::user::{ConsoleRole, User};
 use assent_store::{Store, StoreError};
 
@@ -21,7 +25,7 @@ const ID_END: usize = 8;
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// What happens, and to whom: "Delete the user ada".
-    pub text: String,
+    message: Message,
     /// The user, as the text names them.
     pub user: Option<User>,
     /// The application.
@@ -29,6 +33,16 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The text in a language.
+    pub fn text(&self, language: Language) -> String {
+        self.message.plain(language)
+    }
+
+    /// The digest of the summary: that of its English text, whatever the language of the device.
+    pub fn digest(&self) -> Digest {
+        Digest::sha256(self.text(Language::English).as_bytes())
+    }
+
     /// The kind of this action, and the ids of what it concerns.
     pub fn outline(&self, action: &ProtectedAction) -> ActionOutline {
         ActionOutline {
@@ -68,24 +82,21 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
             let device = found.ok_or(SummaryError::Gone("device"))?;
             // Its holder can change the name, and would end the request to revoke it. The id and the date stay as they
             // are.
-            names.device = format!(
-                "enrolled on {}, with an id that ends in {}",
-                date(device.created_at),
-                end_of(&device.id.to_string())
-            );
+            names.device_since = date(device.created_at);
+            names.device_end = end_of(&device.id.to_string()).to_owned();
             (Some(device.user_id), None)
         }
         ActionSubject::Account(account) => {
             let found = store.account(account).await?;
             let account = found.ok_or(SummaryError::Gone("account"))?;
-            names.account = quoted(&account.name);
+            names.account = unquoted(&account.name);
             (Some(account.user_id), Some(account.application_id))
         }
     };
     let user = match user {
         Some(id) => {
             let user = store.user(id).await?.ok_or(SummaryError::Gone("user"))?;
-            names.user = quoted(user.name.as_str());
+            names.user = unquoted(user.name.as_str());
             names.since = date(user.created_at);
             names.email = user.email.as_ref().map(ToString::to_string);
             Some(user)
@@ -95,16 +106,16 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
     if let Some(id) = &application {
         let found = store.registered(id).await?;
         let registered = found.ok_or(SummaryError::Gone("application"))?;
-        names.application = quoted(registered.name());
+        names.application = unquoted(registered.name());
     }
     Ok(Summary {
-        text: text(action, &names),
+        message: message(action, &names),
         user,
         application,
     })
 }
 
-/// The current names of what an action concerns. Those that others chose freely are in quotes.
+/// The current names of what an action concerns. Those that others chose freely stand in quotes.
 #[derive(Default)]
 struct SubjectNames {
     user: String,
@@ -112,21 +123,17 @@ struct SubjectNames {
     /// similar name.
     since: String,
     email: Option<String>,
-    device: String,
+    /// The date of the device's enrolment (UTC), and the end of its id.
+    device_since: String,
+    device_end: String,
     account: String,
     application: String,
 }
 
-fn text(action: &ProtectedAction, names: &SubjectNames) -> String {
+fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
     use ProtectedAction as A;
-    let SubjectNames {
-        user,
-        since,
-        device,
-        account,
-        application,
-        ..
-    } = names;
+    let user = names.user.as_str();
+    let application = names.application.as_str();
     match action {
         A::CreateUser {
             name,
@@ -134,30 +141,28 @@ fn text(action: &ProtectedAction, names: &SubjectNames) -> String {
             console_role,
         } => new_user(name, email.as_ref(), *console_role),
         A::UpdateUser { changes, .. } => {
-            joined(changes.iter().map(|change| user_change(change, names)))
+            sentences(changes.iter().map(|change| user_change(change, names)))
         }
-        A::DeleteUser(_) => format!("Delete the user {user}"),
-        A::EraseUser(_) => format!("Erase the personal data of the user {user}"),
-        A::EnrolDevice(_) => format!("Let another device approve as {user}, a user since {since}"),
-        A::RevokeDevice(_) => {
-            format!("Remove a device of {user}, who has a role in the console: {device}")
-        }
+        A::DeleteUser(_) => Message::new("action-delete-user").text("user", user),
+        A::EraseUser(_) => Message::new("action-erase-user").text("user", user),
+        A::EnrolDevice(_) => Message::new("action-enrol-device")
+            .text("user", user)
+            .text("since", names.since.as_str()),
+        A::RevokeDevice(_) => Message::new("action-revoke-device")
+            .text("user", user)
+            .text("day", names.device_since.as_str())
+            .text("end", names.device_end.as_str()),
         A::SetExternalAuthenticator {
             channel,
             identifier,
             replaced,
             ..
         } => external_authenticator(names, channel, identifier, replaced.as_deref()),
-        A::CreateAccount { name, .. } => format!(
-            "Set the name of {user} to {} in the application {application}",
-            quoted(name)
-        ),
+        A::CreateAccount { name, .. } => new_account(names, name),
         A::UpdateAccount { changes, .. } => {
-            joined(changes.iter().map(|change| account_change(change, names)))
+            sentences(changes.iter().map(|change| account_change(change, names)))
         }
-        A::DeleteAccount(_) => {
-            format!("Delete the account {account} of {user} in the application {application}")
-        }
+        A::DeleteAccount(_) => deleted_account(names),
         A::CreateApplication(client) => application_summary::new_client(client),
         A::UpdateClient {
             application: id,
@@ -183,38 +188,36 @@ fn text(action: &ProtectedAction, names: &SubjectNames) -> String {
             members,
             ..
         } => application_summary::applied_metadata(application, before, after, members),
-        A::DeleteApplication(_) => format!("Delete the application {application}"),
-        A::RotateClientSecret(_) => format!("Rotate the client secret of {application}"),
+        A::DeleteApplication(_) => {
+            Message::new("action-delete-application").text("application", application)
+        }
+        A::RotateClientSecret(_) => {
+            Message::new("action-rotate-client-secret").text("application", application)
+        }
         A::IssueCertificate(_) => {
-            format!("Publish the next certificate of {application}")
+            Message::new("action-issue-certificate").text("application", application)
         }
-        A::ActivateCertificate { sha256, .. } => {
-            format!("Activate the certificate with the SHA-256 digest {sha256} for {application}")
-        }
-        A::WithdrawCertificate { sha256, .. } => {
-            format!("Withdraw the certificate with the SHA-256 digest {sha256} of {application}")
-        }
+        A::ActivateCertificate { sha256, .. } => Message::new("action-activate-certificate")
+            .text("application", application)
+            .text("digest", sha256.as_str()),
+        A::WithdrawCertificate { sha256, .. } => Message::new("action-withdraw-certificate")
+            .text("application", application)
+            .text("digest", sha256.as_str()),
         A::RotateSigningKeys { algorithm, now } => new_keys(*algorithm, *now),
-        A::RevokeSigningKey { kid } => format!("Revoke the signing key {}", shortened(kid)),
-        A::ReloadPlugins => "Reload the plugins".to_owned(),
+        A::RevokeSigningKey { kid } => {
+            Message::new("action-revoke-key").text("key", shortened(kid))
+        }
+        A::ReloadPlugins => Message::new("action-reload-plugins"),
         A::RollBackPlugins { plugins, .. } => {
-            format!("Roll back to the previous plugins: {plugins}")
+            Message::new("action-roll-back-plugins").text("plugins", plugins.as_str())
         }
-        A::TryComponent { plugin, component } => format!(
-            "Run a new component as the plugin {}, with the SHA-256 digest {component}",
-            quoted(plugin)
-        ),
+        A::TryComponent { plugin, component } => Message::new("action-try-component")
+            .text("plugin", unquoted(plugin))
+            .text("digest", component.as_str()),
         A::ImportTable {
-            application: Some(_),
+            application: of,
             table,
-        } => {
-            let accounts = counted(table.rows, "account");
-            import(
-                &format!("{accounts} of the application {application}"),
-                table,
-            )
-        }
-        A::ImportTable { table, .. } => import(&counted(table.rows, "user"), table),
+        } => import(of.as_ref().map(|_| application), table),
     }
 }
 
@@ -235,25 +238,43 @@ fn end_of(id: &str) -> &str {
         .unwrap_or(id)
 }
 
-fn new_user(name: &LoginName, email: Option<&LoginName>, role: ConsoleRole) -> String {
-    let address = email.map_or_else(String::new, |email| {
-        format!(", with the e-mail address {email}")
-    });
-    format!(
-        "Create the user {} with the role {} in the console{address}",
-        quoted(name.as_str()),
-        role.as_str()
-    )
+fn number(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-fn new_keys(algorithm: Option<SigningAlgorithm>, now: bool) -> String {
-    let algorithm = algorithm.map_or("each algorithm", SigningAlgorithm::as_str);
-    let moment = if now { ", in a few minutes" } else { "" };
-    format!("Let a new key of {algorithm} sign ID tokens{moment}")
+fn new_user(name: &LoginName, email: Option<&LoginName>, role: ConsoleRole) -> Message {
+    let name = unquoted(name.as_str());
+    match email {
+        None => Message::new("action-create-user")
+            .text("user", name)
+            .message("role", role_name(role)),
+        Some(email) => Message::new("action-create-user-with-email")
+            .text("user", name)
+            .message("role", role_name(role))
+            .text("email", email.as_str()),
+    }
 }
 
-fn joined(sentences: impl Iterator<Item = String>) -> String {
-    sentences.collect::<Vec<_>>().join("; ")
+/// A role in the console, as what a user becomes.
+const fn role_name(role: ConsoleRole) -> Message {
+    match role {
+        ConsoleRole::Owner => Message::new("action-role-owner"),
+        ConsoleRole::Admin => Message::new("action-role-admin"),
+        ConsoleRole::Support => Message::new("action-role-support"),
+        ConsoleRole::Auditor => Message::new("action-role-auditor"),
+    }
+}
+
+fn new_keys(algorithm: Option<SigningAlgorithm>, now: bool) -> Message {
+    let algorithm = algorithm.map(SigningAlgorithm::as_str);
+    match (algorithm, now) {
+        (None, false) => Message::new("action-rotate-keys"),
+        (None, true) => Message::new("action-rotate-keys-now"),
+        (Some(algorithm), false) => Message::new("action-rotate-key").text("algorithm", algorithm),
+        (Some(algorithm), true) => {
+            Message::new("action-rotate-key-now").text("algorithm", algorithm)
+        }
+    }
 }
 
 fn external_authenticator(
@@ -261,88 +282,116 @@ fn external_authenticator(
     channel: &str,
     identifier: &str,
     replaced: Option<&str>,
-) -> String {
-    let replaced = replaced.map_or_else(String::new, |known| {
-        format!(", in place of {}", quoted(known))
-    });
-    format!(
-        "Let the holder of the identifier {} at the channel {} approve as {user}, a user since {since}{replaced}",
-        quoted(identifier),
-        quoted(channel)
-    )
+) -> Message {
+    match replaced {
+        None => Message::new("action-external-authenticator")
+            .text("user", user.as_str())
+            .text("since", since.as_str())
+            .text("channel", unquoted(channel))
+            .text("identifier", unquoted(identifier)),
+        Some(replaced) => Message::new("action-external-authenticator-replaced")
+            .text("user", user.as_str())
+            .text("since", since.as_str())
+            .text("channel", unquoted(channel))
+            .text("identifier", unquoted(identifier))
+            .text("replaced", unquoted(replaced)),
+    }
 }
 
-fn user_change(change: &ProtectedUserChange, names: &SubjectNames) -> String {
-    let SubjectNames {
-        user, since, email, ..
-    } = names;
+fn user_change(change: &ProtectedUserChange, names: &SubjectNames) -> Message {
+    let user = names.user.as_str();
     match change {
-        ProtectedUserChange::Terminate => format!("Terminate the user {user}"),
-        ProtectedUserChange::Name(new) => format!("Let {user} sign in as {}", quoted(new.as_str())),
-        ProtectedUserChange::Email(Some(email)) => {
-            format!("Change the e-mail address of {user} to {email}")
-        }
-        ProtectedUserChange::Email(None) => {
-            let known = email.as_deref().unwrap_or_default();
-            format!("Remove the e-mail address {known} of {user}")
-        }
-        ProtectedUserChange::RemoveRole => {
-            format!("Remove the role in the console of {user}")
-        }
+        ProtectedUserChange::Terminate => Message::new("action-terminate-user").text("user", user),
+        ProtectedUserChange::Name(new) => Message::new("action-rename-user")
+            .text("user", user)
+            .text("name", unquoted(new.as_str())),
+        ProtectedUserChange::Email(Some(email)) => Message::new("action-change-email")
+            .text("user", user)
+            .text("email", email.as_str()),
+        ProtectedUserChange::Email(None) => Message::new("action-remove-email")
+            .text("user", user)
+            .text("email", names.email.as_deref().unwrap_or_default()),
+        ProtectedUserChange::RemoveRole => Message::new("action-remove-role").text("user", user),
         ProtectedUserChange::GrantRole {
             role,
-            authenticators: Authenticators { devices, external },
-        } => {
-            let vendors = match *external {
-                0 => String::new(),
-                count => format!(" and {}", counted(count, "vendor's authenticator")),
-            };
-            format!(
-                "Grant {user}, a user since {since}, the role {} in the console; {user} approves with {}{vendors}",
-                role.as_str(),
-                counted(*devices, "device")
-            )
-        }
+            authenticators,
+        } => sentences([
+            Message::new("action-grant-role")
+                .text("user", user)
+                .text("since", names.since.as_str())
+                .message("role", role_name(*role)),
+            approves_with(user, *authenticators),
+        ]),
     }
 }
 
-fn account_change(change: &ProtectedAccountChange, names: &SubjectNames) -> String {
-    let SubjectNames {
-        user,
-        account,
-        application,
-        ..
-    } = names;
+/// With what a user approves: whoever has one of these would have the role too.
+fn approves_with(user: &str, Authenticators { devices, external }: Authenticators) -> Message {
+    match (devices, external) {
+        (0, 0) => Message::new("action-approves-with-nothing").text("user", user),
+        (devices, 0) => Message::new("action-approves-with")
+            .text("user", user)
+            .number("devices", number(devices)),
+        (devices, external) => Message::new("action-approves-with-external")
+            .text("user", user)
+            .number("devices", number(devices))
+            .number("external", number(external)),
+    }
+}
+
+fn new_account(names: &SubjectNames, name: &str) -> Message {
+    Message::new("action-create-account")
+        .text("user", names.user.as_str())
+        .text("name", unquoted(name))
+        .text("application", names.application.as_str())
+}
+
+fn deleted_account(names: &SubjectNames) -> Message {
+    Message::new("action-delete-account")
+        .text("account", names.account.as_str())
+        .text("user", names.user.as_str())
+        .text("application", names.application.as_str())
+}
+
+fn account_change(change: &ProtectedAccountChange, names: &SubjectNames) -> Message {
     match change {
-        ProtectedAccountChange::Name(new) => format!(
-            "Set the name of {user} to {} in the application {application}, in place of {account}",
-            quoted(new)
-        ),
-        ProtectedAccountChange::Terminate => {
-            format!("Terminate the account {account} of {user} in the application {application}")
-        }
+        ProtectedAccountChange::Name(new) => Message::new("action-rename-account")
+            .text("user", names.user.as_str())
+            .text("name", unquoted(new))
+            .text("application", names.application.as_str())
+            .text("account", names.account.as_str()),
+        ProtectedAccountChange::Terminate => Message::new("action-terminate-account")
+            .text("account", names.account.as_str())
+            .text("user", names.user.as_str())
+            .text("application", names.application.as_str()),
     }
 }
 
-fn import(what: &str, table: &ImportedTable) -> String {
-    // Applications may know a user by the name or the address.
-    let noted = |count: u64, what: &str| match count {
-        0 => String::new(),
-        count => format!(", {count} with another {what}"),
+fn import(application: Option<&str>, table: &ImportedTable) -> Message {
+    let counts = [table.rows, table.created, table.changed].map(number);
+    let [rows, created, changed] = counts;
+    let import = match application {
+        None => Message::new("action-import-users")
+            .number("count", rows)
+            .number("created", created)
+            .number("changed", changed),
+        Some(application) => Message::new("action-import-accounts")
+            .number("count", rows)
+            .text("application", application)
+            .number("created", created)
+            .number("changed", changed),
     };
-    format!(
-        "Import {what}: {} new, {} updated{}{}",
-        table.created,
-        table.changed,
-        noted(table.renamed, "name"),
-        noted(table.readdressed, "e-mail address")
-    )
-}
-
-fn counted(count: u64, what: &str) -> String {
-    if count == 1 {
-        format!("1 {what}")
-    } else {
-        format!("{count} {what}s")
+    // Applications may know a user by the name or the address.
+    let import = match table.renamed {
+        0 => import,
+        count => Message::new("action-import-renamed")
+            .message("import", import)
+            .number("count", number(count)),
+    };
+    match table.readdressed {
+        0 => import,
+        count => Message::new("action-import-readdressed")
+            .message("import", import)
+            .number("count", number(count)),
     }
 }

@@ -35,7 +35,8 @@ pub(super) struct ApprovalRequest {
     place: String,
     /// The browser and operating system, by its own account.
     browser: String,
-    /// The summary of the protected action; `null` for a sign-in.
+    /// The summary of the protected action, in the language that `Accept-Language` prefers; `null` for a sign-in. The
+    /// decision is sent with the same header, since the signature covers this text.
     #[schema(required)]
     action: Option<String>,
     /// When it was requested, in seconds since the epoch.

@@ -22,6 +22,7 @@ use crate::http::devices::passkeys::PasskeyState;
 use crate::http::devices::request_body::parse;
 use crate::http::devices::request_view::{ApprovalRequest, approval_request, other_request};
 use crate::http::devices::signed_call::SignedCall;
+use crate::http::texts::PageLanguage;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ApprovalId, AuditId};
 use assent_model::statement::Decision;
@@ -64,6 +65,8 @@ pub(super) struct Pending {
     now: i64,
     #[schema(inline)]
     account: UserView,
+    /// The current name of the device that calls.
+    device_name: String,
     /// Until then requests with a typed name are held, in seconds since the epoch; `null` without a cooldown.
     #[schema(required)]
     cooldown_until: Option<i64>,
@@ -82,6 +85,7 @@ pub(super) struct Pending {
     responses((status = 200, description = "The pending requests and unread notifications.", body = Pending)))]
 pub(super) async fn list(
     query: Result<Query<PendingQuery>, QueryRejection>,
+    PageLanguage(language): PageLanguage,
     call: SignedCall,
 ) -> Result<Json<Pending>, DeviceApiError> {
     let Query(query) = query.map_err(|_| ErrorCode::InvalidRequest)?;
@@ -99,10 +103,12 @@ pub(super) async fn list(
         &device,
         patience,
         (&shown, query.last_notification),
+        language,
     )
     .await?;
     let DeviceInbox {
         user,
+        device_name,
         pending,
         notifications,
         cooldown_until,
@@ -114,6 +120,7 @@ pub(super) async fn list(
             display_name: user.display_name().to_owned(),
             state: user.state,
         },
+        device_name,
         cooldown_until: cooldown_until.map(Timestamp::seconds),
         passkey: passkey::standing(&services, &device).await?.into(),
         requests: pending
@@ -191,6 +198,7 @@ pub(crate) struct DecisionOutcome {
     responses((status = 200, description = "The outcome.", body = DecisionOutcome)))]
 pub(super) async fn decide(
     Path(id): Path<String>,
+    PageLanguage(language): PageLanguage,
     call: SignedCall,
 ) -> Result<Json<DecisionOutcome>, DeviceApiError> {
     let SignedCall {
@@ -208,6 +216,7 @@ pub(super) async fn decide(
             .decode(decision.signature)
             .unwrap_or_default(),
         passkey: decision.passkey,
+        language,
     };
     let id: ApprovalId = id.parse().map_err(|_| ErrorCode::RequestNotFound)?;
     let outcome = match approval::answer(&services, &device, id, &proof, origin).await? {

@@ -20,6 +20,7 @@ pub(crate) async fn app(
     let mut response = page(
         &AuthenticatorApp {
             layout: layout(&services, language),
+            report_cooldown: services.settings.approvals.report_cooldown.get().as_secs() / 60,
         },
         None,
     );

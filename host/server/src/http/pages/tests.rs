@@ -293,7 +293,10 @@ fn every_page_in(language: Language) -> Vec<String> {
             layout: layout(),
             done: true
         },
-        AuthenticatorApp { layout: layout() },
+        AuthenticatorApp {
+            layout: layout(),
+            report_cooldown: 240
+        },
         saml_start(),
         saml_logout(),
         saml_post(),

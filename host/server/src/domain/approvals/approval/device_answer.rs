@@ -14,6 +14,7 @@ use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, MatchingN
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::device::Device;
 use assent_model::id::{ActionApprovalId, ApprovalId};
+use assent_model::language::Language;
 use assent_model::passkey::PasskeyPurpose;
 use assent_model::secret::Digest;
 use assent_model::session::Amr;
@@ -34,6 +35,9 @@ pub struct DeviceProof {
     /// The assertion of the device's passkey, where it has one and the person approved.
     #[serde(default)]
     pub passkey: Option<Box<PublicKeyCredential>>,
+    /// The language in which the device showed the request. One that a channel carries is in English.
+    #[serde(skip)]
+    pub language: Language,
 }
 
 /// What is no base64url is no signature either, and verifies as none.
@@ -113,10 +117,12 @@ pub async fn answer(
             approval,
             summary: None,
         },
-        Decision::Approve | Decision::Deny => match prompt_of(services, approval).await? {
-            Some(prompt) => prompt,
-            None => return Ok(DecisionResult::AlreadyDecided),
-        },
+        Decision::Approve | Decision::Deny => {
+            match prompt_of(services, approval, proof.language).await? {
+                Some(prompt) => prompt,
+                None => return Ok(DecisionResult::AlreadyDecided),
+            }
+        }
     };
     let statement = statement(services, device, &prompt, proof);
     let approval = prompt.approval;
@@ -156,7 +162,7 @@ pub async fn answer(
         (AnswerOutcome::Counted, Decision::Report) => DecisionResult::Reported,
         (AnswerOutcome::NumberMismatch { attempts_left }, _) => {
             tracing::info!(approval = %id, device = %device.id, attempts_left, "number mismatch");
-            let other = other_with_number(services, device, id, &proof.number).await?;
+            let other = other_with_number(services, device, id, proof).await?;
             return Ok(DecisionResult::NumberMismatch {
                 attempts_left,
                 other: other.map(Box::new),
@@ -174,9 +180,9 @@ async fn other_with_number(
     services: &Services,
     device: &Device,
     but: ApprovalId,
-    number: &str,
+    proof: &DeviceProof,
 ) -> Result<Option<Prompt>, InternalError> {
-    let Some(number) = MatchingNumber::parse(number) else {
+    let Some(number) = MatchingNumber::parse(&proof.number) else {
         return Ok(None);
     };
     let found = services
@@ -184,7 +190,7 @@ async fn other_with_number(
         .approval_with_number(device.user_id, but, number, services.now())
         .await?;
     match found {
-        Some(other) => prompt_of(services, other).await,
+        Some(other) => prompt_of(services, other, proof.language).await,
         None => Ok(None),
     }
 }

@@ -1,0 +1,32 @@
+//! Several messages as one.
+
+use crate::messages::Message;
+
+/// Sentences, one after the other.
+pub(super) fn sentences(messages: impl IntoIterator<Item = Message>) -> Message {
+    let joined = messages.into_iter().reduce(|first, next| {
+        Message::new("action-sentences")
+            .message("first", first)
+            .message("next", next)
+    });
+    joined.unwrap_or_else(|| Message::new("action-nothing"))
+}
+
+/// Messages with commas between them.
+pub(super) fn in_a_row(messages: impl IntoIterator<Item = Message>) -> Message {
+    let joined = messages.into_iter().reduce(|first, next| {
+        Message::new("action-comma")
+            .message("first", first)
+            .message("next", next)
+    });
+    joined.unwrap_or_else(|| Message::new("action-nothing"))
+}
+
+/// Messages with an "and" between them; `None` of none.
+pub(super) fn joined_by_and(messages: impl IntoIterator<Item = Message>) -> Option<Message> {
+    messages.into_iter().reduce(|first, next| {
+        Message::new("action-and")
+            .message("first", first)
+            .message("next", next)
+    })
+}

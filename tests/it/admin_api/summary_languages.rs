@@ -1,0 +1,100 @@
+//! The summaries of protected actions in the language of the device that shows and signs them.
+
+use assent::authenticator::PendingRequest;
+use assent_model::clock::Clock;
+use assent_model::statement::CallStatement;
+use reqwest::{Client, Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::protected_actions::{number, owner, requested};
+use crate::harness::{Device, Json, TestHost, Text, id};
+
+/// A call of a device whose browser prefers German: the status and the body of the answer.
+async fn call_in_german(
+    host: &TestHost,
+    device: &Device,
+    method: Method,
+    path: &str,
+    body: &Value,
+) -> (StatusCode, Value) {
+    let path = format!("/authenticator/api{path}");
+    let body = match body {
+        Value::Null => String::new(),
+        body => body.to_string(),
+    };
+    let time = host.clock.now().seconds();
+    let statement = CallStatement {
+        issuer: &host.issuer(),
+        device: device.device(),
+        time,
+        method: method.as_str(),
+        path: &path,
+        body: body.as_bytes(),
+    };
+    let signature = device.signature(&statement.text());
+    let authorization = format!("Assent-Device {}.{time}.{signature}", device.device());
+    let answer = Client::new()
+        .request(method, format!("{}{path}", host.base))
+        .header("authorization", authorization)
+        .header("accept-language", "de")
+        .header("content-type", "application/json")
+        .body(body)
+        .send()
+        .await
+        .expect("an answer");
+    (answer.status(), answer.json().await.unwrap_or_default())
+}
+
+#[tokio::test]
+async fn a_device_shows_and_signs_the_summary_in_its_language() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let bob = host.user("bob").await;
+    let user = format!("/users/{}", id(&bob));
+    let action = requested(&console, Method::DELETE, &user, &Value::Null).await;
+    assert_eq!(
+        action["summary"], "Delete the user “bob”",
+        "the API speaks English"
+    );
+    let device = &grace.device;
+    let (_, listed) = call_in_german(&host, device, Method::GET, "/requests", &Value::Null).await;
+    let request = listed["requests"].items()[0].clone();
+    assert_eq!(request["action"], "Benutzer „bob“ löschen");
+
+    let request: PendingRequest = serde_json::from_value(request).expect("a request");
+    let number = number(&action).expect("a number");
+    let statement = device.statement(&request, Some(number)).text();
+    let signature = device.signature(&statement);
+    // What is signed is what the call would have been shown.
+    let reply = device
+        .submit_proof(&request, Some(number), &signature)
+        .await;
+    assert_eq!(reply.body["error"].text(), "invalid_proof");
+    let proof = json!({"decision": "approve", "number": number, "signature": signature});
+    let path = format!("/requests/{}", request.id);
+    let (status, outcome) = call_in_german(&host, device, Method::POST, &path, &proof).await;
+    assert_eq!(
+        (status, &outcome["outcome"]),
+        (StatusCode::OK, &json!("approved")),
+        "{outcome}"
+    );
+    // The approval holds for the request of the console, whatever the language.
+    console
+        .call_once(Method::DELETE, &user, &Value::Null, action["id"].as_str())
+        .await
+        .success();
+}
+
+#[tokio::test]
+async fn the_device_learns_its_current_name() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let before = ada.device.call_ok(Method::GET, "/requests", None).await;
+    let path = format!("/devices/{}", ada.device.device());
+    ada.device
+        .call_ok(Method::PATCH, &path, Some(json!({"name": "Pixel 8"})))
+        .await;
+    let after = ada.device.call_ok(Method::GET, "/requests", None).await;
+    assert_ne!(before["device_name"], after["device_name"]);
+    assert_eq!(after["device_name"], "Pixel 8");
+}
