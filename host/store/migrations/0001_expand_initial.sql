@@ -81,7 +81,10 @@ CREATE TABLE applications (
     secret_sealed TEXT,
     version       BIGINT NOT NULL,
     created_at    BIGINT NOT NULL,
-    updated_at    BIGINT NOT NULL
+    updated_at    BIGINT NOT NULL,
+    -- Grants of earlier times are not valid: when the application was enabled again, or the end of time while it is
+    -- disabled.
+    grants_not_before BIGINT NOT NULL DEFAULT 0
 );
 
 -- The origins of single-page applications, which may call endpoints from a browser (CORS).

@@ -85,8 +85,9 @@ impl Row for ApplicationRow {
 
 pub(crate) async fn insert(db: &mut Connection, application: &Application) -> Result<()> {
     sql::query(
-        "INSERT INTO applications (id, name, settings, secret_digest, secret_sealed, version, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "INSERT INTO applications (id, name, settings, secret_digest, secret_sealed, version, created_at, updated_at,
+                                   grants_not_before)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     )
     .bind(application.id.to_string())
     .bind(application.name.clone())
@@ -96,10 +97,14 @@ pub(crate) async fn insert(db: &mut Connection, application: &Application) -> Re
     .bind(application.version)
     .bind(application.created_at.millis())
     .bind(application.updated_at.millis())
+    .bind(if application.settings.enabled { 0 } else { NEVER })
     .execute(&mut *db)
     .await?;
     insert_origins(db, application).await
 }
+
+/// The `grants_not_before` of a disabled application: no grant is valid.
+const NEVER: i64 = i64::MAX;
 
 async fn insert_origins(db: &mut Connection, application: &Application) -> Result<()> {
     for origin in application.settings.origins() {
@@ -133,7 +138,7 @@ impl Store {
     }
 
     /// Replaces an application's name, settings and secret. `false`, and nothing done, if it was changed since it was
-    /// read.
+    /// read. What it was granted is not valid while it is disabled, nor when it is enabled again.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -147,7 +152,10 @@ impl Store {
             Box::pin(async move {
                 let result = sql::query(
                     "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4,
-                                             secret_digest = $6, secret_sealed = $7
+                                             secret_digest = $6, secret_sealed = $7,
+                                             grants_not_before = CASE WHEN $8 = 0 THEN $9
+                                                                      WHEN grants_not_before = $9 THEN $4
+                                                                      ELSE grants_not_before END
                      WHERE id = $1 AND version = $5",
                 )
                 .bind(application.id.to_string())
@@ -157,6 +165,8 @@ impl Store {
                 .bind(application.version)
                 .bind(application.secret.map(Digest::to_text))
                 .bind(application.sealed_secret.clone())
+                .bind(i64::from(application.settings.enabled))
+                .bind(NEVER)
                 .execute(&mut *db)
                 .await?;
                 if result == 0 {

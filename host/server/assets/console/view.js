@@ -53,7 +53,7 @@ export function screen({ title, lead, back, badges = [], actions = [] }, ...cont
         el(
           'div',
           { class: 'head-text' },
-          el('h1', { tabindex: -1 }, el('bdi', {}, title), ...badges.flatMap((one) => [' ', one])),
+          el('h1', { tabindex: -1 }, el('bdi', {}, title), ...badges.flatMap((one) => (one ? [' ', one] : []))),
           lead && el('p', { class: 'lead' }, lead),
         ),
         actions.some(Boolean) && el('div', { class: 'ways' }, ...actions),

@@ -113,14 +113,15 @@ async fn client(services: &Services, id: &str) -> Result<Arc<Application>, EndSe
         .ok_or(EndSessionError::UnknownClient)
 }
 
-/// Where the browser goes afterwards: only to an address of this application.
+/// Where the browser goes afterwards: only to an address of this application, and nowhere if it is disabled.
 fn redirect(
     application: &Application,
     asked: Option<&str>,
 ) -> Result<Option<CheckedRedirect>, EndSessionError> {
     let registered = &application.settings.post_logout_redirect_uris;
     let find = |asked| CheckedRedirect::find(registered, asked).ok_or(EndSessionError::RedirectUri);
-    asked.map(find).transpose()
+    let redirect = asked.map(find).transpose()?;
+    Ok(redirect.filter(|_| application.settings.enabled))
 }
 
 /// What a request came to, as the browser carries it from page to page: all that was read from the ID token, without

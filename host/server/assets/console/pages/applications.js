@@ -2,7 +2,7 @@
 
 import { get } from '../api.js';
 import { select, text } from '../form.js';
-import { badge, code, link, screen, searched, way } from '../view.js';
+import { badge, code, el, link, screen, searched, way } from '../view.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
@@ -40,7 +40,16 @@ export async function applications({ may }) {
     (values, after) => get('/applications', { ...values, after }),
     [
       { label: 'Name', cell: (row) => link(applicationAddress(row.id), row.name) },
-      { label: 'Kind', cell: (row) => badge(kindOf(row), 'kind') },
+      {
+        label: 'Kind',
+        cell: (row) =>
+          el(
+            'span',
+            { class: 'badges' },
+            badge(kindOf(row), 'kind'),
+            !row.enabled && badge('Disabled', 'suspended'),
+          ),
+      },
       { label: 'Id', cell: (row) => code(row.id) },
       {
         label: 'Redirect URIs or ACS',

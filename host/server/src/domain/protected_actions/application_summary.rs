@@ -87,6 +87,10 @@ pub(super) fn updated_client(
     if before.name != after.name {
         sentences.push(format!("Its name is {}", quoted(&after.name)));
     }
+    sentences.extend(availability(
+        before.settings.enabled,
+        after.settings.enabled,
+    ));
     if sets_admin_scopes {
         sentences.push(administers(after));
         // Others may be called the same.
@@ -119,6 +123,17 @@ pub(super) fn updated_client(
         );
     }
     joined(sentences)
+}
+
+/// What disabling or enabling an application means.
+fn availability(was_enabled: bool, is_enabled: bool) -> Option<String> {
+    (was_enabled != is_enabled).then(|| {
+        match is_enabled {
+            true => "It is enabled: its users can sign in to it",
+            false => "It is disabled: no user can sign in to it, and its tokens are no longer valid",
+        }
+        .to_owned()
+    })
 }
 
 /// Where users are sent to sign in to a client and after signing out, and where it is notified of that.
@@ -186,6 +201,7 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
     if before.name != after.name {
         sentences.push(format!("Its name is {}", quoted(&after.name)));
     }
+    sentences.extend(availability(was.enabled, is.enabled));
     if was.entity_id != is.entity_id {
         sentences.push(format!(
             "Its entity ID is {}",

@@ -28,6 +28,8 @@ pub(super) struct ApplicationView {
     pub(super) id: String,
     /// The name that users see.
     pub(super) name: String,
+    /// Whether users can sign in to it, and its tokens are valid.
+    pub(super) enabled: bool,
     #[schema(inline)]
     pub(super) protocol: OpenIdConnect,
     pub(super) application_type: ApplicationType,
@@ -106,6 +108,7 @@ pub(super) fn view(application: Application) -> ApplicationView {
         updated_at,
     } = application;
     let OidcSettings {
+        enabled,
         application_type,
         redirect_uris,
         post_logout_redirect_uris,
@@ -131,6 +134,7 @@ pub(super) fn view(application: Application) -> ApplicationView {
     ApplicationView {
         id: id.to_string(),
         name,
+        enabled,
         protocol: OpenIdConnect::OpenidConnect,
         application_type,
         redirect_uris,

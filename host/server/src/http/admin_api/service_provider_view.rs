@@ -23,6 +23,8 @@ pub(super) enum Saml {
 pub(super) struct ServiceProviderView {
     id: String,
     name: String,
+    /// Whether users can sign in to it.
+    enabled: bool,
     #[schema(inline)]
     protocol: Saml,
     entity_id: String,
@@ -68,6 +70,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         updated_at,
     } = provider;
     let SamlSettings {
+        enabled,
         entity_id,
         acs,
         single_logout,
@@ -81,13 +84,14 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         metadata_url,
     } = settings;
     let IdpInitiated {
-        enabled,
+        enabled: is_idp_initiated,
         relay_state,
         relay_states,
     } = idp_initiated;
     ServiceProviderView {
         id: id.to_string(),
         name,
+        enabled,
         protocol: Saml::Saml,
         entity_id,
         acs,
@@ -101,7 +105,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
             .map(|certificate| certificate.pem)
             .collect(),
         custom_attributes,
-        idp_initiated: enabled,
+        idp_initiated: is_idp_initiated,
         default_relay_state: relay_state,
         relay_states,
         clock_skew_seconds: clock_skew,

@@ -175,6 +175,7 @@ fn unanswerable(services: &Services, language: Language, why: &Unanswerable) -> 
         Unanswerable::NoClient | Unanswerable::Client(_) => {
             Message::new("error-request-application")
         }
+        Unanswerable::Disabled(_) => return login::disabled_application(services, language, why),
         Unanswerable::NoRedirectUri(_) => Message::new("error-request-no-address"),
         Unanswerable::RedirectUri { .. } => Message::new("error-request-address"),
         Unanswerable::Request => Message::new("error-request-unreadable"),
