@@ -157,7 +157,7 @@ async function state(admin) {
   await admin.part('Sessions and consents');
   await admin.look('sessions');
   await admin.part('Activity');
-  await admin.desk.getByRole('row').nth(2).waitFor();
+  await admin.desk.locator('#console article.entry').nth(2).waitFor();
   await admin.look('activity');
 
   await admin.part('Phones');

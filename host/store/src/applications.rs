@@ -1,6 +1,7 @@
 //! Applications.
 
 mod service_providers;
+mod usage;
 mod version_row;
 
 use std::collections::HashSet;
@@ -17,13 +18,44 @@ use assent_model::id::{Did, UserId};
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
 
+pub use usage::{ApplicationUsage, MOST_COUNTED};
+pub(crate) use usage::{RecordedUse, record_use};
 pub(crate) use version_row::{ApplicationVersionRow, VERSION_BY_ID};
+
+/// The order of a list of applications.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ApplicationOrder {
+    /// By their ids.
+    #[default]
+    Id,
+    /// By their names, in upper or lower case.
+    Name,
+    /// The same, descending.
+    NameDescending,
+}
 
 pub(crate) const BY_ID: &str = sql::statement!(
     "SELECT ",
     ApplicationRow::COLUMNS,
     " FROM applications WHERE id IN ({$})"
 );
+
+/// The applications after `$1` in an order, of the protocol `$2` and with a name that begins with `$3`.
+macro_rules! applications_found {
+    ($after:literal, $order:literal) => {
+        sql::statement!(
+            "SELECT ",
+            ApplicationRow::COLUMNS,
+            " FROM applications
+             WHERE ",
+            $after,
+            " AND ($2 = '' OR protocol = $2) AND substr(lower(name), 1, length($3)) = lower($3)
+             ORDER BY ",
+            $order,
+            " LIMIT $4"
+        )
+    };
+}
 
 /// The protocols, as they are kept.
 pub(crate) const OIDC: &str = "oidc";
@@ -334,8 +366,8 @@ impl Store {
             .collect()
     }
 
-    /// Up to `limit` applications whose id follows `after` and whose name begins with `prefix`, in upper or lower case;
-    /// of a protocol alone, where that is given. There are few enough to look at each name.
+    /// Up to `limit` applications after `after` whose name begins with `prefix`, in upper or lower case; of a protocol
+    /// only, where that is given. There are few enough to look at each name.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -343,24 +375,32 @@ impl Store {
         &self,
         prefix: &str,
         protocol: Option<Protocol>,
+        order: ApplicationOrder,
         after: Option<&Did>,
         limit: u32,
     ) -> Result<Vec<RegisteredApplication>> {
-        let rows: Vec<ApplicationRow> = sql::query_as(
-            sql::statement!("SELECT ", ApplicationRow::COLUMNS, " FROM applications
-             WHERE id > $1 AND ($2 = '' OR protocol = $2) AND substr(lower(name), 1, length($3)) = lower($3)
-             ORDER BY id LIMIT $4"),
-        )
-        .bind(after.map(ToString::to_string).unwrap_or_default())
-        .bind(match protocol {
-            None => "",
-            Some(Protocol::OpenidConnect) => OIDC,
-            Some(Protocol::Saml) => SAML,
-        })
-        .bind(prefix.to_owned())
-        .bind(i64::from(limit))
-        .fetch_all(&self.readers)
-        .await?;
+        let statement = match order {
+            ApplicationOrder::Id => applications_found!("id > $1", "id"),
+            ApplicationOrder::Name => applications_found!(
+                "($1 = '' OR (lower(name), id) > (SELECT lower(name), id FROM applications WHERE id = $1))",
+                "lower(name), id"
+            ),
+            ApplicationOrder::NameDescending => applications_found!(
+                "($1 = '' OR (lower(name), id) < (SELECT lower(name), id FROM applications WHERE id = $1))",
+                "lower(name) DESC, id DESC"
+            ),
+        };
+        let rows: Vec<ApplicationRow> = sql::query_as(statement)
+            .bind(after.map(ToString::to_string).unwrap_or_default())
+            .bind(match protocol {
+                None => "",
+                Some(Protocol::OpenidConnect) => OIDC,
+                Some(Protocol::Saml) => SAML,
+            })
+            .bind(prefix.to_owned())
+            .bind(i64::from(limit))
+            .fetch_all(&self.readers)
+            .await?;
         rows.into_iter()
             .map(RegisteredApplication::try_from)
             .collect()

@@ -2,6 +2,7 @@
 
 import { address, get, getVersion, Problem, patch, post, put, remove } from '../api.js';
 import { FieldError, form, lines, select, text } from '../form.js';
+import { searched, table } from '../lists.js';
 import {
   ask,
   badge,
@@ -14,7 +15,6 @@ import {
   panel,
   say,
   screen,
-  searched,
   showOnce,
   tabs,
 } from '../view.js';
@@ -30,7 +30,7 @@ import { fromForm, providerFields, toForm } from './provider_fields.js';
 import { testSignIn } from './test_sign_in.js';
 import { importer, STATES } from './users.js';
 
-/** @import { Child, Context, PageFunction, Schema } from '../types.d.ts' */
+/** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
 
 /**
  * A page about one application, below its name and the links to its other pages.
@@ -305,6 +305,20 @@ function metadata(application, reload) {
  * @param {Context} context
  */
 async function accounts(application, { may, reload }) {
+  /** @type {Array<Column<Schema<'Account'>>>} */
+  const columns = [
+    { label: 'Account', cell: (row) => link(accountAddress(row.id), row.name) },
+    {
+      label: 'User',
+      cell: (row) =>
+        may('users:read')
+          ? link(`/admin/users/${row.user_id}`, row.user_name ?? row.user_id)
+          : (row.user_name ?? row.user_id),
+    },
+    { label: 'Roles', cell: (row) => row.roles.join(', ') || 'None' },
+    { label: 'State', cell: (row) => badge(row.state) },
+    { label: 'Created', cell: (row) => moment(row.created_at) },
+  ];
   const list = await searched(
     [
       text('q', 'Account or user', {
@@ -314,20 +328,7 @@ async function accounts(application, { may, reload }) {
       select('state', 'State', STATES, { none: '' }),
     ],
     (values, after) => get('/applications/{id}/accounts', { ...values, id: application.id, after }),
-    [
-      { label: 'Account', cell: (row) => link(accountAddress(row.id), row.name) },
-      {
-        label: 'User',
-        cell: (row) =>
-          may('users:read')
-            ? link(`/admin/users/${row.user_id}`, row.user_name ?? row.user_id)
-            : (row.user_name ?? row.user_id),
-      },
-      { label: 'Roles', cell: (row) => row.roles.join(', ') || 'None' },
-      { label: 'State', cell: (row) => badge(row.state) },
-      { label: 'Created', cell: (row) => moment(row.created_at) },
-    ],
-    { empty: 'There is no such account.', caption: 'Accounts' },
+    table(columns, [], { empty: 'No one has access yet.', caption: 'Accounts' }),
   );
   const transfer =
     may('accounts:write') &&

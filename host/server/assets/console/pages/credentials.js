@@ -2,6 +2,7 @@
 
 import { get, patch, post, remove } from '../api.js';
 import { form } from '../form.js';
+import { table } from '../lists.js';
 import {
   ask,
   badge,
@@ -17,7 +18,6 @@ import {
   say,
   section,
   showOnce,
-  table,
 } from '../view.js';
 import { credentialFields } from './client_fields.js';
 import { keptAs, makeSecret } from './guide.js';

@@ -1,7 +1,8 @@
 // The signing keys of ID tokens.
 
 import { get, post } from '../api.js';
-import { ask, badge, button, code, el, moment, say, screen, table } from '../view.js';
+import { table } from '../lists.js';
+import { ask, badge, button, code, el, moment, say, screen } from '../view.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 

@@ -2,6 +2,7 @@
 
 import { get, getVersion, Problem, patch, post, put, remove } from '../api.js';
 import { area, FieldError, form, group, lines, select, text, toggle } from '../form.js';
+import { pages, table } from '../lists.js';
 import {
   ask,
   badge,
@@ -15,12 +16,10 @@ import {
   link,
   moment,
   notice,
-  pages,
   panel,
   say,
   screen,
   section,
-  table,
   tabs,
 } from '../view.js';
 import { accountAddress } from './account.js';
@@ -606,21 +605,22 @@ async function sessions(user, _version, { may, reload }) {
  * @param {Context} context
  */
 async function accounts(user, _version, { may, reload }) {
+  /** @type {Array<Column<Schema<'Account'>>>} */
+  const columns = [
+    {
+      label: 'Application',
+      cell: (row) =>
+        may('applications:read')
+          ? link(applicationAddress(row.application_id), row.application_name ?? row.application_id)
+          : (row.application_name ?? row.application_id),
+    },
+    { label: 'Account', cell: (row) => link(accountAddress(row.id), row.name) },
+    { label: 'Roles', cell: (row) => row.roles.join(', ') || 'None' },
+    { label: 'State', cell: (row) => badge(row.state) },
+  ];
   const list = await pages(
     (after) => get('/users/{id}/accounts', { id: user.id, after }),
-    [
-      {
-        label: 'Application',
-        cell: (row) =>
-          may('applications:read')
-            ? link(applicationAddress(row.application_id), row.application_name ?? row.application_id)
-            : (row.application_name ?? row.application_id),
-      },
-      { label: 'Account', cell: (row) => link(accountAddress(row.id), row.name) },
-      { label: 'Roles', cell: (row) => row.roles.join(', ') || 'None' },
-      { label: 'State', cell: (row) => badge(row.state) },
-    ],
-    { empty: 'The user has no account yet.', caption: 'Accounts' },
+    table(columns, [], { empty: 'No access to any application yet.', caption: 'Accounts' }),
   );
   if (!may('accounts:write') || !may('applications:read')) return [list];
   const application = picker('application', 'Application', {

@@ -5,6 +5,7 @@
 mod accounts;
 mod action_approvals;
 mod activity;
+mod application_list;
 mod application_view;
 mod applications;
 mod areas;
@@ -13,6 +14,7 @@ mod authorize;
 mod claims;
 mod conditional;
 mod context;
+mod error_references;
 mod export;
 mod external_authenticators;
 mod idempotency;

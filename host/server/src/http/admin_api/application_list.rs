@@ -1,0 +1,150 @@
+//! The list of applications, with how each is used.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::application_view::RegisteredApplicationView;
+use super::input::{List, PageLimit, Query, Search, after};
+use crate::domain::Services;
+use crate::domain::admin::{self, ApplicationQuery};
+use crate::http::admin_api::values::moment;
+use crate::http::operations::logos::address;
+use crate::http::problem::Problem;
+use assent_model::application::{Protocol, RegisteredApplication};
+use assent_model::id::Did;
+use assent_store::{ApplicationOrder, ApplicationUsage, MOST_COUNTED};
+
+/// Which applications are listed.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ApplicationsQuery {
+    /// The beginning of the name, in upper or lower case; or a complete id.
+    #[serde(default)]
+    #[param(value_type = String, max_length = 254, required = false)]
+    q: Search,
+    /// Only applications with this protocol.
+    #[param(inline)]
+    protocol: Option<Protocol>,
+    /// The order.
+    #[param(inline, required = false)]
+    #[serde(default)]
+    order: OrderQuery,
+    /// The beginning of the page: `next` of the previous page.
+    after: Option<String>,
+    /// The maximum number of items on the page.
+    #[serde(default)]
+    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
+    limit: PageLimit,
+}
+
+/// List and search applications.
+#[utoipa::path(
+    get,
+    path = "/applications",
+    params(ApplicationsQuery),
+    responses((status = 200, description = "A page of applications, in the order of their ids or names.",
+        body = List<ListedApplicationView>))
+)]
+pub(super) async fn list(
+    State(services): State<Arc<Services>>,
+    Query(query): Query<ApplicationsQuery>,
+) -> Result<Json<List<ListedApplicationView>>, Problem> {
+    let ApplicationsQuery {
+        q,
+        protocol,
+        order,
+        after: cursor,
+        limit,
+    } = query;
+    let query = ApplicationQuery {
+        q: q.text().unwrap_or_default(),
+        protocol,
+        order: order.into(),
+        after: after(cursor.as_deref())?,
+    };
+    let rows = admin::find_applications(&services, &query, limit.and_one()).await?;
+    let ids: Vec<Did> = rows.iter().map(|row| row.id().clone()).collect();
+    let usage = admin::application_usage(&services, &ids).await?;
+    Ok(Json(List::from_rows(
+        rows,
+        limit.get(),
+        |row| row.id().to_string(),
+        |row| listed(&usage, row),
+    )))
+}
+
+/// An application in a list.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ListedApplication)]
+pub(super) struct ListedApplicationView {
+    #[serde(flatten)]
+    application: RegisteredApplicationView,
+    usage: UsageView,
+}
+
+/// How an application is used.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ApplicationUsage)]
+struct UsageView {
+    /// The URL of its logo.
+    logo_url: Option<String>,
+    /// The number of its accounts, up to 1,000.
+    accounts: u32,
+    /// Whether it has more than 1,000 accounts.
+    more_accounts: bool,
+    /// When a user last signed in to it, with an accuracy of ten minutes.
+    #[schema(format = DateTime)]
+    last_sign_in_at: Option<String>,
+}
+
+fn listed(
+    usage: &HashMap<Did, ApplicationUsage>,
+    application: RegisteredApplication,
+) -> ListedApplicationView {
+    let id = application.id().clone();
+    let ApplicationUsage {
+        accounts,
+        last_sign_in_at,
+        logo,
+    } = usage.get(&id).cloned().unwrap_or_default();
+    ListedApplicationView {
+        application: application.into(),
+        usage: UsageView {
+            logo_url: logo.map(|digest| address(&id, &digest)),
+            accounts: accounts.min(MOST_COUNTED),
+            more_accounts: accounts > MOST_COUNTED,
+            last_sign_in_at: last_sign_in_at.map(moment),
+        },
+    }
+}
+
+/// The order of a list of applications.
+#[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
+enum OrderQuery {
+    /// By their ids.
+    #[default]
+    #[serde(rename = "id")]
+    Id,
+    /// By their names, in upper or lower case.
+    #[serde(rename = "name")]
+    Name,
+    /// By their names, descending.
+    #[serde(rename = "-name")]
+    NameDescending,
+}
+
+impl From<OrderQuery> for ApplicationOrder {
+    fn from(order: OrderQuery) -> Self {
+        match order {
+            OrderQuery::Id => Self::Id,
+            OrderQuery::Name => Self::Name,
+            OrderQuery::NameDescending => Self::NameDescending,
+        }
+    }
+}
