@@ -63,7 +63,10 @@ async function operate(admin) {
   await admin.look('audit-sentences');
   await admin.field('Event').selectOption('signing-key.published');
   await only('signing-key.published');
-  await rows.filter({ hasText: `${process.env.LOGIN_NAME} published the next signing key` }).first().waitFor();
+  await rows
+    .filter({ hasText: `${process.env.LOGIN_NAME} published the next signing key` })
+    .first()
+    .waitFor();
   await rows.first().getByRole('button', { name: 'Details' }).click();
   await rows.first().getByRole('button', { name: 'Copy as JSON' }).click();
   await admin.said('the entry copied');

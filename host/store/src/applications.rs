@@ -1,5 +1,6 @@
 //! Applications.
 
+mod recorded_use;
 mod service_providers;
 mod usage;
 mod version_row;
@@ -18,8 +19,9 @@ use assent_model::id::{Did, UserId};
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
 
+pub(crate) use recorded_use::RecordedUse;
+pub(crate) use usage::record_use;
 pub use usage::{ApplicationUsage, MOST_COUNTED};
-pub(crate) use usage::{RecordedUse, record_use};
 pub(crate) use version_row::{ApplicationVersionRow, VERSION_BY_ID};
 
 /// The order of a list of applications.

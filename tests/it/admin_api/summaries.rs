@@ -549,7 +549,8 @@ async fn harmless_updates_need_no_approval_except_for_service_applications() {
 #[test]
 fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
     let client = json!({
-        "application_type": "web", "name": "x", "enabled": true, "redirect_uris": [], "post_logout_redirect_uris": [], "scopes": [],
+        "application_type": "web", "name": "x", "enabled": true, "redirect_uris": [],
+        "post_logout_redirect_uris": [], "scopes": [],
         "grant_types": [], "token_endpoint_auth_method": "client_secret_basic", "jwks": {}, "jwks_uri": "x",
             "public_key": "x",
         "certificate": "x", "id_token_signed_response_alg": "RS256", "slim_id_token": true, "subject_type": "public",
@@ -604,9 +605,7 @@ async fn disabling_an_application_says_what_follows() {
     let client = host.web_application().await.id;
     let provider = json!({"protocol": "saml", "name": "Wiki", "entity_id": "https://wiki.example",
         "acs": [{"url": "https://wiki.example/acs"}]});
-    let provider = host
-        .admin_ok(Method::POST, "/applications", provider)
-        .await;
+    let provider = host.admin_ok(Method::POST, "/applications", provider).await;
     for (application, name) in [(client.as_str(), "Books & <Co>"), (id(&provider), "Wiki")] {
         let path = format!("/applications/{application}");
         for (enabled, words) in [

@@ -88,12 +88,19 @@ async fn no_endpoint_of_any_instance_serves_a_disabled_application(database: Dat
         .response()
         .await;
     assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
-    assert!(response.headers()["www-authenticate"].text().contains("invalid_token"));
+    assert!(
+        response.headers()["www-authenticate"]
+            .text()
+            .contains("invalid_token")
+    );
     // The browser is not sent to an application that may be disabled for a compromise.
     for request in [ada.application.request(&[]), silent.clone()] {
         let page = there.get(&request).await;
         assert_eq!(page.status, StatusCode::FORBIDDEN);
-        assert!(page.body.contains("An administrator disabled this application"));
+        assert!(
+            page.body
+                .contains("An administrator disabled this application")
+        );
     }
 
     host.advance(1);
@@ -138,13 +145,17 @@ async fn a_sign_in_that_began_before_ends_with_a_page() {
     set_enabled(&host, &ada.application, false).await;
     for name in ["ada", "nobody"] {
         let page = login.submit_name(name).await;
-        assert!(page.body.contains("An administrator disabled Books"), "{}", page.body);
+        assert!(
+            page.body.contains("An administrator disabled <bdi>Books"),
+            "{}",
+            page.body
+        );
     }
     assert_eq!(ada.device.pending_requests(0).await.len(), pending);
     for (browser, page) in [(&asked, &waiting), (&approved, &finished)] {
         let ended = browser.get(&page.url).await;
         assert_eq!(ended.outcome(), "rejected");
-        assert!(ended.body.contains("An administrator disabled Books"));
+        assert!(ended.body.contains("An administrator disabled <bdi>Books"));
         assert_eq!(ended.returns(), None, "it goes back by itself");
         assert!(!ended.body.contains("/leave"));
     }
@@ -181,7 +192,10 @@ async fn a_disabled_application_may_revoke_and_sign_out() {
     assert!(!page.status.is_redirection() || !page.location().as_str().contains("rp.example"));
     let silent = ada.application.request(&[("prompt", Some("none"))]);
     set_enabled(&host, &ada.application, true).await;
-    assert_eq!(browser.get(&silent).await.parameter("error"), "login_required");
+    assert_eq!(
+        browser.get(&silent).await.parameter("error"),
+        "login_required"
+    );
 }
 
 /// The tiles of the portal lead to applications that can be used, and a service account loses its rights.
@@ -198,7 +212,10 @@ async fn the_portal_and_the_admin_api_follow() {
     .await;
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
-    let form = [("grant_type", "client_credentials"), ("scope", "admin:read")];
+    let form = [
+        ("grant_type", "client_credentials"),
+        ("scope", "admin:read"),
+    ];
     let response = http_client()
         .post(format!("{}/oidc/token", host.base))
         .basic_auth(&ada.application.id, ada.application.secret.as_ref())
@@ -212,16 +229,31 @@ async fn the_portal_and_the_admin_api_follow() {
             .bearer_auth(token["access_token"].text())
             .response()
     };
-    assert!(browser.get("/").await.body.contains("Books &#38; &#60;Co&#62;"));
+    assert!(
+        browser
+            .get("/")
+            .await
+            .body
+            .contains("Books &#38; &#60;Co&#62;")
+    );
     assert_eq!(users().await.status(), StatusCode::OK);
     host.advance(1);
     let changed = set_enabled(&host, &ada.application, false).await;
-    assert!(!browser.get("/").await.body.contains("Books &#38; &#60;Co&#62;"));
+    assert!(
+        !browser
+            .get("/")
+            .await
+            .body
+            .contains("Books &#38; &#60;Co&#62;")
+    );
     assert_eq!(users().await.status(), StatusCode::UNAUTHORIZED);
     let entries = host
         .admin_ok(
             Method::GET,
-            &format!("/audit?event=application.updated&application={}", id(&changed)),
+            &format!(
+                "/audit?event=application.updated&application={}",
+                id(&changed)
+            ),
             Value::Null,
         )
         .await;
@@ -231,7 +263,9 @@ async fn the_portal_and_the_admin_api_follow() {
         (&json!(true), &json!(false))
     );
     // An export of the directory is not needed to know: the list says it.
-    let list = host.admin_ok(Method::GET, "/applications", Value::Null).await;
+    let list = host
+        .admin_ok(Method::GET, "/applications", Value::Null)
+        .await;
     assert_eq!(list["items"][0]["enabled"], false);
     assert_eq!(userinfo(&host, "x").await.0, StatusCode::UNAUTHORIZED);
 }

@@ -22,9 +22,7 @@ async fn a_disabled_service_provider_receives_no_assertion() {
         .get(&provider.signed_redirect(&provider.request(&host).xml(), None))
         .await;
     let other = Browser::new(&host.base);
-    let login = provider
-        .begin(&other, &provider.request(&host), None)
-        .await;
+    let login = provider.begin(&other, &provider.request(&host), None).await;
 
     let path = format!("/applications/{}", provider.id);
     let set = async |enabled: bool| {
@@ -40,7 +38,10 @@ async fn a_disabled_service_provider_receives_no_assertion() {
         stored.followed().await,
     ] {
         assert_eq!(page.status, StatusCode::FORBIDDEN, "{}", page.body);
-        assert!(page.body.contains("An administrator disabled this application"));
+        assert!(
+            page.body
+                .contains("An administrator disabled this application")
+        );
         assert!(!page.body.contains("SAMLResponse"));
     }
     let page = login.submit_name("ada").await;

@@ -42,7 +42,7 @@ export function axisEnd(most) {
  * @template Row
  * @param {Row} row
  * @param {Array<Series<Row>>} series
- * @param {{ left: number, step: number, end: number, stacked: boolean, describe: (row: Row) => string, unit: string }} at
+ * @param {{ left: number, step: number, end: number, stacked: boolean, describe(row: Row): string, unit: string }} at
  */
 function barsOf(row, series, { left, step, end, stacked, describe, unit }) {
   const room = step * 0.76;
@@ -82,8 +82,8 @@ function gridLine(value, end, width, unit) {
 }
 
 /**
- * Bars over time, one for each row. They are drawn for the width that the chart has, so that texts have the same size on
- * each screen.
+ * Bars over time, one for each row. They are drawn for the width of the chart, so that texts have the same size on each
+ * screen.
  * @template Row
  * @param {string} title
  * @param {Row[]} rows

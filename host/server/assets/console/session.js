@@ -42,7 +42,8 @@ async function signIn(user) {
         return;
       }
       if (me.id === user) close(true);
-      else state.textContent = `${me.name ?? 'Another user'} is signed in now. Sign in as yourself, or load the page again.`;
+      else
+        state.textContent = `${me.name ?? 'Another user'} is signed in. Sign in as yourself, or load the page again.`;
     };
     const returned = () => document.visibilityState === 'visible' && check();
     tabs.addEventListener('message', check, { signal: stop.signal });

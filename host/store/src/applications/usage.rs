@@ -1,8 +1,7 @@
 //! How applications are used: how many users have access, and when one last signed in.
 
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::LazyLock;
 
 use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::{cell, moment, parse};
@@ -13,12 +12,6 @@ use assent_model::id::Did;
 
 /// Up to how many users of an application are counted.
 pub const MOST_COUNTED: u32 = 1000;
-
-/// How old a recorded sign-in is at least when the next one is recorded.
-const INTERVAL: Duration = Duration::from_secs(10 * 60);
-
-/// For how many applications an instance remembers that a sign-in was recorded.
-const REMEMBERED: usize = 10_000;
 
 /// How an application is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,29 +47,6 @@ static USAGE: LazyLock<BulkSql> = LazyLock::new(|| {
         0,
     )
 });
-
-/// When this instance recorded a sign-in to each application.
-#[derive(Debug, Default)]
-pub(crate) struct RecordedUse(Mutex<HashMap<Did, Timestamp>>);
-
-impl RecordedUse {
-    /// Whether a sign-in at `now` is to be recorded.
-    pub(crate) fn is_due(&self, application: &Did, now: Timestamp) -> bool {
-        let recorded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        recorded
-            .get(application)
-            .is_none_or(|at| *at + INTERVAL <= now || now < *at)
-    }
-
-    /// A sign-in at `now` was recorded.
-    pub(crate) fn recorded(&self, application: Did, now: Timestamp) {
-        let mut recorded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if recorded.len() >= REMEMBERED {
-            recorded.clear();
-        }
-        recorded.insert(application, now);
-    }
-}
 
 /// Records that a user signed in to an application.
 pub(crate) async fn record_use(

@@ -22,7 +22,8 @@ pub(crate) const FAMILY_STATE: &str = "SELECT f.id, v.column2 AS token,
     LEFT JOIN sessions s ON s.id = f.session_id
     LEFT JOIN revoked_tokens r ON r.id = v.column2";
 
-pub(crate) const CLIENT_STATE: &str = "SELECT p.id, v.column2 AS token, p.version, p.grants_not_before,
+pub(crate) const CLIENT_STATE: &str =
+    "SELECT p.id, v.column2 AS token, p.version, p.grants_not_before,
         CASE WHEN r.id IS NULL THEN 0 ELSE 1 END AS token_revoked,
         (SELECT MAX(epoch) FROM token_epochs) AS epoch
     FROM (VALUES {($, $)}) AS v

@@ -149,8 +149,8 @@ fn cursor(term: Vec<u8>, id: &str) -> Result<Cursor> {
 }
 
 impl Store {
-    /// Up to `limit` users after `after`, in an order; in a state or with a role only, where these are given. The cursor
-    /// is the name and the id of the last user of the page before.
+    /// Up to `limit` users after `after`, in an order; in a state or with a role only, where these are given. The
+    /// cursor is the name and the id of the last user of the page before.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

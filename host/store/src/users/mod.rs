@@ -111,7 +111,6 @@ impl Store {
                 };
                 deprovisioning::deprovision_user(db, id, LifecycleState::Terminated, now).await?;
                 deprovisioning::erase_user(db, id, now).await?;
-                sign_ins::forget_sign_in(db, id).await?;
                 sql::query("DELETE FROM users WHERE id = $1")
                     .bind(id.to_string())
                     .execute(&mut *db)

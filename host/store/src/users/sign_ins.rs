@@ -34,15 +34,6 @@ pub(crate) async fn record_sign_in(
     Ok(())
 }
 
-/// Deletes the time of a user's last sign-in.
-pub(super) async fn forget_sign_in(db: &mut Connection, user: UserId) -> Result<()> {
-    sql::query("DELETE FROM last_sign_ins WHERE user_id = $1")
-        .bind(user.to_string())
-        .execute(db)
-        .await?;
-    Ok(())
-}
-
 impl Store {
     /// When each of these users last signed in with an approval; those who never did are missing.
     ///

@@ -21,7 +21,7 @@ export function kindOf(application) {
 /** @param {string} id */
 export const applicationAddress = (id) => `/admin/applications/${encodeURIComponent(id)}`;
 
-/** @type {Array<Column<Schema<'ListedApplication'>>>} */
+/** @type {Array<Column<Schema<'Application'>>>} */
 const COLUMNS = [
   {
     label: 'Name',
@@ -30,8 +30,8 @@ const COLUMNS = [
       el(
         'span',
         { class: 'named' },
-        row.usage.logo_url
-          ? el('img', { class: 'small-picture', src: row.usage.logo_url, alt: '' })
+        row.usage?.logo_url
+          ? el('img', { class: 'small-picture', src: row.usage?.logo_url, alt: '' })
           : el('span', { class: 'small-picture', 'aria-hidden': 'true' }, row.name.slice(0, 1).toUpperCase()),
         link(applicationAddress(row.id), row.name),
       ),
@@ -44,9 +44,9 @@ const COLUMNS = [
   {
     label: 'Users',
     figure: true,
-    cell: ({ usage }) => `${usage.more_accounts ? 'over ' : ''}${figure(usage.accounts)}`,
+    cell: ({ usage }) => `${usage?.more_accounts ? 'over ' : ''}${figure(usage?.accounts ?? 0)}`,
   },
-  { label: 'Last sign-in', cell: ({ usage }) => moment(usage.last_sign_in_at) },
+  { label: 'Last sign-in', cell: ({ usage }) => moment(usage?.last_sign_in_at) },
   { label: 'Id', cell: (row) => copyButton('Copy the id', `the id of ${row.name}`, () => row.id) },
 ];
 

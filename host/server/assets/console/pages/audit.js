@@ -3,7 +3,7 @@
 import { get } from '../api.js';
 import { groupedSelect, text } from '../form.js';
 import { pages, rowList, searched, valuesOf } from '../lists.js';
-import { button, code, download, el, explain, facts, figure, more, moment, notice, panel, screen } from '../view.js';
+import { button, code, download, el, explain, facts, figure, moment, more, notice, panel, screen } from '../view.js';
 import { auditEntry } from './audit_entry.js';
 import { eventOptions, sentenceOf, textOf } from './audit_events.js';
 import { picker } from './picker.js';
@@ -161,6 +161,7 @@ export async function audit(context) {
       label,
     );
   const looked = el('p', { class: 'muted small', role: 'status' });
+  let refresh = async () => {};
   const found = await searched(
     controls,
     (search, after) => find(/** @type {Search} */ (search), may, after),
@@ -174,7 +175,7 @@ export async function audit(context) {
           preset('Today', dayAgo(0)),
           preset('Last 7 days', dayAgo(6)),
           preset('Any time', ''),
-          button('Refresh', () => found.fill()),
+          button('Refresh', () => refresh()),
         ),
         looked,
       ],
@@ -187,6 +188,7 @@ export async function audit(context) {
       },
     },
   );
+  refresh = () => found.fill();
   const place = el('div', { 'aria-live': 'polite' });
   return screen(
     {

@@ -22,7 +22,11 @@ export function auditEntry(entry, { may }) {
   const id = `entry-${created}`;
   const tone = toneOf(entry);
   const place = el('div', { class: 'entry-details', id, hidden: true });
-  const toggle = el('button', { type: 'button', class: 'button small', 'aria-expanded': 'false', 'aria-controls': id }, 'Details');
+  const toggle = el(
+    'button',
+    { type: 'button', class: 'button small', 'aria-expanded': 'false', 'aria-controls': id },
+    'Details',
+  );
   toggle.addEventListener('click', () => {
     if (place.childElementCount === 0) place.append(details(entry));
     place.hidden = !place.hidden;
@@ -36,12 +40,7 @@ export function auditEntry(entry, { may }) {
     el(
       'div',
       { class: 'entry-text' },
-      el(
-        'p',
-        {},
-        TONES[tone] && el('span', { class: 'hidden-text' }, TONES[tone]),
-        ...sentenceOf(entry, may),
-      ),
+      el('p', {}, TONES[tone] && el('span', { class: 'hidden-text' }, TONES[tone]), ...sentenceOf(entry, may)),
       el(
         'p',
         { class: 'muted small' },
@@ -92,7 +91,11 @@ function details(row) {
       ...Object.entries(others).map(([name, value]) => fact(name.replaceAll('_', ' '), text(value))),
       fact('Digest', code(row.digest)),
     ),
-    el('div', { class: 'ways' }, copyButton('Copy as JSON', 'the entry', () => JSON.stringify(row, null, 2))),
+    el(
+      'div',
+      { class: 'ways' },
+      copyButton('Copy as JSON', 'the entry', () => JSON.stringify(row, null, 2)),
+    ),
   );
 }
 

@@ -415,7 +415,15 @@ export function sentenceOf(entry, may) {
   };
   const known = EVENTS[event];
   if (known) return known[2](names);
-  return [names.who, ': ', code(event), userId ? ' ' : '', userId ? user : '', applicationId ? ' ' : '', applicationId && application];
+  return [
+    names.who,
+    ': ',
+    code(event),
+    userId ? ' ' : '',
+    userId ? user : '',
+    applicationId ? ' ' : '',
+    applicationId && application,
+  ];
 }
 
 /**

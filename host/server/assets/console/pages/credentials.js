@@ -174,7 +174,7 @@ async function certificates(application, { may, reload }) {
       { label: 'Signs from', cell: (row) => moment(row.signs_from) },
       { label: 'Expires', cell: (row) => moment(row.expires_at) },
       { label: 'SHA-256', cell: (row) => el('code', {}, row.sha256) },
-      { label: 'Do', cell: actions },
+      { label: 'Actions', cell: actions },
     ],
     items,
     { caption: 'Certificates' },

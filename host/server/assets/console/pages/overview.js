@@ -2,7 +2,8 @@
 
 import { get } from '../api.js';
 import { bars } from '../chart.js';
-import { badge, el, figure, link, panel, screen, section, table, tabs, way } from '../view.js';
+import { table } from '../lists.js';
+import { badge, el, figure, link, panel, screen, section, tabs, way } from '../view.js';
 
 /** @import { ChartOptions, Context, Schema } from '../types.d.ts' */
 

@@ -63,13 +63,7 @@ const COLUMNS = [
   { label: 'Value', cell: shown },
   {
     label: 'From',
-    cell: (row) =>
-      el(
-        'span',
-        { class: 'badges' },
-        badge(row.source, 'kind'),
-        row.variable && code(row.variable),
-      ),
+    cell: (row) => el('span', { class: 'badges' }, badge(row.source, 'kind'), row.variable && code(row.variable)),
   },
 ];
 
@@ -143,7 +137,8 @@ function shown({ key, value, is_set: isSet, is_secret: isSecret }) {
     const unit = UNITS[key.slice(key.lastIndexOf('.') + 1)];
     return [figure(value), unit].filter(Boolean).join(' ');
   }
-  if (typeof value !== 'string') return Array.isArray(value) && value.length === 0 ? 'None' : code(JSON.stringify(value));
+  if (typeof value !== 'string')
+    return Array.isArray(value) && value.length === 0 ? 'None' : code(JSON.stringify(value));
   const time = /^(\d+)(ms|s|m|h|d)$/.exec(value);
   if (!time) return value === '' ? 'Empty' : code(value);
   const [, number, unit] = time;
@@ -154,5 +149,4 @@ function shown({ key, value, is_set: isSet, is_secret: isSecret }) {
  * A description: what stands between backquotes is code.
  * @param {string} description
  */
-const inline = (description) =>
-  description.split('`').map((part, index) => (index % 2 === 1 ? code(part) : part));
+const inline = (description) => description.split('`').map((part, index) => (index % 2 === 1 ? code(part) : part));

@@ -130,7 +130,7 @@ async function profile(user, version, context) {
     hint: manages ? undefined : 'Only an admin or an owner may change it.',
   });
   const signsInAs = text('name_at_sign_in', 'Name at sign-in', {
-    needed: 'expected a name',
+    needed: 'Enter a name.',
     hint: manages ? undefined : 'Only an admin or an owner may change it.',
   });
   email.input.disabled = !manages;
@@ -263,8 +263,8 @@ function state(user, version, { may, reload }) {
     ).then((yes) => (yes ? setState('suspended', 'The user is suspended.') : undefined));
   const terminate = () =>
     ask(
-      'Terminate this user?',
-      "Every session and every token ends at once, and the phones can approve nothing any more. This can't be undone.",
+      'Terminate this user permanently?',
+      "Their sessions end and their phones stop working. This can't be undone.",
       'Terminate',
       user.name,
     ).then((yes) => (yes ? setState('terminated', 'The user is terminated.') : undefined));
@@ -361,7 +361,7 @@ function erasure(user, version, { go, reload }) {
       el(
         'p',
         {},
-        'Terminate a user who left, then erase the data if the law requires it. Delete one who was created by mistake.',
+        'Leavers: terminate, then erase personal data if required by law. Delete only users created by mistake.',
       ),
       el(
         'div',
@@ -447,11 +447,11 @@ async function enrolmentLink(user) {
     el(
       'p',
       {},
-      'Send it to the user over a private channel, because the first phone that opens it can sign in as this ' +
-        'user. It is valid once.',
+      'Send this link privately. Anyone who opens it first can sign in as this person. It works once and expires ',
+      moment(until, { exact: true }),
+      '. It is not shown again.',
     ),
     copyable(address, 'the link', { wide: true }),
-    el('p', { class: 'muted' }, 'Until ', moment(until), '. It is not shown again.'),
     el(
       'div',
       { class: 'actions' },
@@ -467,7 +467,7 @@ async function enrolmentLink(user) {
  * @param {(row: Row) => Child} cell
  * @returns {Array<Column<Row>>}
  */
-const actionColumn = (writes, cell) => (writes ? [{ label: 'Do', cell }] : []);
+const actionColumn = (writes, cell) => (writes ? [{ label: 'Actions', cell }] : []);
 
 /**
  * The user's authenticators of other vendors.

@@ -96,7 +96,7 @@ export async function users({ may }) {
 
 const userFields = () => [
   text('name', 'Name at sign-in', {
-    needed: 'expected a name',
+    needed: 'Enter a name.',
     hint: 'What the user types, such as ada. Letters, digits and a few marks.',
   }),
   text('email', 'E-mail address', { type: 'email', hint: 'May be typed at sign-in as well.' }),

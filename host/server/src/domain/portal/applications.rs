@@ -52,9 +52,7 @@ pub async fn applications(
         .into_iter()
         .collect();
     let found = services.store.applications_of(user.id, MOST).await?;
-    let enabled = found
-        .into_iter()
-        .filter(RegisteredApplication::is_enabled);
+    let enabled = found.into_iter().filter(RegisteredApplication::is_enabled);
     let usable = enabled.map(|application| {
         let start = match &application {
             RegisteredApplication::Client(client)

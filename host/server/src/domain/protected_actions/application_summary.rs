@@ -130,7 +130,9 @@ fn availability(was_enabled: bool, is_enabled: bool) -> Option<String> {
     (was_enabled != is_enabled).then(|| {
         match is_enabled {
             true => "It is enabled: its users can sign in to it",
-            false => "It is disabled: no user can sign in to it, and its tokens are no longer valid",
+            false => {
+                "It is disabled: no user can sign in to it, and its tokens are no longer valid"
+            }
         }
         .to_owned()
     })

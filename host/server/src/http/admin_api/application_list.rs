@@ -1,23 +1,21 @@
 //! The list of applications, with how each is used.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::application_view::RegisteredApplicationView;
 use super::input::{List, PageLimit, Query, Search, after};
 use crate::domain::Services;
 use crate::domain::admin::{self, ApplicationQuery};
-use crate::http::admin_api::values::moment;
-use crate::http::operations::logos::address;
+use crate::http::admin_api::application_usage::view;
 use crate::http::problem::Problem;
-use assent_model::application::{Protocol, RegisteredApplication};
+use assent_model::application::Protocol;
 use assent_model::id::Did;
-use assent_store::{ApplicationOrder, ApplicationUsage, MOST_COUNTED};
+use assent_store::ApplicationOrder;
 
 /// Which applications are listed.
 #[derive(Deserialize, IntoParams)]
@@ -49,12 +47,12 @@ pub(super) struct ApplicationsQuery {
     path = "/applications",
     params(ApplicationsQuery),
     responses((status = 200, description = "A page of applications, in the order of their ids or names.",
-        body = List<ListedApplicationView>))
+        body = List<RegisteredApplicationView>))
 )]
 pub(super) async fn list(
     State(services): State<Arc<Services>>,
     Query(query): Query<ApplicationsQuery>,
-) -> Result<Json<List<ListedApplicationView>>, Problem> {
+) -> Result<Json<List<RegisteredApplicationView>>, Problem> {
     let ApplicationsQuery {
         q,
         protocol,
@@ -75,53 +73,11 @@ pub(super) async fn list(
         rows,
         limit.get(),
         |row| row.id().to_string(),
-        |row| listed(&usage, row),
-    )))
-}
-
-/// An application in a list.
-#[derive(Serialize, ToSchema)]
-#[schema(as = ListedApplication)]
-pub(super) struct ListedApplicationView {
-    #[serde(flatten)]
-    application: RegisteredApplicationView,
-    usage: UsageView,
-}
-
-/// How an application is used.
-#[derive(Serialize, ToSchema)]
-#[schema(as = ApplicationUsage)]
-struct UsageView {
-    /// The URL of its logo.
-    logo_url: Option<String>,
-    /// The number of its accounts, up to 1,000.
-    accounts: u32,
-    /// Whether it has more than 1,000 accounts.
-    more_accounts: bool,
-    /// When a user last signed in to it, with an accuracy of ten minutes.
-    #[schema(format = DateTime)]
-    last_sign_in_at: Option<String>,
-}
-
-fn listed(
-    usage: &HashMap<Did, ApplicationUsage>,
-    application: RegisteredApplication,
-) -> ListedApplicationView {
-    let id = application.id().clone();
-    let ApplicationUsage {
-        accounts,
-        last_sign_in_at,
-        logo,
-    } = usage.get(&id).cloned().unwrap_or_default();
-    ListedApplicationView {
-        application: application.into(),
-        usage: UsageView {
-            logo_url: logo.map(|digest| address(&id, &digest)),
-            accounts: accounts.min(MOST_COUNTED),
-            more_accounts: accounts > MOST_COUNTED,
-            last_sign_in_at: last_sign_in_at.map(moment),
+        |row| {
+            let usage = view(row.id(), usage.get(row.id()).cloned().unwrap_or_default());
+            RegisteredApplicationView::from(row).with_usage(usage)
         },
-    }
+    )))
 }
 
 /// The order of a list of applications.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::domain::admin::SubjectKind;
+use crate::http::admin_api::application_usage::UsageView;
 use crate::http::admin_api::service_provider_view;
 use crate::http::admin_api::service_provider_view::ServiceProviderView;
 use crate::http::admin_api::values::moment;
@@ -68,6 +69,10 @@ pub(super) struct ApplicationView {
     pub(super) created_at: String,
     #[schema(format = DateTime)]
     pub(super) updated_at: String,
+    /// How it is used. Only lists have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(super) usage: Option<UsageView>,
 }
 
 /// The protocol of an OpenID Connect client.
@@ -157,6 +162,7 @@ pub(super) fn view(application: Application) -> ApplicationView {
         admin_scopes,
         created_at: moment(created_at),
         updated_at: moment(updated_at),
+        usage: None,
     }
 }
 
@@ -186,6 +192,19 @@ fn keys(authentication: ClientAuthentication) -> ClientKeysView {
 pub(super) enum RegisteredApplicationView {
     Client(Box<ApplicationView>),
     ServiceProvider(Box<ServiceProviderView>),
+}
+
+impl RegisteredApplicationView {
+    /// Adds how the application is used.
+    pub(super) fn with_usage(self, usage: UsageView) -> Self {
+        match self {
+            Self::Client(mut view) => {
+                view.usage = Some(usage);
+                Self::Client(view)
+            }
+            Self::ServiceProvider(view) => Self::ServiceProvider(Box::new(view.with_usage(usage))),
+        }
+    }
 }
 
 impl From<RegisteredApplication> for RegisteredApplicationView {

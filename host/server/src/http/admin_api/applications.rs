@@ -17,8 +17,8 @@ use super::input::{Query, UnparsedJson, parse, parse_strictly};
 use super::routes::Area;
 use super::{application_list, saml_metadata, service_provider_view};
 use crate::domain::admin::{
-    ClientChange, CreateClient, CreateServiceProvider, DeleteApplication,
-    RotateClientSecret, ServiceProviderChange, UpdateClient, UpdateServiceProvider,
+    ClientChange, CreateClient, CreateServiceProvider, DeleteApplication, RotateClientSecret,
+    ServiceProviderChange, UpdateClient, UpdateServiceProvider,
 };
 use crate::domain::{Services, admin};
 use crate::http::admin_api::application_view::{

@@ -3,7 +3,8 @@
 use crate::http::admin_api::routes::{Area, Route};
 use crate::http::admin_api::{
     accounts, action_approvals, activity, applications, audit, claims, error_references,
-    external_authenticators, keys, logos, me, operation, plugins, service_providers, test_sign_ins, transfers, users,
+    external_authenticators, keys, logos, me, operation, plugins, service_providers, test_sign_ins,
+    transfers, users,
 };
 
 /// The areas, which have all nouns and routes.

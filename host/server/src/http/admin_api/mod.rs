@@ -6,6 +6,7 @@ mod accounts;
 mod action_approvals;
 mod activity;
 mod application_list;
+mod application_usage;
 mod application_view;
 mod applications;
 mod areas;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::http::admin_api::application_usage::UsageView;
 use crate::http::admin_api::values::moment;
 use crate::keys::client;
 use assent_model::saml::{
@@ -50,9 +51,21 @@ pub(super) struct ServiceProviderView {
     /// responses to a change have them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
+    /// How it is used. Only lists have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    usage: Option<UsageView>,
 }
 
 impl ServiceProviderView {
+    /// Adds how it is used.
+    pub(super) fn with_usage(self, usage: UsageView) -> Self {
+        Self {
+            usage: Some(usage),
+            ..self
+        }
+    }
+
     /// Adds the notes for the administrator who saved it.
     pub(super) fn with_notes(self, notes: Vec<String>) -> Self {
         Self { notes, ..self }
@@ -114,6 +127,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         created_at: moment(created_at),
         updated_at: moment(updated_at),
         notes: Vec::new(),
+        usage: None,
     }
 }
 

@@ -11,9 +11,9 @@ mod waiting;
 
 use std::sync::Arc;
 
+use asking::disabled;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use asking::disabled;
 use ended::{ended_page, rejected};
 use identify::identify_page;
 use no_login::unknown;

@@ -20,9 +20,7 @@ pub(crate) async fn asking(
         Some(id) => services.store.registered(id).await?,
         None => None,
     };
-    let enabled = found
-        .as_ref()
-        .is_none_or(RegisteredApplication::is_enabled);
+    let enabled = found.as_ref().is_none_or(RegisteredApplication::is_enabled);
     let name = found.map(|application| application.name().to_owned());
     Ok(match &login.request {
         LoginRequest::Oidc(request) => RequestingApplication {
@@ -54,5 +52,8 @@ pub(super) async fn disabled(
     };
     let found = services.store.registered(id).await?;
     let disabled = found.filter(|application| !application.is_enabled());
-    Ok(disabled.map(|application| SignInDenied::ApplicationDisabled(application.name().to_owned())))
+    Ok(
+        disabled
+            .map(|application| SignInDenied::ApplicationDisabled(application.name().to_owned())),
+    )
 }
