@@ -335,7 +335,7 @@ async function start() {
           el('li', {}, link(to, icon(picture), label)),
         ),
       ),
-      el('p', { class: 'to-portal' }, link('/', icon('portal'), 'My own account')),
+      el('p', { class: 'to-portal' }, link('/', icon('portal'), 'My account')),
       themeSwitch(),
     ),
   );

@@ -42,7 +42,11 @@ export function order(name, first, options) {
         place.setAttribute('aria-sort', direction);
         mark.textContent = { ascending: '\u2191', descending: '\u2193', none: '\u2195' }[direction];
       });
-      place.append(el('button', { type: 'button', class: 'sort', onclick: press }, `${label} `, mark));
+      // The heads of a narrow screen are for screen readers only, and the field sorts.
+      place.append(
+        el('span', { class: 'unsorted' }, label),
+        el('button', { type: 'button', class: 'sort', onclick: press }, `${label} `, mark),
+      );
       update();
     },
   };

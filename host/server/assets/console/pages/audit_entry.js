@@ -64,7 +64,7 @@ function details(row) {
   const { before, after, ...others } = all;
   const text = (/** @type {unknown} */ value) => (typeof value === 'string' ? value : JSON.stringify(value));
   const fact = (/** @type {string} */ name, /** @type {Child[]} */ ...value) =>
-    el('div', {}, el('dt', {}, name), el('dd', {}, ...value));
+    el('div', {}, el('dt', {}, name[0].toUpperCase() + name.slice(1).replaceAll('_', ' ')), el('dd', {}, ...value));
   const was = members(before, 'state');
   const is = members(after, 'state');
   const changes = [...new Set([...Object.keys(was), ...Object.keys(is)])].map((name) =>
@@ -88,7 +88,7 @@ function details(row) {
       row.application_id && fact('Application', code(row.application_id)),
       row.approval_id && fact('Approval', code(row.approval_id)),
       ...changes,
-      ...Object.entries(others).map(([name, value]) => fact(name.replaceAll('_', ' '), text(value))),
+      ...Object.entries(others).map(([name, value]) => fact(name, text(value))),
       fact('Digest', code(row.digest)),
     ),
     el(
