@@ -383,7 +383,7 @@ impl Page {
         (action, body.finish())
     }
 
-    fn between(&self, start: &str, end: &str) -> String {
+    pub fn between(&self, start: &str, end: &str) -> String {
         let found = self
             .body
             .split_once(start)

@@ -92,10 +92,7 @@ async function webApplication(admin) {
   await admin.follow(/^Web application/);
   await admin.heading('New web application');
   await admin.press('Connect it');
-  await admin.desk
-    .locator('.field-error', { hasText: /expected/ })
-    .first()
-    .waitFor();
+  await admin.desk.locator('.field-error', { hasText: 'Enter a name.' }).first().waitFor();
   await admin.field('Name').fill(`Expenses ${MARKUP}`);
   await admin.field('Redirect URIs').fill('com.example.app://callback');
   await admin.desk.locator('.field-error', { hasText: 'starts with https://' }).waitFor();
@@ -387,6 +384,28 @@ async function pausedTestSignIn(admin) {
   await tab.close();
 }
 
+/** A disabled application says so on each of its pages and in the list, and is enabled again. */
+async function disabled(admin) {
+  await admin.part('Settings');
+  await admin.press('Disable this application');
+  const question = admin.desk.getByRole('dialog', { name: 'Disable Expenses?' });
+  await question.waitFor();
+  await admin.look('disable');
+  await question.getByRole('button', { name: 'Disable it' }).click();
+  assert.match(await admin.approveAction(), /Change the application “Expenses”: enabled. It is disabled: no user can/);
+  await admin.said('The application is disabled.');
+  await admin.desk.getByText('This application is disabled: nobody can sign in to it.').waitFor();
+  await admin.look('disabled');
+  const settings = admin.desk.url();
+  await admin.open('/admin/applications', 'Applications');
+  await admin.desk.getByRole('row', { name: /Expenses Web application Disabled/ }).waitFor();
+  await admin.desk.goto(settings);
+  await admin.press('Enable this application');
+  assert.match(await admin.approveAction(), /It is enabled: its users can sign in to it/);
+  await admin.said('The application is enabled.');
+  await admin.desk.getByRole('button', { name: 'Disable this application' }).waitFor();
+}
+
 /** The preview says that a slim ID token has few claims, and that a suspended account is rejected. */
 async function slimAndSuspended(admin) {
   const account = async (press, said) => {
@@ -485,6 +504,8 @@ async function settings(admin, id) {
   await admin.look('test-sign-in-web');
   await pausedTestSignIn(admin);
 
+  await disabled(admin);
+
   await admin.part('Delete');
   await admin.look('delete');
   await admin.press('Delete this application');
@@ -511,6 +532,19 @@ await run(
     await settings(admin, id);
     await admin.open('/admin/applications', 'Applications');
     await admin.look('applications');
+    // The heads sort, and the search says by what.
+    const names = () => admin.desk.locator('#console tbody th a').allTextContents();
+    const sorted = await names();
+    assert.ok(sorted.length > 2, sorted.join());
+    await admin.desk.getByRole('button', { name: /^Name/ }).click();
+    await admin.desk.waitForURL(/order=-name/);
+    await admin.desk.waitForFunction(
+      (last) => document.querySelector('#console tbody th a').textContent === last,
+      sorted.at(-1),
+    );
+    assert.deepEqual(await names(), sorted.toReversed());
+    assert.equal(await admin.field('Sort by').inputValue(), '-name');
+    await admin.desk.getByRole('columnheader', { name: /Name/ }).and(admin.desk.locator('[aria-sort]')).waitFor();
     await admin.field('Name or id').fill('pho');
     await admin.desk.getByRole('link', { name: 'Wiki' }).waitFor({ state: 'detached' });
     assert.equal(await admin.desk.locator('#console tbody tr').count(), 1);

@@ -34,34 +34,61 @@ async function operate(admin) {
   await admin.desk.getByText('published, signs next').first().waitFor();
 
   await admin.open('/admin/settings', 'Settings');
-  await admin.field('Key').fill('base_url');
-  await admin.desk.getByRole('row', { name: new RegExp(`base_url.*${admin.base}`) }).waitFor();
+  const settings = admin.field('Name or description');
+  await admin.desk.getByRole('heading', { level: 2, name: 'Rate limits' }).waitFor();
   await admin.look('settings');
-  await admin.field('Key').fill('database.url');
+  await settings.fill('issuer is this');
+  await admin.desk.getByRole('row', { name: new RegExp(`base_url The URL by which .*${admin.base}`) }).waitFor();
+  await settings.fill('sign_ins_per_user_name.burst');
+  await admin.desk.getByRole('row', { name: /The maximum burst after a quiet period; .* 600 at once/ }).waitFor();
+  await settings.fill('lifetimes.approval');
+  await admin.desk.getByRole('row', { name: /2 minutes|120 seconds/ }).waitFor();
+  await settings.fill('database.url');
   await admin.desk.getByRole('row', { name: /Set, and not shown/ }).waitFor();
 
   await admin.open('/admin/audit', 'Audit log');
   await admin.choose('By the user', process.env.LOGIN_NAME, new RegExp(process.env.LOGIN_NAME));
   await admin.desk.waitForURL(/actor=[0-9a-f]{32}/);
+  const rows = admin.desk.locator('#console article.entry');
+  /** Waits until there are entries, and all of them are of these events. */
+  const only = (...events) =>
+    admin.desk.waitForFunction((expected) => {
+      const shown = [...document.querySelectorAll('#console article.entry')];
+      return shown.length > 0 && shown.every(({ dataset }) => expected.includes(dataset.event));
+    }, events);
   await admin.desk.waitForFunction(
-    (name) =>
-      [...document.querySelectorAll('#console .table > table > tbody > tr')].every((row) =>
-        row.textContent.includes(`user ${name}`),
-      ),
+    (name) => [...document.querySelectorAll('#console article.entry')].every((row) => row.textContent.includes(name)),
     process.env.LOGIN_NAME,
   );
+  await admin.look('audit-sentences');
   await admin.field('Event').selectOption('signing-key.published');
-  const rows = admin.desk.locator('#console .table > table > tbody > tr');
-  await admin.desk.waitForFunction(() =>
-    [...document.querySelectorAll('#console .table > table > tbody > tr')].every((row) =>
-      row.textContent.includes('signing-key.published'),
-    ),
-  );
-  assert.ok((await rows.count()) >= 1);
-  await admin.desk.locator('.entry summary').first().click();
+  await only('signing-key.published');
+  await rows
+    .filter({ hasText: `${process.env.LOGIN_NAME} published the next signing key` })
+    .first()
+    .waitFor();
+  await rows.first().getByRole('button', { name: 'Details' }).click();
+  await rows.first().getByRole('button', { name: 'Copy as JSON' }).click();
+  await admin.said('the entry copied');
+  const copied = JSON.parse(await admin.desk.evaluate(() => navigator.clipboard.readText()));
+  assert.equal(copied.event, 'signing-key.published');
   await admin.look('audit');
+  // A chip removes its filter; the presets set the days.
+  await admin.desk.getByRole('button', { name: /^Remove the filter Event/ }).click();
+  await admin.desk.waitForURL((url) => !url.searchParams.has('event'));
+  await admin.press('Today');
+  await admin.desk.waitForURL(/since=\d{4}-\d\d-\d\d/);
+  await admin.field('Text').fill('ROLLED plugins');
+  await admin.desk.getByText('There is no such entry.').waitFor();
+  await admin.field('Text').fill('RELOADED plugins');
+  await only('plugins.reloaded');
+  await admin.desk.getByText(/^Looked through \d+ entries/).waitFor();
+  await admin.field('Text').fill('');
+  await admin.desk.waitForURL((url) => !url.searchParams.has('text'));
+  await admin.field('Event').selectOption('signing-key.published');
+  await only('signing-key.published');
   await admin.press('Check the hash chain');
-  await admin.desk.getByText(/The last \d+ entries are as they were written/).waitFor();
+  await admin.desk.getByText(/The last \d+ entries are intact/).waitFor();
   const [kept] = await Promise.all([admin.desk.waitForEvent('download'), admin.press('Export the results')]);
   const lines = (await (await kept.createReadStream()).toArray())
     .join('')
@@ -69,11 +96,24 @@ async function operate(admin) {
     .split('\n')
     .map((line) => JSON.parse(line));
   assert.ok(lines.length >= 1 && lines.every(({ event }) => event === 'signing-key.published'));
+  // The reference number of an error page leads to its cause.
+  const failed = await admin.desk.context().newPage();
+  await failed.goto(`${admin.base}/oidc/auth?client_id=nobody`);
+  const reference = (await failed.locator('code').first().textContent()).trim();
+  await failed.close();
+  await admin.desk.getByText('Look up the reference number of an error page').click();
+  await admin.field('Reference number').fill('00000000');
+  await admin.press('Look it up');
+  await admin.desk.getByText(/knows no error page with the reference/).waitFor();
+  await admin.field('Reference number').fill(reference);
+  await admin.press('Look it up');
+  await admin.desk.getByText(/no application has the client_id/).waitFor();
+  await admin.look('audit-reference');
 }
 
 /** Other roles see less, and get an explanation at an address that they may not open. */
 async function others(admin, browser) {
-  const parts = (one) => one.desk.locator('#parts a').allTextContents();
+  const parts = (one) => one.desk.locator('#parts ul a').allTextContents();
   const support = await Administrator.signIn(browser, {
     base: admin.base,
     link: SUPPORT_URL,
@@ -167,11 +207,53 @@ async function again(admin) {
   await admin.heading('Audit log');
 }
 
+/** A form outlives the session: the administrator signs in in another tab, and the request is sent again. */
+async function expired(admin) {
+  await admin.open('/admin/users/new', 'Invite a user');
+  await admin.field('Name at sign-in').fill('latecomer');
+  await admin.field('Create a link to enrol a phone at once').uncheck();
+  await admin.desk.context().clearCookies();
+  await admin.press('Invite');
+  const question = admin.desk.getByRole('dialog', { name: 'Your session expired' });
+  await question.waitFor();
+  await admin.look('session-expired');
+  await admin.press('I have signed in');
+  await question.getByText('You are not signed in yet.').waitFor();
+  const [other] = await Promise.all([
+    admin.desk.context().waitForEvent('page'),
+    question.getByRole('link', { name: 'Sign in' }).click(),
+  ]);
+  await admin.identify(other, process.env.LOGIN_NAME);
+  await other.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  // The other tab says so, and the request is sent again.
+  await admin.heading('latecomer');
+  await other.close();
+}
+
+/** The theme that the administrator chooses stays, and a link leads to the portal. */
+async function frame(admin) {
+  await admin.open('/admin/settings', 'Settings');
+  const ground = () => admin.desk.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const before = await ground();
+  await admin.desk.getByLabel('Theme').selectOption('dark');
+  const dark = await ground();
+  assert.notEqual(dark, before);
+  await admin.desk.reload();
+  await admin.heading('Settings');
+  assert.equal(await ground(), dark);
+  await admin.desk.getByLabel('Theme').selectOption('system');
+  assert.equal(await ground(), before);
+  await admin.desk.locator('#parts').getByRole('link', { name: 'My account' }).click();
+  await admin.desk.waitForURL(`${admin.base}/`);
+}
+
 await run(
   async (admin, browser) => {
     await operate(admin);
     await others(admin, browser);
     await again(admin);
+    await expired(admin);
+    await frame(admin);
   },
-  { expected: [ASKED, /status of 401/] },
+  { expected: [ASKED, /status of 401/, /status of 404/] },
 );

@@ -157,7 +157,7 @@ async function state(admin) {
   await admin.part('Sessions and consents');
   await admin.look('sessions');
   await admin.part('Activity');
-  await admin.desk.getByRole('row').nth(2).waitFor();
+  await admin.desk.locator('#console article.entry').nth(2).waitFor();
   await admin.look('activity');
 
   await admin.part('Phones');
@@ -185,15 +185,16 @@ async function state(admin) {
 /** A protected action that is denied on the phone or cancelled here is not executed. */
 async function dropped(admin) {
   await admin.open('/admin/keys', 'Keys');
-  await admin.press('Rotate at once');
+  await admin.press('Rotate now');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
   await admin.desk.locator('#approval-number').waitFor();
   const prompt = admin.mobile.getByRole('textbox', { name: /number/i });
   await prompt.waitFor();
   await admin.press('Cancel the action');
   await prompt.waitFor({ state: 'detached' });
-  const before = await admin.desk.locator('#console tbody').textContent();
-  await admin.press('Rotate at once');
+  const keys = () => admin.desk.locator('#console tbody :is(code, .badge)').allTextContents();
+  const before = await keys();
+  await admin.press('Rotate now');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
   await admin.desk.locator('#approval-number').waitFor();
   await admin.mobile.getByRole('button', { name: 'Deny', exact: true }).click();
@@ -202,7 +203,7 @@ async function dropped(admin) {
   await admin.press('Close');
   await admin.desk.reload();
   await admin.heading('Keys');
-  assert.equal(await admin.desk.locator('#console tbody').textContent(), before);
+  assert.deepEqual(await keys(), before);
 }
 
 /** A file of users. */
@@ -231,6 +232,11 @@ async function files(admin) {
   assert.match(await admin.approveAction(), /Import 2 users: 2 new, 0 updated/);
   await admin.desk.getByText('The file was imported.').waitFor();
   await admin.look('import');
+  await admin.open('/admin/users', 'Users');
+  await admin.desk.getByText(/^[0-9]+ users$/).waitFor();
+  await admin.look('users');
+  await admin.desk.getByRole('button', { name: /^Created/ }).click();
+  await admin.desk.waitForURL(/order=created/);
   await admin.open('/admin/users?q=margaret', 'Users');
   await admin.desk.getByRole('link', { name: 'margaret', exact: true }).waitFor();
   const [kept] = await Promise.all([admin.desk.waitForEvent('download'), admin.follow('Export')]);

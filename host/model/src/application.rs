@@ -202,6 +202,14 @@ impl RegisteredApplication {
         }
     }
 
+    /// Whether users can sign in to it.
+    pub fn is_enabled(&self) -> bool {
+        match self {
+            Self::Client(client) => client.settings.enabled,
+            Self::ServiceProvider(provider) => provider.settings.enabled,
+        }
+    }
+
     /// How often it was changed.
     pub fn version(&self) -> i64 {
         match self {
@@ -230,6 +238,9 @@ impl RegisteredApplication {
 /// The settings of an OpenID Connect client. What was not there when the application was kept has its default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OidcSettings {
+    /// Whether users can sign in to it, and its tokens are valid.
+    #[serde(default = "crate::application::enabled")]
+    pub enabled: bool,
     /// Web application, SPA or native app.
     pub application_type: ApplicationType,
     /// The redirect URIs.
@@ -272,10 +283,16 @@ pub struct OidcSettings {
     pub admin_scopes: AdminScopes,
 }
 
+/// An application is enabled unless its settings say otherwise.
+pub(crate) const fn enabled() -> bool {
+    true
+}
+
 impl OidcSettings {
     /// The settings of a new application of this type.
     pub fn new(application_type: ApplicationType) -> Self {
         Self {
+            enabled: true,
             application_type,
             redirect_uris: Vec::new(),
             post_logout_redirect_uris: Vec::new(),

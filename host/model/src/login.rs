@@ -116,6 +116,8 @@ impl LoginRequest {
 pub enum SignInDenied {
     /// The application was removed meanwhile.
     ApplicationGone,
+    /// The application of this name is disabled.
+    ApplicationDisabled(String),
     /// The application takes no answer any more where it wanted this one.
     AddressGone,
     /// They have no account with the application of this name.

@@ -152,6 +152,7 @@ pub async fn compose(
         metrics_secret,
         logo,
         claim_results: domain::claims::result_cache::ClaimResults::default(),
+        error_references: domain::operations::error_references::ErrorReferences::default(),
         traces: domain::claims::trace_queue::Traces::default(),
         latency: domain::operations::latency::LatencyHistograms::default(),
         task_restarts: domain::operations::task_restarts::TaskRestarts::default(),

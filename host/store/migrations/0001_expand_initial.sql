@@ -14,7 +14,10 @@ CREATE TABLE users (
     did                 TEXT   NOT NULL UNIQUE,
     -- The value of the `sub` claim.
     subject             TEXT   NOT NULL UNIQUE,
-    name                TEXT   NOT NULL,
+    -- Lists have the order of the bytes, whatever the collation of the database.
+    name                TEXT
+--postgresql COLLATE "C"
+                        NOT NULL,
     email               TEXT,
     -- JSON: the standard claims of OpenID Connect.
     profile             TEXT   NOT NULL,
@@ -30,9 +33,19 @@ CREATE TABLE users (
     created_at          BIGINT NOT NULL,
     updated_at          BIGINT NOT NULL
 );
--- Lists show users by state or by role, in the order of their creation.
+-- Lists show users by state or by role, in the order of their creation or of their names.
 CREATE INDEX users_by_state ON users (state, id);
+CREATE INDEX users_by_name ON users (name, id);
+CREATE INDEX users_by_state_and_name ON users (state, name, id);
 CREATE INDEX users_by_role ON users (console_role, id) WHERE console_role IS NOT NULL;
+
+-- When a user last signed in with an approval. An update of the user's row would wait for whoever locks it.
+CREATE TABLE last_sign_ins (
+    user_id      TEXT   NOT NULL PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
+    signed_in_at BIGINT NOT NULL
+)
+--sqlite WITHOUT ROWID
+;
 
 -- The texts that a user may type at sign-in: the user name and the e-mail address. Each text belongs to one user.
 CREATE TABLE login_names (
@@ -81,7 +94,10 @@ CREATE TABLE applications (
     secret_sealed TEXT,
     version       BIGINT NOT NULL,
     created_at    BIGINT NOT NULL,
-    updated_at    BIGINT NOT NULL
+    updated_at    BIGINT NOT NULL,
+    -- Grants of earlier times are not valid: when the application was enabled again, or the end of time while it is
+    -- disabled.
+    grants_not_before BIGINT NOT NULL DEFAULT 0
 );
 
 -- The origins of single-page applications, which may call endpoints from a browser (CORS).
@@ -103,6 +119,15 @@ CREATE TABLE application_logos (
     -- Base64.
     content        TEXT NOT NULL
 );
+
+-- When a user last signed in to an application. Each instance updates it at most every ten minutes, so that sign-ins do not wait
+-- for each other.
+CREATE TABLE application_use (
+    application_id TEXT   NOT NULL PRIMARY KEY REFERENCES applications (id) ON DELETE CASCADE,
+    signed_in_at   BIGINT NOT NULL
+)
+--sqlite WITHOUT ROWID
+;
 
 -- A user's membership in an application.
 CREATE TABLE accounts (

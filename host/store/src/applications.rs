@@ -1,6 +1,8 @@
 //! Applications.
 
+mod recorded_use;
 mod service_providers;
+mod usage;
 mod version_row;
 
 use std::collections::HashSet;
@@ -17,13 +19,45 @@ use assent_model::id::{Did, UserId};
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
 
+pub(crate) use recorded_use::RecordedUse;
+pub(crate) use usage::record_use;
+pub use usage::{ApplicationUsage, MOST_COUNTED};
 pub(crate) use version_row::{ApplicationVersionRow, VERSION_BY_ID};
+
+/// The order of a list of applications.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ApplicationOrder {
+    /// By their ids.
+    #[default]
+    Id,
+    /// By their names, in upper or lower case.
+    Name,
+    /// The same, descending.
+    NameDescending,
+}
 
 pub(crate) const BY_ID: &str = sql::statement!(
     "SELECT ",
     ApplicationRow::COLUMNS,
     " FROM applications WHERE id IN ({$})"
 );
+
+/// The applications after `$1` in an order, of the protocol `$2` and with a name that begins with `$3`.
+macro_rules! applications_found {
+    ($after:literal, $order:literal) => {
+        sql::statement!(
+            "SELECT ",
+            ApplicationRow::COLUMNS,
+            " FROM applications
+             WHERE ",
+            $after,
+            " AND ($2 = '' OR protocol = $2) AND substr(lower(name), 1, length($3)) = lower($3)
+             ORDER BY ",
+            $order,
+            " LIMIT $4"
+        )
+    };
+}
 
 /// The protocols, as they are kept.
 pub(crate) const OIDC: &str = "oidc";
@@ -85,8 +119,9 @@ impl Row for ApplicationRow {
 
 pub(crate) async fn insert(db: &mut Connection, application: &Application) -> Result<()> {
     sql::query(
-        "INSERT INTO applications (id, name, settings, secret_digest, secret_sealed, version, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "INSERT INTO applications (id, name, settings, secret_digest, secret_sealed, version, created_at, updated_at,
+                                   grants_not_before)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     )
     .bind(application.id.to_string())
     .bind(application.name.clone())
@@ -96,10 +131,14 @@ pub(crate) async fn insert(db: &mut Connection, application: &Application) -> Re
     .bind(application.version)
     .bind(application.created_at.millis())
     .bind(application.updated_at.millis())
+    .bind(if application.settings.enabled { 0 } else { NEVER })
     .execute(&mut *db)
     .await?;
     insert_origins(db, application).await
 }
+
+/// The `grants_not_before` of a disabled application: no grant is valid.
+const NEVER: i64 = i64::MAX;
 
 async fn insert_origins(db: &mut Connection, application: &Application) -> Result<()> {
     for origin in application.settings.origins() {
@@ -133,7 +172,7 @@ impl Store {
     }
 
     /// Replaces an application's name, settings and secret. `false`, and nothing done, if it was changed since it was
-    /// read.
+    /// read. What it was granted is not valid while it is disabled, nor when it is enabled again.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -147,7 +186,10 @@ impl Store {
             Box::pin(async move {
                 let result = sql::query(
                     "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4,
-                                             secret_digest = $6, secret_sealed = $7
+                                             secret_digest = $6, secret_sealed = $7,
+                                             grants_not_before = CASE WHEN $8 = 0 THEN $9
+                                                                      WHEN grants_not_before = $9 THEN $4
+                                                                      ELSE grants_not_before END
                      WHERE id = $1 AND version = $5",
                 )
                 .bind(application.id.to_string())
@@ -157,6 +199,8 @@ impl Store {
                 .bind(application.version)
                 .bind(application.secret.map(Digest::to_text))
                 .bind(application.sealed_secret.clone())
+                .bind(i64::from(application.settings.enabled))
+                .bind(NEVER)
                 .execute(&mut *db)
                 .await?;
                 if result == 0 {
@@ -324,8 +368,8 @@ impl Store {
             .collect()
     }
 
-    /// Up to `limit` applications whose id follows `after` and whose name begins with `prefix`, in upper or lower case;
-    /// of a protocol alone, where that is given. There are few enough to look at each name.
+    /// Up to `limit` applications after `after` whose name begins with `prefix`, in upper or lower case; of a protocol
+    /// only, where that is given. There are few enough to look at each name.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -333,24 +377,32 @@ impl Store {
         &self,
         prefix: &str,
         protocol: Option<Protocol>,
+        order: ApplicationOrder,
         after: Option<&Did>,
         limit: u32,
     ) -> Result<Vec<RegisteredApplication>> {
-        let rows: Vec<ApplicationRow> = sql::query_as(
-            sql::statement!("SELECT ", ApplicationRow::COLUMNS, " FROM applications
-             WHERE id > $1 AND ($2 = '' OR protocol = $2) AND substr(lower(name), 1, length($3)) = lower($3)
-             ORDER BY id LIMIT $4"),
-        )
-        .bind(after.map(ToString::to_string).unwrap_or_default())
-        .bind(match protocol {
-            None => "",
-            Some(Protocol::OpenidConnect) => OIDC,
-            Some(Protocol::Saml) => SAML,
-        })
-        .bind(prefix.to_owned())
-        .bind(i64::from(limit))
-        .fetch_all(&self.readers)
-        .await?;
+        let statement = match order {
+            ApplicationOrder::Id => applications_found!("id > $1", "id"),
+            ApplicationOrder::Name => applications_found!(
+                "($1 = '' OR (lower(name), id) > (SELECT lower(name), id FROM applications WHERE id = $1))",
+                "lower(name), id"
+            ),
+            ApplicationOrder::NameDescending => applications_found!(
+                "($1 = '' OR (lower(name), id) < (SELECT lower(name), id FROM applications WHERE id = $1))",
+                "lower(name) DESC, id DESC"
+            ),
+        };
+        let rows: Vec<ApplicationRow> = sql::query_as(statement)
+            .bind(after.map(ToString::to_string).unwrap_or_default())
+            .bind(match protocol {
+                None => "",
+                Some(Protocol::OpenidConnect) => OIDC,
+                Some(Protocol::Saml) => SAML,
+            })
+            .bind(prefix.to_owned())
+            .bind(i64::from(limit))
+            .fetch_all(&self.readers)
+            .await?;
         rows.into_iter()
             .map(RegisteredApplication::try_from)
             .collect()

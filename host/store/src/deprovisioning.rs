@@ -224,6 +224,7 @@ pub(crate) async fn erase_user(db: &mut Connection, user: UserId, now: Timestamp
         "DELETE FROM approval_subjects WHERE subject = $1",
         "DELETE FROM consents WHERE user_id = $1",
         "DELETE FROM sessions WHERE user_id = $1",
+        "DELETE FROM last_sign_ins WHERE user_id = $1",
         "DELETE FROM claim_traces WHERE user_id = $1",
         "UPDATE accounts SET name = 'erased-' || id, roles = '[]', state = 'terminated', version = version + 1
          WHERE user_id = $1",

@@ -70,6 +70,7 @@ mod writer;
 
 pub use accounts::{AccountWrite, UserAccount};
 pub use action_approvals::ClaimedAction;
+pub use applications::{ApplicationOrder, ApplicationUsage, MOST_COUNTED};
 pub use approval_requests::RequestOutcome;
 pub use approvals::{AnswerOutcome, AuditNote, DeviceAnswer, RulingOutcome};
 pub use audit::context::ChainContext;
@@ -103,6 +104,6 @@ pub use tokens::{
     ClientTokenState, FamilyState, NewAccess, Redemption, Rotation, RotationRequest, TokenFamily,
 };
 pub use traces::ClaimTrace;
-pub use users::{UserGuard, UserSummary, UserUpdateOutcome, UserWrite};
+pub use users::{UserGuard, UserOrder, UserSummary, UserUpdateOutcome, UserWrite};
 
 pub(crate) use error::taken;

@@ -72,6 +72,7 @@ impl Store {
             instance: Arc::new(instance),
             waiters,
             old_changes: Arc::default(),
+            recorded_use: Arc::default(),
         })
     }
 }

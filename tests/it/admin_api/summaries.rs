@@ -548,7 +548,8 @@ async fn harmless_updates_need_no_approval_except_for_service_applications() {
 #[test]
 fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
     let client = json!({
-        "application_type": "web", "name": "x", "redirect_uris": [], "post_logout_redirect_uris": [], "scopes": [],
+        "application_type": "web", "name": "x", "enabled": true, "redirect_uris": [],
+        "post_logout_redirect_uris": [], "scopes": [],
         "grant_types": [], "token_endpoint_auth_method": "client_secret_basic", "jwks": {}, "jwks_uri": "x",
             "public_key": "x",
         "certificate": "x", "id_token_signed_response_alg": "RS256", "slim_id_token": true, "subject_type": "public",
@@ -557,7 +558,7 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
         "admin_scopes": [],
     });
     let provider = json!({
-        "name": "x", "entity_id": "x", "acs": [], "single_logout": null, "name_id_format": "transient",
+        "name": "x", "enabled": true, "entity_id": "x", "acs": [], "single_logout": null, "name_id_format": "transient",
         "other_name_id_formats": [], "name_id_source": "account_name", "require_signed_requests": true,
             "certificates": [],
         "custom_attributes": [], "idp_initiated": true, "default_relay_state": null, "relay_states": [],
@@ -592,6 +593,34 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
             .map(|member| member.name)
             .collect();
         assert_eq!(unprotected, harmless, "{schema}");
+    }
+}
+
+/// Whoever approves reads that the application stops, or that it starts again.
+#[tokio::test]
+async fn disabling_an_application_says_what_follows() {
+    let host = TestHost::start().await;
+    let (console, _grace) = owner(&host).await;
+    let client = host.web_application().await.id;
+    let provider = json!({"protocol": "saml", "name": "Wiki", "entity_id": "https://wiki.example",
+        "acs": [{"url": "https://wiki.example/acs"}]});
+    let provider = host.admin_ok(Method::POST, "/applications", provider).await;
+    for (application, name) in [(client.as_str(), "Books & <Co>"), (id(&provider), "Wiki")] {
+        let path = format!("/applications/{application}");
+        for (enabled, words) in [
+            (
+                false,
+                "It is disabled: no user can sign in to it, and its tokens are no longer valid",
+            ),
+            (true, "It is enabled: its users can sign in to it"),
+        ] {
+            let change = json!({"enabled": enabled});
+            let action = requested(&console, Method::PATCH, &path, &change).await;
+            let expected = format!("Change the application “{name}”: enabled. {words}");
+            assert_eq!(action["summary"], expected);
+            let changed = console.call(Method::PATCH, &path, change).await;
+            assert_eq!(changed.success()["enabled"], enabled);
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod client_auth;
 mod concurrency;
 mod conformance;
 mod consent;
+mod disabled;
 mod discovery;
 mod form_post;
 mod introspection;

@@ -4,6 +4,7 @@ mod applications;
 mod attacks;
 mod canonical;
 mod claim_map;
+mod disabled;
 mod documents;
 mod failures;
 mod imports;

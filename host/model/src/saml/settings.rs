@@ -9,6 +9,9 @@ use crate::saml::name_id::NameIdSettings;
 /// The settings of a service provider. What was not there when the application was kept has its default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SamlSettings {
+    /// Whether users can sign in to it.
+    #[serde(default = "crate::application::enabled")]
+    pub enabled: bool,
     /// The SP entity ID, which is the audience of its assertions.
     pub entity_id: String,
     /// Where responses are posted. There is one at least, and no two have the same index.
@@ -53,6 +56,7 @@ impl SamlSettings {
     /// The settings of a new application, which still needs an assertion consumer.
     pub const fn new(entity_id: String) -> Self {
         Self {
+            enabled: true,
             entity_id,
             acs: Vec::new(),
             single_logout: None,

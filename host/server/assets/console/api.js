@@ -61,11 +61,38 @@ export function askWith(ask) {
   approve = ask;
 }
 
+/** @type {() => Promise<boolean>} */
+let renew = async () => false;
+
+/**
+ * Sets the function that has the administrator sign in again after the session ended. It returns whether the same
+ * administrator is signed in. The request that failed is then sent again, so nothing that was typed is lost.
+ * @param {() => Promise<boolean>} signIn
+ */
+export function renewWith(signIn) {
+  renew = signIn;
+}
+
 /** Reads who is signed in. Changes need this call first, because it returns the CSRF token. */
 export async function whoAmI() {
-  const me = await get('/me');
-  csrf = me.csrf_token ?? '';
-  return me;
+  const { value } = /** @type {Versioned<Schema<'Me'>>} */ (await repeated(address('/me')));
+  csrf = value.csrf_token ?? '';
+  return value;
+}
+
+/**
+ * Sends a request again if the session had ended and the administrator signed in again.
+ * @template Sent
+ * @param {() => Promise<Sent>} send
+ * @returns {Promise<Sent>}
+ */
+async function signedIn(send) {
+  try {
+    return await send();
+  } catch (problem) {
+    if (!(problem instanceof Problem) || problem.status !== 401 || !(await renew())) throw problem;
+    return send();
+  }
 }
 
 /**
@@ -175,6 +202,17 @@ export function actionApproval(id, signal) {
 }
 
 /**
+ * Reads a resource.
+ * @template Body
+ * @param {string} url
+ * @param {ApiRequest} [request]
+ * @returns {Promise<Versioned<Body>>}
+ */
+function read(url, request) {
+  return signedIn(() => repeated(url, request));
+}
+
+/**
  * Reads a resource, and sends the request again if it failed for a transient reason: no page has to be loaded again
  * because the server was restarted or busy.
  * @template Body
@@ -182,7 +220,7 @@ export function actionApproval(id, signal) {
  * @param {ApiRequest} [request]
  * @returns {Promise<Versioned<Body>>}
  */
-async function read(url, request) {
+async function repeated(url, request) {
   for (const pause of RETRY_AFTER_MS) {
     try {
       return await exchange('GET', url, request);
@@ -228,7 +266,7 @@ function delay(milliseconds, signal) {
  */
 async function change(method, url, request, isRepeated = false) {
   try {
-    return await exchange(method, url, request);
+    return await signedIn(() => exchange(method, url, request));
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
     // After a new sign-in in another tab the CSRF token is another.

@@ -1,11 +1,16 @@
 // Plain charts: bars over time, with the figures as a table for screen readers.
 
-import { el, figure, more, table } from './view.js';
+import { table } from './lists.js';
+import { el, figure, more } from './view.js';
 
-/** @import { ChartOptions, Series } from './types.d.ts' */
+/** @import { ChartOptions, Column, Series } from './types.d.ts' */
 
-const WIDTH = 720;
-const HEIGHT = 120;
+/** The height of the bars, the space beside and below them for the axes, and the width of a label, in pixels. */
+const HEIGHT = 140;
+const LEFT = 44;
+const TOP = 12;
+const BELOW = 24;
+const LABEL = 76;
 const SVG = 'http://www.w3.org/2000/svg';
 
 /**
@@ -23,56 +28,97 @@ function svg(tag, attributes, ...children) {
 }
 
 /**
- * Bars of stacked parts, one bar for each row.
+ * The end of an axis for values up to `most`: 1, 2 or 5 times a power of ten, but an even number of whole things.
+ * @param {number} most
+ */
+export function axisEnd(most) {
+  if (most <= 2) return 2;
+  const power = 10 ** Math.floor(Math.log10(most));
+  return ([1, 2, 5].find((step) => step * power >= most) ?? 10) * power;
+}
+
+/**
+ * The bars of one row: one upon the other if they are parts of a whole, else side by side.
+ * @template Row
+ * @param {Row} row
+ * @param {Array<Series<Row>>} series
+ * @param {{ left: number, step: number, end: number, stacked: boolean, describe(row: Row): string, unit: string }} at
+ */
+function barsOf(row, series, { left, step, end, stacked, describe, unit }) {
+  const room = step * 0.76;
+  const width = stacked ? room : room / series.length;
+  let below = 0;
+  return series.map(({ name, tone, of }, index) => {
+    const height = (of(row) / end) * HEIGHT;
+    if (stacked) below += height;
+    return svg(
+      'rect',
+      {
+        x: left + step * 0.12 + (stacked ? 0 : index * width),
+        y: TOP + HEIGHT - (stacked ? below : height),
+        width: Math.max(1, width - (stacked ? 0 : 1)),
+        height,
+        class: `tone-${tone}`,
+        rx: Math.min(2, height / 2),
+      },
+      svg('title', {}, `${describe(row)}: ${figure(of(row))}${unit} ${name}`),
+    );
+  });
+}
+
+/**
+ * A line across the chart with its value.
+ * @param {number} value
+ * @param {number} end
+ * @param {number} width
+ * @param {string} unit
+ */
+function gridLine(value, end, width, unit) {
+  const y = TOP + HEIGHT - (value / end) * HEIGHT;
+  return [
+    svg('line', { x1: LEFT, x2: width, y1: y, y2: y, class: value === 0 ? 'axis' : 'grid' }),
+    svg('text', { x: LEFT - 8, y: y + 4, 'text-anchor': 'end', class: 'tick' }, `${figure(value)}${unit}`),
+  ];
+}
+
+/**
+ * Bars over time, one for each row. They are drawn for the width of the chart, so that texts have the same size on each
+ * screen.
  * @template Row
  * @param {string} title
  * @param {Row[]} rows
  * @param {Array<Series<Row>>} series
  * @param {ChartOptions<Row>} options
  */
-export function bars(title, rows, series, { label, short, unit = '' }) {
-  const sums = rows.map((row) => series.reduce((sum, { of }) => sum + of(row), 0));
-  const most = Math.max(1, ...sums);
-  const step = WIDTH / Math.max(1, rows.length);
-  const drawn = rows.flatMap((row, place) => {
-    let below = 0;
-    return series.map(({ name, tone, of, told = of }) => {
-      const height = (of(row) / most) * HEIGHT;
-      below += height;
-      const bar = svg('rect', {
-        x: place * step + step * 0.12,
-        y: HEIGHT - below,
-        width: step * 0.76,
-        height,
-        class: `tone-${tone}`,
-        rx: Math.min(2, height / 2),
-      });
-      bar.append(svg('title', {}, `${label(row)}: ${figure(told(row))}${unit} ${name}`));
-      return bar;
-    });
+export function bars(title, rows, series, { label, short, unit = '', stacked = true }) {
+  const highest = rows.map((row) => {
+    const values = series.map(({ of }) => of(row));
+    return stacked ? values.reduce((sum, value) => sum + value, 0) : Math.max(0, ...values);
   });
-  const every = Math.ceil(rows.length / 8);
-  const ticks = rows.flatMap((row, place) => {
-    if (place % every !== 0) return [];
-    const text = svg('text', { x: place * step + step / 2, y: HEIGHT + 18, 'text-anchor': 'middle', class: 'tick' });
-    text.textContent = short(row);
-    return [text];
-  });
-  const top = svg('text', { x: 0, y: -6, class: 'tick' });
-  top.textContent = `${figure(most)}${unit}`;
-  const picture = svg(
-    'svg',
-    {
-      viewBox: `-2 -20 ${WIDTH + 4} ${HEIGHT + 44}`,
-      role: 'img',
-      'aria-label': `${title}. The figures are in the table below.`,
-    },
-    svg('line', { x1: 0, x2: WIDTH, y1: 0, y2: 0, class: 'grid' }),
-    svg('line', { x1: 0, x2: WIDTH, y1: HEIGHT, y2: HEIGHT, class: 'axis' }),
-    top,
-    ...drawn,
-    ...ticks,
-  );
+  const end = axisEnd(Math.max(0, ...highest));
+  const picture = svg('svg', { role: 'img', 'aria-label': `${title}. The figures are in the table below.` });
+  const draw = (/** @type {number} */ width) => {
+    const step = (width - LEFT) / Math.max(1, rows.length);
+    const every = Math.max(1, Math.ceil(LABEL / step));
+    const left = (/** @type {number} */ place) => LEFT + place * step;
+    picture.setAttribute('viewBox', `0 0 ${width} ${TOP + HEIGHT + BELOW}`);
+    picture.replaceChildren(
+      ...[end, end / 2, 0].flatMap((value) => gridLine(value, end, width, unit)),
+      ...rows.flatMap((row, place) =>
+        barsOf(row, series, { left: left(place), step, end, stacked, describe: label, unit }),
+      ),
+      ...rows.flatMap((row, place) => {
+        const x = left(place) + step / 2;
+        // A label in the middle of its bar, as far as the chart has room for it.
+        if (place % every !== 0 || x + LABEL / 2 > width + 8) return [];
+        return [svg('text', { x, y: TOP + HEIGHT + 18, 'text-anchor': 'middle', class: 'tick' }, short(row))];
+      }),
+    );
+  };
+  draw(720);
+  new ResizeObserver(([{ contentRect }]) => {
+    if (contentRect.width > 0) draw(Math.round(contentRect.width));
+  }).observe(picture);
   const legend = el(
     'ul',
     { class: 'legend' },
@@ -80,12 +126,13 @@ export function bars(title, rows, series, { label, short, unit = '' }) {
       el('li', {}, el('span', { class: `dot tone-${tone}`, 'aria-hidden': 'true' }), name),
     ),
   );
+  /** @type {Array<Column<Row>>} */
   const columns = [
     { label: 'When', cell: label },
-    ...series.map(({ name, of, told = of }) => ({
+    ...series.map(({ name, of }) => ({
       label: name,
       figure: true,
-      cell: (/** @type {Row} */ row) => `${figure(told(row))}${unit}`,
+      cell: (/** @type {Row} */ row) => `${figure(of(row))}${unit}`,
     })),
   ];
   return el(

@@ -1,7 +1,8 @@
 // Forms: fields that read and write values of the admin API, and show its errors.
 
 import { Problem } from './api.js';
-import { button, el, explain, hush, notice, panel, valuesOf } from './view.js';
+import { valuesOf } from './lists.js';
+import { button, el, explain, hush, notice, panel } from './view.js';
 
 /**
  * @import {
@@ -204,6 +205,33 @@ export function select(name, label, options, { hint, none } = {}) {
     ...field(name, label, input, { hint }),
     input,
     read: () => (input.value === '' ? /** @type {None} */ (none) : /** @type {Exclude<Option, ''>} */ (input.value)),
+    write: (value) => {
+      input.value = value ?? '';
+    },
+  };
+}
+
+/**
+ * One of several values in groups, or none.
+ * @template {string} Name
+ * @param {Name} name
+ * @param {string} label
+ * @param {string} none the label of the option without a value
+ * @param {Array<[group: string, options: Array<[value: string, label: string]>]>} groups
+ * @returns {ControlField<HTMLSelectElement, Name, string, string | null>}
+ */
+export function groupedSelect(name, label, none, groups) {
+  const option = (/** @type {[string, string]} */ [value, shown]) => el('option', { value }, shown);
+  const input = el(
+    'select',
+    {},
+    option(['', none]),
+    ...groups.map(([title, options]) => el('optgroup', { label: title }, ...options.map(option))),
+  );
+  return {
+    ...field(name, label, input),
+    input,
+    read: () => input.value,
     write: (value) => {
       input.value = value ?? '';
     },

@@ -1,8 +1,9 @@
 // The console: the page of an address, and the frame around it. The console only uses the admin API.
 
 import { showActionApproval } from './action_approval.js';
-import { askWith, Problem, whoAmI } from './api.js';
+import { askWith, Problem, renewWith, whoAmI } from './api.js';
 import { giveUpUnsaved, isUnsaved } from './form.js';
+import { icon } from './icons.js';
 import { account } from './pages/account.js';
 import { applicationPages } from './pages/application.js';
 import { applications } from './pages/applications.js';
@@ -15,8 +16,11 @@ import { plugins } from './pages/plugins.js';
 import { settings } from './pages/settings.js';
 import { userPages } from './pages/user.js';
 import { importUsers, newUser, users } from './pages/users.js';
+import { announceSignIn, renewSession } from './session.js';
+import { themeSwitch } from './theme.js';
 import { ask, el, explain, link, screen } from './view.js';
 
+/** @import { IconName } from './icons.js' */
 /** @import { Context, Handover, HistoryEntry, Page, PageFunction, Permission } from './types.d.ts' */
 
 // Where the sign-in leads back to.
@@ -54,18 +58,18 @@ const PAGES = [
 ];
 
 /**
- * The links of the navigation: address, label, and the permission that the page needs.
- * @type {Array<[string, string, Permission]>}
+ * The links of the navigation: address, label, icon, and the permission that the page needs.
+ * @type {Array<[string, string, IconName, Permission]>}
  */
 const PARTS = [
-  ['/admin', 'Overview', 'me'],
-  ['/admin/applications', 'Applications', 'applications:read'],
-  ['/admin/users', 'Users', 'users:read'],
-  ['/admin/claims', 'Claims preview', 'claims:read'],
-  ['/admin/plugins', 'Plugins', 'plugins:read'],
-  ['/admin/keys', 'Keys', 'keys:read'],
-  ['/admin/audit', 'Audit log', 'audit:read'],
-  ['/admin/settings', 'Settings', 'settings:read'],
+  ['/admin', 'Overview', 'overview', 'me'],
+  ['/admin/applications', 'Applications', 'applications', 'applications:read'],
+  ['/admin/users', 'Users', 'users', 'users:read'],
+  ['/admin/claims', 'Claims preview', 'claims', 'claims:read'],
+  ['/admin/plugins', 'Plugins', 'plugins', 'plugins:read'],
+  ['/admin/keys', 'Keys', 'keys', 'keys:read'],
+  ['/admin/audit', 'Audit log', 'audit', 'audit:read'],
+  ['/admin/settings', 'Settings', 'settings', 'settings:read'],
 ];
 
 /** @param {string} id */
@@ -318,13 +322,21 @@ async function start() {
     );
     return undefined;
   }
+  announceSignIn();
+  renewWith(() => renewSession(me.id));
   nav.replaceChildren(
     el(
-      'ul',
-      {},
-      ...PARTS.filter(([, , permission]) => me.permissions.includes(permission)).map(([to, label]) =>
-        el('li', {}, link(to, label)),
+      'div',
+      { class: 'parts' },
+      el(
+        'ul',
+        {},
+        ...PARTS.filter(([, , , permission]) => me.permissions.includes(permission)).map(([to, label, picture]) =>
+          el('li', {}, link(to, icon(picture), label)),
+        ),
       ),
+      el('p', { class: 'to-portal' }, link('/', icon('portal'), 'My account')),
+      themeSwitch(),
     ),
   );
   menu.hidden = false;
@@ -336,7 +348,7 @@ async function start() {
   addEventListener('reread', () => show(new URL(location.href), { keep: true }));
   // A page that was open when the session expired.
   addEventListener('unhandledrejection', (event) => {
-    if (statusOf(event.reason) === 401) signInAgain(new URL(location.href));
+    if (statusOf(event.reason) === 401 && !isUnsaved()) signInAgain(new URL(location.href));
   });
   const back = sessionStorage.getItem(RETURN);
   sessionStorage.removeItem(RETURN);

@@ -250,14 +250,35 @@ export interface Column<Row> {
   cell(row: Row): unknown;
   /** The column has numbers. */
   figure?: boolean;
+  /** The name of the order by this column. */
+  sort?: string;
+}
+
+/** The order of a table, which its heads change. */
+export interface Order {
+  head(place: HTMLElement, label: string, sort: string): void;
 }
 
 export interface TableOptions {
-  empty?: string;
+  /** What stands in the place of a table without rows. */
+  empty?: string | Node;
   caption?: string;
+  order?: Order;
 }
 
-export type TableElement<Row> = HTMLDivElement & { add(rows: Row[]): void; clear(): void };
+/** A list that rows are added to. */
+export type ListElement<Row> = HTMLElement & { add(rows: Row[]): void; clear(): void };
+
+export type TableElement<Row> = HTMLDivElement & ListElement<Row>;
+
+export interface SearchOptions<PageOf> {
+  /** The filters in use are shown, each with a button that removes it. */
+  chips?: boolean;
+  /** What stands between the search and the list. */
+  above?: Child[];
+  /** Receives the first page of each search. */
+  onpage?(page: PageOf): void;
+}
 
 export interface PickerOptions<Item extends { id: string }> {
   hint?: string;
@@ -268,14 +289,12 @@ export interface PickerOptions<Item extends { id: string }> {
   isId?(text: string): boolean;
 }
 
-/** One of the stacked parts of a chart's bars. */
+/** One of the parts of a chart's bars. */
 export interface Series<Row> {
   name: string;
   tone: string;
-  /** The height of the part. */
+  /** The figure, which is the height of the part. */
   of(row: Row): number;
-  /** The figure, if it is not the height. */
-  told?(row: Row): number;
 }
 
 export interface ChartOptions<Row> {
@@ -284,4 +303,6 @@ export interface ChartOptions<Row> {
   /** Names it in few characters, below some of the bars. */
   short(row: Row): string;
   unit?: string;
+  /** The parts add up, so they are drawn one upon the other. */
+  stacked?: boolean;
 }

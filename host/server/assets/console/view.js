@@ -2,7 +2,7 @@
 
 import { Problem } from './api.js';
 
-/** @import { Attributes, Child, Column, Field, List, Page, TableElement, TableOptions, Values } from './types.d.ts' */
+/** @import { Attributes, Child, Page } from './types.d.ts' */
 
 /**
  * An element: `el('p', { class: 'muted' }, 'Hello ', el('b', {}, name))`. An attribute that is a function is a
@@ -53,7 +53,7 @@ export function screen({ title, lead, back, badges = [], actions = [] }, ...cont
         el(
           'div',
           { class: 'head-text' },
-          el('h1', { tabindex: -1 }, el('bdi', {}, title), ...badges.flatMap((one) => [' ', one])),
+          el('h1', { tabindex: -1 }, el('bdi', {}, title), ...badges.flatMap((one) => (one ? [' ', one] : []))),
           lead && el('p', { class: 'lead' }, lead),
         ),
         actions.some(Boolean) && el('div', { class: 'ways' }, ...actions),
@@ -220,7 +220,7 @@ export function facts(pairs) {
  * @param {unknown} value
  * @returns {Node | string}
  */
-function shown(value) {
+export function shown(value) {
   if (value === '') return '';
   if (value instanceof Node) return value;
   if (Array.isArray(value))
@@ -238,18 +238,41 @@ export function code(text) {
 }
 
 /**
- * A moment, in the time zone of the browser.
+ * A moment, in the time zone of the browser: a recent one as the time since then, unless it has to be `exact`, with
+ * seconds.
  * @param {string | null | undefined} text
+ * @param {{ exact?: boolean }} [options]
  */
-export function moment(text) {
+export function moment(text, { exact = false } = {}) {
   if (!text) return 'Never';
   const date = new Date(text);
   if (Number.isNaN(date.valueOf())) return String(text);
-  return el(
-    'time',
-    { datetime: text, title: text },
-    date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' }),
-  );
+  const timeStyle = exact ? 'medium' : 'short';
+  const absolute = date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle });
+  const ago = relative(date);
+  const title = exact ? [ago, text].filter(Boolean).join(', ') : `${absolute} (${text})`;
+  return el('time', { datetime: text, title }, exact ? absolute : (ago ?? absolute));
+}
+
+/** The units of relative times, each with its length in seconds, and how long ago they are used. */
+/** @type {Array<[Intl.RelativeTimeFormatUnit, number, number]>} */
+const UNITS = [
+  ['second', 1, 60],
+  ['minute', 60, 3600],
+  ['hour', 3600, 86_400],
+  ['day', 86_400, 7 * 86_400],
+];
+
+const RELATIVE = new Intl.RelativeTimeFormat('en-GB', { numeric: 'auto' });
+
+/**
+ * How long ago it was, or in what time it will be: "5 minutes ago". Undefined from a week on.
+ * @param {Date} date
+ */
+function relative(date) {
+  const seconds = (date.valueOf() - Date.now()) / 1000;
+  const unit = UNITS.find(([, , until]) => Math.abs(seconds) < until);
+  return unit && RELATIVE.format(Math.trunc(seconds / unit[1]), unit[0]);
 }
 
 /**
@@ -267,10 +290,27 @@ export function figure(number) {
  * @param {{ wide?: boolean }} [options]
  */
 export function copyable(text, label = 'Copy', { wide = false } = {}) {
-  const press = el('button', { type: 'button', class: 'button small copy', 'aria-label': `Copy ${label}` }, 'Copy');
+  const press = copyButton('Copy', label, () => text);
+  press.setAttribute('aria-label', `Copy ${label}`);
+  return el(
+    'div',
+    { class: wide ? 'copyable wide-copy' : 'copyable' },
+    wide ? el('pre', { tabindex: 0 }, el('code', {}, text)) : el('code', {}, text),
+    press,
+  );
+}
+
+/**
+ * A button that copies a text. Where the browser does not permit that, the text beside it is selected.
+ * @param {string} caption
+ * @param {string} label what is copied
+ * @param {() => string} text
+ */
+export function copyButton(caption, label, text) {
+  const press = el('button', { type: 'button', class: 'button small copy' }, caption);
   press.addEventListener('click', async () => {
     try {
-      await navigator.clipboard.writeText(text);
+      await navigator.clipboard.writeText(text());
       press.textContent = 'Copied';
       say(`${label} copied`);
     } catch {
@@ -278,15 +318,10 @@ export function copyable(text, label = 'Copy', { wide = false } = {}) {
       if (press.previousElementSibling) getSelection()?.selectAllChildren(press.previousElementSibling);
     }
     setTimeout(() => {
-      press.textContent = 'Copy';
+      press.textContent = caption;
     }, 3000);
   });
-  return el(
-    'div',
-    { class: wide ? 'copyable wide-copy' : 'copyable' },
-    wide ? el('pre', { tabindex: 0 }, el('code', {}, text)) : el('code', {}, text),
-    press,
-  );
+  return press;
 }
 
 /**
@@ -299,160 +334,6 @@ export function download(name, type, text) {
   const address = URL.createObjectURL(new Blob([text], { type }));
   el('a', { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
-}
-
-/**
- * A table; on a narrow screen a list. Of each column: `label`, `cell(row)` and, on figures, `figure: true`. The first
- * column names the row.
- * @template Row
- * @param {Array<Column<Row>>} columns
- * @param {Row[]} rows
- * @param {TableOptions} [options]
- * @returns {TableElement<Row>}
- */
-export function table(columns, rows, { empty = 'None.', caption } = {}) {
-  const body = el('tbody', { role: 'rowgroup' });
-  const element = el(
-    'table',
-    { role: 'table' },
-    caption && el('caption', { class: 'hidden-text' }, caption),
-    el(
-      'thead',
-      { role: 'rowgroup' },
-      el(
-        'tr',
-        { role: 'row' },
-        ...columns.map(({ label, figure: isFigure }) =>
-          el('th', { role: 'columnheader', scope: 'col', class: isFigure && 'figure' }, label),
-        ),
-      ),
-    ),
-    body,
-  );
-  const none = el('p', { class: 'empty' }, empty);
-  const whole = el('div', { class: 'table' }, element, none);
-  const add = (/** @type {Row[]} */ more) => {
-    body.append(...more.map((row) => tableRow(columns, row)));
-    element.hidden = body.childElementCount === 0;
-    none.hidden = !element.hidden;
-  };
-  add(rows);
-  return Object.assign(whole, { add, clear: () => body.replaceChildren() });
-}
-
-/**
- * @template Row
- * @param {Array<Column<Row>>} columns
- * @param {Row} row
- */
-function tableRow(columns, row) {
-  const [first, ...others] = columns;
-  return el(
-    'tr',
-    { role: 'row' },
-    el('th', { role: 'rowheader', scope: 'row' }, shown(first.cell(row))),
-    ...others.map(({ label, cell, figure: isFigure }) =>
-      el('td', { role: 'cell', 'data-label': label, class: isFigure && 'figure' }, shown(cell(row) ?? '')),
-    ),
-  );
-}
-
-/**
- * A list that is loaded page by page: `load(after)` returns `{ items, next }`.
- * @template Row
- * @param {(after?: string) => Promise<List<Row>>} load
- * @param {Array<Column<Row>>} columns
- * @param {TableOptions} [options]
- */
-export async function pages(load, columns, options) {
-  const rows = table(columns, /** @type {Row[]} */ ([]), options);
-  const rest = el('div', { class: 'ways more' });
-  const more = async (/** @type {string | undefined} */ after = undefined) => {
-    const { items, next } = await load(after);
-    rows.add(items);
-    rest.replaceChildren(...(next ? [button('Show more', () => more(next))] : []));
-  };
-  await more();
-  return el('div', {}, rows, rest);
-}
-
-/**
- * A list with a search: its fields are the controls, `load(values, after)` returns `{ items, next }`. The address of
- * the page stores the search, so that going back shows it again.
- * @template {Field} Control
- * @template Row
- * @param {Control[]} controls
- * @param {(values: Values<Control>, after?: string) => Promise<List<Row>>} load
- * @param {Array<Column<Row>>} columns
- * @param {TableOptions} [options]
- */
-export async function searched(controls, load, columns, options) {
-  const rows = table(columns, /** @type {Row[]} */ ([]), options);
-  const rest = el('div', { class: 'ways more' });
-  const status = el('p', { class: 'hidden-text', role: 'status' });
-  const problem = el('div', {});
-  const fields = controls.map((control) => control.element);
-  const address = new URL(location.href);
-  for (const control of controls) control.write(address.searchParams.get(control.name) ?? '');
-  let round = 0;
-  const fill = async (/** @type {string | undefined} */ after = undefined) => {
-    const mine = ++round;
-    try {
-      const { items, next } = await load(valuesOf(controls), after);
-      if (mine !== round) return;
-      if (!after) rows.clear();
-      rows.add(items);
-      rest.replaceChildren(...(next ? [button('Show more', () => fill(next))] : []));
-      status.textContent =
-        items.length === 0 ? 'Nothing found.' : `${items.length} shown${next ? ', and there are more' : ''}.`;
-      problem.replaceChildren();
-    } catch (failure) {
-      if (mine !== round) return;
-      rows.clear();
-      rest.replaceChildren();
-      problem.replaceChildren(el('div', { class: 'notice bad', role: 'alert' }, ...explain(failure)));
-    }
-  };
-  /** @type {number | undefined} */
-  let timer;
-  const changed = () => {
-    clearTimeout(timer);
-    timer = window.setTimeout(() => {
-      const here = new URL(location.href);
-      for (const control of controls) {
-        const value = control.read();
-        if (value) here.searchParams.set(control.name, String(value));
-        else here.searchParams.delete(control.name);
-      }
-      history.replaceState(history.state, '', here);
-      fill();
-    }, 200);
-  };
-  for (const field of fields) field.addEventListener('input', changed);
-  await fill();
-  const form = el(
-    'form',
-    {
-      class: 'search',
-      role: 'search',
-      onsubmit: (event) => {
-        event.preventDefault();
-        changed();
-      },
-    },
-    ...fields,
-  );
-  return el('div', {}, form, problem, status, rows, rest);
-}
-
-/**
- * What fields hold, by name.
- * @template {Field} One
- * @param {One[]} fields
- */
-export function valuesOf(fields) {
-  const read = fields.map((field) => [field.name, field.read()]).filter(([, value]) => value !== undefined);
-  return /** @type {Values<One>} */ (Object.fromEntries(read));
 }
 
 /**

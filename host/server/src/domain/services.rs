@@ -15,6 +15,7 @@ use super::keys::fetched_keys::FetchedKeys;
 use super::operations::admission::Admission;
 use super::operations::branding::Logo;
 use super::operations::draining::DrainSwitch;
+use super::operations::error_references::ErrorReferences;
 use super::operations::latency::LatencyHistograms;
 use super::operations::plugin_reloads::Reloads;
 use super::operations::rate_limits::RateLimiters;
@@ -73,6 +74,8 @@ pub struct Services {
     pub traces: Traces,
     /// How long answers take.
     pub latency: LatencyHistograms,
+    /// The error pages that it showed lately.
+    pub error_references: ErrorReferences,
     /// How often background tasks were restarted.
     pub task_restarts: TaskRestarts,
     /// How the streams of the audit log fare.

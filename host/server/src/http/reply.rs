@@ -12,6 +12,7 @@ use super::cookies::Cookie;
 use super::outage::unavailable;
 use super::pages::{ErrorPage, Layout, Link, OperatorDetail, Page, Support};
 use super::texts::Message;
+use crate::domain::operations::error_references::ErrorReference;
 use crate::domain::{InternalError, Services};
 use crate::http::operations::branding;
 use assent_model::id::UserId;
@@ -213,6 +214,13 @@ pub(super) fn fault_in_words(
 ) -> String {
     let reference = reference(services);
     tracing::error!(reference, operation = what, %cause, "request failed");
+    services.error_references.record(ErrorReference {
+        reference: reference.clone(),
+        at: services.now(),
+        status: StatusCode::INTERNAL_SERVER_ERROR.as_u16(),
+        page: what.to_owned(),
+        cause: cause.to_string(),
+    });
     match cause {
         _ if cause.is_outage() => {
             format!(
@@ -283,6 +291,13 @@ impl ErrorReply {
         } else {
             tracing::info!(reference, page = title, %cause, "request rejected");
         }
+        services.error_references.record(ErrorReference {
+            reference: reference.clone(),
+            at: services.now(),
+            status: self.status.as_u16(),
+            page: title,
+            cause: cause.to_string(),
+        });
         let page_of_error = ErrorPage {
             layout: layout(services, language),
             title: self.title,

@@ -116,7 +116,7 @@ async fn client(services: &Services, id: &str) -> Result<Arc<Application>, EndSe
         .ok_or(EndSessionError::UnknownClient)
 }
 
-/// Where the browser goes afterwards: only to an address of this application.
+/// Where the browser goes afterwards: only to an address of this application, and nowhere if it is disabled.
 fn redirect(
     application: &Application,
     asked: Option<&str>,
@@ -126,7 +126,8 @@ fn redirect(
         CheckedRedirect::find(registered, asked)
             .ok_or_else(|| EndSessionError::RedirectUri(QuotedText::new(asked)))
     };
-    asked.map(find).transpose()
+    let redirect = asked.map(find).transpose()?;
+    Ok(redirect.filter(|_| application.settings.enabled))
 }
 
 /// What a request came to, as the browser carries it from page to page: all that was read from the ID token, without

@@ -27,6 +27,9 @@ pub enum TokenError {
     /// The client may not use the grant type.
     #[error("the application may not use this grant type")]
     UnauthorizedClient,
+    /// An administrator disabled the application.
+    #[error("the application is disabled")]
+    ApplicationDisabled,
     /// The grant type is unknown.
     #[error(
         "the grant type is not supported; expected authorization_code, refresh_token or client_credentials"
@@ -51,7 +54,7 @@ impl TokenError {
             Self::InvalidClient { .. } => "invalid_client",
             Self::InvalidGrant(_) => "invalid_grant",
             Self::InvalidScope(_) => "invalid_scope",
-            Self::UnauthorizedClient => "unauthorized_client",
+            Self::UnauthorizedClient | Self::ApplicationDisabled => "unauthorized_client",
             Self::UnsupportedGrantType => "unsupported_grant_type",
             Self::TooManyFailures(_) | Self::Busy => "temporarily_unavailable",
             Self::Internal(cause) if cause.is_outage() => "temporarily_unavailable",

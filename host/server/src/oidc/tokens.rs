@@ -54,7 +54,10 @@ pub async fn valid_access(
                 .await?;
             // A version that the database does not have was lost: it was restored, or failed over, since.
             let valid = found.is_some_and(|state| {
-                !state.token_is_revoked && state.epoch == epoch && state.version >= version
+                !state.token_is_revoked
+                    && state.epoch == epoch
+                    && state.version >= version
+                    && grant.issued_at.seconds() >= state.grants_not_before.seconds()
             });
             return Ok(valid.then_some(ValidAccess {
                 grant,

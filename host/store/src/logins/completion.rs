@@ -4,11 +4,14 @@ use crate::changes::pending as changes;
 use crate::sql::{self, Connection};
 
 use crate::consents::ConsentGrant;
-use crate::{Result, Store, Transition, accounts, audit, consents, devices, sessions, tokens};
+use crate::{
+    Result, Store, Transition, accounts, applications, audit, consents, devices, sessions, tokens,
+    users,
+};
 use assent_model::audit::{Entry, Origin};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
-use assent_model::id::{LoginId, SessionId};
+use assent_model::id::{Did, LoginId, SessionId};
 use assent_model::saml::Participation;
 use assent_model::secret::Digest;
 use assent_model::session::Session;
@@ -72,6 +75,15 @@ pub enum IssuedGrant {
 }
 
 impl IssuedGrant {
+    /// The application that a user signs in to with it; `None` for a test sign-in.
+    fn application(&self) -> Option<&Did> {
+        match self {
+            Self::Code(code) if code.context.purpose.is_application() => Some(&code.application),
+            Self::Assertion(_, Some(participation)) => Some(&participation.application),
+            Self::Code(_) | Self::Assertion(_, None) => None,
+        }
+    }
+
     /// The session that it is given in.
     const fn session(&self) -> SessionId {
         match self {
@@ -93,18 +105,23 @@ impl Store {
         record: SignInRecord,
         now: Timestamp,
     ) -> Result<Transition> {
-        self.write(move |db| {
-            let (grant, record) = (grant.clone(), record.clone());
+        let used = self.unrecorded_use(Some(&grant), now);
+        let recorded = used.clone();
+        let outcome = self.write(move |db| {
+            let (grant, record, used) = (grant.clone(), record.clone(), used.clone());
             Box::pin(async move {
                 if !sessions::lock_open_session(db, grant.session(), now).await? {
                     return Ok(Transition::NotOpen);
                 }
                 insert_grant(db, &grant).await?;
                 insert_record(db, &record, now).await?;
+                insert_use(db, used.as_ref(), now).await?;
                 Ok(Transition::Done)
             })
-        })
-        .await
+        });
+        let outcome = outcome.await?;
+        self.remember_use(outcome, recorded, now);
+        Ok(outcome)
     }
 
     /// Ends a login, once. It is not open if it was answered before, expired, or does not permit this completion: a new
@@ -119,11 +136,40 @@ impl Store {
         completion: Completion,
         now: Timestamp,
     ) -> Result<Transition> {
-        self.write(move |db| {
-            let completion = completion.clone();
-            Box::pin(async move { complete(db, id, &completion, now).await })
-        })
-        .await
+        let grant = match &completion {
+            Completion::NewSession { grant, .. } => grant.as_ref(),
+            Completion::Resume { grant, .. } => Some(grant),
+            Completion::GiveUp => None,
+        };
+        let used = self.unrecorded_use(grant, now);
+        let recorded = used.clone();
+        let outcome = self.write(move |db| {
+            let (completion, used) = (completion.clone(), used.clone());
+            Box::pin(async move {
+                let outcome = complete(db, id, &completion, now).await?;
+                if outcome.is_done() {
+                    insert_use(db, used.as_ref(), now).await?;
+                }
+                Ok(outcome)
+            })
+        });
+        let outcome = outcome.await?;
+        self.remember_use(outcome, recorded, now);
+        Ok(outcome)
+    }
+
+    /// The application that is signed in to, if this instance has to record that.
+    fn unrecorded_use(&self, grant: Option<&IssuedGrant>, now: Timestamp) -> Option<Did> {
+        let application = grant?.application()?;
+        let is_due = self.recorded_use.is_due(application, now);
+        is_due.then(|| application.clone())
+    }
+
+    /// Remembers that the use of an application was recorded, if it was.
+    fn remember_use(&self, outcome: Transition, used: Option<Did>, now: Timestamp) {
+        if let (Transition::Done, Some(application)) = (outcome, used) {
+            self.recorded_use.recorded(application, now);
+        }
     }
 }
 
@@ -213,7 +259,8 @@ async fn begin_session(
     if let Some(old) = new.replaces {
         sessions::replace(db, old, Some(&new.session), now).await?;
     }
-    sessions::insert(db, &new.session, new.digest, login, &new.origin, now).await
+    sessions::insert(db, &new.session, new.digest, login, &new.origin, now).await?;
+    users::record_sign_in(db, new.session.user_id, now).await
 }
 
 async fn insert_grant(db: &mut Connection, grant: &IssuedGrant) -> Result<()> {
@@ -230,6 +277,14 @@ async fn insert_grant(db: &mut Connection, grant: &IssuedGrant) -> Result<()> {
             sessions::insert_participation(db, participation).await
         }
         IssuedGrant::Assertion(_, None) => Ok(()),
+    }
+}
+
+/// Records the use of an application. It is the last step, because sign-ins to the application wait for its row.
+async fn insert_use(db: &mut Connection, used: Option<&Did>, now: Timestamp) -> Result<()> {
+    match used {
+        Some(application) => applications::record_use(db, application, now).await,
+        None => Ok(()),
     }
 }
 

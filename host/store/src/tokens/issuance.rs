@@ -66,12 +66,14 @@ impl Store {
 /// place.
 const RETRY_LIMIT: Duration = Duration::from_secs(25);
 
-/// The user of a family may use its application.
+/// The user of a family may use its application, which was not disabled since.
 macro_rules! holder_is_active {
     () => {
         "EXISTS (SELECT 1 FROM accounts JOIN users ON users.id = accounts.user_id
+                        JOIN applications ON applications.id = token_families.application_id
                  WHERE accounts.id = token_families.account_id AND accounts.state = 'active'
-                   AND users.state = 'active' AND accounts.grants_not_before <= token_families.created_at)"
+                   AND users.state = 'active' AND accounts.grants_not_before <= token_families.created_at
+                   AND applications.grants_not_before <= token_families.created_at)"
     };
 }
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::family::TokenFamily;
 use super::state_rows::HolderVersion;
 use crate::accounts::UserAccount;
-use crate::rows::{cell, epoch_number};
+use crate::rows::{cell, epoch_number, moment};
 use crate::{Result, Store};
 use assent_model::application::RegisteredApplication;
+use assent_model::clock::Timestamp;
 use assent_model::id::{Did, FamilyId, TokenId};
 use assent_model::token::CodeGrant;
 
@@ -19,7 +20,7 @@ const MOST_VALUES: usize = 64;
 pub struct FamilyState {
     /// What never changes.
     pub family: Arc<TokenFamily>,
-    /// Neither the family is revoked nor the consent withdrawn.
+    /// The family is not revoked, the consent not withdrawn, and the application was not disabled since.
     pub is_open: bool,
     /// The family does not end with a session that the user ended.
     pub is_in_session: bool,
@@ -46,6 +47,8 @@ struct Versions {
 pub struct ClientTokenState {
     /// The version of the application's settings.
     pub version: i64,
+    /// Tokens of earlier times are not valid, because the application was disabled since.
+    pub grants_not_before: Timestamp,
     /// The token was revoked.
     pub token_is_revoked: bool,
     /// The epoch in which tokens are valid.
@@ -155,6 +158,7 @@ impl Store {
             .map(|row| {
                 Ok(ClientTokenState {
                     version: row.version,
+                    grants_not_before: moment(row.grants_not_before),
                     token_is_revoked: row.token_revoked,
                     epoch: epoch_number(row.epoch)?,
                 })

@@ -2,11 +2,13 @@
 
 use crate::batch::loader::Row;
 
-/// `open` is 1 if neither the family is revoked nor the consent withdrawn; `in_session` if the family does not end with
+/// `open` is 1 if the family is not revoked, the consent not withdrawn, and the application was not disabled since;
+/// `in_session` if the family does not end with
 /// a session that the user ended.
 pub(crate) const FAMILY_STATE: &str = "SELECT f.id, v.column2 AS token,
         f.counter, f.used_counter,
-        CASE WHEN f.revoked_at IS NULL AND a.grants_not_before <= f.created_at THEN 1 ELSE 0 END AS open,
+        CASE WHEN f.revoked_at IS NULL AND a.grants_not_before <= f.created_at
+                  AND p.grants_not_before <= f.created_at THEN 1 ELSE 0 END AS open,
         CASE WHEN f.offline = 1 OR COALESCE(s.signed_out, 0) = 0 THEN 1 ELSE 0 END AS in_session,
         CASE WHEN r.id IS NULL THEN 0 ELSE 1 END AS token_revoked,
         a.version AS account_version, u.version AS user_version, u.updated_at AS user_updated_at,
@@ -20,7 +22,8 @@ pub(crate) const FAMILY_STATE: &str = "SELECT f.id, v.column2 AS token,
     LEFT JOIN sessions s ON s.id = f.session_id
     LEFT JOIN revoked_tokens r ON r.id = v.column2";
 
-pub(crate) const CLIENT_STATE: &str = "SELECT p.id, v.column2 AS token, p.version,
+pub(crate) const CLIENT_STATE: &str =
+    "SELECT p.id, v.column2 AS token, p.version, p.grants_not_before,
         CASE WHEN r.id IS NULL THEN 0 ELSE 1 END AS token_revoked,
         (SELECT MAX(epoch) FROM token_epochs) AS epoch
     FROM (VALUES {($, $)}) AS v
@@ -64,6 +67,7 @@ crate::sql::row! {
         pub(super) id: String,
         pub(super) token: String,
         pub(super) version: i64,
+        pub(super) grants_not_before: i64,
         pub(super) token_revoked: bool,
         pub(super) epoch: i64,
     }

@@ -7,7 +7,7 @@ use crate::sql;
 use crate::users::UserRow;
 use crate::{Result, Store};
 use assent_model::account::Account;
-use assent_model::id::{Did, UserId};
+use assent_model::id::Did;
 use assent_model::search::{Cursor, Prefix};
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 
@@ -47,6 +47,71 @@ macro_rules! users_found {
     };
 }
 
+/// Users after a place in an order. By creation the place is `$3`, by name `($3, $4)`.
+macro_rules! users_listed {
+    ($condition:expr, "id", $compare:literal, $order:literal) => {
+        sql::statement!(
+            "SELECT ",
+            UserRow::COLUMNS,
+            " FROM users WHERE ",
+            $condition,
+            " AND id ",
+            $compare,
+            " $3 ORDER BY ",
+            $order,
+            " LIMIT $4"
+        )
+    };
+    ($condition:expr, "(name, id)", $compare:literal, $order:literal) => {
+        sql::statement!(
+            "SELECT ",
+            UserRow::COLUMNS,
+            " FROM users WHERE ",
+            $condition,
+            " AND (name, id) ",
+            $compare,
+            " ($3, $4) ORDER BY ",
+            $order,
+            " LIMIT $5"
+        )
+    };
+}
+
+macro_rules! with_role {
+    () => {
+        "($1 = '' OR state = $1) AND console_role = $2"
+    };
+}
+
+/// Follows each name in the order of bytes.
+const LAST_NAME: &str = "\u{10ffff}";
+/// Follows each id, which has hexadecimal digits, in the order of each collation.
+const LAST_ID: &str = "g";
+
+/// The order of a list of users.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UserOrder {
+    /// By creation, the earliest first.
+    #[default]
+    Created,
+    /// The latest first.
+    CreatedDescending,
+    /// By user name.
+    Name,
+    /// The same, descending.
+    NameDescending,
+}
+
+impl UserOrder {
+    const fn is_descending(self) -> bool {
+        matches!(self, Self::CreatedDescending | Self::NameDescending)
+    }
+
+    const fn is_by_name(self) -> bool {
+        matches!(self, Self::Name | Self::NameDescending)
+    }
+}
+
 /// Where a search begins, and where it ends.
 struct PageRange {
     after: (Vec<u8>, String),
@@ -84,38 +149,72 @@ fn cursor(term: Vec<u8>, id: &str) -> Result<Cursor> {
 }
 
 impl Store {
-    /// Up to `limit` users after `after`, in the order in which they were made; of a state or with a role alone, where
-    /// these are given.
+    /// Up to `limit` users after `after`, in an order; in a state or with a role only, where these are given. The
+    /// cursor is the name and the id of the last user of the page before.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
-    pub async fn users_of_application(
+    pub async fn users_in_order(
         &self,
         state: Option<LifecycleState>,
         role: Option<ConsoleRole>,
-        after: Option<UserId>,
+        order: UserOrder,
+        after: Option<&Cursor>,
         limit: u32,
     ) -> Result<Vec<User>> {
-        let statement = match (state, role) {
-            (None, None) => sql::statement!(
-                "SELECT ",
-                UserRow::COLUMNS,
-                " FROM users WHERE $1 = '' AND $2 = '' AND id > $3 ORDER BY id LIMIT $4"
-            ),
-            (Some(_), None) => sql::statement!(
-                "SELECT ",
-                UserRow::COLUMNS,
-                " FROM users WHERE state = $1 AND $2 = '' AND id > $3 ORDER BY id LIMIT $4"
-            ),
-            (_, Some(_)) => {
-                sql::statement!("SELECT ", UserRow::COLUMNS, " FROM users
-                 WHERE ($1 = '' OR state = $1) AND console_role = $2 AND id > $3 ORDER BY id LIMIT $4")
+        use UserOrder::{Created, CreatedDescending, Name, NameDescending};
+        let statement = match (order, state, role) {
+            (Created, None, None) => users_listed!("$1 = '' AND $2 = ''", "id", ">", "id"),
+            (Created, Some(_), None) => users_listed!("state = $1 AND $2 = ''", "id", ">", "id"),
+            (Created, _, Some(_)) => users_listed!(with_role!(), "id", ">", "id"),
+            (CreatedDescending, None, None) => {
+                users_listed!("$1 = '' AND $2 = ''", "id", "<", "id DESC")
+            }
+            (CreatedDescending, Some(_), None) => {
+                users_listed!("state = $1 AND $2 = ''", "id", "<", "id DESC")
+            }
+            (CreatedDescending, _, Some(_)) => users_listed!(with_role!(), "id", "<", "id DESC"),
+            (Name, None, None) => {
+                users_listed!("$1 = '' AND $2 = ''", "(name, id)", ">", "name, id")
+            }
+            (Name, Some(_), None) => {
+                users_listed!("state = $1 AND $2 = ''", "(name, id)", ">", "name, id")
+            }
+            // Users with a role are few, so they are sorted.
+            (Name, _, Some(_)) => users_listed!(with_role!(), "(name, id)", ">", "name, id"),
+            (NameDescending, None, None) => {
+                users_listed!(
+                    "$1 = '' AND $2 = ''",
+                    "(name, id)",
+                    "<",
+                    "name DESC, id DESC"
+                )
+            }
+            (NameDescending, Some(_), None) => {
+                users_listed!(
+                    "state = $1 AND $2 = ''",
+                    "(name, id)",
+                    "<",
+                    "name DESC, id DESC"
+                )
+            }
+            (NameDescending, _, Some(_)) => {
+                users_listed!(with_role!(), "(name, id)", "<", "name DESC, id DESC")
             }
         };
-        let rows: Vec<UserRow> = sql::query_as(statement)
+        let (name, id) = match after {
+            Some(after) => (after.term.clone(), after.id.clone()),
+            None if order.is_descending() => (LAST_NAME.to_owned(), LAST_ID.to_owned()),
+            None => (String::new(), String::new()),
+        };
+        let mut query = sql::query_as::<UserRow>(statement)
             .bind(state.map(LifecycleState::as_str).unwrap_or_default())
-            .bind(role.map(ConsoleRole::as_str).unwrap_or_default())
-            .bind(after.map(|id| id.to_string()).unwrap_or_default())
+            .bind(role.map(ConsoleRole::as_str).unwrap_or_default());
+        if order.is_by_name() {
+            query = query.bind(name);
+        }
+        let rows = query
+            .bind(id)
             .bind(i64::from(limit))
             .fetch_all(&self.readers)
             .await?;

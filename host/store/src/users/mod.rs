@@ -7,6 +7,7 @@ mod listing;
 mod lookup;
 mod row;
 pub(crate) mod search_index;
+mod sign_ins;
 mod update;
 
 use crate::sql::{self, Connection};
@@ -26,7 +27,9 @@ pub(crate) use insert::{ensure_all_written, insert};
 pub use row::UserSummary;
 pub use update::{UserUpdateOutcome, UserWrite};
 
+pub use listing::UserOrder;
 pub(crate) use row::UserRow;
+pub(crate) use sign_ins::record_sign_in;
 
 /// Holds a person until the transaction ends, in whatever state: whoever changes them waits, or was before.
 pub(crate) async fn lock_user(db: &mut Connection, id: UserId) -> Result<()> {

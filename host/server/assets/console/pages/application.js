@@ -2,6 +2,7 @@
 
 import { address, get, getVersion, Problem, patch, post, put, remove } from '../api.js';
 import { FieldError, form, lines, select, text } from '../form.js';
+import { searched, table } from '../lists.js';
 import {
   ask,
   badge,
@@ -14,7 +15,6 @@ import {
   panel,
   say,
   screen,
-  searched,
   showOnce,
   tabs,
 } from '../view.js';
@@ -30,7 +30,7 @@ import { fromForm, providerFields, toForm } from './provider_fields.js';
 import { testSignIn } from './test_sign_in.js';
 import { importer, STATES } from './users.js';
 
-/** @import { Child, Context, PageFunction, Schema } from '../types.d.ts' */
+/** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
 
 /**
  * A page about one application, below its name and the links to its other pages.
@@ -54,8 +54,13 @@ function page(content) {
       [`${at}/delete`, 'Delete', may('applications:write')],
     ];
     return screen(
-      { title: value.name, back: ['/admin/applications', 'Applications'], badges: [badge(kindOf(value), 'kind')] },
+      {
+        title: value.name,
+        back: ['/admin/applications', 'Applications'],
+        badges: [badge(kindOf(value), 'kind'), !value.enabled && badge('Disabled', 'suspended')],
+      },
       tabs('Parts of the application', links),
+      !value.enabled && notice('This application is disabled: nobody can sign in to it.', 'warn'),
       ...(handover.notes ?? []).map((note) => notice(note, 'warn')),
       ...(await content(value, version, context)),
     );
@@ -77,7 +82,46 @@ function settings(application, version, context) {
     disableAll(made);
     return [notice(`Your role, ${me.role}, reads settings and does not change them.`, 'calm'), made];
   }
-  return [application.protocol === 'saml' && metadata(application, reload), logo(application), made];
+  return [
+    application.protocol === 'saml' && metadata(application, reload),
+    logo(application),
+    availability(application, version, reload),
+    made,
+  ];
+}
+
+/**
+ * Disables the application, or enables it again.
+ * @param {Schema<'Application'>} application
+ * @param {string | null} version
+ * @param {Context['reload']} reload
+ */
+function availability({ id, name, enabled }, version, reload) {
+  const set = async (/** @type {boolean} */ isEnabled) => {
+    await patch('/applications/{id}', { id }, { enabled: isEnabled }, version);
+    await reload();
+    say(isEnabled ? 'The application is enabled.' : 'The application is disabled.');
+  };
+  const disable = async () => {
+    const yes = await ask(
+      `Disable ${name}?`,
+      'Nobody can sign in to it, and its tokens stop working, until you enable it again. Settings and accounts stay. ' +
+        'Afterwards its users sign in again.',
+      'Disable it',
+    );
+    if (yes) await set(false);
+  };
+  return panel(
+    el('h2', {}, 'Availability'),
+    el('p', {}, enabled ? 'Users with an account can sign in to it.' : 'Disabled. Its settings and accounts are kept.'),
+    el(
+      'div',
+      { class: 'ways' },
+      enabled
+        ? button('Disable this application', disable, 'danger')
+        : button('Enable this application', () => set(true), 'primary'),
+    ),
+  );
 }
 
 /**
@@ -261,6 +305,20 @@ function metadata(application, reload) {
  * @param {Context} context
  */
 async function accounts(application, { may, reload }) {
+  /** @type {Array<Column<Schema<'Account'>>>} */
+  const columns = [
+    { label: 'Account', cell: (row) => link(accountAddress(row.id), row.name) },
+    {
+      label: 'User',
+      cell: (row) =>
+        may('users:read')
+          ? link(`/admin/users/${row.user_id}`, row.user_name ?? row.user_id)
+          : (row.user_name ?? row.user_id),
+    },
+    { label: 'Roles', cell: (row) => row.roles.join(', ') || 'None' },
+    { label: 'State', cell: (row) => badge(row.state) },
+    { label: 'Created', cell: (row) => moment(row.created_at) },
+  ];
   const list = await searched(
     [
       text('q', 'Account or user', {
@@ -270,20 +328,7 @@ async function accounts(application, { may, reload }) {
       select('state', 'State', STATES, { none: '' }),
     ],
     (values, after) => get('/applications/{id}/accounts', { ...values, id: application.id, after }),
-    [
-      { label: 'Account', cell: (row) => link(accountAddress(row.id), row.name) },
-      {
-        label: 'User',
-        cell: (row) =>
-          may('users:read')
-            ? link(`/admin/users/${row.user_id}`, row.user_name ?? row.user_id)
-            : (row.user_name ?? row.user_id),
-      },
-      { label: 'Roles', cell: (row) => row.roles.join(', ') || 'None' },
-      { label: 'State', cell: (row) => badge(row.state) },
-      { label: 'Created', cell: (row) => moment(row.created_at) },
-    ],
-    { empty: 'There is no such account.', caption: 'Accounts' },
+    table(columns, [], { empty: 'No one has access yet.', caption: 'Accounts' }),
   );
   const transfer =
     may('accounts:write') &&
@@ -388,8 +433,9 @@ function removal(application, version, { go }) {
       el(
         'p',
         {},
-        'Its accounts are deleted with it, and its users can no longer sign in with Assent. To stop it for a ' +
-          'while, suspend the accounts.',
+        "This deletes the application and everyone's access to it. To pause it, ",
+        link(`${applicationAddress(application.id)}/settings`, 'disable it'),
+        ' instead.',
       ),
       el('div', { class: 'ways' }, press),
     ),

@@ -2,9 +2,11 @@
 
 import { get } from '../api.js';
 import { select, text } from '../form.js';
-import { badge, code, link, screen, searched, way } from '../view.js';
+import { searched, table } from '../lists.js';
+import { order } from '../order.js';
+import { badge, copyButton, el, figure, link, moment, screen, way } from '../view.js';
 
-/** @import { Context, Schema } from '../types.d.ts' */
+/** @import { Column, Context, Schema } from '../types.d.ts' */
 
 export const KINDS = { web: 'Web application', spa: 'Single-page app', native: 'Native app', saml: 'SAML' };
 
@@ -19,35 +21,61 @@ export function kindOf(application) {
 /** @param {string} id */
 export const applicationAddress = (id) => `/admin/applications/${encodeURIComponent(id)}`;
 
+/** @type {Array<Column<Schema<'Application'>>>} */
+const COLUMNS = [
+  {
+    label: 'Name',
+    sort: 'name',
+    cell: (row) =>
+      el(
+        'span',
+        { class: 'named' },
+        row.usage?.logo_url
+          ? el('img', { class: 'small-picture', src: row.usage?.logo_url, alt: '' })
+          : el('span', { class: 'small-picture', 'aria-hidden': 'true' }, row.name.slice(0, 1).toUpperCase()),
+        link(applicationAddress(row.id), row.name),
+      ),
+  },
+  {
+    label: 'Kind',
+    cell: (row) =>
+      el('span', { class: 'badges' }, badge(kindOf(row), 'kind'), !row.enabled && badge('Disabled', 'suspended')),
+  },
+  {
+    label: 'Users',
+    figure: true,
+    cell: ({ usage }) => `${usage?.more_accounts ? 'over ' : ''}${figure(usage?.accounts ?? 0)}`,
+  },
+  { label: 'Last sign-in', cell: ({ usage }) => moment(usage?.last_sign_in_at) },
+  { label: 'Id', cell: (row) => copyButton('Copy the id', `the id of ${row.name}`, () => row.id) },
+];
+
 /**
  * @param {Context} context
  */
 export async function applications({ may }) {
+  const sorted = order('order', 'name', [
+    ['name', 'Name, A to Z'],
+    ['-name', 'Name, Z to A'],
+  ]);
+  const controls = [
+    text('q', 'Name or id', { type: 'search' }),
+    select(
+      'protocol',
+      'Protocol',
+      [
+        ['', 'Any'],
+        ['openid_connect', 'OpenID Connect'],
+        ['saml', 'SAML'],
+      ],
+      { none: '' },
+    ),
+    sorted,
+  ];
   const list = await searched(
-    [
-      text('q', 'Name or id', { type: 'search' }),
-      select(
-        'protocol',
-        'Protocol',
-        [
-          ['', 'Any'],
-          ['openid_connect', 'OpenID Connect'],
-          ['saml', 'SAML'],
-        ],
-        { none: '' },
-      ),
-    ],
-    (values, after) => get('/applications', { ...values, after }),
-    [
-      { label: 'Name', cell: (row) => link(applicationAddress(row.id), row.name) },
-      { label: 'Kind', cell: (row) => badge(kindOf(row), 'kind') },
-      { label: 'Id', cell: (row) => code(row.id) },
-      {
-        label: 'Redirect URIs or ACS',
-        cell: (row) => (row.protocol === 'saml' ? row.acs.map(({ url }) => code(url)) : row.redirect_uris.map(code)),
-      },
-    ],
-    { empty: 'There is no such application.', caption: 'Applications' },
+    controls,
+    ({ order: by = 'name', ...values }, after) => get('/applications', { ...values, order: by, after }),
+    table(COLUMNS, [], { empty: 'There is no such application.', caption: 'Applications', order: sorted }),
   );
   return screen(
     {

@@ -1,28 +1,30 @@
 // The audit log: search, and the check of its hash chain.
 
 import { get } from '../api.js';
-import { select, text } from '../form.js';
-import {
-  badge,
-  button,
-  code,
-  download,
-  el,
-  facts,
-  figure,
-  link,
-  moment,
-  notice,
-  pages,
-  panel,
-  screen,
-  searched,
-  valuesOf,
-} from '../view.js';
-import { applicationAddress } from './applications.js';
+import { groupedSelect, text } from '../form.js';
+import { pages, rowList, searched, valuesOf } from '../lists.js';
+import { button, code, download, el, explain, facts, figure, moment, more, notice, panel, screen } from '../view.js';
+import { auditEntry } from './audit_entry.js';
+import { eventOptions, sentenceOf, textOf } from './audit_events.js';
 import { picker } from './picker.js';
 
-/** @import { AuditDetail, Column, Context, Schema } from '../types.d.ts' */
+/** @import { Context, Schema } from '../types.d.ts' */
+
+/**
+ * The search: days are those of the browser, and both are included.
+ * @typedef {{ text?: string, event?: string, user?: string, application?: string, actor?: string, since?: string,
+ *   until?: string }} Search
+ */
+
+/**
+ * A page of entries, and how many were looked through for it.
+ * @typedef {Schema<'List_AuditEntry'> & { looked?: number }} EntryPage
+ */
+
+// A search for a text looks through so many entries at once, and shows so many.
+const LOOKED = 2000;
+const SHOWN = 50;
+const MOST_EXPORTED = 10_000;
 
 /**
  * Whether a text is the id of a user or an application. Deleted ones can only be found by their id.
@@ -30,131 +32,57 @@ import { picker } from './picker.js';
  */
 const isId = (text) => /^[0-9a-f]{32}$|^did:[a-z]+:\S+$/.test(text);
 
-const BAD = /denied|reported|suspected|failed|rejected|revoked|terminated|suspended|deleted|erased|reused/;
+/**
+ * The moment at which a day of the browser begins, or `later` days after it.
+ * @param {string | undefined} day
+ * @param {number} [later]
+ */
+function startOf(day, later = 0) {
+  if (!day) return undefined;
+  const [year, month, date] = day.split('-').map(Number);
+  const begins = new Date(year, month - 1, date + later);
+  return Number.isNaN(begins.valueOf()) ? undefined : begins.toISOString();
+}
 
 /**
- * @param {Schema<'Actor'>} actor
+ * A day of the browser, so many days ago.
+ * @param {number} ago
+ */
+function dayAgo(ago) {
+  const now = new Date();
+  const day = new Date(now.getFullYear(), now.getMonth(), now.getDate() - ago);
+  const two = (/** @type {number} */ number) => String(number).padStart(2, '0');
+  return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
+}
+
+/**
+ * Entries of the log that fit a search. The server finds by all but the text, which is looked for here: in the
+ * sentences, and in all that the entries hold.
+ * @param {Search} search
  * @param {Context['may']} may
+ * @param {string} [after]
+ * @returns {Promise<EntryPage>}
  */
-function actorShown(actor, may) {
-  if (actor.kind === 'user' && actor.id)
-    return el('span', {}, 'user ', named(`/admin/users/${actor.id}`, actor.name, actor.id, may('users:read')));
-  if (actor.kind === 'application' && actor.id)
-    return el(
-      'span',
-      {},
-      'application ',
-      named(applicationAddress(actor.id), actor.name, actor.id, may('applications:read')),
-    );
-  return el('span', {}, actor.kind.replace('_', ' '), actor.id && ' ', actor.id && code(actor.id));
-}
-
-/**
- * The name of a user or an application; its id if it was deleted.
- * @param {string} address
- * @param {string | null | undefined} name
- * @param {string} id
- * @param {boolean} leads
- */
-function named(address, name, id, leads) {
-  const shown = name ? el('bdi', { title: id }, name) : code(id);
-  return leads && name ? link(address, shown) : shown;
-}
-
-/**
- * The protected action that an entry is about, with the current names of what it concerned; nothing if it is about
- * none.
- * @param {Schema<'AuditEntry'>} entry
- */
-function protectedAction({ detail, target_user_name: user, target_application_name: application }) {
-  /** @type {AuditDetail} */
-  const { action, target_user: userId, target_application: applicationId } = detail;
-  if (typeof action !== 'string') return null;
-  const gone = (userId && !user) || (applicationId && !application);
-  const targets = gone ? 'deleted since' : [user, application].filter(Boolean).join(', ');
-  const kind = action.replaceAll('-', ' ');
-  return el('span', {}, kind, targets !== '' && ': ', targets !== '' && el('bdi', {}, targets));
-}
-
-/**
- * @param {Context} context
- * @returns {Array<Column<Schema<'AuditEntry'>>>}
- */
-const columns = ({ may }) => [
-  { label: 'When', cell: (row) => moment(row.at) },
-  {
-    label: 'What',
-    cell: (row) => {
-      const event = badge(row.event, BAD.test(row.event) ? 'suspended' : 'kind');
-      return el('span', { class: 'about' }, event, protectedAction(row));
-    },
-  },
-  { label: 'By', cell: (row) => actorShown(row.actor, may) },
-  {
-    label: 'About',
-    cell: (row) =>
-      el(
-        'span',
-        { class: 'about' },
-        row.user_id &&
-          el('span', {}, 'user ', named(`/admin/users/${row.user_id}`, row.user_name, row.user_id, may('users:read'))),
-        row.application_id &&
-          el(
-            'span',
-            {},
-            'application ',
-            named(
-              applicationAddress(row.application_id),
-              row.application_name,
-              row.application_id,
-              may('applications:read'),
-            ),
-          ),
-      ),
-  },
-  { label: 'More', cell: details },
-];
-
-/**
- * @param {Schema<'AuditEntry'>} row
- */
-function details(row) {
-  /** @type {AuditDetail} */
-  const all = { ...row.detail, ...row.personal };
-  const { before, after, ...others } = all;
-  const text = (/** @type {unknown} */ value) => (typeof value === 'string' ? value : JSON.stringify(value));
-  const changes = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])].map((name) =>
-    el(
-      'div',
-      {},
-      el('dt', {}, name),
-      el(
-        'dd',
-        {},
-        before?.[name] !== undefined && el('del', {}, text(before[name])),
-        before?.[name] !== undefined && after?.[name] !== undefined && ' ',
-        after?.[name] !== undefined && el('ins', {}, text(after[name])),
-      ),
-    ),
-  );
-  const rest = Object.entries(others).map(([name, value]) =>
-    el('div', {}, el('dt', {}, name), el('dd', {}, text(value))),
-  );
-  return el(
-    'details',
-    { class: 'entry' },
-    el('summary', {}, `No. ${row.lane}:${row.seq}`),
-    el(
-      'dl',
-      { class: 'small-facts' },
-      ...changes,
-      ...rest,
-      row.user_id && el('div', {}, el('dt', {}, 'user'), el('dd', {}, code(row.user_id))),
-      row.application_id && el('div', {}, el('dt', {}, 'application'), el('dd', {}, code(row.application_id))),
-      row.approval_id && el('div', {}, el('dt', {}, 'approval'), el('dd', {}, code(row.approval_id))),
-      el('div', {}, el('dt', {}, 'digest'), el('dd', {}, code(row.digest))),
-    ),
-  );
+async function find({ text: wanted = '', since, until, ...filters }, may, after) {
+  const query = { ...filters, since: startOf(since), until: startOf(until, 1) };
+  if (wanted === '') return get('/audit', { ...query, after });
+  const words = wanted.toLowerCase().split(/\s+/);
+  const fits = (/** @type {Schema<'AuditEntry'>} */ entry) => {
+    const all = `${textOf(sentenceOf(entry, may))} ${JSON.stringify(entry)}`.toLowerCase();
+    return words.every((word) => all.includes(word));
+  };
+  const items = [];
+  let looked = 0;
+  /** @type {string | null | undefined} */
+  let next = after;
+  do {
+    /** @type {Schema<'List_AuditEntry'>} */
+    const page = await get('/audit', { ...query, after: next, limit: 200 });
+    items.push(...page.items.filter(fits));
+    looked += page.items.length;
+    next = page.next;
+  } while (next && items.length < SHOWN && looked < LOOKED);
+  return { items, next, looked };
 }
 
 /**
@@ -163,15 +91,21 @@ function details(row) {
  * @param {Context} context
  */
 export function entries(load, context) {
-  return pages(load, columns(context), { empty: 'No activity yet.', caption: 'Entries' });
+  return pages(load, list('No activity yet.', context));
 }
 
 /**
+ * @param {string} empty
  * @param {Context} context
  */
-export async function audit(context) {
-  const { items: events } = await get('/audit/events');
-  const { may } = context;
+const list = (empty, context) =>
+  rowList((/** @type {Schema<'AuditEntry'>} */ entry) => auditEntry(entry, context), { empty, label: 'Entries' });
+
+/**
+ * @param {Context['may']} may
+ * @param {string[]} events
+ */
+function searchFields(may, events) {
   const user = (/** @type {'user' | 'actor'} */ name, /** @type {string} */ label) =>
     may('users:read')
       ? picker(name, label, {
@@ -180,74 +114,183 @@ export async function audit(context) {
           isId,
         })
       : text(name, `${label} (id)`);
-  const controls = [
-    select(
-      'event',
-      'Event',
-      ['', ...events].map((event) => [event, event || 'Any']),
-      { none: '' },
-    ),
-    user('user', 'About the user'),
-    may('applications:read')
-      ? picker('application', 'About the application', {
-          load: (q) => get('/applications', { q, limit: 8 }),
-          label: (one) => one.name,
-          isId,
-        })
-      : text('application', 'About the application (id)'),
-    user('actor', 'By the user'),
-    text('since', 'From', { type: 'date' }),
-    text('until', 'Before', { type: 'date' }),
-  ];
-  const list = await searched(controls, (values, after) => get('/audit', { ...values, after }), columns(context), {
-    empty: 'There is no such entry.',
-    caption: 'Entries',
-  });
+  const application = may('applications:read')
+    ? picker('application', 'About the application', {
+        load: (q) => get('/applications', { q, limit: 8 }),
+        label: (one) => one.name,
+        isId,
+      })
+    : text('application', 'About the application (id)');
+  const since = text('since', 'From', { type: 'date' });
+  const until = text('until', 'To', { type: 'date' });
+  return {
+    since,
+    until,
+    controls: [
+      text('text', 'Text', { type: 'search' }),
+      groupedSelect('event', 'Event', 'Any', eventOptions(events)),
+      user('user', 'About the user'),
+      application,
+      user('actor', 'By the user'),
+      since,
+      until,
+    ],
+  };
+}
+
+/**
+ * @param {Context} context
+ */
+export async function audit(context) {
+  const { may } = context;
+  const { items: events } = await get('/audit/events');
+  const { since, until, controls } = searchFields(may, events);
+  const values = () => /** @type {Search} */ (valuesOf(controls));
+  const preset = (/** @type {string} */ label, /** @type {string} */ from) =>
+    el(
+      'button',
+      {
+        type: 'button',
+        class: 'button small',
+        onclick: () => {
+          since.write(from);
+          until.write('');
+          since.element.dispatchEvent(new Event('input', { bubbles: true }));
+        },
+      },
+      label,
+    );
+  const looked = el('p', { class: 'muted small', role: 'status' });
+  let refresh = async () => {};
+  const found = await searched(
+    controls,
+    (search, after) => find(/** @type {Search} */ (search), may, after),
+    list('There is no such entry.', context),
+    {
+      chips: true,
+      above: [
+        el(
+          'div',
+          { class: 'ways presets' },
+          preset('Today', dayAgo(0)),
+          preset('Last 7 days', dayAgo(6)),
+          preset('Any time', ''),
+          button('Refresh', () => refresh()),
+        ),
+        looked,
+      ],
+      onpage: (/** @type {EntryPage} */ page) => {
+        looked.textContent =
+          page.looked === undefined
+            ? ''
+            : `Looked through ${figure(page.looked)} entries, the newest first.` +
+              (page.next ? ' Show more looks through older ones.' : '');
+      },
+    },
+  );
+  refresh = () => found.fill();
   const place = el('div', { 'aria-live': 'polite' });
-  const verify = button('Check the hash chain', async () => {
-    const found = await get('/audit/verification');
+  return screen(
+    {
+      title: 'Audit log',
+      lead: 'Every change and every security event, in a hash chain.',
+      actions: [verification(place), exported(place, values, may)],
+    },
+    place,
+    reference(),
+    found,
+  );
+}
+
+/**
+ * Checks the hash chain.
+ * @param {HTMLElement} place
+ */
+function verification(place) {
+  return button('Check the hash chain', async () => {
+    const result = await get('/audit/verification');
     place.replaceChildren(
       panel(
-        found.valid
+        result.valid
           ? notice(
-              `The last ${figure(found.entries)} entries are as they were written, and none is missing.`,
+              `The last ${figure(result.entries)} entries are intact.`,
               'calm',
-              el('p', {}, 'On the server, "assent audit verify" checks all entries.'),
+              el('p', {}, 'To verify the whole log, run ', code('assent audit verify'), ' on the server.'),
             )
-          : notice(`The hash chain is broken: ${found.broken?.message ?? 'unknown'}`, 'bad'),
+          : notice(`The hash chain is broken: ${result.broken?.message ?? 'unknown'}`, 'bad'),
         facts([
-          ['Checked entries', figure(found.entries)],
-          ['From', found.first && moment(found.first.at)],
-          ['To', found.last && moment(found.last.at)],
-          ['Digest of the last one', code(found.digest)],
+          ['Checked entries', figure(result.entries)],
+          ['From', result.first && moment(result.first.at, { exact: true })],
+          ['To', result.last && moment(result.last.at, { exact: true })],
+          ['Digest of the last one', code(result.digest)],
         ]),
       ),
     );
   });
-  const exported = button('Export the results', async () => {
-    const values = valuesOf(controls);
+}
+
+/**
+ * Exports the results of the search.
+ * @param {HTMLElement} place
+ * @param {() => Search} values
+ * @param {Context['may']} may
+ */
+function exported(place, values, may) {
+  return button('Export the results', async () => {
+    const search = values();
     const found = [];
-    /** @type {string | undefined} */
+    /** @type {string | null | undefined} */
     let after;
     do {
-      /** @type {Schema<'List_AuditEntry'>} */
-      const page = await get('/audit', { ...values, after, limit: 200 });
+      /** @type {EntryPage} */
+      const page = await find(search, may, after ?? undefined);
       found.push(...page.items);
       after = page.next;
-    } while (after && found.length < 10_000);
+    } while (after && found.length < MOST_EXPORTED);
     download('audit.jsonl', 'application/jsonl', found.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
     if (after)
       place.replaceChildren(
         notice('The first 10,000 entries were exported. The command "assent audit export" has no such limit.', 'warn'),
       );
   });
-  return screen(
-    {
-      title: 'Audit log',
-      lead: 'Every change and every security event, in a hash chain.',
-      actions: [verify, exported],
-    },
-    place,
-    list,
+}
+
+/** Looks up the reference number of an error page. */
+function reference() {
+  const input = el('input', { id: 'reference', autocomplete: 'off', spellcheck: 'false', class: 'mono', size: 12 });
+  const result = el('div', { 'aria-live': 'polite' });
+  const lookUp = async (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    const wanted = input.value.trim();
+    if (wanted === '') return input.focus();
+    try {
+      const page = await get('/error-references/{reference}', { reference: wanted });
+      result.replaceChildren(
+        facts([
+          ['Reference', code(page.reference)],
+          ['Shown', moment(page.at, { exact: true })],
+          ['Page', `${page.page} (status ${page.status})`],
+          ['Cause', page.cause],
+        ]),
+      );
+    } catch (problem) {
+      result.replaceChildren(el('div', { class: 'notice warn', role: 'alert' }, ...explain(problem)));
+    }
+  };
+  return more(
+    'Look up the reference number of an error page',
+    el(
+      'form',
+      { class: 'stack', onsubmit: lookUp },
+      el(
+        'div',
+        { class: 'field' },
+        el('label', { for: 'reference' }, 'Reference number'),
+        el('p', { class: 'hint' }, 'Eight letters and digits, at the end of the page, such as 4F0A91BC.'),
+        input,
+      ),
+      el('div', { class: 'ways' }, el('button', { type: 'submit', class: 'button small' }, 'Look it up')),
+    ),
+    result,
   );
 }

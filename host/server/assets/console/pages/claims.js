@@ -2,7 +2,8 @@
 
 import { get, Problem, post } from '../api.js';
 import { FieldError, fieldPanel, file, form, jsonText, select, several, text } from '../form.js';
-import { badge, code, el, json, more, notice, panel, screen, section, table } from '../view.js';
+import { table } from '../lists.js';
+import { badge, code, el, json, more, notice, panel, screen, section } from '../view.js';
 import { applicationAddress } from './applications.js';
 import { picker } from './picker.js';
 

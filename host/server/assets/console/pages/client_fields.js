@@ -32,7 +32,7 @@ async function redirectUriError(type, uri) {
 }
 
 export const name = () =>
-  text('name', 'Name', { needed: 'expected a name', hint: 'Users see it on their phone when they approve.' });
+  text('name', 'Name', { needed: 'Enter a name.', hint: 'Users see it on their phone when they approve.' });
 
 /**
  * @param {Schema<'ApplicationType'>} type

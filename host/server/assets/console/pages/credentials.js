@@ -2,6 +2,7 @@
 
 import { get, patch, post, remove } from '../api.js';
 import { form } from '../form.js';
+import { table } from '../lists.js';
 import {
   ask,
   badge,
@@ -17,7 +18,6 @@ import {
   say,
   section,
   showOnce,
-  table,
 } from '../view.js';
 import { credentialFields } from './client_fields.js';
 import { keptAs, makeSecret } from './guide.js';
@@ -174,7 +174,7 @@ async function certificates(application, { may, reload }) {
       { label: 'Signs from', cell: (row) => moment(row.signs_from) },
       { label: 'Expires', cell: (row) => moment(row.expires_at) },
       { label: 'SHA-256', cell: (row) => el('code', {}, row.sha256) },
-      { label: 'Do', cell: actions },
+      { label: 'Actions', cell: actions },
     ],
     items,
     { caption: 'Certificates' },

@@ -158,12 +158,12 @@ function client(application, { issuer, may, reload }) {
     el(
       'p',
       {},
-      'After signing users out here, it may send them to ',
       application.post_logout_redirect_uris.length === 0
-        ? 'no address of its own yet'
+        ? 'No post-logout redirect URIs yet'
         : el(
             'span',
             {},
+            'Post-logout redirect URIs: ',
             ...application.post_logout_redirect_uris.flatMap((uri, place) => [
               place > 0 ? ', ' : '',
               el('code', {}, uri),

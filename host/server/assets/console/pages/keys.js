@@ -1,7 +1,8 @@
 // The signing keys of ID tokens.
 
 import { get, post } from '../api.js';
-import { ask, badge, button, code, el, moment, say, screen, table } from '../view.js';
+import { table } from '../lists.js';
+import { ask, badge, button, code, el, moment, say, screen } from '../view.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
@@ -34,8 +35,7 @@ export async function keys({ may, reload }) {
     if (
       !(await ask(
         'Revoke this key?',
-        'Every ID token that it signed is rejected from now on, and another key signs. Revoke a key that may ' +
-          'have leaked.',
+        'Revoke only if this key may be compromised: all tokens it signed stop working. Another key signs.',
         'Revoke it',
       ))
     )
@@ -61,7 +61,7 @@ export async function keys({ may, reload }) {
       ...(writes
         ? [
             {
-              label: 'Do',
+              label: 'Actions',
               cell: (/** @type {Schema<'SigningKey'>} */ row) =>
                 ['signing', 'published', 'retired'].includes(row.stage)
                   ? button('Revoke', () => revoke(row), 'danger')
@@ -76,10 +76,8 @@ export async function keys({ may, reload }) {
   return screen(
     {
       title: 'Keys',
-      lead:
-        'ID tokens are signed with these. The server rotates them by itself; SAML applications have their own ' +
-        'certificates.',
-      actions: writes ? [button('Rotate', rotate(false)), button('Rotate at once', rotate(true))] : [],
+      lead: 'These keys sign ID tokens. They are rotated automatically. SAML applications have their own certificates.',
+      actions: writes ? [button('Rotate', rotate(false)), button('Rotate now', rotate(true))] : [],
     },
     el('div', {}, list),
   );

@@ -66,7 +66,7 @@ function choose() {
  * @param {string} title
  */
 function client({ go }, type, title) {
-  const made = form([fieldPanel(clientName(), redirectUris(type, 'expected one redirect URI at least'))], {
+  const made = form([fieldPanel(clientName(), redirectUris(type, 'Enter at least one redirect URI.'))], {
     submit: 'Connect it',
     cancel: '/admin/applications',
     send: async (values) => {
@@ -77,7 +77,7 @@ function client({ go }, type, title) {
   return screen(
     {
       title: `New ${title === 'Web application' ? 'web application' : title.toLowerCase()}`,
-      lead: 'Everything else has a default, and can be changed later.',
+      lead: "We've chosen sensible defaults. You can change them later.",
       back: ['/admin/applications/new', 'Another kind'],
     },
     made,
@@ -122,7 +122,7 @@ function saml({ go, query, handover }) {
   const name = providerName(source === 'hand' ? undefined : null);
   const metadata = area('metadata', 'Metadata', {
     rows: 10,
-    needed: 'choose a file, or paste its text',
+    needed: 'Choose a file, or paste its text.',
     hint: 'The XML of the service provider: choose the file, or paste it.',
   });
   const file = el('input', {
@@ -142,7 +142,7 @@ function saml({ go, query, handover }) {
   metadata.input.before(file);
   const metadataUrl = text('metadata_url', 'Address of the metadata', {
     type: 'url',
-    needed: 'expected an address',
+    needed: 'Enter an address.',
     hint: 'Assent must be able to read it, with https.',
   });
   const fields =

@@ -2,7 +2,8 @@
 
 import { get } from '../api.js';
 import { bars } from '../chart.js';
-import { badge, el, figure, link, panel, screen, section, table, tabs, way } from '../view.js';
+import { table } from '../lists.js';
+import { badge, el, figure, link, panel, screen, section, tabs, way } from '../view.js';
 
 /** @import { ChartOptions, Context, Schema } from '../types.d.ts' */
 
@@ -87,15 +88,10 @@ async function figures({ may, query: asked }) {
       'Time to approval',
       periods,
       [
-        { name: 'median', tone: 'calm', of: (period) => seconds(period.approval_ms_p50) },
-        {
-          name: '95th percentile',
-          tone: 'warn',
-          of: (period) => seconds(period.approval_ms_p95) - seconds(period.approval_ms_p50),
-          told: (period) => seconds(period.approval_ms_p95),
-        },
+        { name: 'Median', tone: 'calm', of: (period) => seconds(period.approval_ms_p50) },
+        { name: '95th percentile', tone: 'warn', of: (period) => seconds(period.approval_ms_p95) },
       ],
-      { ...labels, unit: ' s' },
+      { ...labels, unit: ' s', stacked: false },
     ),
     responseTimes(responses),
   ];
@@ -161,7 +157,7 @@ function responseTimes(responses) {
   const measured = responses.filter(({ count }) => count > 0);
   return section(
     'Response times of this instance',
-    el('p', { class: 'muted' }, 'Since it started. Responses that wait for a user do not count.'),
+    el('p', { class: 'muted' }, 'Since start-up. Excludes requests waiting for approval.'),
     table(
       [
         { label: 'Endpoint', cell: ({ endpoint }) => ENDPOINTS[endpoint] ?? endpoint },

@@ -1,22 +1,8 @@
 // The plugins: what is loaded, the rights of each, and its measurements.
 
 import { get, post } from '../api.js';
-import {
-  ask,
-  badge,
-  button,
-  code,
-  copyable,
-  el,
-  facts,
-  figure,
-  moment,
-  notice,
-  panel,
-  say,
-  screen,
-  table,
-} from '../view.js';
+import { table } from '../lists.js';
+import { ask, badge, button, code, copyable, el, facts, figure, moment, notice, panel, say, screen } from '../view.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
@@ -121,7 +107,7 @@ function one(plugin) {
         'Time of a call',
         metrics.calls === 0
           ? 'None yet'
-          : `half below ${milliseconds(metrics.time_us.p50)}, 99 of 100 below ${milliseconds(metrics.time_us.p99)}`,
+          : `Median ${milliseconds(metrics.time_us.p50)}, 99th percentile ${milliseconds(metrics.time_us.p99)}`,
       ],
     ]),
     el('p', { class: 'muted small' }, 'SHA-256 of the file'),

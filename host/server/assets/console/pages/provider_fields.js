@@ -14,12 +14,12 @@ const FORMATS = [
 ];
 
 /** @param {string | null} [needed] */
-export const providerName = (needed = 'expected a name') =>
+export const providerName = (needed = 'Enter a name.') =>
   text('name', 'Name', { needed, hint: 'Users see it on their phone when they approve.' });
 export const entityId = () =>
   text('entity_id', 'SP entity ID', {
     mono: true,
-    needed: 'expected the entity ID of the service provider',
+    needed: 'Enter the entity ID of the service provider.',
     hint: 'The identifier of the service provider; it becomes the Audience.',
   });
 export const acs = () =>
@@ -30,11 +30,11 @@ export const acs = () =>
       text('url', 'Address', {
         type: 'url',
         none: '',
-        needed: 'expected an address',
+        needed: 'Enter an address.',
         hint: 'Where the signed response is posted.',
       }),
       number('index', 'Index', { min: 0, max: 65535 }),
-      toggle('default', 'Default, for requests that name none'),
+      toggle('default', 'Default'),
     ],
     { add: 'Add an ACS' },
   );
@@ -46,7 +46,7 @@ export function providerFields() {
     group(
       'Name of users (NameID)',
       null,
-      select('name_id_format', 'Format', FORMATS, { hint: 'For requests that name none.' }),
+      select('name_id_format', 'Format', FORMATS, { hint: 'The default, for requests that name none.' }),
       several('other_name_id_formats', 'Other formats that a request may name', FORMATS),
       select(
         'name_id_source',
@@ -66,7 +66,7 @@ export function providerFields() {
         'custom_attributes',
         'Custom attributes',
         () => [
-          text('name', 'Name', { none: '', needed: 'expected a name' }),
+          text('name', 'Name', { none: '', needed: 'Enter a name.' }),
           lines('values', 'Values', { rows: 2, hint: 'One on each line.' }),
         ],
         { add: 'Add an attribute' },
@@ -84,7 +84,7 @@ export function providerFields() {
         () => [area('pem', 'Certificate', { hint: '-----BEGIN CERTIFICATE-----' })],
         { add: 'Add a certificate' },
       ),
-      number('clock_skew_seconds', 'Tolerated clock skew, in seconds', { min: 0, max: 600 }),
+      number('clock_skew_seconds', 'Allowed clock skew, in seconds', { min: 0, max: 600 }),
     ),
     group(
       'Sign-on from here',
@@ -98,9 +98,9 @@ export function providerFields() {
     group(
       'Special cases',
       null,
-      text('idp_entity_id', 'Entity ID of Assent for it', {
+      text('idp_entity_id', 'Entity ID override', {
         none: null,
-        hint: "If empty, the issuer's address.",
+        hint: "What Assent calls itself towards this application. If empty, the issuer's address.",
       }),
       text('metadata_url', 'Address of its metadata', {
         none: null,
@@ -122,7 +122,7 @@ function singleLogout() {
   });
   const response = text('response_url', 'Address of logout responses', {
     type: 'url',
-    hint: 'Only if it is different.',
+    hint: 'Only if different.',
   });
   const binding = select('binding', 'Binding of single logout', [
     ['redirect', 'Redirect'],

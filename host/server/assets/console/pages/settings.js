@@ -1,31 +1,78 @@
-// The settings of the instance, and the source of each.
+// The settings of the instance: what each is for, its value with its unit, and its source.
 
 import { get } from '../api.js';
 import { text } from '../form.js';
-import { badge, code, el, screen, searched } from '../view.js';
+import { searched, table } from '../lists.js';
+import { badge, code, el, figure, screen } from '../view.js';
 
-/** @import { Schema } from '../types.d.ts' */
+/** @import { Column, ListElement, Schema } from '../types.d.ts' */
+
+/** @typedef {Schema<'Setting'>} Setting */
+
+/**
+ * The groups by the first part of the key, in their order. Others follow, each under its own name.
+ * @type {Record<string, string>}
+ */
+const GROUPS = {
+  '': 'General',
+  branding: 'Branding and language',
+  session: 'Sessions',
+  lifetimes: 'Lifetimes',
+  approvals: 'Approvals',
+  rate_limits: 'Rate limits',
+  plugins: 'Plugins',
+  saml: 'SAML',
+  keys: 'Keys',
+  http: 'Listeners and proxies',
+  egress: 'Outgoing requests',
+  database: 'Database',
+  audit: 'Audit log',
+  geoip: 'GeoIP',
+  log: 'Log',
+};
+
+/**
+ * The units of plain numbers, by the last part of the key.
+ * @type {Record<string, string>}
+ */
+const UNITS = {
+  per_minute: 'per minute',
+  burst: 'at once',
+  open_sign_ins_per_ip: 'sign-ins',
+  open_sign_ins_total: 'sign-ins',
+  connections_per_network: 'connections',
+  read_connections: 'connections',
+  write_connections: 'connections',
+};
+
+/** @type {Record<string, string>} */
+const TIMES = { ms: 'millisecond', s: 'second', m: 'minute', h: 'hour', d: 'day' };
+
+/** @type {Array<Column<Setting>>} */
+const COLUMNS = [
+  {
+    label: 'Setting',
+    cell: (row) =>
+      el(
+        'div',
+        { class: 'setting' },
+        code(row.key),
+        row.description && el('p', { class: 'muted small' }, ...inline(row.description)),
+      ),
+  },
+  { label: 'Value', cell: shown },
+  {
+    label: 'From',
+    cell: (row) => el('span', { class: 'badges' }, badge(row.source, 'kind'), row.variable && code(row.variable)),
+  },
+];
 
 export async function settings() {
   const { items } = await get('/settings');
   const list = await searched(
-    [text('q', 'Key', { type: 'search' })],
-    async ({ q }) => ({ items: items.filter(({ key }) => key.includes((q ?? '').toLowerCase())) }),
-    [
-      { label: 'Key', cell: (row) => code(row.key) },
-      { label: 'Value', cell: shown },
-      {
-        label: 'From',
-        cell: (row) =>
-          el(
-            'span',
-            {},
-            badge(row.source, row.source === 'default' ? 'kind' : 'active'),
-            row.variable && el('span', {}, ' ', code(row.variable)),
-          ),
-      },
-    ],
-    { empty: 'There is no such setting.', caption: 'Settings' },
+    [text('q', 'Name or description', { type: 'search' })],
+    async ({ q }) => ({ items: items.filter((setting) => fits(setting, q ?? '')) }),
+    grouped(),
   );
   return screen(
     {
@@ -38,9 +85,68 @@ export async function settings() {
   );
 }
 
-/** @param {Schema<'Setting'>} setting */
-function shown({ value, is_set: isSet, is_secret: isSecret }) {
+/**
+ * @param {Setting} setting
+ * @param {string} wanted
+ */
+function fits({ key, description }, wanted) {
+  const all = `${key} ${GROUPS[groupOf(key)] ?? ''} ${description ?? ''}`.toLowerCase();
+  return wanted
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => all.includes(word));
+}
+
+/** @param {string} key */
+const groupOf = (key) => (key.includes('.') ? key.slice(0, key.indexOf('.')) : '');
+
+/**
+ * A table for each group of settings.
+ * @returns {ListElement<Setting>}
+ */
+function grouped() {
+  const place = el('div', { class: 'stack' });
+  const add = (/** @type {Setting[]} */ found) => {
+    /** @type {Map<string, Setting[]>} */
+    const groups = new Map(Object.keys(GROUPS).map((group) => [group, []]));
+    for (const setting of found) {
+      const group = groupOf(setting.key);
+      groups.set(group, [...(groups.get(group) ?? []), setting]);
+    }
+    const tables = [...groups]
+      .filter(([, members]) => members.length > 0)
+      .map(([group, members]) => {
+        const title = GROUPS[group] ?? group;
+        return el('section', {}, el('h2', {}, title), table(COLUMNS, members, { caption: title }));
+      });
+    const empty = el('p', { class: 'empty' }, 'There is no such setting.');
+    place.replaceChildren(...(tables.length > 0 ? tables : [empty]));
+  };
+  return Object.assign(place, { add, clear: () => place.replaceChildren() });
+}
+
+/**
+ * A value in words.
+ * @param {Setting} setting
+ */
+function shown({ key, value, is_set: isSet, is_secret: isSecret }) {
   if (isSecret) return isSet ? 'Set, and not shown' : 'Not set';
   if (value === null || value === undefined) return 'Not set';
-  return code(typeof value === 'string' ? value : JSON.stringify(value));
+  if (typeof value === 'boolean') return value ? 'On' : 'Off';
+  if (typeof value === 'number') {
+    const unit = UNITS[key.slice(key.lastIndexOf('.') + 1)];
+    return [figure(value), unit].filter(Boolean).join(' ');
+  }
+  if (typeof value !== 'string')
+    return Array.isArray(value) && value.length === 0 ? 'None' : code(JSON.stringify(value));
+  const time = /^(\d+)(ms|s|m|h|d)$/.exec(value);
+  if (!time) return value === '' ? 'Empty' : code(value);
+  const [, number, unit] = time;
+  return `${figure(Number(number))} ${TIMES[unit]}${number === '1' ? '' : 's'}`;
 }
+
+/**
+ * A description: what stands between backquotes is code.
+ * @param {string} description
+ */
+const inline = (description) => description.split('`').map((part, index) => (index % 2 === 1 ? code(part) : part));

@@ -2,6 +2,7 @@
 
 import { get, getVersion, Problem, patch, post, put, remove } from '../api.js';
 import { area, FieldError, form, group, lines, select, text, toggle } from '../form.js';
+import { pages, table } from '../lists.js';
 import {
   ask,
   badge,
@@ -15,12 +16,10 @@ import {
   link,
   moment,
   notice,
-  pages,
   panel,
   say,
   screen,
   section,
-  table,
   tabs,
 } from '../view.js';
 import { accountAddress } from './account.js';
@@ -131,7 +130,7 @@ async function profile(user, version, context) {
     hint: manages ? undefined : 'Only an admin or an owner may change it.',
   });
   const signsInAs = text('name_at_sign_in', 'Name at sign-in', {
-    needed: 'expected a name',
+    needed: 'Enter a name.',
     hint: manages ? undefined : 'Only an admin or an owner may change it.',
   });
   email.input.disabled = !manages;
@@ -264,8 +263,8 @@ function state(user, version, { may, reload }) {
     ).then((yes) => (yes ? setState('suspended', 'The user is suspended.') : undefined));
   const terminate = () =>
     ask(
-      'Terminate this user?',
-      "Every session and every token ends at once, and the phones can approve nothing any more. This can't be undone.",
+      'Terminate this user permanently?',
+      "Their sessions end and their phones stop working. This can't be undone.",
       'Terminate',
       user.name,
     ).then((yes) => (yes ? setState('terminated', 'The user is terminated.') : undefined));
@@ -362,7 +361,7 @@ function erasure(user, version, { go, reload }) {
       el(
         'p',
         {},
-        'Terminate a user who left, then erase the data if the law requires it. Delete one who was created by mistake.',
+        'Leavers: terminate, then erase personal data if required by law. Delete only users created by mistake.',
       ),
       el(
         'div',
@@ -448,11 +447,11 @@ async function enrolmentLink(user) {
     el(
       'p',
       {},
-      'Send it to the user over a private channel, because the first phone that opens it can sign in as this ' +
-        'user. It is valid once.',
+      'Send this link privately. Anyone who opens it first can sign in as this person. It works once and expires ',
+      moment(until, { exact: true }),
+      '. It is not shown again.',
     ),
     copyable(address, 'the link', { wide: true }),
-    el('p', { class: 'muted' }, 'Until ', moment(until), '. It is not shown again.'),
     el(
       'div',
       { class: 'actions' },
@@ -468,7 +467,7 @@ async function enrolmentLink(user) {
  * @param {(row: Row) => Child} cell
  * @returns {Array<Column<Row>>}
  */
-const actionColumn = (writes, cell) => (writes ? [{ label: 'Do', cell }] : []);
+const actionColumn = (writes, cell) => (writes ? [{ label: 'Actions', cell }] : []);
 
 /**
  * The user's authenticators of other vendors.
@@ -606,21 +605,22 @@ async function sessions(user, _version, { may, reload }) {
  * @param {Context} context
  */
 async function accounts(user, _version, { may, reload }) {
+  /** @type {Array<Column<Schema<'Account'>>>} */
+  const columns = [
+    {
+      label: 'Application',
+      cell: (row) =>
+        may('applications:read')
+          ? link(applicationAddress(row.application_id), row.application_name ?? row.application_id)
+          : (row.application_name ?? row.application_id),
+    },
+    { label: 'Account', cell: (row) => link(accountAddress(row.id), row.name) },
+    { label: 'Roles', cell: (row) => row.roles.join(', ') || 'None' },
+    { label: 'State', cell: (row) => badge(row.state) },
+  ];
   const list = await pages(
     (after) => get('/users/{id}/accounts', { id: user.id, after }),
-    [
-      {
-        label: 'Application',
-        cell: (row) =>
-          may('applications:read')
-            ? link(applicationAddress(row.application_id), row.application_name ?? row.application_id)
-            : (row.application_name ?? row.application_id),
-      },
-      { label: 'Account', cell: (row) => link(accountAddress(row.id), row.name) },
-      { label: 'Roles', cell: (row) => row.roles.join(', ') || 'None' },
-      { label: 'State', cell: (row) => badge(row.state) },
-    ],
-    { empty: 'The user has no account yet.', caption: 'Accounts' },
+    table(columns, [], { empty: 'No access to any application yet.', caption: 'Accounts' }),
   );
   if (!may('accounts:write') || !may('applications:read')) return [list];
   const application = picker('application', 'Application', {

@@ -2,23 +2,11 @@
 
 import { address, freshKey, get, Problem, post } from '../api.js';
 import { form, group, select, text, toggle } from '../form.js';
-import {
-  badge,
-  button,
-  el,
-  facts,
-  figure,
-  link,
-  moment,
-  notice,
-  screen,
-  searched,
-  table,
-  valuesOf,
-  way,
-} from '../view.js';
+import { searched, table, valuesOf } from '../lists.js';
+import { order } from '../order.js';
+import { badge, button, el, facts, figure, link, moment, notice, screen, way } from '../view.js';
 
-/** @import { ChangeOptions, Child, Context, Schema } from '../types.d.ts' */
+/** @import { ChangeOptions, Child, Column, Context, Schema } from '../types.d.ts' */
 
 /** @type {Array<['' | Schema<'LifecycleState'>, string]>} */
 export const STATES = [
@@ -46,6 +34,17 @@ const INTERRUPTED =
 /** @param {string} id */
 export const userAddress = (id) => `/admin/users/${id}`;
 
+/** @type {Array<Column<Schema<'ListedUser'>>>} */
+const COLUMNS = [
+  { label: 'Name', sort: 'name', cell: (row) => link(userAddress(row.id), row.name) },
+  { label: 'Full name', cell: (row) => row.profile.name ?? '' },
+  { label: 'E-mail', cell: (row) => row.email ?? '' },
+  { label: 'State', cell: (row) => badge(row.state) },
+  { label: 'Role', cell: (row) => (row.console_role ? badge(row.console_role, 'kind') : '') },
+  { label: 'Last sign-in', cell: (row) => moment(row.last_sign_in_at) },
+  { label: 'Created', sort: 'created', cell: (row) => moment(row.created_at) },
+];
+
 /**
  * @param {Context} context
  */
@@ -53,27 +52,34 @@ export async function users({ may }) {
   /** @type {Array<['' | Schema<'ConsoleRole'>, string]>} */
   const roles = [['', 'Any']];
   for (const [id] of ROLES) roles.push([id, id[0].toUpperCase() + id.slice(1)]);
+  const sorted = order('order', 'name', [
+    ['name', 'Name, A to Z'],
+    ['-name', 'Name, Z to A'],
+    ['-created', 'Newest first'],
+    ['created', 'Oldest first'],
+  ]);
   const controls = [
     text('q', 'Name, e-mail address or id', { type: 'search' }),
     select('state', 'State', STATES, { none: '' }),
     select('role', 'Role in the console', roles, { none: '' }),
+    sorted,
   ];
+  const total = el('p', { class: 'muted', role: 'status' });
   const list = await searched(
     controls,
-    (values, after) => get('/users', { ...values, after }),
-    [
-      { label: 'Name', cell: (row) => link(userAddress(row.id), row.name) },
-      { label: 'Full name', cell: (row) => row.profile.name ?? '' },
-      { label: 'E-mail', cell: (row) => row.email ?? '' },
-      { label: 'State', cell: (row) => badge(row.state) },
-      { label: 'Role', cell: (row) => (row.console_role ? badge(row.console_role, 'kind') : '') },
-      { label: 'Created', cell: (row) => moment(row.created_at) },
-    ],
-    { empty: 'There is no such user.', caption: 'Users' },
+    ({ order: by = 'name', ...values }, after) => get('/users', { ...values, order: by, after }),
+    table(COLUMNS, [], { empty: 'There is no such user.', caption: 'Users', order: sorted }),
+    {
+      above: [total],
+      onpage: (/** @type {Schema<'UserList'>} */ { total: count }) => {
+        total.textContent = count === undefined ? '' : `${figure(count)} ${count === 1 ? 'user' : 'users'}`;
+      },
+    },
   );
   const exported = el('a', { class: 'button small', download: 'users.csv' }, 'Export');
   const update = () => {
-    exported.href = address('/users/export', valuesOf(controls));
+    const { q, state, role } = valuesOf(controls);
+    exported.href = address('/users/export', { q, state, role });
   };
   exported.addEventListener('pointerdown', update);
   exported.addEventListener('focus', update);
@@ -94,7 +100,7 @@ export async function users({ may }) {
 
 const userFields = () => [
   text('name', 'Name at sign-in', {
-    needed: 'expected a name',
+    needed: 'Enter a name.',
     hint: 'What the user types, such as ada. Letters, digits and a few marks.',
   }),
   text('email', 'E-mail address', { type: 'email', hint: 'May be typed at sign-in as well.' }),

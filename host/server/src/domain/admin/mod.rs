@@ -35,7 +35,8 @@ pub use activity::{EndSession, EndSessions, WithdrawConsent, consents, sessions}
 pub use admin_tokens::{admin_token, issue_admin_token, issue_admin_token_for};
 pub use applications::{
     ApplicationQuery, ClientChange, CreateClient, DeleteApplication, RotateClientSecret,
-    SubjectKind, UpdateClient, application, applications, find_applications, registered,
+    SubjectKind, UpdateClient, application, application_usage, applications, find_applications,
+    registered,
 };
 pub use assent_model::caller::{Authorization, Caller, Denied, Principal};
 pub use assent_model::command::{Field, Member};
@@ -73,7 +74,7 @@ pub use user_table::{USER_COLUMNS, user_cells};
 
 pub use users::{
     CreateUser, DeleteUser, EnrolDevice, EnrolmentLink, EraseUser, RevokeDevice, UpdateUser,
-    UserChange, devices, new_user, user,
+    UserChange, count_users, devices, last_sign_ins, new_user, user,
 };
 
 use error::invalid;

@@ -6,6 +6,7 @@ pub mod admission;
 pub mod bootstrap;
 pub mod branding;
 pub mod draining;
+pub mod error_references;
 pub mod idempotency;
 pub mod latency;
 pub mod plugin_reloads;

@@ -52,7 +52,8 @@ pub async fn applications(
         .into_iter()
         .collect();
     let found = services.store.applications_of(user.id, MOST).await?;
-    let usable = found.into_iter().map(|application| {
+    let enabled = found.into_iter().filter(RegisteredApplication::is_enabled);
+    let usable = enabled.map(|application| {
         let start = match &application {
             RegisteredApplication::Client(client)
                 if client.settings.initiate_login_uri.is_some() =>
@@ -96,9 +97,10 @@ pub async fn login_address(
     let Some(client) = services.store.application(application).await? else {
         return Ok(None);
     };
-    Ok(client
-        .settings
+    let settings = &client.settings;
+    Ok(settings
         .initiate_login_uri
         .as_ref()
+        .filter(|_| settings.enabled)
         .map(|address| address.with_issuer(&services.issuer)))
 }

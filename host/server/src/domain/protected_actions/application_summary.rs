@@ -113,6 +113,10 @@ pub(super) fn updated_client(
     if before.name != after.name {
         told.push(Message::new("action-its-name").text("name", unquoted(&after.name)));
     }
+    sentences.extend(availability(
+        before.settings.enabled,
+        after.settings.enabled,
+    ));
     if sets_admin_scopes {
         told.push(administers(after));
         // Others may be called the same.
@@ -143,6 +147,19 @@ pub(super) fn updated_client(
         told.push(Message::new("action-lenient-audience"));
     }
     sentences(told)
+}
+
+/// What disabling or enabling an application means.
+fn availability(was_enabled: bool, is_enabled: bool) -> Option<String> {
+    (was_enabled != is_enabled).then(|| {
+        match is_enabled {
+            true => "It is enabled: its users can sign in to it",
+            false => {
+                "It is disabled: no user can sign in to it, and its tokens are no longer valid"
+            }
+        }
+        .to_owned()
+    })
 }
 
 /// Where users are sent to sign in to a client and after signing out, and where it is notified of that.
@@ -197,6 +214,7 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
     if before.name != after.name {
         told.push(Message::new("action-its-name").text("name", unquoted(&after.name)));
     }
+    sentences.extend(availability(was.enabled, is.enabled));
     if was.entity_id != is.entity_id {
         let id = unquoted(&is.entity_id.to_string());
         told.push(Message::new("action-its-entity-id").text("id", id));

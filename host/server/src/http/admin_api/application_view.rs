@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::domain::admin::SubjectKind;
+use crate::http::admin_api::application_usage::UsageView;
 use crate::http::admin_api::service_provider_view;
 use crate::http::admin_api::service_provider_view::ServiceProviderView;
 use crate::http::admin_api::values::moment;
@@ -28,6 +29,8 @@ pub(super) struct ApplicationView {
     pub(super) id: String,
     /// The name that users see.
     pub(super) name: String,
+    /// Whether users can sign in to it, and its tokens are valid.
+    pub(super) enabled: bool,
     #[schema(inline)]
     pub(super) protocol: OpenIdConnect,
     pub(super) application_type: ApplicationType,
@@ -66,6 +69,10 @@ pub(super) struct ApplicationView {
     pub(super) created_at: String,
     #[schema(format = DateTime)]
     pub(super) updated_at: String,
+    /// How it is used. Only lists have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(super) usage: Option<UsageView>,
 }
 
 /// The protocol of an OpenID Connect client.
@@ -106,6 +113,7 @@ pub(super) fn view(application: Application) -> ApplicationView {
         updated_at,
     } = application;
     let OidcSettings {
+        enabled,
         application_type,
         redirect_uris,
         post_logout_redirect_uris,
@@ -131,6 +139,7 @@ pub(super) fn view(application: Application) -> ApplicationView {
     ApplicationView {
         id: id.to_string(),
         name,
+        enabled,
         protocol: OpenIdConnect::OpenidConnect,
         application_type,
         redirect_uris,
@@ -153,6 +162,7 @@ pub(super) fn view(application: Application) -> ApplicationView {
         admin_scopes,
         created_at: moment(created_at),
         updated_at: moment(updated_at),
+        usage: None,
     }
 }
 
@@ -182,6 +192,19 @@ fn keys(authentication: ClientAuthentication) -> ClientKeysView {
 pub(super) enum RegisteredApplicationView {
     Client(Box<ApplicationView>),
     ServiceProvider(Box<ServiceProviderView>),
+}
+
+impl RegisteredApplicationView {
+    /// Adds how the application is used.
+    pub(super) fn with_usage(self, usage: UsageView) -> Self {
+        match self {
+            Self::Client(mut view) => {
+                view.usage = Some(usage);
+                Self::Client(view)
+            }
+            Self::ServiceProvider(view) => Self::ServiceProvider(Box::new(view.with_usage(usage))),
+        }
+    }
 }
 
 impl From<RegisteredApplication> for RegisteredApplicationView {

@@ -13,12 +13,12 @@ use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
 use super::context::Context;
-use super::input::{List, PageLimit, Query, Search, UnparsedJson, after, parse, parse_strictly};
+use super::input::{Query, UnparsedJson, parse, parse_strictly};
 use super::routes::Area;
-use super::{saml_metadata, service_provider_view};
+use super::{application_list, saml_metadata, service_provider_view};
 use crate::domain::admin::{
-    ApplicationQuery, ClientChange, CreateClient, CreateServiceProvider, DeleteApplication,
-    RotateClientSecret, ServiceProviderChange, UpdateClient, UpdateServiceProvider,
+    ClientChange, CreateClient, CreateServiceProvider, DeleteApplication, RotateClientSecret,
+    ServiceProviderChange, UpdateClient, UpdateServiceProvider,
 };
 use crate::domain::{Services, admin};
 use crate::http::admin_api::application_view::{
@@ -49,7 +49,7 @@ pub(super) fn routes() -> Area {
         .route(
             "applications.list",
             Permission::ApplicationsRead,
-            routes!(list),
+            routes!(application_list::list),
         )
         .protected(
             "applications.create",
@@ -230,58 +230,6 @@ fn saved(
             service_provider_view::view(provider).with_notes(notes),
         )),
     )
-}
-
-/// Which applications are listed.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct ApplicationsQuery {
-    /// The beginning of the name, in upper or lower case; or a complete id.
-    #[serde(default)]
-    #[param(value_type = String, max_length = 254, required = false)]
-    q: Search,
-    /// Only applications with this protocol.
-    #[param(inline)]
-    protocol: Option<Protocol>,
-    /// The beginning of the page: `next` of the previous page.
-    after: Option<String>,
-    /// The maximum number of items on the page.
-    #[serde(default)]
-    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: PageLimit,
-}
-
-/// List and search applications.
-#[utoipa::path(
-    get,
-    path = "/applications",
-    params(ApplicationsQuery),
-    responses((status = 200, description = "A page of applications, in the order of their ids.",
-        body = List<RegisteredApplicationView>))
-)]
-async fn list(
-    State(services): State<Arc<Services>>,
-    Query(query): Query<ApplicationsQuery>,
-) -> Result<Json<List<RegisteredApplicationView>>, Problem> {
-    let ApplicationsQuery {
-        q,
-        protocol,
-        after: cursor,
-        limit,
-    } = query;
-    let query = ApplicationQuery {
-        q: q.text().unwrap_or_default(),
-        protocol,
-        after: after(cursor.as_deref())?,
-    };
-    let rows = admin::find_applications(&services, &query, limit.and_one()).await?;
-    Ok(Json(List::from_rows(
-        rows,
-        limit.get(),
-        |row| row.id().to_string(),
-        RegisteredApplicationView::from,
-    )))
 }
 
 /// Read an application.

@@ -2,8 +2,9 @@
 
 use crate::http::admin_api::routes::{Area, Route};
 use crate::http::admin_api::{
-    accounts, action_approvals, activity, applications, audit, claims, external_authenticators,
-    keys, logos, me, operation, plugins, service_providers, test_sign_ins, transfers, users,
+    accounts, action_approvals, activity, applications, audit, claims, error_references,
+    external_authenticators, keys, logos, me, operation, plugins, service_providers, test_sign_ins,
+    transfers, users,
 };
 
 /// The areas, which have all nouns and routes.
@@ -23,6 +24,7 @@ pub(super) fn areas() -> Vec<Area> {
         test_sign_ins::routes(),
         claims::routes(),
         audit::routes(),
+        error_references::routes(),
         keys::routes(),
         plugins::routes(),
         operation::routes(),

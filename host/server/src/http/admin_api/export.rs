@@ -22,6 +22,7 @@ use assent_model::account::Account;
 use assent_model::audit::Event;
 use assent_model::id::{Did, UserId};
 use assent_model::user::{ConsoleRole, LifecycleState};
+use assent_store::UserOrder;
 
 /// How many rows are read at a time.
 const ROWS: u32 = 500;
@@ -158,7 +159,14 @@ pub(super) async fn export_users(
     let page = move |after: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
         let (services, q) = (Arc::clone(&services), q.clone());
         Box::pin(async move {
-            let found = users::page(&services, q, (state, role), after.as_deref(), ROWS).await?;
+            let found = users::page(
+                &services,
+                q,
+                (state, role, UserOrder::default()),
+                after.as_deref(),
+                ROWS,
+            )
+            .await?;
             Ok(Rows::from_records(
                 &found,
                 |(cursor, _)| cursor.clone(),

@@ -5,6 +5,8 @@
 mod accounts;
 mod action_approvals;
 mod activity;
+mod application_list;
+mod application_usage;
 mod application_view;
 mod applications;
 mod areas;
@@ -13,6 +15,7 @@ mod authorize;
 mod claims;
 mod conditional;
 mod context;
+mod error_references;
 mod export;
 mod external_authenticators;
 mod idempotency;

@@ -234,6 +234,8 @@ enum SettingSource {
 struct SettingView {
     /// Its key, with the tables that contain it.
     key: String,
+    /// What it is for.
+    description: Option<&'static str>,
     /// Its value; `null` for a secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<Value>,
@@ -261,6 +263,7 @@ fn setting(
         ConfigSource::Environment(variable) => (SettingSource::Environment, Some(variable)),
     };
     SettingView {
+        description: config::description_of(&key),
         key,
         is_secret: value.is_none(),
         value,

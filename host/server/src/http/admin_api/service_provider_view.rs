@@ -3,6 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::http::admin_api::application_usage::UsageView;
 use crate::http::admin_api::values::moment;
 use crate::keys::client;
 use assent_model::saml::{
@@ -23,6 +24,8 @@ pub(super) enum Saml {
 pub(super) struct ServiceProviderView {
     id: String,
     name: String,
+    /// Whether users can sign in to it.
+    enabled: bool,
     #[schema(inline)]
     protocol: Saml,
     entity_id: String,
@@ -48,9 +51,21 @@ pub(super) struct ServiceProviderView {
     /// responses to a change have them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
+    /// How it is used. Only lists have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    usage: Option<UsageView>,
 }
 
 impl ServiceProviderView {
+    /// Adds how it is used.
+    pub(super) fn with_usage(self, usage: UsageView) -> Self {
+        Self {
+            usage: Some(usage),
+            ..self
+        }
+    }
+
     /// Adds the notes for the administrator who saved it.
     pub(super) fn with_notes(self, notes: Vec<String>) -> Self {
         Self { notes, ..self }
@@ -68,6 +83,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         updated_at,
     } = provider;
     let SamlSettings {
+        enabled,
         entity_id,
         acs,
         single_logout,
@@ -81,13 +97,14 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         metadata_url,
     } = settings;
     let IdpInitiated {
-        enabled,
+        enabled: is_idp_initiated,
         relay_state,
         relay_states,
     } = idp_initiated;
     ServiceProviderView {
         id: id.to_string(),
         name,
+        enabled,
         protocol: Saml::Saml,
         entity_id,
         acs,
@@ -101,7 +118,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
             .map(|certificate| certificate.pem)
             .collect(),
         custom_attributes,
-        idp_initiated: enabled,
+        idp_initiated: is_idp_initiated,
         default_relay_state: relay_state,
         relay_states,
         clock_skew_seconds: clock_skew,
@@ -110,6 +127,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         created_at: moment(created_at),
         updated_at: moment(updated_at),
         notes: Vec::new(),
+        usage: None,
     }
 }
 

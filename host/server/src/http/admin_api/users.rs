@@ -19,7 +19,10 @@ use crate::http::admin_api::user_devices;
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
+use assent_model::id::UserId;
+use assent_model::search::Cursor;
 use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
+use assent_store::UserOrder;
 
 pub(super) fn routes() -> Area {
     Area::new()
@@ -99,6 +102,61 @@ pub(super) struct UserView {
     updated_at: String,
 }
 
+/// A user in a list.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ListedUser)]
+struct ListedUserView {
+    #[serde(flatten)]
+    user: UserView,
+    /// When the user last signed in with an approval.
+    #[schema(format = DateTime)]
+    last_sign_in_at: Option<String>,
+}
+
+/// A page of users.
+#[derive(Serialize, ToSchema)]
+#[schema(as = UserList)]
+struct UserListView {
+    items: Vec<ListedUserView>,
+    /// The value of `after` for the next page, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    next: Option<String>,
+    /// The number of users in the state, or of all; not with `q` or `role`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    total: Option<u64>,
+}
+
+/// The order of a list of users.
+#[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
+enum OrderQuery {
+    /// By creation, the earliest first.
+    #[default]
+    #[serde(rename = "created")]
+    Created,
+    /// By creation, the latest first.
+    #[serde(rename = "-created")]
+    CreatedDescending,
+    /// By user name.
+    #[serde(rename = "name")]
+    Name,
+    /// By user name, descending.
+    #[serde(rename = "-name")]
+    NameDescending,
+}
+
+impl From<OrderQuery> for UserOrder {
+    fn from(order: OrderQuery) -> Self {
+        match order {
+            OrderQuery::Created => Self::Created,
+            OrderQuery::CreatedDescending => Self::CreatedDescending,
+            OrderQuery::Name => Self::Name,
+            OrderQuery::NameDescending => Self::NameDescending,
+        }
+    }
+}
+
 /// How a user is shown.
 pub(super) fn view(user: User) -> VersionedResponse<UserView> {
     VersionedResponse(user.version, shown(user))
@@ -166,6 +224,10 @@ struct UsersQuery {
     /// Only users with this role in the console.
     #[param(inline)]
     role: Option<ConsoleRole>,
+    /// The order, unless there is `q`.
+    #[param(inline, required = false)]
+    #[serde(default)]
+    order: OrderQuery,
     /// The beginning of the page: `next` of the previous page.
     after: Option<String>,
     /// The maximum number of items on the page.
@@ -176,45 +238,51 @@ struct UsersQuery {
 
 /// List and search users.
 ///
-/// In the order of creation; with `q`, in the order of the matching terms.
+/// In the order of creation, or in another `order`; with `q`, in the order of the matching terms.
 #[utoipa::path(
     get,
     path = "/users",
     params(UsersQuery),
-    responses((status = 200, description = "A page of users.", body = List<UserView>))
+    responses((status = 200, description = "A page of users.", body = UserListView))
 )]
 async fn list(
     State(services): State<Arc<Services>>,
     Query(query): Query<UsersQuery>,
-) -> Result<Json<List<UserView>>, Problem> {
+) -> Result<Json<UserListView>, Problem> {
     let UsersQuery {
         q,
         state,
         role,
+        order,
         after: cursor,
         limit,
     } = query;
-    let rows = page(
-        &services,
-        q.text(),
-        (state, role),
-        cursor.as_deref(),
-        limit.and_one(),
-    )
-    .await?;
-    Ok(Json(List::from_rows(
+    let q = q.text();
+    let total = match (&q, role) {
+        (None, None) => Some(admin::count_users(&services, state).await?),
+        _ => None,
+    };
+    let filter = (state, role, order.into());
+    let rows = page(&services, q, filter, cursor.as_deref(), limit.and_one()).await?;
+    let ids: Vec<UserId> = rows.iter().map(|(_, user)| user.id).collect();
+    let sign_ins = admin::last_sign_ins(&services, &ids).await?;
+    let List { items, next } = List::from_rows(
         rows,
         limit.get(),
         |(cursor, _)| cursor.clone(),
-        |(_, user)| shown(user),
-    )))
+        |(_, user)| ListedUserView {
+            last_sign_in_at: sign_ins.get(&user.id).copied().map(moment),
+            user: shown(user),
+        },
+    );
+    Ok(Json(UserListView { items, next, total }))
 }
 
 /// Up to `limit` users after a cursor, each with its own.
 pub(super) async fn page(
     services: &Services,
     q: Option<String>,
-    (state, role): (Option<LifecycleState>, Option<ConsoleRole>),
+    (state, role, order): (Option<LifecycleState>, Option<ConsoleRole>, UserOrder),
     cursor: Option<&str>,
     limit: u32,
 ) -> Result<Vec<(String, User)>, Problem> {
@@ -235,14 +303,30 @@ pub(super) async fn page(
             .map(|(place, user)| (place.to_string(), user))
             .collect());
     }
+    let is_by_name = matches!(order, UserOrder::Name | UserOrder::NameDescending);
+    let place = match is_by_name {
+        true => after::<Cursor>(cursor)?,
+        false => after::<UserId>(cursor)?.map(|id| Cursor {
+            term: String::new(),
+            id: id.to_string(),
+        }),
+    };
     let found = services
         .store
-        .users_of_application(state, role, after(cursor)?, limit)
+        .users_in_order(state, role, order, place.as_ref(), limit)
         .await
         .map_err(crate::domain::InternalError::from)?;
+    let cursor_of = |user: &User| match is_by_name {
+        true => Cursor {
+            term: user.name.to_string(),
+            id: user.id.to_string(),
+        }
+        .to_string(),
+        false => user.id.to_string(),
+    };
     Ok(found
         .into_iter()
-        .map(|user| (user.id.to_string(), user))
+        .map(|user| (cursor_of(&user), user))
         .collect())
 }
 

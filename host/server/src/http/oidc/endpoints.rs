@@ -176,6 +176,7 @@ async fn unanswerable(services: &Services, language: Language, why: &Unanswerabl
         Unanswerable::NoClient | Unanswerable::Client(_) => {
             Message::new("error-request-application")
         }
+        Unanswerable::Disabled(_) => return login::disabled_application(services, language, why),
         Unanswerable::NoRedirectUri(_) => Message::new("error-request-no-address"),
         Unanswerable::RedirectUri { .. } => Message::new("error-request-address"),
         Unanswerable::Request => Message::new("error-request-unreadable"),

@@ -220,8 +220,8 @@ pub struct EndedPage {
     pub recover: String,
     /// Where the form that tries again is sent: `csrf`.
     pub again: String,
-    /// Where the form that goes back to the application is sent: `csrf`.
-    pub leave: String,
+    /// Where the form that goes back to the application is sent: `csrf`. A disabled one has none.
+    pub leave: Option<String>,
     /// The page's automatic return to the application, if it has one.
     pub returns: Option<ReturnNotice>,
     /// The token that both forms carry.

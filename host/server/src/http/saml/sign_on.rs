@@ -160,6 +160,13 @@ async fn begin(
     else {
         return Ok(gone(services, browser.language()));
     };
+    if !provider.settings.enabled {
+        return Ok(login::disabled_application(
+            services,
+            browser.language(),
+            &"the application was disabled since the request",
+        ));
+    }
     if request.passive && session.is_none() {
         let answer =
             sign_on::failed(services, &request, &provider, SignOnDenied::NoPassive).await?;
@@ -315,6 +322,10 @@ const fn in_words(why: &Unanswerable) -> (Message, Message) {
     const TELL: Message = Message::new("error-request-tell");
     match why {
         Unanswerable::Application => (Message::new("error-request-application"), TELL),
+        Unanswerable::Disabled => (
+            Message::new("error-application-disabled-happened"),
+            Message::new("error-application-disabled-advice"),
+        ),
         Unanswerable::Binding(BindingError::RelayStateTooLong) => {
             (Message::new("error-request-relay-state"), TELL)
         }
@@ -369,10 +380,12 @@ async fn refused(
     let (what_happened, what_to_do) = in_words(&why);
     let status = match why {
         Unanswerable::Application => StatusCode::NOT_FOUND,
+        Unanswerable::Disabled => StatusCode::FORBIDDEN,
         _ => StatusCode::BAD_REQUEST,
     };
     let title = match why {
         Unanswerable::NotInitiated => Message::new("error-start-there"),
+        Unanswerable::Disabled => Message::new("error-application-disabled"),
         _ => Message::new("error-request"),
     };
     let cause = format!(

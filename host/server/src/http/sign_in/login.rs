@@ -11,6 +11,7 @@ mod waiting;
 
 use std::sync::Arc;
 
+use asking::disabled;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use ended::{ended_page, rejected_page};
@@ -34,7 +35,7 @@ pub(crate) use begin::begin;
 pub(crate) use ended::{leave, return_by_itself};
 pub(crate) use finish::{finish, resumed, session_before};
 pub(crate) use identify::{go_on, identify};
-pub(crate) use no_login::answered_before;
+pub(crate) use no_login::{answered_before, disabled_application};
 pub(crate) use posted::Posted;
 pub(crate) use waiting::events;
 
@@ -57,6 +58,12 @@ async fn show_view(
     browser: &Browser,
     view: LoginView,
 ) -> Result<Response, InternalError> {
+    if let Some(login) = view.login()
+        && !matches!(view, LoginView::Answered(_))
+        && let Some(why) = disabled(services, login).await?
+    {
+        return ended_page(services, browser, login, rejected(why)).await;
+    }
     match view {
         LoginView::Identify(login) => identify_page(services, browser, &login, None).await,
         LoginView::Waiting(login, approval) => {

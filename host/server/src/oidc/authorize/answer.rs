@@ -90,6 +90,12 @@ async fn answered(
     let Some(application) = application else {
         return Ok(AuthorizeOutcome::Denied(SignInDenied::ApplicationGone));
     };
+    if !application.settings.enabled {
+        let name = application.name.clone();
+        return Ok(AuthorizeOutcome::Denied(SignInDenied::ApplicationDisabled(
+            name,
+        )));
+    }
     let signed_in = &person.signed_in;
     if let Some((code, description)) = mismatch(services, &application, request, signed_in)? {
         return failed(services, login, request, code, description).await;

@@ -36,6 +36,9 @@ pub enum Unanswerable {
     /// `client_id` is unknown.
     #[error("no application has the client_id {0}")]
     Client(QuotedText),
+    /// The application is disabled. The browser does not go there, because it may be disabled for a compromise.
+    #[error("the application {0} is disabled")]
+    Disabled(Did),
     /// `redirect_uri` is missing or repeated.
     #[error("redirect_uri is missing; the application is {0}")]
     NoRedirectUri(Did),
@@ -197,7 +200,12 @@ async fn find_application(
         .application(&id)
         .await
         .map_err(InternalError::from)?;
-    found.ok_or_else(unknown)
+    let application = found.ok_or_else(unknown)?;
+    if application.settings.enabled {
+        Ok(application)
+    } else {
+        Err(AuthorizeError::Page(Unanswerable::Disabled(id)))
+    }
 }
 
 impl From<ParametersError> for AuthorizeError {

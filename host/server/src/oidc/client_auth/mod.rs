@@ -125,6 +125,11 @@ pub async fn authenticate(
         Some((application, epoch)) => match verify(services, &application, &presented, call).await?
         {
             Ok(certificate) => {
+                // Revocation only takes away, so a disabled application may use it.
+                if !application.settings.enabled && call.endpoint != ClientEndpoint::Revocation {
+                    tracing::info!(application = %application.id, "request of a disabled application rejected");
+                    return Err(TokenError::ApplicationDisabled);
+                }
                 return Ok(AuthenticatedClient {
                     application,
                     certificate,

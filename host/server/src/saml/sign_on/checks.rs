@@ -33,6 +33,9 @@ pub enum Unanswerable {
     /// There is no service provider with the id in the path.
     #[error("no SAML application has this id")]
     Application,
+    /// The application is disabled. The browser does not go there, because it may be disabled for a compromise.
+    #[error("the application is disabled")]
+    Disabled,
     /// The query or form brings no message.
     #[error(transparent)]
     Binding(#[from] BindingError),
@@ -107,6 +110,9 @@ pub async fn check(
     let provider = find(services, application)
         .await?
         .ok_or(Unanswerable::Application)?;
+    if !provider.settings.enabled {
+        return Err(Unanswerable::Disabled.into());
+    }
     if incoming.kind() == MessageKind::Response {
         return Err(Unanswerable::Response.into());
     }
@@ -191,6 +197,9 @@ pub async fn unsolicited(
         .await?
         .ok_or(Unanswerable::Application)?;
     let settings = &provider.settings;
+    if !settings.enabled {
+        return Err(Unanswerable::Disabled.into());
+    }
     if !settings.idp_initiated.enabled {
         return Err(Unanswerable::NotInitiated.into());
     }

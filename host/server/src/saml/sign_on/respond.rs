@@ -83,6 +83,12 @@ async fn answered(
     else {
         return Ok(SignOnOutcome::Denied(SignInDenied::ApplicationGone));
     };
+    if !provider.settings.enabled {
+        let name = provider.name.clone();
+        return Ok(SignOnOutcome::Denied(SignInDenied::ApplicationDisabled(
+            name,
+        )));
+    }
     if !takes(&provider, request) {
         return Ok(SignOnOutcome::Denied(SignInDenied::AddressGone));
     }

@@ -32,6 +32,8 @@ assent_model::admin_command! {
         protected application_type: Option<ApplicationType>,
         /// The name that users see. Required for a new application.
         protected explained name: Option<String>,
+        /// Whether users can sign in to it, and its tokens are valid. Disabling it ends what it was granted.
+        protected explained enabled: Option<bool>,
         /// The redirect URIs, compared character by character.
         protected explained redirect_uris: Option<Vec<String>>,
         /// The redirect URIs after signing out.
@@ -106,6 +108,7 @@ pub(super) fn apply(
         // A new application has the settings of its type already, and no other one changes it.
         application_type: _,
         name,
+        enabled,
         redirect_uris,
         post_logout_redirect_uris,
         scopes: scope_names,
@@ -141,6 +144,7 @@ pub(super) fn apply(
         application.name = application_name(&name)?;
     }
     let settings = &mut application.settings;
+    settings.enabled = enabled.unwrap_or(settings.enabled);
     let kind = settings.application_type;
     if let Some(texts) = redirect_uris {
         settings.redirect_uris = uris("redirect_uris", &texts, kind, allow_insecure)?;

@@ -47,6 +47,7 @@ impl AdminCommand for CreateClient {
             admin_scopes,
             application_type: _,
             name: _,
+            enabled: _,
             redirect_uris: _,
             post_logout_redirect_uris: _,
             scopes: _,

@@ -8,5 +8,7 @@ mod values;
 
 pub use change::{ClientChange, SubjectKind};
 pub use commands::{CreateClient, DeleteApplication, RotateClientSecret, UpdateClient};
-pub use queries::{ApplicationQuery, application, applications, find_applications, registered};
+pub use queries::{
+    ApplicationQuery, application, application_usage, applications, find_applications, registered,
+};
 pub(super) use values::{application_name, server_address};

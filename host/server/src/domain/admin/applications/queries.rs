@@ -1,11 +1,13 @@
 //! The registered applications.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result};
 use assent_model::application::{Application, Protocol, RegisteredApplication};
 use assent_model::id::Did;
+use assent_store::{ApplicationOrder, ApplicationUsage};
 
 /// The application with this id.
 ///
@@ -51,11 +53,13 @@ pub struct ApplicationQuery {
     pub q: String,
     /// Only applications with this protocol.
     pub protocol: Option<Protocol>,
+    /// The order of the list.
+    pub order: ApplicationOrder,
     /// The id of the last one that is known.
     pub after: Option<Did>,
 }
 
-/// Up to `limit` applications that fit, in the order of their ids.
+/// Up to `limit` applications that fit, in the order of the query.
 ///
 /// # Errors
 /// If the database fails.
@@ -64,7 +68,12 @@ pub async fn find_applications(
     query: &ApplicationQuery,
     limit: u32,
 ) -> Result<Vec<RegisteredApplication>> {
-    let ApplicationQuery { q, protocol, after } = query;
+    let ApplicationQuery {
+        q,
+        protocol,
+        order,
+        after,
+    } = query;
     if let Ok(id) = q.trim().parse::<Did>() {
         let fits = |found: &RegisteredApplication| {
             protocol.is_none_or(|protocol| found.protocol() == protocol)
@@ -80,6 +89,17 @@ pub async fn find_applications(
     }
     Ok(services
         .store
-        .applications_named(q.trim(), *protocol, after.as_ref(), limit)
+        .applications_named(q.trim(), *protocol, *order, after.as_ref(), limit)
         .await?)
+}
+
+/// How each of these applications is used.
+///
+/// # Errors
+/// If the database fails.
+pub async fn application_usage(
+    services: &Services,
+    applications: &[Did],
+) -> Result<HashMap<Did, ApplicationUsage>> {
+    Ok(services.store.application_usage(applications).await?)
 }

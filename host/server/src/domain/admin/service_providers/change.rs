@@ -34,6 +34,8 @@ assent_model::admin_command! {
     pub struct ServiceProviderChange, protected ProtectedServiceProviderMembers {
         /// The name that users see.
         protected explained name: Option<String>,
+        /// Whether users can sign in to it.
+        protected explained enabled: Option<bool>,
         /// The SP entity ID.
         protected explained entity_id: Option<String>,
         /// Its assertion consumer services.
@@ -76,6 +78,7 @@ impl ServiceProviderChange {
     pub fn to(provider: &ServiceProvider) -> Self {
         let ServiceProvider { name, settings, .. } = provider;
         let SamlSettings {
+            enabled,
             entity_id,
             acs,
             single_logout,
@@ -107,6 +110,7 @@ impl ServiceProviderChange {
         };
         Self {
             name: Some(name.clone()),
+            enabled: Some(*enabled),
             entity_id: Some(entity_id.clone()),
             acs: Some(acs.iter().map(consumer).collect()),
             single_logout: Some(single_logout.as_ref().map(logout)),
@@ -188,6 +192,7 @@ pub(super) fn apply(
 ) -> Result<()> {
     let ServiceProviderChange {
         name,
+        enabled,
         entity_id: entity_id_text,
         acs,
         single_logout: logout_change,
@@ -211,6 +216,7 @@ pub(super) fn apply(
     let attributes = attribute_changes
         .map(|attributes| custom_attributes::checked(services, provider, attributes));
     let settings = &mut provider.settings;
+    settings.enabled = enabled.unwrap_or(settings.enabled);
     settings.entity_id = match entity_id_text {
         Some(text) => entity_id("entity_id", text)?,
         None => entity_id("entity_id", settings.entity_id.clone())?,

@@ -60,6 +60,7 @@ impl AdminCommand for CreateServiceProvider {
         // Nobody uses a new service provider yet, so what it receives and where is harmless.
         let ProtectedServiceProviderMembers {
             name: _,
+            enabled: _,
             entity_id: _,
             acs: _,
             single_logout: _,

@@ -14,4 +14,4 @@ pub use devices::{EnrolDevice, EnrolmentLink, RevokeDevice, devices};
 pub(super) use entries::{changed, creation, differences};
 pub use new_user::new_user;
 pub(super) use new_user::user_with;
-pub use queries::user;
+pub use queries::{count_users, last_sign_ins, user};

@@ -1,9 +1,35 @@
 //! The stored users.
 
+use std::collections::HashMap;
+
 use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result};
+use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
-use assent_model::user::User;
+use assent_model::user::{LifecycleState, User};
+
+/// The number of users in a state, or of all.
+///
+/// # Errors
+/// If the database fails.
+pub async fn count_users(services: &Services, state: Option<LifecycleState>) -> Result<u64> {
+    let counts = services.store.users_by_state().await?;
+    let wanted = counts
+        .into_iter()
+        .filter(|(one, _)| state.is_none_or(|state| state == *one));
+    Ok(wanted.map(|(_, count)| count).sum())
+}
+
+/// When each of these users last signed in with an approval; those who never did are missing.
+///
+/// # Errors
+/// If the database fails.
+pub async fn last_sign_ins(
+    services: &Services,
+    users: &[UserId],
+) -> Result<HashMap<UserId, Timestamp>> {
+    Ok(services.store.last_sign_ins(users).await?)
+}
 
 /// The user with this id.
 ///

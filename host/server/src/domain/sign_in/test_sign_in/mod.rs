@@ -146,6 +146,11 @@ pub async fn prepare(
         "a test sign-in needs a browser: start it in the console",
     ))?;
     let application = admin::registered(services, application).await?;
+    if !application.is_enabled() {
+        return Err(AdminError::Conflict(
+            "the application is disabled; enable it first",
+        ));
+    }
     let (id, has_codes) = match &application {
         RegisteredApplication::Client(client) => (
             &client.id,

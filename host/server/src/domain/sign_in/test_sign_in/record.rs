@@ -73,6 +73,10 @@ pub async fn refused(
             TestSignInStep::Account,
             "the application was deleted in the meantime".to_owned(),
         ),
+        SignInDenied::ApplicationDisabled(_) => (
+            TestSignInStep::Account,
+            "the application is disabled: enable it first".to_owned(),
+        ),
         SignInDenied::AddressGone => (
             TestSignInStep::Account,
             "the redirect URI is not registered for the application".to_owned(),

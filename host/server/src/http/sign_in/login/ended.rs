@@ -210,16 +210,20 @@ async fn ending(
 ) -> Result<Response, InternalError> {
     let id = login.id.to_string();
     let asking = asking(services, login).await?;
+    let returns = match asking.enabled {
+        true => returning(services, browser, login, &ended)?,
+        false => None,
+    };
     let ended = EndedPage {
         layout: layout(services, browser.language()),
         application: asking.name,
-        returns: returning(services, browser, login, &ended)?,
+        returns,
         ended,
         name,
         reference,
         recover: recover_address(login.id),
         again: format!("/login/{id}/again"),
-        leave: format!("/login/{id}/leave"),
+        leave: asking.enabled.then(|| format!("/login/{id}/leave")),
         csrf: csrf::token(services, browser, &id)?,
     };
     Ok(page(&ended, asking.form_target.as_deref()))
@@ -228,6 +232,9 @@ async fn ending(
 fn rejected(why: SignInDenied) -> EndedPageKind {
     EndedPageKind::Rejected(match why {
         SignInDenied::ApplicationGone => Message::new("rejected-application-deleted"),
+        SignInDenied::ApplicationDisabled(name) => {
+            Message::new("rejected-application-disabled").text("application", name)
+        }
         SignInDenied::AddressGone => Message::new("rejected-redirect-uri-removed"),
         SignInDenied::NoAccount(name) => {
             Message::new("rejected-no-account").text("application", name)

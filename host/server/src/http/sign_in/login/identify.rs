@@ -20,7 +20,7 @@ use crate::http::devices::recover::recover_address;
 use crate::http::operations::rate_limits::{too_many_pages, try_again};
 use crate::http::pages::{Choice, LoginPage, Scan};
 use crate::http::reply::{layout, page, with_browser};
-use crate::http::sign_in::login::asking::asking;
+use crate::http::sign_in::login::asking::{asking, disabled};
 use crate::http::sign_in::login::posted::Posted;
 use crate::http::texts::Message;
 use crate::oidc::authorize;
@@ -42,6 +42,10 @@ pub(crate) async fn identify(posted: Posted) -> Response {
         let LoginView::Identify(login) = view else {
             return Ok(posted.shown());
         };
+        // The same for each name, before anything is counted or looked for.
+        if disabled(services, login).await?.is_some() {
+            return Ok(posted.shown());
+        }
         let Ok(valid) = form.name.parse::<LoginName>() else {
             let mut reply =
                 identify_page(services, browser, login, Some(form.name.clone())).await?;

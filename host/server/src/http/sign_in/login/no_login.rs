@@ -1,9 +1,10 @@
-//! Pages for a login that is unknown, or was answered before.
+//! Pages for a login that is unknown, that was answered before, or that can't begin.
 
 use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::domain::Services;
+use crate::http::pages::Link;
 use crate::http::reply::ErrorReply;
 use crate::http::texts::Message;
 use assent_model::language::Language;
@@ -26,4 +27,19 @@ pub(crate) fn answered_before(services: &Services, language: Language) -> Respon
         what_to_do: Message::new("error-login-answered-advice"),
     }
     .render(services, language, &"the login was answered before")
+}
+
+/// The page for a request of an application that an administrator disabled. Its link leads to the start page.
+pub(crate) fn disabled_application(
+    services: &Services,
+    language: Language,
+    cause: &dyn std::fmt::Display,
+) -> Response {
+    ErrorReply {
+        status: StatusCode::FORBIDDEN,
+        title: Message::new("error-application-disabled"),
+        what_happened: Message::new("error-application-disabled-happened"),
+        what_to_do: Message::new("error-application-disabled-advice"),
+    }
+    .render_with(services, language, cause, Some(Link::to_start()))
 }

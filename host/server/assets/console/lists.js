@@ -1,0 +1,221 @@
+// Lists: tables whose rows are loaded page by page, searched and sorted.
+
+import { button, el, explain, shown } from './view.js';
+
+/**
+ * @import {
+ *   Column, Field, List, ListElement, SearchOptions, TableElement, TableOptions, Values
+ * } from './types.d.ts'
+ */
+
+/**
+ * A table; on a narrow screen a list. Of each column: `label`, `cell(row)` and, on figures, `figure: true`. The first
+ * column names the row. A column with `sort` has a button in its head, if the list has an `order`.
+ * @template Row
+ * @param {Array<Column<Row>>} columns
+ * @param {Row[]} rows
+ * @param {TableOptions} [options]
+ * @returns {TableElement<Row>}
+ */
+export function table(columns, rows, { empty = 'None.', caption, order } = {}) {
+  const body = el('tbody', { role: 'rowgroup' });
+  const heads = columns.map(({ label, figure: isFigure, sort }) => {
+    const head = el('th', { role: 'columnheader', scope: 'col', class: isFigure && 'figure' });
+    if (sort && order) order.head(head, label, sort);
+    else head.append(label);
+    return head;
+  });
+  const element = el(
+    'table',
+    { role: 'table' },
+    caption && el('caption', { class: 'hidden-text' }, caption),
+    el('thead', { role: 'rowgroup' }, el('tr', { role: 'row' }, ...heads)),
+    body,
+  );
+  const none = emptyState(empty);
+  const whole = el('div', { class: 'table' }, element, none);
+  const add = (/** @type {Row[]} */ more) => {
+    body.append(...more.map((row) => tableRow(columns, row)));
+    element.hidden = body.childElementCount === 0;
+    none.hidden = !element.hidden;
+  };
+  add(rows);
+  return Object.assign(whole, { add, clear: () => body.replaceChildren() });
+}
+
+/**
+ * What stands in the place of a list without rows.
+ * @param {string | Node} empty
+ */
+const emptyState = (empty) => el(typeof empty === 'string' ? 'p' : 'div', { class: 'empty' }, empty);
+
+/**
+ * @template Row
+ * @param {Array<Column<Row>>} columns
+ * @param {Row} row
+ */
+function tableRow(columns, row) {
+  const [first, ...others] = columns;
+  return el(
+    'tr',
+    { role: 'row' },
+    el('th', { role: 'rowheader', scope: 'row' }, shown(first.cell(row))),
+    ...others.map(({ label, cell, figure: isFigure }) =>
+      el('td', { role: 'cell', 'data-label': label, class: isFigure && 'figure' }, shown(cell(row) ?? '')),
+    ),
+  );
+}
+
+/**
+ * A list of elements, one for each row.
+ * @template Row
+ * @param {(row: Row) => Node} made
+ * @param {{ empty: string, label: string }} options
+ * @returns {ListElement<Row>}
+ */
+export function rowList(made, { empty, label }) {
+  const list = el('ul', { class: 'entries', 'aria-label': label });
+  const none = emptyState(empty);
+  const add = (/** @type {Row[]} */ more) => {
+    list.append(...more.map((row) => el('li', {}, made(row))));
+    list.hidden = list.childElementCount === 0;
+    none.hidden = !list.hidden;
+  };
+  add([]);
+  return Object.assign(el('div', {}, list, none), { add, clear: () => list.replaceChildren() });
+}
+
+/**
+ * A list that is loaded page by page: `load(after)` returns `{ items, next }`.
+ * @template Row
+ * @param {(after?: string) => Promise<List<Row>>} load
+ * @param {ListElement<Row>} rows
+ */
+export async function pages(load, rows) {
+  const rest = el('div', { class: 'ways more' });
+  const more = async (/** @type {string | undefined} */ after = undefined) => {
+    const { items, next } = await load(after);
+    rows.add(items);
+    rest.replaceChildren(...(next ? [button('Show more', () => more(next))] : []));
+  };
+  await more();
+  return el('div', {}, rows, rest);
+}
+
+/**
+ * A list with a search: its fields are the controls, `load(values, after)` returns `{ items, next }`. The address of
+ * the page stores the search, so that going back shows it again.
+ * @template {Field} Control
+ * @template Row
+ * @param {Control[]} controls
+ * @param {(values: Values<Control>, after?: string) => Promise<List<Row>>} load
+ * @param {ListElement<Row>} rows
+ * @param {SearchOptions<List<Row>>} [options]
+ */
+export async function searched(controls, load, rows, { chips = false, above = [], onpage } = {}) {
+  const rest = el('div', { class: 'ways more' });
+  const status = el('p', { class: 'hidden-text', role: 'status' });
+  const problem = el('div', {});
+  const active = el('ul', { class: 'chips', 'aria-label': 'Active filters' });
+  const fields = controls.map((control) => control.element);
+  const address = new URL(location.href);
+  for (const control of controls) control.write(address.searchParams.get(control.name) ?? '');
+  let round = 0;
+  const fill = async (/** @type {string | undefined} */ after = undefined) => {
+    const mine = ++round;
+    if (chips) showChips(active, controls);
+    try {
+      const page = await load(valuesOf(controls), after);
+      if (mine !== round) return;
+      const { items, next } = page;
+      if (!after) rows.clear();
+      rows.add(items);
+      rest.replaceChildren(...(next ? [button('Show more', () => fill(next))] : []));
+      status.textContent =
+        items.length === 0 ? 'Nothing found.' : `${items.length} shown${next ? ', and there are more' : ''}.`;
+      problem.replaceChildren();
+      if (!after) onpage?.(page);
+    } catch (failure) {
+      if (mine !== round) return;
+      rows.clear();
+      rest.replaceChildren();
+      problem.replaceChildren(el('div', { class: 'notice bad', role: 'alert' }, ...explain(failure)));
+    }
+  };
+  /** @type {number | undefined} */
+  let timer;
+  const changed = () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => {
+      const here = new URL(location.href);
+      for (const control of controls) {
+        const value = control.read();
+        if (value) here.searchParams.set(control.name, String(value));
+        else here.searchParams.delete(control.name);
+      }
+      history.replaceState(history.state, '', here);
+      fill();
+    }, 200);
+  };
+  for (const field of fields) field.addEventListener('input', changed);
+  await fill();
+  const form = el(
+    'form',
+    {
+      class: 'search',
+      role: 'search',
+      onsubmit: (event) => {
+        event.preventDefault();
+        changed();
+      },
+    },
+    ...fields,
+  );
+  return Object.assign(el('div', {}, form, ...above, chips && active, problem, status, rows, rest), { fill });
+}
+
+/**
+ * Shows each filter that is in use, with a button that removes it.
+ * @param {HTMLElement} place
+ * @param {Field[]} controls
+ */
+function showChips(place, controls) {
+  const inUse = controls.filter((control) => control.read());
+  place.hidden = inUse.length === 0;
+  place.replaceChildren(
+    ...inUse.map((control) => {
+      const label = control.element.querySelector('label')?.textContent ?? control.name;
+      const input = control.element.querySelector('input, select');
+      const value =
+        input instanceof HTMLSelectElement
+          ? input.selectedOptions[0]?.textContent
+          : input instanceof HTMLInputElement && input.value;
+      const clear = () => {
+        control.write('');
+        control.element.dispatchEvent(new Event('input', { bubbles: true }));
+        control.focus();
+      };
+      return el(
+        'li',
+        {},
+        el(
+          'button',
+          { type: 'button', class: 'chip', 'aria-label': `Remove the filter ${label}: ${value}`, onclick: clear },
+          `${label}: `,
+          el('bdi', {}, value || String(control.read())),
+          el('span', { 'aria-hidden': 'true' }, ' ×'),
+        ),
+      );
+    }),
+  );
+}
+
+/**
+ * What fields hold, by name.
+ * @template {Field} One
+ * @param {One[]} fields
+ */
+export function valuesOf(fields) {
+  const read = fields.map((field) => [field.name, field.read()]).filter(([, value]) => value !== undefined);
+  return /** @type {Values<One>} */ (Object.fromEntries(read));
+}

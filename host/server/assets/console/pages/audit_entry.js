@@ -1,0 +1,111 @@
+// An entry of the audit log: a sentence, and its details on demand.
+
+import { icon } from '../icons.js';
+import { code, copyButton, el, moment } from '../view.js';
+import { sentenceOf, toneOf } from './audit_events.js';
+
+/** @import { AuditDetail, Child, Context, Schema } from '../types.d.ts' */
+
+/** @typedef {Schema<'AuditEntry'>} Entry */
+
+/** What a screen reader reads of the icon. */
+const TONES = { calm: null, good: null, warn: 'Warning: ', bad: 'Serious: ' };
+
+let created = 0;
+
+/**
+ * @param {Entry} entry
+ * @param {Context} context
+ */
+export function auditEntry(entry, { may }) {
+  created += 1;
+  const id = `entry-${created}`;
+  const tone = toneOf(entry);
+  const place = el('div', { class: 'entry-details', id, hidden: true });
+  const toggle = el(
+    'button',
+    { type: 'button', class: 'button small', 'aria-expanded': 'false', 'aria-controls': id },
+    'Details',
+  );
+  toggle.addEventListener('click', () => {
+    if (place.childElementCount === 0) place.append(details(entry));
+    place.hidden = !place.hidden;
+    toggle.setAttribute('aria-expanded', String(!place.hidden));
+  });
+  const address = entry.personal.ip_address;
+  return el(
+    'article',
+    { class: 'entry', 'data-tone': tone, 'data-event': entry.event },
+    icon(tone),
+    el(
+      'div',
+      { class: 'entry-text' },
+      el('p', {}, TONES[tone] && el('span', { class: 'hidden-text' }, TONES[tone]), ...sentenceOf(entry, may)),
+      el(
+        'p',
+        { class: 'muted small' },
+        moment(entry.at, { exact: true }),
+        typeof address === 'string' && ' · from ',
+        typeof address === 'string' && el('bdi', {}, address),
+      ),
+    ),
+    toggle,
+    place,
+  );
+}
+
+/**
+ * All that is known of an entry.
+ * @param {Entry} row
+ */
+function details(row) {
+  /** @type {AuditDetail} */
+  const all = { ...row.detail, ...row.personal };
+  const { before, after, ...others } = all;
+  const text = (/** @type {unknown} */ value) => (typeof value === 'string' ? value : JSON.stringify(value));
+  const fact = (/** @type {string} */ name, /** @type {Child[]} */ ...value) =>
+    el('div', {}, el('dt', {}, name[0].toUpperCase() + name.slice(1).replaceAll('_', ' ')), el('dd', {}, ...value));
+  const was = members(before, 'state');
+  const is = members(after, 'state');
+  const changes = [...new Set([...Object.keys(was), ...Object.keys(is)])].map((name) =>
+    fact(
+      name,
+      was[name] !== undefined && el('del', {}, text(was[name])),
+      was[name] !== undefined && is[name] !== undefined && ' ',
+      is[name] !== undefined && el('ins', {}, text(is[name])),
+    ),
+  );
+  return el(
+    'div',
+    { class: 'stack' },
+    el(
+      'dl',
+      { class: 'small-facts' },
+      fact('Event', code(row.event)),
+      fact('Number', code(`${row.lane}:${row.seq}`)),
+      fact('Actor', row.actor.kind.replaceAll('_', ' '), row.actor.id && ' ', row.actor.id && code(row.actor.id)),
+      row.user_id && fact('User', code(row.user_id)),
+      row.application_id && fact('Application', code(row.application_id)),
+      row.approval_id && fact('Approval', code(row.approval_id)),
+      ...changes,
+      ...Object.entries(others).map(([name, value]) => fact(name, text(value))),
+      fact('Digest', code(row.digest)),
+    ),
+    el(
+      'div',
+      { class: 'ways' },
+      copyButton('Copy as JSON', 'the entry', () => JSON.stringify(row, null, 2)),
+    ),
+  );
+}
+
+/**
+ * The members of a state before or after a change. A state that is a text is a member by itself.
+ * @param {unknown} state
+ * @param {string} name
+ * @returns {Record<string, unknown>}
+ */
+function members(state, name) {
+  if (state === undefined || state === null) return {};
+  return typeof state === 'object' ? { ...state } : { [name]: state };
+}

@@ -1,0 +1,434 @@
+// The events of the audit log: their groups, how serious each is, and a sentence about each entry.
+
+import { code, el, link } from '../view.js';
+import { applicationAddress } from './applications.js';
+
+/** @import { AuditDetail, Child, Context, Schema } from '../types.d.ts' */
+
+/** @typedef {Schema<'AuditEntry'>} Entry */
+
+/**
+ * How an entry is shown: `calm`, `good`, `warn` for what somebody may want to look at, `bad` for what takes access away
+ * or may be an attack.
+ * @typedef {'calm' | 'good' | 'warn' | 'bad'} Tone
+ */
+
+/**
+ * The names in a sentence, as links where the administrator may follow them.
+ * @typedef {object} Names
+ * @property {Child} who the actor, at the beginning of a sentence
+ * @property {Child} user the user whom it is about
+ * @property {Child} application the application that it is about
+ * @property {Child} device the name of the phone
+ * @property {AuditDetail} detail
+ */
+
+/** @typedef {[label: string, tone: Tone, sentence: (names: Names) => Child[]]} EventText */
+
+/** @param {Names} names */
+const phone = ({ device }) => (device ? ['the phone ', device] : ['a phone']);
+
+/**
+ * Another state, in words.
+ * @param {AuditDetail} detail
+ */
+const stateVerb = ({ after }) => {
+  const states = { suspended: 'suspended', terminated: 'terminated', active: 'reactivated', invited: 'invited' };
+  return states[/** @type {keyof typeof states} */ (String(after))] ?? 'changed the state of';
+};
+
+/**
+ * What an update of an application did.
+ * @param {AuditDetail} detail
+ */
+const updateVerb = ({ before, after }) => {
+  if (before?.enabled === undefined || before.enabled === after?.enabled) return 'changed';
+  return after?.enabled ? 'enabled' : 'disabled';
+};
+
+/**
+ * Each group with its events, in the order of the filter.
+ * @type {Array<[group: string, events: Record<string, EventText>]>}
+ */
+export const GROUPS = [
+  [
+    'Sign-in',
+    {
+      'sign-in.completed': ['Signed in', 'good', ({ user, application }) => [user, ' signed in to ', application]],
+      'sign-in.requested': [
+        'Sign-in requested',
+        'calm',
+        ({ user, application, detail }) => [
+          'Sign-in to ',
+          application,
+          ' requested for ',
+          user,
+          detail.prompted === false && '; no phone was asked',
+        ],
+      ],
+      'sign-in.approved': [
+        'Sign-in approved',
+        'good',
+        ({ user, application }) => [user, ' approved a sign-in to ', application],
+      ],
+      'sign-in.denied': [
+        'Sign-in denied',
+        'warn',
+        ({ user, application }) => [user, ' denied a sign-in to ', application],
+      ],
+      'sign-in.reported': [
+        'Sign-in reported',
+        'bad',
+        ({ user, application }) => [user, ' reported a sign-in to ', application, ' that was not theirs'],
+      ],
+      'sign-in.number-match-failed': [
+        'Wrong number typed',
+        'warn',
+        ({ user, application }) => [user, ' typed a wrong number for a sign-in to ', application],
+      ],
+      'cooldown.started': ['Requests paused', 'warn', ({ user }) => ['Sign-in requests for ', user, ' are paused']],
+      'cooldown.lifted': ['Requests resumed', 'calm', ({ user }) => [user, ' resumed sign-in requests']],
+    },
+  ],
+  [
+    'Sessions and permissions',
+    {
+      'session.signed-out': ['Signed out', 'calm', ({ user }) => [user, ' signed out']],
+      'session.ended': ['Session ended', 'warn', ({ who, user }) => [who, ' ended sessions of ', user]],
+      'consent.granted': [
+        'Permission given',
+        'calm',
+        ({ user, application }) => [user, ' gave ', application, ' permission'],
+      ],
+      'consent.withdrawn': [
+        'Permission withdrawn',
+        'warn',
+        ({ who, user, application }) => [who, ' withdrew the permission of ', application, ' for ', user],
+      ],
+      'refresh-token.reused': [
+        'Refresh token reused',
+        'bad',
+        ({ user, application }) => ['A refresh token of ', application, ' was used twice: access for ', user, ' ended'],
+      ],
+      'tokens.revoked': ['All tokens revoked', 'bad', ({ who }) => [who, ' revoked all access and refresh tokens']],
+    },
+  ],
+  [
+    'Phones and recovery',
+    {
+      'enrolment.link-created': [
+        'Enrolment link created',
+        'calm',
+        ({ who, user }) => [who, ' created a link to enrol a phone of ', user],
+      ],
+      'device.enrolled': ['Phone enrolled', 'good', (names) => [names.user, ' enrolled ', ...phone(names)]],
+      'device.renamed': ['Phone renamed', 'calm', (names) => [names.user, ' renamed a phone to ', names.device]],
+      'device.revoked': [
+        'Phone removed',
+        'warn',
+        (names) => [names.who, ' removed ', ...phone(names), ' of ', names.user],
+      ],
+      'passkey.added': [
+        'Passkey added',
+        'good',
+        (names) => [names.user, ' protected ', ...phone(names), ' with face, finger or PIN'],
+      ],
+      'passkey.removed': [
+        'Passkey removed',
+        'warn',
+        (names) => [names.user, ' removed face, finger or PIN from ', ...phone(names)],
+      ],
+      'passkey.clone-suspected': [
+        'Copied passkey suspected',
+        'bad',
+        (names) => ['A passkey of ', names.user, ' may have been copied, on ', ...phone(names)],
+      ],
+      'recovery.codes-created': ['Recovery codes created', 'calm', ({ user }) => [user, ' created recovery codes']],
+      'recovery.code-used': ['Recovery code used', 'warn', ({ user }) => [user, ' used a recovery code']],
+      'recovery.failed': [
+        'Recovery failed',
+        'warn',
+        ({ user }) => ['A wrong or used recovery code was tried for ', user],
+      ],
+      'external-authenticator.set': [
+        'External authenticator set up',
+        'warn',
+        ({ who, user }) => [who, ' set up an external authenticator for ', user],
+      ],
+      'external-authenticator.removed': [
+        'External authenticator removed',
+        'warn',
+        ({ who, user }) => [who, ' removed an external authenticator of ', user],
+      ],
+    },
+  ],
+  [
+    'Users',
+    {
+      'user.created': ['User created', 'calm', ({ who, user }) => [who, ' created the user ', user]],
+      'user.updated': ['User changed', 'calm', ({ who, user }) => [who, ' changed the user ', user]],
+      'user.lifecycle-changed': [
+        'State of a user changed',
+        'warn',
+        ({ who, user, detail }) => [who, ` ${stateVerb(detail)} `, user],
+      ],
+      'user.erased': ['User erased', 'bad', ({ who, user }) => [who, ' erased the personal data of ', user]],
+      'user.deleted': ['User deleted', 'bad', ({ who, user }) => [who, ' deleted ', user]],
+      'users.exported': ['Users exported', 'warn', ({ who }) => [who, ' exported users']],
+    },
+  ],
+  [
+    'Access to applications',
+    {
+      'account.created': [
+        'Access given',
+        'calm',
+        ({ who, user, application }) => [who, ' gave ', user, ' access to ', application],
+      ],
+      'account.updated': [
+        'Account changed',
+        'calm',
+        ({ who, user, application }) => [who, ' changed the account of ', user, ' in ', application],
+      ],
+      'account.lifecycle-changed': [
+        'State of an account changed',
+        'warn',
+        ({ who, user, application, detail }) => [
+          who,
+          ` ${stateVerb(detail)} the account of `,
+          user,
+          ' in ',
+          application,
+        ],
+      ],
+      'account.deleted': [
+        'Access removed',
+        'warn',
+        ({ who, user, application }) => [who, ' removed the access of ', user, ' to ', application],
+      ],
+      'accounts.exported': [
+        'Accounts exported',
+        'warn',
+        ({ who, application }) => [who, ' exported the accounts of ', application],
+      ],
+    },
+  ],
+  [
+    'Applications',
+    {
+      'application.created': [
+        'Application created',
+        'calm',
+        ({ who, application }) => [who, ' created the application ', application],
+      ],
+      'application.updated': [
+        'Application changed',
+        'calm',
+        ({ who, application, detail }) => [who, ` ${updateVerb(detail)} the application `, application],
+      ],
+      'application.deleted': [
+        'Application deleted',
+        'bad',
+        ({ who, application }) => [who, ' deleted the application ', application],
+      ],
+      'application.metadata-applied': [
+        'Metadata applied',
+        'calm',
+        ({ who, application }) => [who, ' updated ', application, ' from its metadata'],
+      ],
+      'application.secret-rotated': [
+        'Client secret rotated',
+        'warn',
+        ({ who, application }) => [who, ' rotated the client secret of ', application],
+      ],
+      'application.logo-set': ['Logo set', 'calm', ({ who, application }) => [who, ' set the logo of ', application]],
+      'application.logo-removed': [
+        'Logo removed',
+        'calm',
+        ({ who, application }) => [who, ' removed the logo of ', application],
+      ],
+      'certificate.published': [
+        'Certificate published',
+        'calm',
+        ({ who, application }) => [who, ' published the next certificate of ', application],
+      ],
+      'certificate.activated': [
+        'Certificate activated',
+        'calm',
+        ({ who, application }) => [who, ' activated the next certificate of ', application],
+      ],
+      'certificate.withdrawn': [
+        'Certificate withdrawn',
+        'warn',
+        ({ who, application }) => [who, ' withdrew a certificate of ', application],
+      ],
+      'test-sign-in.started': [
+        'Test sign-in started',
+        'calm',
+        ({ who, application }) => [who, ' started a test sign-in to ', application],
+      ],
+      'test-sign-in.ended': [
+        'Test sign-in ended',
+        'calm',
+        ({ who, application }) => ['The test sign-in of ', who, ' to ', application, ' ended'],
+      ],
+      'claims.compared': [
+        'Plugin tried',
+        'calm',
+        ({ who, user, application }) => [who, ' tried a plugin with the claims of ', user, ' for ', application],
+      ],
+    },
+  ],
+  [
+    'Server',
+    {
+      'signing-key.published': ['Signing key published', 'calm', ({ who }) => [who, ' published the next signing key']],
+      'signing-key.activated': ['Signing key activated', 'calm', ({ who }) => [who, ' activated the next signing key']],
+      'signing-key.revoked': ['Signing key revoked', 'bad', ({ who }) => [who, ' revoked a signing key']],
+      'plugins.reloaded': ['Plugins reloaded', 'calm', ({ who }) => [who, ' reloaded the plugins']],
+      'plugins.rolled-back': ['Plugins rolled back', 'warn', ({ who }) => [who, ' rolled the plugins back']],
+      'admin-token.created': ['Admin token created', 'warn', ({ who }) => [who, ' created an admin token']],
+    },
+  ],
+];
+
+/** @type {Record<string, EventText>} */
+const EVENTS = Object.assign({}, ...GROUPS.map(([, events]) => events));
+
+/** What happened to a protected action that a phone was asked about, in place of a sign-in. */
+/** @type {Record<string, string>} */
+const ACTIONS = {
+  'sign-in.requested': ' asked for an approval: ',
+  'sign-in.approved': ' approved: ',
+  'sign-in.denied': ' denied: ',
+  'sign-in.reported': ' reported a request that was not theirs: ',
+  'sign-in.number-match-failed': ' typed a wrong number for: ',
+};
+
+/**
+ * The filter of events: all of a group one after the other. One that this console does not know is in none.
+ * @param {string[]} known the events of the server
+ * @returns {Array<[group: string, options: Array<[value: string, label: string]>]>}
+ */
+export function eventOptions(known) {
+  /** @type {Array<[string, Array<[string, string]>]>} */
+  const groups = GROUPS.map(([group, events]) => [
+    group,
+    Object.entries(events)
+      .filter(([name]) => known.includes(name))
+      .map(([name, [label]]) => [name, label]),
+  ]);
+  const others = known.filter((name) => !EVENTS[name]);
+  return others.length === 0 ? groups : [...groups, ['Others', others.map((name) => [name, name])]];
+}
+
+/**
+ * How serious an entry is.
+ * @param {Entry} entry
+ * @returns {Tone}
+ */
+export const toneOf = ({ event }) => EVENTS[event]?.[1] ?? 'calm';
+
+/**
+ * A name that leads to its page; the end of its id if it was deleted.
+ * @param {string} kind
+ * @param {string} address
+ * @param {string | null | undefined} name
+ * @param {string} id
+ * @param {boolean} leads
+ */
+function named(kind, address, name, id, leads) {
+  if (!name) return el('span', { title: id }, `a deleted ${kind} (…${id.slice(-8)})`);
+  const shown = el('bdi', { title: id }, name);
+  return leads ? link(address, shown) : shown;
+}
+
+/**
+ * The user with this id.
+ * @param {string} id
+ * @param {string | null | undefined} name
+ * @param {Context['may']} may
+ */
+const userNamed = (id, name, may) => named('user', `/admin/users/${id}`, name, id, may('users:read'));
+
+/**
+ * The actor of an entry, at the beginning of a sentence. A phone acts for its user.
+ * @param {Entry} entry
+ * @param {Context['may']} may
+ * @returns {Child}
+ */
+function actorOf({ actor, user_id: user, user_name: name }, may) {
+  const { kind, id } = actor;
+  if (kind === 'user' && id) return userNamed(id, actor.name, may);
+  if (kind === 'device' && user) return userNamed(user, name, may);
+  if (kind === 'application' && id)
+    return named('application', applicationAddress(id), actor.name, id, may('applications:read'));
+  if (kind === 'channel') return el('span', {}, 'The channel ', el('bdi', {}, id ?? ''));
+  return kind === 'admin_token' ? 'An admin token' : kind === 'server' ? 'The server' : kind.replaceAll('_', ' ');
+}
+
+/**
+ * What a protected action concerned, with the current names.
+ * @param {Entry} entry
+ */
+function actionOf({ detail, target_user_name: user, target_application_name: application }) {
+  /** @type {AuditDetail} */
+  const { action, target_user: userId, target_application: applicationId } = detail;
+  if (typeof action !== 'string') return undefined;
+  const gone = (userId && !user) || (applicationId && !application);
+  const targets = gone ? 'deleted since' : [user, application].filter(Boolean).join(', ');
+  const kind = action.replaceAll('-', ' ');
+  return el('span', {}, kind, targets !== '' && ' (', targets !== '' && el('bdi', {}, targets), targets !== '' && ')');
+}
+
+/**
+ * An entry as a sentence.
+ * @param {Entry} entry
+ * @param {Context['may']} may
+ * @returns {Child[]}
+ */
+export function sentenceOf(entry, may) {
+  const { event, user_id: userId, application_id: applicationId } = entry;
+  /** @type {AuditDetail} */
+  const detail = entry.detail;
+  /** @type {AuditDetail} */
+  const personal = entry.personal;
+  const user = userId ? userNamed(userId, entry.user_name, may) : 'an unknown name';
+  const action = actionOf(entry);
+  if (action && ACTIONS[event]) return [user, ACTIONS[event], action];
+  const application = applicationId
+    ? named(
+        'application',
+        applicationAddress(applicationId),
+        entry.application_name,
+        applicationId,
+        may('applications:read'),
+      )
+    : 'the portal or the console';
+  const device = personal.new_name ?? personal.name;
+  const names = {
+    who: actorOf(entry, may),
+    user,
+    application,
+    device: typeof device === 'string' && device !== '' ? el('bdi', {}, device) : undefined,
+    detail,
+  };
+  const known = EVENTS[event];
+  if (known) return known[2](names);
+  return [
+    names.who,
+    ': ',
+    code(event),
+    userId ? ' ' : '',
+    userId ? user : '',
+    applicationId ? ' ' : '',
+    applicationId && application,
+  ];
+}
+
+/**
+ * A sentence as a text.
+ * @param {Child[]} sentence
+ */
+export const textOf = (sentence) =>
+  sentence.map((part) => (part instanceof Node ? part.textContent : part || '')).join('');

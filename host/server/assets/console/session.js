@@ -1,0 +1,69 @@
+// The end of the session while a page is open: the administrator signs in again in another tab, and the page goes on.
+
+import { Problem, whoAmI } from './api.js';
+import { dialog, el } from './view.js';
+
+/** The tabs of the console tell each other that an administrator signed in. */
+const tabs = new BroadcastChannel('assent-console');
+
+/** Tells the other tabs that an administrator is signed in. */
+export function announceSignIn() {
+  tabs.postMessage('signed-in');
+}
+
+/** @type {Promise<boolean> | undefined} */
+let pending;
+
+/**
+ * Has the administrator sign in again in another tab. Returns whether the same one is signed in; false if the
+ * administrator does not want to.
+ * @param {string | null | undefined} user the id of the administrator whose page it is
+ * @returns {Promise<boolean>}
+ */
+export function renewSession(user) {
+  pending ??= signIn(user).finally(() => {
+    pending = undefined;
+  });
+  return pending;
+}
+
+/** @param {string | null | undefined} user */
+async function signIn(user) {
+  const stop = new AbortController();
+  const outcome = await dialog('Your session expired', (/** @type {(isSignedIn: boolean) => void} */ close) => {
+    const state = el('p', { role: 'status' });
+    const check = async () => {
+      let me;
+      try {
+        me = await whoAmI();
+      } catch (problem) {
+        if (!(problem instanceof Problem)) throw problem;
+        state.textContent = problem.status === 401 ? 'You are not signed in yet.' : problem.message;
+        return;
+      }
+      if (me.id === user) close(true);
+      else
+        state.textContent = `${me.name ?? 'Another user'} is signed in. Sign in as yourself, or load the page again.`;
+    };
+    const returned = () => document.visibilityState === 'visible' && check();
+    tabs.addEventListener('message', check, { signal: stop.signal });
+    document.addEventListener('visibilitychange', returned, { signal: stop.signal });
+    return [
+      el(
+        'p',
+        {},
+        'Sign in again in another tab. This page then goes on by itself, and nothing that you typed is lost.',
+      ),
+      state,
+      el(
+        'div',
+        { class: 'actions' },
+        el('a', { class: 'button primary', href: '/admin', target: '_blank', rel: 'noopener' }, 'Sign in'),
+        el('button', { type: 'button', class: 'button', onclick: check }, 'I have signed in'),
+        el('button', { type: 'button', class: 'button', onclick: () => close(false) }, 'Not now'),
+      ),
+    ];
+  });
+  stop.abort();
+  return outcome === true;
+}

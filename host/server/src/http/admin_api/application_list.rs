@@ -1,0 +1,106 @@
+//! The list of applications, with how each is used.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::application_view::RegisteredApplicationView;
+use super::input::{List, PageLimit, Query, Search, after};
+use crate::domain::Services;
+use crate::domain::admin::{self, ApplicationQuery};
+use crate::http::admin_api::application_usage::view;
+use crate::http::problem::Problem;
+use assent_model::application::Protocol;
+use assent_model::id::Did;
+use assent_store::ApplicationOrder;
+
+/// Which applications are listed.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ApplicationsQuery {
+    /// The beginning of the name, in upper or lower case; or a complete id.
+    #[serde(default)]
+    #[param(value_type = String, max_length = 254, required = false)]
+    q: Search,
+    /// Only applications with this protocol.
+    #[param(inline)]
+    protocol: Option<Protocol>,
+    /// The order.
+    #[param(inline, required = false)]
+    #[serde(default)]
+    order: OrderQuery,
+    /// The beginning of the page: `next` of the previous page.
+    after: Option<String>,
+    /// The maximum number of items on the page.
+    #[serde(default)]
+    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
+    limit: PageLimit,
+}
+
+/// List and search applications.
+#[utoipa::path(
+    get,
+    path = "/applications",
+    params(ApplicationsQuery),
+    responses((status = 200, description = "A page of applications, in the order of their ids or names.",
+        body = List<RegisteredApplicationView>))
+)]
+pub(super) async fn list(
+    State(services): State<Arc<Services>>,
+    Query(query): Query<ApplicationsQuery>,
+) -> Result<Json<List<RegisteredApplicationView>>, Problem> {
+    let ApplicationsQuery {
+        q,
+        protocol,
+        order,
+        after: cursor,
+        limit,
+    } = query;
+    let query = ApplicationQuery {
+        q: q.text().unwrap_or_default(),
+        protocol,
+        order: order.into(),
+        after: after(cursor.as_deref())?,
+    };
+    let rows = admin::find_applications(&services, &query, limit.and_one()).await?;
+    let ids: Vec<Did> = rows.iter().map(|row| row.id().clone()).collect();
+    let usage = admin::application_usage(&services, &ids).await?;
+    Ok(Json(List::from_rows(
+        rows,
+        limit.get(),
+        |row| row.id().to_string(),
+        |row| {
+            let usage = view(row.id(), usage.get(row.id()).cloned().unwrap_or_default());
+            RegisteredApplicationView::from(row).with_usage(usage)
+        },
+    )))
+}
+
+/// The order of a list of applications.
+#[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
+enum OrderQuery {
+    /// By their ids.
+    #[default]
+    #[serde(rename = "id")]
+    Id,
+    /// By their names, in upper or lower case.
+    #[serde(rename = "name")]
+    Name,
+    /// By their names, descending.
+    #[serde(rename = "-name")]
+    NameDescending,
+}
+
+impl From<OrderQuery> for ApplicationOrder {
+    fn from(order: OrderQuery) -> Self {
+        match order {
+            OrderQuery::Id => Self::Id,
+            OrderQuery::Name => Self::Name,
+            OrderQuery::NameDescending => Self::NameDescending,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The reference numbers of error pages.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::routes;
+
+use super::routes::Area;
+use crate::domain::Services;
+use crate::domain::operations::error_references::{ErrorReference, KEPT};
+use crate::http::admin_api::values::moment;
+use crate::http::problem::Problem;
+use assent_model::administration::Permission;
+use assent_model::name::QuotedText;
+
+pub(super) fn routes() -> Area {
+    Area::new()
+        .noun(
+            "error-references",
+            "The reference numbers of error pages of this instance.",
+        )
+        .route(
+            "error-references.show",
+            Permission::AuditRead,
+            routes!(read),
+        )
+}
+
+/// An error page of this instance.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ErrorReference)]
+struct ErrorReferenceView {
+    /// The number on the page.
+    reference: String,
+    /// When the page was shown.
+    #[schema(format = DateTime)]
+    at: String,
+    /// The HTTP status.
+    status: u16,
+    /// The title of the page, in English.
+    page: String,
+    /// The cause, as the log has it.
+    cause: String,
+}
+
+/// Look up the reference number of an error page.
+///
+/// An instance knows its newest 4,096 error pages since it started. The log has all of them.
+#[utoipa::path(
+    get,
+    path = "/error-references/{reference}",
+    responses((status = 200, description = "The error page and its cause.", body = ErrorReferenceView))
+)]
+async fn read(
+    State(services): State<Arc<Services>>,
+    Path(reference): Path<String>,
+) -> Result<Json<ErrorReferenceView>, Problem> {
+    let found = services.error_references.find(reference.trim());
+    let ErrorReference {
+        reference,
+        at,
+        status,
+        page,
+        cause,
+    } = found.ok_or_else(|| unknown(&reference))?;
+    Ok(Json(ErrorReferenceView {
+        reference,
+        at: moment(at),
+        status,
+        page,
+        cause,
+    }))
+}
+
+fn unknown(reference: &str) -> Problem {
+    let detail = format!(
+        "this instance knows no error page with the reference {}: it keeps the newest {KEPT} since it started; search \
+         the log of all instances for that reference",
+        QuotedText::new(reference)
+    );
+    Problem::new(StatusCode::NOT_FOUND, detail)
+}

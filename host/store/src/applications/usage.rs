@@ -1,0 +1,96 @@
+//! How applications are used: how many users have access, and when one last signed in.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::batch::bulk_sql::{BulkSql, MOST};
+use crate::rows::{cell, moment, parse};
+use crate::sql::{self, Connection};
+use crate::{Result, Store};
+use assent_model::clock::Timestamp;
+use assent_model::id::Did;
+
+/// Up to how many users of an application are counted.
+pub const MOST_COUNTED: u32 = 1000;
+
+/// How an application is used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApplicationUsage {
+    /// The number of its accounts; one more than [`MOST_COUNTED`] if there are more.
+    pub accounts: u32,
+    /// When a user last signed in to it, up to ten minutes earlier than that.
+    pub last_sign_in_at: Option<Timestamp>,
+    /// The digest of its logo.
+    pub logo: Option<String>,
+}
+
+crate::sql::row! {
+    struct UsageRow {
+        id: String,
+        accounts: i64,
+        signed_in_at: Option<i64>,
+        logo: Option<String>,
+    }
+}
+
+// An application may have a million accounts, so they are counted up to a limit.
+static USAGE: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "SELECT applications.id,
+                (SELECT COUNT(*) FROM (SELECT 1 FROM accounts WHERE accounts.application_id = applications.id
+                                       LIMIT 1001) AS counted) AS accounts,
+                application_use.signed_in_at, application_logos.digest AS logo
+         FROM applications
+         LEFT JOIN application_use ON application_use.application_id = applications.id
+         LEFT JOIN application_logos ON application_logos.application_id = applications.id
+         WHERE applications.id IN ({$})",
+        0,
+    )
+});
+
+/// Records that a user signed in to an application.
+pub(crate) async fn record_use(
+    db: &mut Connection,
+    application: &Did,
+    now: Timestamp,
+) -> Result<()> {
+    sql::query(
+        "INSERT INTO application_use (application_id, signed_in_at) VALUES ($1, $2)
+         ON CONFLICT (application_id) DO UPDATE SET signed_in_at = excluded.signed_in_at
+         WHERE application_use.signed_in_at < excluded.signed_in_at",
+    )
+    .bind(application.to_string())
+    .bind(now.millis())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+impl Store {
+    /// How each of these applications is used.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn application_usage(
+        &self,
+        applications: &[Did],
+    ) -> Result<HashMap<Did, ApplicationUsage>> {
+        let mut found = HashMap::with_capacity(applications.len());
+        for applications in applications.chunks(MOST) {
+            let mut query = sql::query_as::<UsageRow>(USAGE.sql_for(applications.len()));
+            for id in USAGE.padded(applications) {
+                query = query.bind(id.to_string());
+            }
+            for row in query.fetch_all(&self.readers).await? {
+                let id = parse(&row.id, cell("applications", "id", &row.id))?;
+                let usage = ApplicationUsage {
+                    accounts: u32::try_from(row.accounts).unwrap_or(u32::MAX),
+                    last_sign_in_at: row.signed_in_at.map(moment),
+                    logo: row.logo,
+                };
+                found.insert(id, usage);
+            }
+        }
+        Ok(found)
+    }
+}

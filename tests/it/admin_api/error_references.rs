@@ -1,0 +1,38 @@
+//! The reference numbers of error pages lead administrators to the cause.
+
+use reqwest::{Method, StatusCode};
+use serde_json::Value;
+
+use crate::harness::{Browser, TestHost, Text};
+
+#[tokio::test]
+async fn the_reference_of_an_error_page_leads_to_its_cause() {
+    let host = TestHost::start().await;
+    let application = host.web_application().await;
+    let browser = Browser::new(&host.base);
+    let request = application.request(&[("redirect_uri", Some("https://evil.example/cb"))]);
+    let page = browser.get(&request).await;
+    let reference = page.between("<code>", "</code>");
+    let path = |reference: &str| format!("/error-references/{reference}");
+    let found = host
+        .admin_ok(Method::GET, &path(&reference.to_lowercase()), Value::Null)
+        .await;
+    assert_eq!(found["reference"], reference);
+    assert_eq!(found["status"], 400);
+    assert_eq!(found["page"], "This sign-in request is not valid");
+    let cause = found["cause"].text();
+    assert!(
+        cause.contains("https://evil.example/cb") && cause.contains(&application.id),
+        "{cause}"
+    );
+
+    let (status, problem) = host
+        .admin(Method::GET, &path("00000000"), Value::Null)
+        .await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    let detail = problem["detail"].text();
+    assert!(
+        detail.contains("knows no error page with the reference") && detail.contains("the log"),
+        "{detail}"
+    );
+}

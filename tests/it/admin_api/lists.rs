@@ -1,0 +1,151 @@
+//! The lists of users and applications: their orders, and what stands beside each name.
+
+use assent_test_macros::both_databases;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::Caller;
+use crate::harness::{Browser, Database, Json, TestHost, Text, id};
+
+/// The names of all pages of a list, of two each.
+async fn names(host: &TestHost, path: &str) -> String {
+    let (mut names, mut after) = (Vec::new(), String::new());
+    loop {
+        let page = host
+            .admin_ok(Method::GET, &format!("{path}&limit=2{after}"), Value::Null)
+            .await;
+        let items = page["items"].items().iter();
+        names.extend(items.map(|item| item["name"].text().to_owned()));
+        let Some(next) = page["next"].as_str() else {
+            return names.join(" ");
+        };
+        let next: String = url::form_urlencoded::byte_serialize(next.as_bytes()).collect();
+        after = format!("&after={next}");
+    }
+}
+
+#[both_databases]
+async fn users_are_listed_in_an_order(database: Database) {
+    let host = TestHost::start_on(database).await;
+    for name in ["grace", "öner", "ada", "zoe", "bob"] {
+        host.advance(1);
+        let user = host.user(name).await;
+        if name != "bob" {
+            let path = format!("/users/{}", id(&user));
+            let change =
+                json!({"state": "active", "console_role": (name != "ada").then_some("auditor")});
+            host.admin_ok(Method::PATCH, &path, change).await;
+        }
+    }
+    for (query, expected) in [
+        ("?order=created", "grace öner ada zoe bob"),
+        ("?order=-created", "bob zoe ada öner grace"),
+        ("?order=name", "ada bob grace zoe öner"),
+        ("?order=-name", "öner zoe grace bob ada"),
+        ("?order=name&state=active", "ada grace zoe öner"),
+        ("?order=-name&state=active", "öner zoe grace ada"),
+        ("?order=-created&state=active", "zoe ada öner grace"),
+        ("?order=name&role=auditor", "grace zoe öner"),
+        ("?order=-name&role=auditor&state=active", "öner zoe grace"),
+        ("?order=-created&role=auditor", "zoe öner grace"),
+        ("?order=-name&q=zo", "zoe"),
+    ] {
+        assert_eq!(
+            names(&host, &format!("/users{query}")).await,
+            expected,
+            "{database:?} {query}"
+        );
+    }
+    let total = async |query: &str| {
+        let list = host
+            .admin_ok(Method::GET, &format!("/users{query}"), Value::Null)
+            .await;
+        list["total"].clone()
+    };
+    assert_eq!(total("?limit=1").await, 5);
+    assert_eq!(total("?state=invited").await, 1);
+    assert_eq!(total("?q=a").await, Value::Null);
+    let answer = Caller::machine(&host).get("/users?order=email").await;
+    assert_eq!(
+        (answer.status, answer.problem()),
+        (StatusCode::BAD_REQUEST, "malformed")
+    );
+}
+
+#[both_databases]
+async fn lists_show_the_last_sign_in(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    host.user("bob").await;
+    let first = async |path: &str| {
+        let list = host.admin_ok(Method::GET, path, Value::Null).await;
+        list["items"][0].clone()
+    };
+    assert_eq!(
+        first("/users?order=name").await["last_sign_in_at"],
+        Value::Null
+    );
+    let usage = first("/applications?order=name").await["usage"].clone();
+    assert_eq!(
+        usage,
+        json!({"logo_url": null, "accounts": 1, "more_accounts": false, "last_sign_in_at": null})
+    );
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let signed_in = first("/users?order=name").await["last_sign_in_at"].clone();
+    assert!(signed_in.is_string(), "{database:?}");
+    let used = first("/applications?order=name").await["usage"]["last_sign_in_at"].clone();
+    assert_eq!(used, signed_in);
+    // The session signs in to the application again: that is recorded every ten minutes, and is no sign-in of the user.
+    let silent = ada.application.request(&[("prompt", Some("none"))]);
+    for (seconds, is_recorded) in [(300, false), (300, true)] {
+        host.advance(seconds);
+        browser.get(&silent).await.parameter("code");
+        let now = first("/applications?order=name").await["usage"]["last_sign_in_at"].clone();
+        assert_eq!(now != used, is_recorded, "{database:?}: {seconds} s");
+    }
+    assert_eq!(
+        first("/users?order=name").await["last_sign_in_at"],
+        signed_in
+    );
+    // It is personal data, so an erasure removes it.
+    let path = format!("/users/{}", id(&ada.user));
+    host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
+        .await;
+    host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
+        .await;
+    assert_eq!(
+        first("/users?state=terminated").await["last_sign_in_at"],
+        Value::Null
+    );
+}
+
+#[both_databases]
+async fn applications_are_listed_by_name(database: Database) {
+    let host = TestHost::start_on(database).await;
+    for name in ["wiki", "Books", "archive", "Cars", "books"] {
+        let application = json!({"name": name, "application_type": "native",
+            "redirect_uris": ["com.example.books://callback"]});
+        host.admin_ok(Method::POST, "/applications", application)
+            .await;
+    }
+    let ascending = names(&host, "/applications?order=name").await;
+    assert_eq!(
+        ascending.to_lowercase(),
+        "archive books books cars wiki",
+        "{database:?}"
+    );
+    let mut descending: Vec<&str> = ascending.split(' ').collect();
+    descending.reverse();
+    assert_eq!(
+        names(&host, "/applications?order=-name").await,
+        descending.join(" "),
+        "{database:?}"
+    );
+    assert_eq!(
+        names(&host, "/applications?order=-name&q=b")
+            .await
+            .to_lowercase(),
+        "books books"
+    );
+}

@@ -1,0 +1,50 @@
+// The sentences of the audit log: each event of the server has one, in one group.
+// Run: node --test tests/js/*.test.mjs
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+
+const read = (path) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
+const model = await read('host/model/src/audit/mod.rs');
+const source = await read('host/server/assets/console/pages/audit_events.js');
+
+/** The names of the events in the model: the texts of the macro `events!`. */
+const inModel = [...model.matchAll(/^ {4}\w+ = "([a-z.-]+)",$/gm)].map(([, name]) => name);
+// Without the document of a browser only the table is of use, so the imports are left out.
+const table = source.replace(/^import .*$/gm, '');
+const { GROUPS, toneOf, eventOptions, sentenceOf, textOf } = await import(
+  `data:text/javascript,${encodeURIComponent(`const Node = Object, el = () => '', link = el, code = el;\n${table}`)}`
+);
+
+test('each event has a sentence, in one group', () => {
+  assert.ok(inModel.length > 50, `${inModel.length} events`);
+  const inTable = GROUPS.flatMap(([, events]) => Object.keys(events));
+  assert.deepEqual([...inTable].sort(), [...inModel].sort());
+});
+
+test('labels and sentences differ', () => {
+  const events = GROUPS.flatMap(([, group]) => Object.values(group));
+  const names = { who: 'Ada', user: 'Bob', application: 'Wiki', device: 'Pixel', detail: {} };
+  const sentences = events.map(([, , sentence]) => textOf(sentence(names)));
+  assert.equal(new Set(events.map(([label]) => label)).size, events.length);
+  assert.equal(new Set(sentences).size, sentences.length);
+  for (const sentence of sentences) assert.match(sentence, /^[A-Z][^.]+[^. ]$/);
+});
+
+test('a sentence says what changed', () => {
+  const [, applications] = GROUPS.find(([group]) => group === 'Applications');
+  const [, , changed] = applications['application.updated'];
+  const names = (before, after) => ({ who: 'Ada', application: 'Wiki', detail: { before, after } });
+  assert.equal(textOf(changed(names({ name: 'W' }, { name: 'Wiki' }))), 'Ada changed the application Wiki');
+  assert.equal(textOf(changed(names({ enabled: true }, { enabled: false }))), 'Ada disabled the application Wiki');
+  assert.equal(textOf(changed(names({ enabled: false }, { enabled: true }))), 'Ada enabled the application Wiki');
+});
+
+test('an event that the console does not know is in a group of its own', () => {
+  const groups = eventOptions(['sign-in.denied', 'moon.landed']);
+  assert.deepEqual(groups.at(-1), ['Others', [['moon.landed', 'moon.landed']]]);
+  assert.equal(toneOf({ event: 'moon.landed' }), 'calm');
+  const entry = { event: 'moon.landed', actor: { kind: 'server' }, detail: {}, personal: {} };
+  assert.match(textOf(sentenceOf(entry, () => true)), /^The server: /);
+});
