@@ -40,6 +40,29 @@ plugin_folders() {
   done
 }
 
+# The commands that run beside the script: the process of each, and the file with its output.
+declare -A beside_output=()
+
+# beside COMMAND...: runs a command while the script goes on. Most of these wait for the network.
+beside() {
+  local output
+  output=$(mktemp)
+  "$@" >"$output" 2>&1 &
+  beside_output[$!]=$output
+}
+
+# joined: waits for the commands beside the script, and prints their output. Ends the script if one failed.
+joined() {
+  local process failed=
+  for process in "${!beside_output[@]}"; do
+    wait "$process" || failed=1
+    cat "${beside_output[$process]}" >&2
+    rm "${beside_output[$process]}"
+  done
+  beside_output=()
+  [ -z "$failed" ] || die "A check failed, see above."
+}
+
 # npm_packages: installs the npm packages of tests/js's lock file, unless they are there already. Their scripts do not run.
 npm_packages() (
   cd tests/js

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use assent_model::clock::Timestamp;
 use assent_model::entropy::SystemEntropy;
-use assent_model::id::{Did, SessionId};
-use assent_store::{Retention, Store};
+use assent_model::id::{Did, SessionId, UserId};
+use assent_store::{Retention, Store, VersionedWrite};
 use reqwest::StatusCode;
 
 use crate::harness::{Browser, Database, DatabaseUrl, TestHost, Text, open_store, temp_folder};
@@ -130,6 +130,16 @@ impl Fixture {
         .await
         .expect("read");
         count
+    }
+
+    /// The number of rows of each table that were read without an index.
+    async fn scanned(self) -> Vec<(String, i64)> {
+        self.store.close().await;
+        self.connection.close().await;
+        sql::query_as("SELECT CAST(relname AS TEXT), seq_tup_read FROM pg_stat_user_tables")
+            .fetch_all(&mut self.url.connection().await)
+            .await
+            .expect("read")
     }
 }
 
@@ -351,4 +361,123 @@ async fn unused_codes_are_deleted_and_used_codes_are_kept(database: Database) {
         StatusCode::UNAUTHORIZED,
         "{database:?}"
     );
+}
+
+/// While a transaction reads an old snapshot, PostgreSQL keeps deleted rows in the indexes.
+#[tokio::test]
+async fn deletion_beside_an_open_snapshot_does_not_slow_down() {
+    const ROWS: i64 = 20_000;
+    for (table, insert) in [
+        (
+            "sign_on_requests",
+            "INSERT INTO sign_on_requests (id, request, expires_at)
+             SELECT lpad(to_hex($1 + n), 12, '0') || repeat('0', 20), '', $1
+             FROM generate_series(1, CAST($2 AS BIGINT)) AS n",
+        ),
+        (
+            "revoked_tokens",
+            "INSERT INTO revoked_tokens (id, expires_at)
+             SELECT 'token' || n, $1 + n FROM generate_series(1, CAST($2 AS BIGINT)) AS n",
+        ),
+    ] {
+        let mut it = Fixture::new(Database::Postgres).await;
+        sql::query(insert)
+            .bind(NOW.millis())
+            .bind(ROWS)
+            .execute(&mut it.connection)
+            .await
+            .expect("inserted");
+        // As autovacuum does it, without which PostgreSQL does not know how large the table is.
+        it.connection.batch("ANALYZE").await.expect("analysed");
+        let mut reader = it.url.connection().await;
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT count(*) FROM users;";
+        reader.batch(begin).await.expect("a snapshot");
+        let deleted = it
+            .store
+            .apply_retention(RETENTION, NOW + 48 * HOUR)
+            .await
+            .expect("applied");
+        assert_eq!(i64::try_from(deleted), Ok(ROWS), "{table}");
+        reader.batch("COMMIT").await.expect("ended");
+        reader.close().await;
+        let count = it.looked_at(table).await;
+        // The first slices of a table of this size may scan it. From the start of the index it would be 20 times.
+        assert!(count <= 8 * ROWS, "{table}: {count} rows were looked at");
+    }
+}
+
+/// Otherwise deleting a user or an application reads whole tables.
+#[tokio::test]
+async fn every_foreign_key_has_an_index() {
+    let mut it = Fixture::new(Database::Postgres).await;
+    let without: Vec<(String,)> = sql::query_as(
+        "SELECT CAST(conrelid AS regclass) || ' ' || conname FROM pg_constraint
+         JOIN pg_attribute ON attrelid = conrelid AND attnum = conkey[1]
+         WHERE contype = 'f' AND conparentid = 0
+           AND NOT EXISTS (SELECT 1 FROM pg_index
+                           WHERE indrelid = conrelid AND indkey[0] = conkey[1]
+                             AND COALESCE(pg_get_expr(indpred, indrelid), '')
+                                 IN ('', '(' || attname || ' IS NOT NULL)'))",
+    )
+    .fetch_all(&mut it.connection)
+    .await
+    .expect("read");
+    assert_eq!(without, []);
+}
+
+#[tokio::test]
+async fn the_erasure_of_a_user_scans_no_rows_of_others() {
+    let mut it = Fixture::new(Database::Postgres).await;
+    let user = UserId::new(NOW, &SystemEntropy);
+    for statement in [
+        "INSERT INTO users (id, did, subject, name, profile, state, version, created_at, updated_at)
+         VALUES ($1, 'did 2', 'subject 2', 'bob', '{}', 'terminated', 1, 0, 0)",
+        "INSERT INTO login_names (name, user_id) VALUES ('bob', $1)",
+    ] {
+        sql::query(statement)
+            .bind(user.to_string())
+            .execute(&mut it.connection)
+            .await
+            .expect("inserted");
+    }
+    for statement in [
+        "INSERT INTO logins (id, browser, request, created_at, expires_at)
+         SELECT 'login' || n, '', '{}', $1, $1 FROM generate_series(1, 20000) AS n",
+        "INSERT INTO approvals (id, login_id, user_id, named_user, name_digest, number, attempts_left, prompt,
+                                requested_at, expires_at)
+         SELECT 'approval' || n, 'login' || n, 'ada', 'ada', 'digest', '10', 3, '{}', $1, $1
+         FROM generate_series(1, 20000) AS n",
+        "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, created_at, expires_at, signed_out)
+         SELECT 'session' || n, '', 'sid' || n, 'ada', 0, '[]', 0, $1, 0 FROM generate_series(1, 20000) AS n",
+        "INSERT INTO token_families (id, code_digest, application_id, redirect_uri, scopes, user_id, account_id,
+                                     session_id, context, claims, offline, created_at, code_expires_at, retain_until)
+         SELECT 'family' || n, '', '', '', '', 'ada', '', 'session' || n, '{}', '{}', 0, $1, $1, $1 + 86400000
+         FROM generate_series(1, 20000) AS n",
+        "INSERT INTO idempotent_requests (id, body_digest, in_progress_until, expires_at, attempt)
+         SELECT 'request' || n, '', $1, $1, '' FROM generate_series(1, 20000) AS n",
+        "INSERT INTO idempotent_request_subjects (request_id, subject)
+         SELECT 'request' || n, 'user' || n FROM generate_series(1, 20000) AS n WHERE $1 > 0",
+        "INSERT INTO audit_entries (id, lane, seq, previous, digest, happened_at, event, actor_kind, actor, user_id,
+                                    detail)
+         SELECT 'entry' || n, 0, n, '', '', $1, 'session.started', 'user', 'ada', 'ada', '{}'
+         FROM generate_series(1, 20000) AS n",
+    ] {
+        sql::query(statement)
+            .bind(NOW.millis())
+            .execute(&mut it.connection)
+            .await
+            .expect("inserted");
+    }
+    // As autovacuum does it.
+    it.connection.batch("ANALYZE").await.expect("analysed");
+    let name = "erased".parse().expect("a name");
+    let erased = it
+        .store
+        .erase_user((user, 1), name, Vec::new(), NOW)
+        .await
+        .expect("erased");
+    assert_eq!(erased, VersionedWrite::Done);
+    for (table, count) in it.scanned().await {
+        assert!(count < 1000, "{count} rows of {table} were scanned");
+    }
 }

@@ -7,5 +7,5 @@ use std::time::Duration;
 /// given up or retried by then, so further waiting would only delay others.
 pub const QUEUE_DEADLINE: Duration = Duration::from_secs(2);
 
-/// How long it is known that a request with an `Idempotency-Key` was executed, and what its response was.
-pub const KEYED_REQUEST_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+/// The retention of the responses to requests with an `Idempotency-Key`.
+pub const KEYED_REQUEST_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);

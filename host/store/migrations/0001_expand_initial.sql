@@ -818,7 +818,9 @@ CREATE TABLE idempotent_requests (
     -- 1 once the request has made a change. The transaction of the change sets it.
     is_executed BIGINT NOT NULL DEFAULT 0,
     in_progress_until BIGINT NOT NULL,
-    expires_at  BIGINT NOT NULL
+    expires_at  BIGINT NOT NULL,
+    -- The attempt that has claimed the key: random text. Another attempt makes no changes.
+    attempt     TEXT   NOT NULL
 );
 CREATE INDEX idempotent_requests_by_end ON idempotent_requests (expires_at);
 

@@ -211,7 +211,7 @@ pub(crate) async fn erase_user(db: &mut Connection, user: UserId, now: Timestamp
         "DELETE FROM saml_logout_requests WHERE sid IN (SELECT sid FROM sessions WHERE user_id = $1)",
         "DELETE FROM idempotent_requests WHERE id IN (
              SELECT request_id FROM idempotent_request_subjects
-             WHERE subject = $1 OR subject IN (SELECT id FROM accounts WHERE user_id = $1))",
+             WHERE subject IN (SELECT CAST($1 AS TEXT) UNION ALL SELECT id FROM accounts WHERE user_id = $1))",
         "DELETE FROM devices WHERE user_id = $1",
         "DELETE FROM enrolments WHERE user_id = $1",
         "DELETE FROM recovery_codes WHERE user_id = $1",

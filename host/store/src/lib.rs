@@ -47,6 +47,7 @@ mod portal;
 mod recovery;
 mod repeats;
 mod replay_cache;
+mod request_attempts;
 mod requested_approvals;
 mod retention;
 mod rows;

@@ -29,6 +29,11 @@ const QUEUE: usize = 1024;
 /// longer than [`QUEUE_DEADLINE`].
 const LIMIT: Duration = Duration::from_secs(10);
 
+/// How often SQLite's writer looks for further writes before it begins a transaction, and how long it waits for them
+/// each time at most.
+const GATHERING_ROUNDS: u32 = 8;
+const GATHERING_PAUSE: Duration = Duration::from_millis(1);
+
 /// Whether a write has begun or was given up, whichever was first.
 #[derive(Debug, Default)]
 struct Turn(AtomicU8);
@@ -210,13 +215,18 @@ fn in_thread(
 }
 
 /// Adds the writes of requests that are about to queue them. On a busy instance, each write would otherwise have a
-/// commit of its own, because the writer gets the processor as soon as the first one is queued.
-async fn gather(jobs: &mut mpsc::Receiver<Job>, batch: &mut Vec<Job>) {
-    loop {
+/// commit of its own, because the writer gets the processor as soon as the first one is queued. It blocks the thread,
+/// which is the writer's own.
+fn gather(jobs: &mut mpsc::Receiver<Job>, batch: &mut Vec<Job>) {
+    for _ in 0..GATHERING_ROUNDS {
         let before = batch.len();
-        // The runtime executes a new task after some of those that are ready: at once on an idle instance. An error
-        // means that it is shutting down.
-        let _ = tokio::spawn(async {}).await;
+        // The runtime executes a new task after some of those that are ready: at once on an idle instance, never while
+        // reads of SQLite block all its threads.
+        let (executed, execution) = std::sync::mpsc::channel();
+        tokio::spawn(async move { executed.send(()) });
+        if execution.recv_timeout(GATHERING_PAUSE).is_err() {
+            return;
+        }
         while batch.len() < BATCH
             && let Ok(job) = jobs.try_recv()
         {
@@ -242,7 +252,7 @@ async fn run(
                 return;
             }
             if database == DatabaseKind::Sqlite {
-                gather(&mut jobs, &mut batch).await;
+                gather(&mut jobs, &mut batch);
             }
         }
         // Who has gone away meanwhile is not served.
@@ -257,7 +267,12 @@ async fn run(
 async fn write_batch(transactions: &Transactions, mut batch: Vec<Job>) {
     let deadline = Instant::now() + LIMIT;
     let mut isolation = Isolation::None;
-    while !batch.is_empty() {
+    loop {
+        // A caller that has gone was told that its write failed, and may have acted on that.
+        batch.retain(|job| !job.reply.is_closed());
+        if batch.is_empty() {
+            return;
+        }
         let works: Vec<&Work> = batch.iter().map(|job| &job.work).collect();
         let failure = match transactions.run(&works, isolation, deadline).await {
             Ok(outcomes) => {
@@ -299,6 +314,9 @@ async fn write_alone(transactions: &Transactions, batch: Vec<Job>, deadline: Ins
     for job in batch {
         if let Some(reason) = &outage {
             job.unavailable(reason);
+            continue;
+        }
+        if job.reply.is_closed() {
             continue;
         }
         let outcome = transactions
@@ -485,6 +503,93 @@ mod tests {
         assert_eq!(add(&writer, 2, &calls).await.unwrap(), 2);
         assert_eq!(calls.load(Ordering::Relaxed), 1);
         assert_eq!(numbers(&database).await, [2]);
+    }
+
+    /// The size of a batch of one write after `gather`, while the calling thread waits. `queued` more are in the queue.
+    fn gathered(queued: usize) -> usize {
+        let (sender, mut jobs) = mpsc::channel(BATCH);
+        for _ in 0..queued {
+            sender.try_send(job()).unwrap();
+        }
+        let runtime = Handle::current();
+        let writer = std::thread::spawn(move || {
+            let _entered = runtime.enter();
+            let mut batch = vec![job()];
+            gather(&mut jobs, &mut batch);
+            batch.len()
+        });
+        writer.join().unwrap()
+    }
+
+    fn job() -> Job {
+        Job {
+            turn: Arc::default(),
+            work: Box::new(|_| Box::pin(async { Err(StoreError::Closed) })),
+            reply: oneshot::channel().0,
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn writes_that_requests_queue_meanwhile_share_the_transaction() {
+        assert_eq!(gathered(3), 4);
+        assert_eq!(gathered(BATCH), BATCH);
+    }
+
+    #[tokio::test]
+    async fn a_blocked_runtime_does_not_hold_up_the_writer() {
+        // The only thread of the runtime waits, so no task is executed.
+        assert_eq!(gathered(0), 1);
+    }
+
+    #[tokio::test]
+    async fn a_write_whose_caller_has_gone_is_not_tried_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (writer, database) = writer(&folder).await;
+        let (free, busy) = tokio::sync::watch::channel(false);
+        let (began, mut begun) = tokio::sync::mpsc::unbounded_channel();
+        let wait = |began: mpsc::UnboundedSender<()>,
+                    mut busy: tokio::sync::watch::Receiver<bool>| async move {
+            let _ = began.send(());
+            let _ = busy.wait_for(|free| *free).await;
+        };
+        let block = {
+            let (began, busy) = (began.clone(), busy.clone());
+            writer.write(move |_| {
+                let waiting = wait(began.clone(), busy.clone());
+                Box::pin(async move {
+                    waiting.await;
+                    Ok(())
+                })
+            })
+        };
+        let calls: Arc<AtomicUsize> = Arc::default();
+        let (gone, left) = tokio::sync::watch::channel(false);
+        // In one batch with the other write, after it: it fails once the caller of the other has gone.
+        let failing = writer.write(move |_| {
+            let waiting = wait(began.clone(), left.clone());
+            Box::pin(async move {
+                waiting.await;
+                Err::<(), _>(StoreError::Stale)
+            })
+        });
+        let other = async {
+            begun.recv().await;
+            let mut added = Box::pin(add(&writer, 1, &calls));
+            assert!(futures_util::poll!(&mut added).is_pending());
+            let mut failing = pin!(failing);
+            assert!(futures_util::poll!(&mut failing).is_pending());
+            free.send_replace(true);
+            begun.recv().await;
+            drop(added);
+            gone.send_replace(true);
+            failing.await
+        };
+        let (blocked, failed) = tokio::join!(block, other);
+        blocked.unwrap();
+        assert!(matches!(failed, Err(StoreError::Stale)));
+        assert_eq!(add(&writer, 2, &calls).await.unwrap(), 2);
+        assert_eq!(numbers(&database).await, [2]);
+        assert_eq!(calls.load(Ordering::Relaxed), 2);
     }
 
     #[tokio::test]

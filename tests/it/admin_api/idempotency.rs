@@ -1,6 +1,13 @@
 //! `Idempotency-Key`.
 
-use assent_store::sql;
+use std::time::Duration;
+
+use assent::domain::audit;
+use assent_model::audit::{AuditContext, Event, RequestAttempt};
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::TokenId;
+use assent_model::secret::Digest;
+use assent_store::{StoreError, sql};
 use assent_test_macros::both_databases;
 use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
@@ -169,10 +176,105 @@ async fn a_request_whose_response_was_lost_is_not_executed_again() {
         (again.status, again.problem()),
         (StatusCode::CONFLICT, "response-lost")
     );
-    // A request whose change was not committed gives its key back.
+    // The row is about the user whom the request made, so that the erasure of that user finds it.
+    let about: Vec<(String,)> = sql::query_as(
+        "SELECT name FROM users JOIN idempotent_request_subjects AS about ON about.subject = users.id
+         WHERE name = 'grace'",
+    )
+    .fetch_all(&mut host.connection().await)
+    .await
+    .expect("read");
+    assert_eq!(about, [("grace".to_owned(),)]);
+    // A request whose change was not committed releases its key.
     let held = proxy.hold_commit_of(&insert, 0);
     let refused = async { in_time(held).await.expect("the commit").refuse() };
     let (first, ()) = tokio::join!(add("alan"), refused);
     assert_eq!(first.status, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(add("alan").await.status, StatusCode::CREATED);
+}
+
+/// As after a crash between the change and the response.
+#[both_databases]
+async fn a_request_that_made_a_change_is_not_executed_again_after_a_crash(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let caller = Caller::machine(&host);
+    let body = json!({"name": "ada"});
+    post(&caller, "/users", "k", &body).await.success();
+    let crashed = sql::query("UPDATE idempotent_requests SET response = NULL")
+        .execute(&mut host.connection().await)
+        .await;
+    assert_eq!(crashed.expect("updated"), 1);
+    let early = post(&caller, "/users", "k", &body).await;
+    assert_eq!(early.problem(), "in-progress");
+    host.advance(601);
+    let late = post(&caller, "/users", "k", &body).await;
+    assert_eq!(
+        (late.status, late.problem()),
+        (StatusCode::CONFLICT, "response-lost")
+    );
+    let users = caller.get("/users").await.success();
+    assert_eq!(users["items"].as_array().map(Vec::len), Some(1));
+}
+
+/// The caller of the first attempt was told that it failed, and another attempt has the key.
+#[both_databases]
+async fn an_attempt_that_lost_its_key_makes_no_change(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let store = &host.host.store;
+    let now = host.host.now();
+    let [first, second] = ["first", "second"].map(|attempt| RequestAttempt {
+        request: "request".to_owned(),
+        attempt: attempt.to_owned(),
+    });
+    let claim = async |attempt: &RequestAttempt| {
+        store
+            .claim_request(
+                attempt.clone(),
+                Digest::sha256(b""),
+                now,
+                now + Duration::from_secs(600),
+            )
+            .await
+            .expect("claimed")
+            .is_none()
+    };
+    let add_token = async |attempt: &RequestAttempt| {
+        let by = AuditContext {
+            keyed_request: Some(attempt.clone()),
+            ..AuditContext::SERVER
+        };
+        let entry = audit::entry(&host.host, Event::AdminTokenCreated, &by);
+        let id = TokenId::new(now, &SystemEntropy);
+        let until = now + Duration::from_secs(60);
+        let added = store
+            .insert_admin_token(id, Digest::sha256(b""), now, until, entry)
+            .await;
+        let is_there = store
+            .open_admin_token(id, now)
+            .await
+            .expect("read")
+            .is_some();
+        (added, is_there)
+    };
+    assert!(claim(&first).await);
+    assert!(!claim(&second).await);
+    store
+        .release_unless_executed(first.clone())
+        .await
+        .expect("released");
+    assert!(claim(&second).await);
+    let (added, is_there) = add_token(&first).await;
+    assert!(matches!(added, Err(StoreError::Overtaken(_))), "{added:?}");
+    assert!(!is_there);
+    // Neither can it release the key of the other.
+    store.release_unless_executed(first).await.expect("ignored");
+    assert!(!claim(&second).await);
+    let (added, is_there) = add_token(&second).await;
+    added.expect("added");
+    assert!(is_there);
+    store
+        .release_unless_executed(second.clone())
+        .await
+        .expect("ignored");
+    assert!(!claim(&second).await);
 }

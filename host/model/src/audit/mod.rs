@@ -42,7 +42,7 @@ pub struct Entry {
     /// What does: addresses, browsers, names. Empty where it was erased.
     pub personal: Map<String, Value>,
     /// See [`AuditContext::keyed_request`]. It is not part of the stored entry.
-    pub keyed_request: Option<String>,
+    pub keyed_request: Option<RequestAttempt>,
 }
 
 impl Entry {
@@ -120,9 +120,19 @@ pub struct AuditContext {
     pub origin: Origin,
     /// The approval on their phone that allowed it, where one was asked for.
     pub approval: Option<ApprovalId>,
-    /// The id of the request if it has an `Idempotency-Key`: the transaction of each change that it makes records that
-    /// it was executed.
-    pub keyed_request: Option<String>,
+    /// The attempt, if the request has an `Idempotency-Key`: the transaction of each of its changes records that the
+    /// request was executed.
+    pub keyed_request: Option<RequestAttempt>,
+}
+
+/// An attempt to execute a request with an `Idempotency-Key`. Only the attempt that has claimed the key may make
+/// changes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RequestAttempt {
+    /// The id of the request: the digest of its caller, method, path and key.
+    pub request: String,
+    /// Random text that identifies the attempt.
+    pub attempt: String,
 }
 
 impl AuditContext {

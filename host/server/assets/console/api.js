@@ -15,17 +15,17 @@ const BASE = '/admin/api/v1';
 // The call that reads the state of an action approval waits for the phone.
 const LIMIT_MS = 30_000;
 const APPROVAL_LIMIT_MS = 40_000;
-// A read that fails for a passing reason is sent again after these times, unless the server names a longer one.
+// A read that fails for a transient reason is sent again after these times, or later if the server says so.
 const RETRY_AFTER_MS = [500, 1_500, 4_000];
 const LONGEST_RETRY_MS = 30_000;
 // No response, too many requests, and a server or a proxy that cannot respond now (RFC 9110, 15.6; RFC 6585, 4).
-const PASSING = [0, 429, 502, 503, 504];
+const TRANSIENT = [0, 429, 502, 503, 504];
 
 /** The server rejected or failed a request. `status` is 0 if there was no response. */
 export class Problem extends Error {
   /**
    * @param {number} status
-   * @param {Partial<Omit<ProblemDocument, 'type'>> & { type?: ProblemDocument['type'] | 'dropped' }} [body]
+   * @param {Partial<Omit<ProblemDocument, 'type'>> & { type?: ProblemDocument['type'] | 'dropped' | 'timeout' }} [body]
    * @param {string | null} [retryAfter] The value of `Retry-After`.
    */
   constructor(status, body = {}, retryAfter = null) {
@@ -36,6 +36,11 @@ export class Problem extends Error {
     this.kind = (body.type ?? '').split(':').pop();
     this.errors = body.errors ?? [];
     this.actionApproval = body.action_approval;
+  }
+
+  /** Whether a repetition may succeed soon. After our own time limit it would take as long again. */
+  get isTransient() {
+    return TRANSIENT.includes(this.status) && this.kind !== 'timeout';
   }
 
   /** The administrator denied or cancelled the action: nothing was changed, and no message is needed. */
@@ -170,7 +175,7 @@ export function actionApproval(id, signal) {
 }
 
 /**
- * Reads a resource, and sends the request again if it failed for a passing reason: no page has to be loaded again
+ * Reads a resource, and sends the request again if it failed for a transient reason: no page has to be loaded again
  * because the server was restarted or busy.
  * @template Body
  * @param {string} url
@@ -182,7 +187,7 @@ async function read(url, request) {
     try {
       return await exchange('GET', url, request);
     } catch (problem) {
-      if (!(problem instanceof Problem) || !PASSING.includes(problem.status)) throw problem;
+      if (!(problem instanceof Problem) || !problem.isTransient) throw problem;
       const named = problem.retryAfterMs;
       if (named > LONGEST_RETRY_MS) throw problem;
       await delay(Math.max(named, pause), request?.signal);
@@ -278,7 +283,8 @@ async function exchange(
     text = await answer.text();
   } catch (cause) {
     if (signal?.aborted) throw cause;
-    throw new Problem(0, { detail: 'The server did not respond. Check the connection, then try again.' });
+    const type = cause instanceof DOMException && cause.name === 'TimeoutError' ? 'timeout' : undefined;
+    throw new Problem(0, { type, detail: 'The server did not respond. Check the connection, then try again.' });
   }
   let value = null;
   try {

@@ -77,7 +77,7 @@ kinds! {
     /// The first request with this `Idempotency-Key` is not answered yet.
     InProgress = "urn:assent:problem:in-progress", CONFLICT, "In progress";
     /// The first request with this `Idempotency-Key` made changes, but its response was lost.
-    AnswerLost = "urn:assent:problem:response-lost", CONFLICT, "Response lost";
+    ResponseLost = "urn:assent:problem:response-lost", CONFLICT, "Response lost";
     /// It is another version than `If-Match` names.
     Stale = "urn:assent:problem:precondition-failed", PRECONDITION_FAILED, "Precondition failed";
     /// The body is larger than 64 KiB; of a file, than 12 MiB, or it has too many rows.

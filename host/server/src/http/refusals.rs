@@ -71,7 +71,7 @@ fn head_length(request: &Request) -> usize {
     address(request).len() + headers.sum::<usize>()
 }
 
-/// The form in which the interface that a request called tells of a refusal.
+/// The form of an error of the interface that a request called.
 pub(super) enum RefusalForm {
     /// JSON of RFC 6749 section 5.2.
     ClientEndpoint,

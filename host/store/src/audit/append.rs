@@ -1,6 +1,6 @@
 //! Appends the entries of a transaction to a lane, as the transaction's last step.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::audit::context::ChainContext;
@@ -12,7 +12,6 @@ use crate::sql::{self, Connection, DatabaseKind};
 use crate::{Result, StoreError};
 use assent_model::audit::chain::{End, personal_digest};
 use assent_model::clock::Timestamp;
-use assent_model::deadline::KEYED_REQUEST_KEPT;
 
 /// How many entries one statement appends at most.
 const ROWS: usize = 64;
@@ -40,7 +39,6 @@ pub(crate) async fn append(
         cover_personal_data(pending, context);
     }
     number_notifications(db, &mut all).await?;
-    record_execution(db, at, &all).await?;
     loop {
         let held = context.lanes.take(at);
         let mut lane = match &held {
@@ -74,23 +72,6 @@ fn cover_personal_data(pending: &mut PendingEntry, context: &ChainContext) {
         record.personal_digest = Some(personal_digest(&salt, personal).to_text());
         record.salt = Some(salt);
     }
-}
-
-/// Records that the requests with an `Idempotency-Key` which made these changes were executed, in the transaction of
-/// the changes: whatever happens to the response, such a request is not executed again.
-async fn record_execution(db: &mut Connection, at: Timestamp, all: &[PendingEntry]) -> Result<()> {
-    let requests: BTreeSet<&String> = all
-        .iter()
-        .filter_map(|pending| pending.keyed_request.as_ref())
-        .collect();
-    for request in requests {
-        sql::query("UPDATE idempotent_requests SET is_executed = 1, expires_at = $2 WHERE id = $1")
-            .bind(request.clone())
-            .bind((at + KEYED_REQUEST_KEPT).millis())
-            .execute(&mut *db)
-            .await?;
-    }
-    Ok(())
 }
 
 /// Numbers the account notifications of each user. The user's row is locked until the commit, so a device that has

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 pub use crate::audit::lanes::SKEW;
 use crate::changes::pending as changes;
 use crate::rows::{cell, from_json, moment, parse};
-use crate::{Result, Store, StoreError};
+use crate::{Result, Store, StoreError, request_attempts};
 use assent_model::audit::{Actor, Entry, Event, USER_KIND};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
@@ -142,7 +142,7 @@ pub(crate) async fn append(transaction: &mut Connection, entries: &[Entry]) -> R
         }
         pending::add(entry, true)?;
     }
-    Ok(())
+    request_attempts::record_execution(transaction, entries).await
 }
 
 /// Adds entries to the log where something was done. Whether it was.

@@ -20,7 +20,6 @@ pub(super) struct PendingEntry {
     pub(super) is_wanted: bool,
     pub(super) is_account_notification: bool,
     /// The request with an `Idempotency-Key` that made the change.
-    pub(super) keyed_request: Option<String>,
     /// The number among the user's account notifications.
     pub(super) notification: Option<i64>,
     /// The known root and the code of the end of the lane, in the last entry of the transaction.
@@ -71,7 +70,6 @@ pub(super) fn add(entry: &Entry, is_wanted: bool) -> Result<()> {
         id: entry.id,
         is_wanted,
         is_account_notification: entry.event.is_account_notification(),
-        keyed_request: entry.keyed_request.clone(),
         notification: None,
         end_code: None,
     };

@@ -1,6 +1,6 @@
 // The list of users; new users, one by one or from a file.
 
-import { address, freshKey, get, post } from '../api.js';
+import { address, freshKey, get, Problem, post } from '../api.js';
 import { form, group, select, text, toggle } from '../form.js';
 import {
   badge,
@@ -38,6 +38,10 @@ export const ROLES = [
 
 // The server needs minutes for a large file.
 const IMPORT_LIMIT_MS = 300_000;
+// The problems of a key that the server does not execute again.
+const SPENT = ['response-lost', 'idempotency-key-reused'];
+const INTERRUPTED =
+  'The import was interrupted, and some rows may be imported. Check the file again to see which rows are left.';
 
 /** @param {string} id */
 export const userAddress = (id) => `/admin/users/${id}`;
@@ -181,7 +185,16 @@ export function importer(send, about, done) {
             button(
               'Import',
               async () => {
-                const imported = await sendFile(false);
+                const imported = await sendFile(false).catch((problem) => {
+                  // The server does not execute this key again, so the next import needs another.
+                  if (problem instanceof Problem && SPENT.includes(problem.kind)) {
+                    key = freshKey();
+                    place.replaceChildren(notice(INTERRUPTED, 'warn'));
+                    return undefined;
+                  }
+                  throw problem;
+                });
+                if (imported === undefined) return;
                 key = freshKey();
                 show(imported);
                 if (imported.rejected === 0) place.append(notice('The file was imported.', 'calm'), el('p', {}, done));

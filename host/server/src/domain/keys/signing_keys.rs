@@ -196,7 +196,13 @@ pub async fn revoke(
         return Ok(RevocationOutcome::Unknown);
     };
     if key.life.stage == KeyStage::Signing {
-        publish_next(services, key.algorithm, Takeover::InTime, by).await?;
+        // The request is executed with the revocation, not with this preparation: a retry after a failure in between
+        // must revoke the key.
+        let preparation = AuditContext {
+            keyed_request: None,
+            ..by.clone()
+        };
+        publish_next(services, key.algorithm, Takeover::InTime, &preparation).await?;
         let next = published_key(services, key.algorithm);
         if next.is_some_and(|next| services.now() < next.times.published_at + PUBLISHED_EVERYWHERE)
         {

@@ -1,78 +1,86 @@
-//! Requests that are done once, however often they are sent: who asks gives them a key, and is answered as the first
-//! time.
+//! Requests with an `Idempotency-Key`: the server executes them once, however often they are sent, and returns the same
+//! response each time.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::domain::{InternalError, Services};
-use assent_model::audit::Actor;
-use assent_model::deadline::KEYED_REQUEST_KEPT;
-use assent_model::secret::Digest;
+use assent_model::audit::{Actor, RequestAttempt};
+use assent_model::deadline::KEYED_REQUEST_RETENTION;
+use assent_model::secret::{Digest, Secret};
 use assent_store::IdempotentRow;
 
-/// How long one may take. Longer than any request may; one that a crash cut off before it changed anything may be asked
-/// again after that.
+/// How long a request may be in progress, which is longer than the limit of any request. After a crash that left no
+/// change the key is free from then on.
 pub const UNDER_WAY: Duration = Duration::from_secs(10 * 60);
 
 /// A request with a key.
 #[derive(Clone, Debug)]
 pub struct KeyedRequest {
-    id: String,
+    attempt: RequestAttempt,
     body: Digest,
 }
 
 impl KeyedRequest {
-    /// The request that this caller makes: its method, its path and its key, and its body.
-    pub fn new(actor: &Actor, [method, path, key]: [&str; 3], body: &[u8]) -> Self {
+    /// A request of this caller: its method, its path and its key, and its body.
+    pub fn new(
+        services: &Services,
+        actor: &Actor,
+        [method, path, key]: [&str; 3],
+        body: &[u8],
+    ) -> Self {
         // JSON, so that no two of them run into each other.
         let caller = actor.id().unwrap_or_default();
         let named = serde_json::json!([actor.kind(), caller, method, path, key]).to_string();
         Self {
-            id: Digest::sha256(named.as_bytes()).to_text(),
+            attempt: RequestAttempt {
+                request: Digest::sha256(named.as_bytes()).to_text(),
+                attempt: Secret::random(&*services.entropy).expose().to_owned(),
+            },
             body: Digest::sha256(body),
         }
     }
 
-    /// Its id, for the changes that it makes.
-    pub fn id(&self) -> &str {
-        &self.id
+    /// This attempt to execute it, which its changes record.
+    pub const fn attempt(&self) -> &RequestAttempt {
+        &self.attempt
     }
 
     fn purpose(&self) -> String {
-        format!("idempotent answer {}", self.id)
+        format!("idempotent response {}", self.attempt.request)
     }
 }
 
-/// What came of claiming a key.
+/// The result of claiming a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyClaim {
-    /// Nobody had it: the request is to be done.
+    /// The key was free: the request is executed now.
     First,
-    /// It was done, and this was the answer.
-    Answered(Vec<u8>),
-    /// It is being done.
+    /// The request was executed, with this response.
+    Executed(Vec<u8>),
+    /// The request is in progress.
     InProgress,
-    /// It made changes, but its answer was lost.
-    AnswerLost,
-    /// Another body came with the key.
+    /// The request made changes, but its response was lost.
+    ResponseLost,
+    /// The key was used with another body.
     OtherBody,
 }
 
-/// Claims the key of a request. However many ask at once, one is the first.
+/// Claims the key of a request. Of concurrent requests with one key, one is the first.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn claim(services: &Services, request: &KeyedRequest) -> Result<KeyClaim, InternalError> {
     let now = services.now();
-    let (id, body) = (request.id.clone(), request.body);
+    let (attempt, body) = (request.attempt.clone(), request.body);
     let Some(IdempotentRow {
         body,
-        answer,
+        response,
         is_executed,
         in_progress_until,
     }) = services
         .store
-        .claim_request(id, body, now, now + UNDER_WAY)
+        .claim_request(attempt, body, now, now + UNDER_WAY)
         .await?
     else {
         return Ok(KeyClaim::First);
@@ -80,61 +88,46 @@ pub async fn claim(services: &Services, request: &KeyedRequest) -> Result<KeyCla
     if body != request.body {
         return Ok(KeyClaim::OtherBody);
     }
-    let Some(sealed) = answer else {
+    let Some(sealed) = response else {
         let is_lost = is_executed && in_progress_until <= now;
         return Ok(match is_lost {
-            true => KeyClaim::AnswerLost,
+            true => KeyClaim::ResponseLost,
             false => KeyClaim::InProgress,
         });
     };
     let opened = services.master_key.open(&request.purpose(), &sealed)?;
-    Ok(KeyClaim::Answered(opened.to_vec()))
+    Ok(KeyClaim::Executed(opened.to_vec()))
 }
 
-/// Keeps the answer of a request that was done, sealed: it may hold a secret. `subjects` are the ids that the request
-/// or its answer is about: erasing a user deletes the answers about them.
+/// Stores the response of a request, sealed, because it may contain a secret. `subjects` are the ids that the request
+/// or its response is about: the erasure of a user deletes the responses about the user.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn store_response(
     services: &Services,
     request: &KeyedRequest,
-    answer: &[u8],
+    response: &[u8],
     subjects: BTreeSet<String>,
 ) -> Result<(), InternalError> {
     let sealed = services
         .master_key
-        .seal(&request.purpose(), answer, &*services.entropy)?;
+        .seal(&request.purpose(), response, &*services.entropy)?;
+    let until = services.now() + KEYED_REQUEST_RETENTION;
     Ok(services
         .store
-        .store_response(
-            request.id.clone(),
-            sealed,
-            subjects,
-            services.now() + KEYED_REQUEST_KEPT,
-        )
+        .store_response(request.attempt.clone(), sealed, subjects, until)
         .await?)
 }
 
-/// Gives the key of a request back that was refused.
+/// Releases the key of a request that was rejected or failed, unless it made a change. The error does not show that: a
+/// commit may have succeeded although its reply was lost.
 ///
 /// # Errors
 /// If the database fails.
 pub async fn release(services: &Services, request: &KeyedRequest) -> Result<(), InternalError> {
-    Ok(services.store.release_request(request.id.clone()).await?)
-}
-
-/// Gives the key of a request back that failed, unless it made a change. The failure does not tell: a commit may have
-/// succeeded although its reply was lost.
-///
-/// # Errors
-/// If the database fails.
-pub async fn release_failed(
-    services: &Services,
-    request: &KeyedRequest,
-) -> Result<(), InternalError> {
     Ok(services
         .store
-        .release_unless_executed(request.id.clone())
+        .release_unless_executed(request.attempt.clone())
         .await?)
 }

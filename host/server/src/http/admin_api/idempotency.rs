@@ -1,4 +1,5 @@
-//! `Idempotency-Key`: a POST that is sent again because its answer was lost is done once, and answered as it was.
+//! `Idempotency-Key`: a POST that is sent again because its response was lost is executed once, and gets the same
+//! response.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,12 +28,12 @@ use assent_model::id::UserId;
 pub(super) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// How long a key may be, in characters.
 pub(super) const LONGEST: usize = 255;
-/// Headers of an answer that are kept with it.
+/// Headers that are stored with a response.
 const KEPT: [HeaderName; 3] = [header::CONTENT_TYPE, header::ETAG, header::LOCATION];
-/// The largest answer that is kept, in bytes.
+/// The largest response that is stored, in bytes.
 const LARGEST: usize = 4 << 20;
 
-/// An answer as it is kept.
+/// A stored response.
 #[derive(Serialize, Deserialize)]
 struct StoredResponse {
     status: u16,
@@ -40,7 +41,7 @@ struct StoredResponse {
     body: String,
 }
 
-/// Does what is asked once for each key.
+/// Executes a request once for each key.
 pub(super) async fn once(
     State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
@@ -63,28 +64,28 @@ pub(super) async fn once(
     match claim(&services, &caller, &key, request).await {
         Ok(ClaimOutcome::Ours(asked, mut request)) => {
             let mut caller = caller;
-            caller.by.keyed_request = Some(asked.id().to_owned());
+            caller.by.keyed_request = Some(asked.attempt().clone());
             request.extensions_mut().insert(caller);
             run(services, asked, *request, next).await
         }
-        Ok(ClaimOutcome::Answered(answer)) => replay(&answer),
+        Ok(ClaimOutcome::Executed(response)) => replay(&response),
         Err(problem) => problem.into_response(),
     }
 }
 
-/// Whose a key is.
+/// The result of claiming a key.
 enum ClaimOutcome {
-    /// Whoever asks now is the first, and this is what they ask.
+    /// This request is the first, and is to be executed.
     Ours(KeyedRequest, Box<Request>),
-    /// It was done, and this is the answer that is kept.
-    Answered(Vec<u8>),
+    /// The request was executed, with this stored response.
+    Executed(Vec<u8>),
 }
 
 fn is_key(text: &str) -> bool {
     (1..=LONGEST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Claims the key, unless somebody else has.
+/// Claims the key, unless another request has it.
 async fn claim(
     services: &Services,
     caller: &Caller,
@@ -98,13 +99,14 @@ async fn claim(
         .map(ToString::to_string)
         .unwrap_or_default();
     let bytes = input::body(Request::from_parts(parts.clone(), body), &()).await?;
-    // An answer to a protected action is kept for whoever names its approval.
+    // The response to a protected action is only for a request that names its approval.
     let approval = parts
         .headers
         .get(ACTION_APPROVAL)
         .map(HeaderValue::as_bytes);
     let content = approval.map(|approval| [&bytes[..], b"\0", approval].concat());
     let asked = KeyedRequest::new(
+        services,
         &caller.by.actor,
         [parts.method.as_str(), &path, key],
         content.as_deref().unwrap_or(&bytes),
@@ -114,16 +116,16 @@ async fn claim(
             asked,
             Box::new(Request::from_parts(parts, Body::from(bytes))),
         )),
-        KeyClaim::Answered(answer) => Ok(ClaimOutcome::Answered(answer)),
+        KeyClaim::Executed(response) => Ok(ClaimOutcome::Executed(response)),
         KeyClaim::InProgress => {
             let detail =
                 "the first request with this Idempotency-Key is still in progress; try again";
             Err(Problem::with_kind(ProblemKind::InProgress, detail))
         }
-        KeyClaim::AnswerLost => {
-            let detail = "the first request with this Idempotency-Key made changes, but its response was lost; look \
-                          what it changed, and use another key for another request";
-            Err(Problem::with_kind(ProblemKind::AnswerLost, detail))
+        KeyClaim::ResponseLost => {
+            let detail = "the first request with this Idempotency-Key made some or all of its changes, but its \
+                          response was lost; check which changes it made, and use another key for another request";
+            Err(Problem::with_kind(ProblemKind::ResponseLost, detail))
         }
         KeyClaim::OtherBody => {
             let detail = "this Idempotency-Key was used with another body; use another key";
@@ -132,8 +134,8 @@ async fn claim(
     }
 }
 
-/// Does what is asked, and keeps the answer. It goes on by itself if nobody waits for it any more, so that who asks
-/// again is told how it ended.
+/// Executes the request, and stores its response. It continues if the client closes the connection, so that a
+/// repetition gets the response.
 async fn run(
     services: Arc<Services>,
     asked: KeyedRequest,
@@ -155,8 +157,8 @@ async fn run(
     })
 }
 
-/// Keeps the answer of what was done. What was refused did nothing, so the same key may be tried again; what failed may
-/// have changed something all the same.
+/// Stores the response of a request that succeeded. After another one the key may be used again, unless the request
+/// made a change.
 async fn store_response(
     services: &Services,
     asked: &KeyedRequest,
@@ -199,13 +201,11 @@ async fn store_response(
             subjects,
         )
         .await
-    } else if parts.status.is_server_error() {
-        idempotency::release_failed(services, asked).await
     } else {
         idempotency::release(services, asked).await
     };
     if let Err(error) = kept {
-        // It was done, and who asked is told so; only another request with this key would have to wait for its end.
+        // The client gets the response all the same. A repetition would be told that the request is in progress.
         tracing::error!(%error, "response for an Idempotency-Key not stored");
     }
     Response::from_parts(parts, Body::from(bytes))

@@ -24,7 +24,7 @@ pub async fn may_go_on(
     }
 }
 
-/// The same, where the application is known.
+/// As [`may_go_on`], for an application that was read before.
 pub fn session_suffices(
     services: &Services,
     application: &Application,

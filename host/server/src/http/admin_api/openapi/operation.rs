@@ -152,7 +152,8 @@ fn header_parameters(method: &Method, versioned: bool) -> Vec<Value> {
         }
         Method::POST => {
             let description = "Makes a retry safe: the server executes the request once, and returns the same \
-                response to repetitions for 24 hours.";
+                response to repetitions for 24 hours. If the request made changes but its response was lost, \
+                repetitions get the problem `response-lost`.";
             let schema = json!({"type": "string", "minLength": 1, "maxLength": LONGEST, "pattern": "^[!-~]+$"});
             vec![header("Idempotency-Key", description, schema)]
         }
