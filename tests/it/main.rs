@@ -28,6 +28,7 @@ mod programs;
 mod push;
 mod qr_sign_in;
 mod retention;
+mod same_device;
 mod saml;
 mod secrets;
 pub mod store;

@@ -169,6 +169,7 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
         subject: ApprovalSubject::SignIn(login.id),
         user_id: user.map(|user| user.id),
         name_digest: Digest::sha256(name.as_bytes()),
+        browser: login.browser,
         scanned_by: None,
         number: MatchingNumber::parse("42").expect("a number"),
         shown: PromptDetails {
@@ -255,7 +256,7 @@ pub fn request(approval: Approval, known: Option<&User>) -> ApprovalRequest {
         target: None,
         known: known.map(|user| user.id),
         kind: RequestKind::Typed,
-        browser: Digest::sha256(b"browser"),
+        is_carried: true,
         numbers: MatchingNumber::shuffled(&SystemEntropy),
         entry: entry(Event::SignInRequested),
     }

@@ -28,6 +28,8 @@ pub struct Approval {
     pub user_id: Option<UserId>,
     /// The digest of the name that was typed.
     pub name_digest: Digest,
+    /// The digest of the cookie of the browser that waits.
+    pub browser: Digest,
     /// The person's own device, where it scanned the code of the login's page; `None` where somebody typed a name.
     pub scanned_by: Option<DeviceId>,
     /// The number that the browser shows and the user types. No two unexpired requests of one user or name have the
@@ -183,6 +185,12 @@ pub enum FailureReason {
 }
 
 impl Approval {
+    /// Whether the approval is of a sign-in in the browser with this cookie, so that an authenticator in that browser
+    /// needs no number. Protected actions always need the number.
+    pub fn is_sign_in_in(&self, browser: Digest) -> bool {
+        matches!(self.subject, ApprovalSubject::SignIn(_)) && self.browser == browser
+    }
+
     /// How far it has come at `now`: time alone makes a request expire.
     pub fn stage_at(&self, now: Timestamp) -> ApprovalStage {
         match &self.stage {

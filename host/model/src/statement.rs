@@ -58,13 +58,22 @@ pub struct ApprovalStatement<'a> {
     pub expires: Timestamp,
     /// The user's decision.
     pub decision: Decision,
-    /// The number that was typed; empty when the person denied.
-    pub number: &'a str,
+    /// What shows that the user means the browser that waits.
+    pub binding: Binding<'a>,
+}
+
+/// What shows that an approval is meant for the browser that waits, and not for one of an attacker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding<'a> {
+    /// The number of its page, as the user typed it; empty when the user denied.
+    Number(&'a str),
+    /// The device's key and the cookie of the login are in the same browser.
+    SameBrowser,
 }
 
 impl ApprovalStatement<'_> {
-    /// The text to sign. The text for a protected action can never pass for that of a sign-in. "This was not me" has a
-    /// text of its own, without a number and a summary.
+    /// The text to sign. The text for a protected action can never pass for that of a sign-in, nor one without a number
+    /// for one with a number. "This was not me" has a text of its own, without a number and a summary.
     pub fn text(&self) -> String {
         let mut values = vec![
             ("issuer", quoted(self.issuer)),
@@ -80,17 +89,20 @@ impl ApprovalStatement<'_> {
         if self.decision == Decision::Report {
             return lines("assent-report-v1", &values);
         }
-        let purpose = match self.action {
-            Some(summary) => {
-                values.push(("action", quoted(summary)));
-                "assent-action-v1"
+        if let Some(summary) = self.action {
+            values.push(("action", quoted(summary)));
+        }
+        values.push(("decision", quoted(self.decision.as_str())));
+        let purpose = match (self.binding, self.action) {
+            (Binding::SameBrowser, _) => "assent-same-browser-v1",
+            (Binding::Number(number), action) => {
+                values.push(("number", quoted(number)));
+                match action {
+                    Some(_) => "assent-action-v1",
+                    None => "assent-approval-v1",
+                }
             }
-            None => "assent-approval-v1",
         };
-        values.extend([
-            ("decision", quoted(self.decision.as_str())),
-            ("number", quoted(self.number)),
-        ]);
         lines(purpose, &values)
     }
 }
@@ -198,7 +210,7 @@ mod tests {
             browser: "Firefox on Linux",
             expires: Timestamp::from_seconds(1_800_000_000),
             decision: Decision::Approve,
-            number: "42",
+            binding: Binding::Number("42"),
         };
         assert_eq!(
             statement.text(),
@@ -223,9 +235,18 @@ mod tests {
             [&signed[1..10], &signed[11..]].concat(),
             sign_in.split('\n').skip(1).collect::<Vec<_>>()
         );
+        let same_browser = ApprovalStatement {
+            binding: Binding::SameBrowser,
+            ..statement
+        }
+        .text();
+        let signed: Vec<&str> = same_browser.split('\n').collect();
+        assert_eq!(signed[0], "assent-same-browser-v1");
+        assert_eq!(signed[10], "decision: \"approve\"");
+        assert_eq!(signed.len(), 11);
         let report = ApprovalStatement {
             decision: Decision::Report,
-            number: "",
+            binding: Binding::Number(""),
             ..statement
         };
         assert_eq!(

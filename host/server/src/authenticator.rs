@@ -164,6 +164,7 @@ impl Authenticator {
             application,
             place,
             browser,
+            same_browser: _,
         } = reply.read()?;
         Ok(LoginLook {
             application: application.name,

@@ -70,7 +70,7 @@ pub(crate) fn find_conflict(
         return None;
     }
     let (browser, name) = (
-        request.browser.to_text(),
+        request.approval.browser.to_text(),
         request.approval.name_digest.to_text(),
     );
     let mut conflict = conflicting(unexpired, &browser, &name, request.without_binding);

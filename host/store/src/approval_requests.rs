@@ -151,7 +151,9 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
     let reached = reached
         .map(|id| parse(&id, cell("approvals", "user_id", &approval.id.to_string())))
         .transpose()?;
-    dispatches::insert(db, approval.id, approval.requested_at).await?;
+    if request.is_carried {
+        dispatches::insert(db, approval.id, approval.requested_at).await?;
+    }
     record_changes(db, request, reached)?;
     let mut entry = request.entry.clone().with("prompted", reached.is_some());
     if is_held {
@@ -338,7 +340,7 @@ async fn replace(db: &mut Connection, request: &ApprovalRequest) -> Result<Vec<S
         _ => approval.name_digest.to_text(),
     };
     let replaced: Vec<(String,)> = sql::query_as(statement)
-        .bind(request.browser.to_text())
+        .bind(approval.browser.to_text())
         .bind(subject)
         .bind(approval.requested_at.millis())
         .fetch_all(&mut *db)
@@ -390,7 +392,7 @@ async fn insert(
     .bind(approval.shown.application.as_ref().map(ToString::to_string))
     .bind(approval.scanned_by.map(|device| device.to_string()))
     .bind(request.kind.as_str())
-    .bind(request.browser.to_text())
+    .bind(approval.browser.to_text())
     .bind(request.known.map(|id| id.to_string()))
     .bind(i64::from(request.without_binding))
     .bind(action)

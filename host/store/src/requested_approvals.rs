@@ -22,8 +22,8 @@ pub struct ApprovalRequest {
     pub known: Option<UserId>,
     /// How it began.
     pub kind: RequestKind,
-    /// The digest of the cookie of its browser.
-    pub browser: Digest,
+    /// Whether channels carry it to the devices. The device that is in the browser that waits needs no message.
+    pub is_carried: bool,
     /// Whether a delegated channel without letters may carry it.
     pub without_binding: bool,
     /// All numbers in random order.
@@ -52,6 +52,7 @@ impl RefusedRequest {
     pub(crate) fn from_request(request: &ApprovalRequest) -> Self {
         let Approval {
             name_digest,
+            browser,
             requested_at,
             expires_at,
             ..
@@ -59,7 +60,7 @@ impl RefusedRequest {
         Self {
             name_digest,
             known: request.known,
-            browser: request.browser,
+            browser,
             refused_at: requested_at,
             counts_until: expires_at,
         }

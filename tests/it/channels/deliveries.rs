@@ -420,9 +420,11 @@ async fn a_vendor_decision_without_letters_is_rejected_after_a_second_request(da
     let typed = async |browser: &[u8], without_binding| {
         let login = login();
         store.insert_login(login.clone()).await.expect("inserted");
-        let approval = approval(&login, Some(&user), "ada");
-        let request = ApprovalRequest {
+        let approval = Approval {
             browser: Digest::sha256(browser),
+            ..approval(&login, Some(&user), "ada")
+        };
+        let request = ApprovalRequest {
             without_binding,
             ..request(approval.clone(), Some(&user))
         };
@@ -474,9 +476,11 @@ async fn a_request_beyond_the_limit_of_its_name_ends_a_delegated_request(databas
             let login = login();
             store.insert_login(login.clone()).await.expect("inserted");
             let known = Some(&user).filter(|_| name != "eve");
-            let approval = approval(&login, known, name);
-            let request = ApprovalRequest {
+            let approval = Approval {
                 browser: Digest::sha256(browser),
+                ..approval(&login, known, name)
+            };
+            let request = ApprovalRequest {
                 without_binding,
                 ..request(approval.clone(), known)
             };

@@ -9,7 +9,7 @@ use assent_model::audit::Event;
 use assent_model::delivery::{Delivery, ExternalAuthenticator, Recipient, Ruling};
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::{ApprovalId, DeliveryId};
-use assent_model::statement::{ApprovalStatement, Decision};
+use assent_model::statement::{ApprovalStatement, Binding, Decision};
 use assent_model::user::User;
 use assent_store::{AnswerOutcome, DeviceAnswer, RequestOutcome, Retention, RulingOutcome, Store};
 use reqwest::{Method, StatusCode};
@@ -396,7 +396,7 @@ async fn a_signature_is_valid_for_one_decision_only() {
     let statement = |decision, number| {
         let text = ApprovalStatement {
             decision,
-            number,
+            binding: Binding::Number(number),
             ..ada.device.statement(request, None)
         }
         .text();

@@ -92,11 +92,11 @@ async fn ten_thousand_foreign_requests_never_reuse_a_pending_number() {
             id,
             requested_at: now,
             expires_at: now + Duration::from_secs(120),
+            browser: Digest::sha256(browser.as_bytes()),
             ..approval(&login, Some(&ada), name)
         };
         let request = ApprovalRequest {
             kind,
-            browser: Digest::sha256(browser.as_bytes()),
             ..request(approval, Some(&ada))
         };
         let requested = store.request_approval(request).await.expect("asked");

@@ -1,7 +1,7 @@
 // What the user does with a request: types its number, approves, denies, reports, picks one of several.
 
 import { Failure, failureOf, inWords } from './api.js';
-import { approvalText, notMeText, sign as signText } from './canonical.js';
+import { approvalText, notMeText, sameBrowserText, sign as signText } from './canonical.js';
 import { isFocusFree, isFocusIn, isFocusLost, say } from './dom.js';
 import { goHome, mayLeave } from './navigation.js';
 import { callWithPasskey } from './passkey.js';
@@ -113,6 +113,21 @@ async function send({ deviceId, request: own }, decision, number, request = own)
   const { outcome } = await callWithPasskey(account, 'post', '/requests/{id}', {
     parameters: { id: request.id },
     value,
+  });
+  return outcome;
+}
+
+/**
+ * Approves a sign-in in this browser, without a number: the outcome.
+ * @param {Account} account
+ * @param {ApprovalRequest} request
+ */
+export async function approveHere(account, request) {
+  const signed = sameBrowserText({ issuer: account.issuer, device: account.deviceId, request });
+  const signature = await signText(account.privateKey, signed);
+  const { outcome } = await callWithPasskey(account, 'post', '/requests/{id}', {
+    parameters: { id: request.id },
+    value: { decision: 'approve', same_browser: true, signature },
   });
   return outcome;
 }

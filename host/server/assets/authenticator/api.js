@@ -72,6 +72,7 @@ const WORDS = {
   invalid_request: 'app-failure',
   link_not_found: 'app-failure-link',
   invalid_proof: 'app-failure-proof',
+  other_browser: 'app-failure-other-browser',
   invalid_name: 'app-failure-name',
   key_in_use: 'app-failure-key-in-use',
   clock_difference: 'app-failure-clock',
@@ -114,7 +115,7 @@ export function inWords(failure) {
  * @param {CallOptions} [options]
  * @returns {Promise<any>} the answer's body, whose type is that of the call
  */
-async function exchange(path, init, { signal, limit = LIMIT_MS } = {}) {
+async function exchange(path, init, { signal, limit = LIMIT_MS, credentials = 'omit' } = {}) {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), limit);
   const stop = () => controller.abort();
@@ -123,7 +124,7 @@ async function exchange(path, init, { signal, limit = LIMIT_MS } = {}) {
   let response;
   let answered;
   try {
-    response = await fetch(path, { ...init, signal: controller.signal, cache: 'no-store', credentials: 'omit' });
+    response = await fetch(path, { ...init, signal: controller.signal, cache: 'no-store', credentials });
     answered = await response.text();
   } catch {
     throw new Failure(0, signal?.aborted ? 'stopped' : 'offline', 'no answer');
@@ -210,7 +211,8 @@ export async function call(account, method, path, ...rest) {
     };
     if (body !== '') headers['Content-Type'] = 'application/json';
     const init = { method: verb, headers, body: body === '' ? undefined : body };
-    return exchange(signedPath + query, init, options);
+    // The browser cookie shows which sign-ins are in this browser.
+    return exchange(signedPath + query, init, { ...options, credentials: 'same-origin' });
   };
   try {
     return await attempt();

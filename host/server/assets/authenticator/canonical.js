@@ -120,6 +120,14 @@ export function approvalText({ issuer, device, request, decision, number }) {
 }
 
 /**
+ * The text that a device signs to approve a sign-in in its own browser. It has no number.
+ * @param {Shown} shown
+ */
+export function sameBrowserText({ issuer, device, request }) {
+  return ['assent-same-browser-v1', ...shownLines({ issuer, device, request }), 'decision: "approve"'].join('\n');
+}
+
+/**
  * The text that a device signs to report a request. Its purpose states the decision; it has no number.
  * @param {Shown} shown
  */

@@ -1,7 +1,8 @@
 // The code of a login page: who scans it says who signs in there. A camera in the app reads codes, too, since an app
 // on the Home Screen of an iPhone or iPad has a storage of its own, which the camera app does not open.
 
-import { call, failureOf, inWords } from './api.js';
+import { approveHere } from './answer.js';
+import { call, Failure, failureOf, inWords } from './api.js';
 import { say } from './dom.js';
 import { enrolmentActions, tokenOf } from './enrol.js';
 import { lookAt } from './follow.js';
@@ -15,6 +16,7 @@ import { button, complaint, el, facts, notice, sign, waiting } from './view.js';
  * @typedef {import('./types.d.ts').State} State
  * @typedef {import('./types.d.ts').Actions} Actions
  * @typedef {import('./types.d.ts').Account} Account
+ * @typedef {import('./types.d.ts').ApprovalRequest} ApprovalRequest
  * @typedef {import('./types.d.ts').CameraScreen} CameraScreen
  * @typedef {import('./types.d.ts').QrSignInPreview} QrSignInPreview
  * @typedef {import('./types.d.ts').LoginScreen} LoginScreen
@@ -57,18 +59,19 @@ async function lookAtLogin(token, [account, ...others]) {
  * @param {QrSignInPreview} offer
  * @param {Actions} act
  */
-function choice(state, { application, place, browser }, act) {
+function choice(state, { application, place, browser, same_browser: isHere }, act) {
   const unknown = text('app-request-not-known');
+  const [label, kind] = isHere ? ['app-scan-approve-as', 'primary'] : ['app-scan-as', ''];
   // Always asked, also with one account: whoever leads a phone to such a code must not learn whose it is.
   const accounts = usable(state).map(({ account }) => {
-    const label = text('app-scan-as', { name: account.displayName, account: account.account });
-    return button(label, () => act.signInAs(account.deviceId), '', { key: account.deviceId });
+    const words = text(label, { name: account.displayName, account: account.account });
+    return button(words, () => act.signInAs(account.deviceId), kind, { key: account.deviceId });
   });
   return el(
     'div',
     { key: 'choice', class: 'card' },
     el('h2', { id: 'login-title' }, ...phrase('app-scan-which', { application: application.name })),
-    el('p', { class: 'lead' }, text('app-scan-which-about')),
+    el('p', { class: 'lead' }, text(isHere ? 'app-scan-here-about' : 'app-scan-which-about')),
     facts([
       [text('app-request-place'), place || unknown],
       [text('app-request-browser'), browser || unknown],
@@ -206,7 +209,7 @@ export function openLink(link) {
 async function openLogin(token) {
   const isEnrolled = usable(state).length > 0;
   /** @type {LoginScreen} */
-  const screen = { name: 'login', token, phase: 'looking', failure: null, offer: null, deviceId: null };
+  const screen = { name: 'login', token, phase: 'looking', failure: null, offer: null, deviceId: null, loginPage: null };
   if (isEnrolled) {
     go(screen);
     await offerLogin(screen);
@@ -236,13 +239,36 @@ async function take(screen, deviceId) {
   if (!account) return;
   changeScreen(screen, { phase: 'asking', failure: null, deviceId });
   try {
-    await call(account, 'post', '/qr-sign-ins', { value: { token: screen.token } });
+    if (screen.loginPage === null) {
+      const value = { token: screen.token };
+      const { login_page: loginPage } = await call(account, 'post', '/qr-sign-ins', { value });
+      changeScreen(screen, { loginPage });
+    }
+    if (screen.loginPage !== null) {
+      await approveAtOnce(screen, account);
+      location.assign(screen.loginPage);
+      return;
+    }
   } catch (cause) {
     changeScreen(screen, { phase: 'failed', failure: failureOf(cause) }, '#login-title');
     return;
   }
   if (state.screen === screen) goHome(zone('requests'));
   lookAt(deviceId);
+}
+
+/**
+ * The sign-in is in this browser, and the user has just chosen the account for it on this page: that is the approval.
+ * @param {LoginScreen} screen
+ * @param {Account} account
+ */
+async function approveAtOnce({ offer }, account) {
+  const { requests } = await call(account, 'get', '/requests', { query: '?wait=0' });
+  const isOffered = (/** @type {ApprovalRequest} */ { same_browser: isHere, application, place, browser }) =>
+    isHere && application.name === offer?.application.name && place === offer.place && browser === offer.browser;
+  const request = requests.findLast(isOffered);
+  if (!request) throw new Failure(404, 'request_not_found', 'the request is not pending');
+  await approveHere(account, request);
 }
 
 /** The screen of a login, if it is the one that is shown. */

@@ -40,6 +40,7 @@ export interface CallOptions {
   limit?: number;
   /** With its question mark. */
   query?: string;
+  credentials?: RequestCredentials;
 }
 
 /** What a call needs beside its path. */
@@ -172,6 +173,8 @@ export interface LoginScreen {
   offer: QrSignInPreview | null;
   /** The account that was picked. */
   deviceId: string | null;
+  /** The path of the login page, once its approval is requested and if it is in this browser. */
+  loginPage: string | null;
 }
 
 export interface CameraScreen {

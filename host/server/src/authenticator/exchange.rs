@@ -21,7 +21,7 @@ use crate::http::sign_in::qr_sign_in::QrSignInToken;
 use assent_model::clock::{Clock, SystemClock, Timestamp};
 use assent_model::device::DeviceKey;
 use assent_model::id::ApprovalId;
-use assent_model::statement::{ApprovalStatement, CallStatement, Decision};
+use assent_model::statement::{ApprovalStatement, Binding, CallStatement, Decision};
 
 impl Authenticator {
     /// What is signed about a request: approval with a number, denial without.
@@ -46,7 +46,7 @@ impl Authenticator {
             } else {
                 Decision::Deny
             },
-            number: number.unwrap_or_default(),
+            binding: Binding::Number(number.unwrap_or_default()),
         }
     }
 
@@ -77,6 +77,7 @@ impl Authenticator {
         let body = DecisionBody {
             decision,
             number: number.to_owned(),
+            same_browser: false,
             signature: signature.to_owned(),
             passkey: None,
         };

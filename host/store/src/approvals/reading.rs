@@ -17,6 +17,7 @@ crate::sql::row! {
         action_approval_id: Option<String>,
         user_id: Option<String>,
         name_digest: String,
+        browser: String,
         scanned_by: Option<String>,
         number: String,
         prompt: String,
@@ -108,6 +109,7 @@ impl TryFrom<ApprovalRow> for Approval {
                 .map(|id| parse(id, cell("approvals", "user_id", &row.id)))
                 .transpose()?,
             name_digest: digest(&row.name_digest, cell("approvals", "name_digest", &row.id))?,
+            browser: digest(&row.browser, cell("approvals", "browser", &row.id))?,
             scanned_by: row
                 .scanned_by
                 .as_deref()

@@ -20,6 +20,7 @@ use assent_model::change::Change;
 use assent_model::device::Device;
 use assent_model::id::LoginId;
 use assent_model::login::{BrowserContext, Login, LoginStage};
+use assent_model::secret::Digest;
 use assent_model::user::LifecycleState;
 use assent_store::RequestOutcome;
 
@@ -60,16 +61,19 @@ pub struct QrSignInDetails {
     pub application: String,
     /// Where the browser seems to be, and what it is.
     pub context: BrowserContext,
+    /// Whether the device is in the browser of the login, so that the user needs no number.
+    pub is_same_browser: bool,
 }
 
-/// What the login is that a code is of. `None` if it is none of ours, its login is over, or somebody said already who
-/// signs in.
+/// The login of a code. `None` if the code is not valid, or its login ended or has a user already. `browser` is the
+/// digest of the browser cookie that the device sent.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn preview(
     services: &Services,
     token: &str,
+    browser: Option<Digest>,
 ) -> Result<Option<QrSignInDetails>, InternalError> {
     let Some(login) = find(services, token).await? else {
         return Ok(None);
@@ -77,6 +81,7 @@ pub async fn preview(
     let application = approval::application_name(services, &login).await?;
     Ok(Some(QrSignInDetails {
         application,
+        is_same_browser: browser == Some(login.browser),
         context: login.context,
     }))
 }
@@ -84,8 +89,8 @@ pub async fn preview(
 /// What came of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanOutcome {
-    /// The person is asked, and the browser shows the number.
-    Asked,
+    /// The person is asked, and the browser shows the number. The login, if the device is in its browser.
+    Asked(Option<LoginId>),
     /// The code is none of ours, its login is over, or somebody said already who signs in.
     NotOpen,
     /// The person may not sign in.
@@ -94,7 +99,7 @@ pub enum ScanOutcome {
     TooMany(RateLimitError),
 }
 
-/// Takes what a device scanned. A limit of its own holds it, and nothing that others do with the person's name: not the
+/// Takes what a device scanned, or the link of a login page that was opened in the device's own browser. A limit of its own holds it, and nothing that others do with the person's name: not the
 /// limits of those who type it, nor a pause, which is of requests that the person did not begin.
 ///
 /// # Errors
@@ -102,7 +107,7 @@ pub enum ScanOutcome {
 pub async fn scan(
     services: &Arc<Services>,
     device: &Device,
-    token: &str,
+    (token, browser): (&str, Option<Digest>),
     from: Origin,
 ) -> Result<ScanOutcome, InternalError> {
     let Some(login) = find(services, token).await? else {
@@ -128,11 +133,14 @@ pub async fn scan(
     {
         return Ok(ScanOutcome::TooMany(exhausted));
     }
+    let is_same_browser = browser == Some(login.browser);
     Ok(
-        match approval::ask_by_scan(services, &login, device, &user, from).await? {
+        match approval::ask_by_scan(services, &login, (device, &user), is_same_browser, from)
+            .await?
+        {
             RequestOutcome::Prompted(_) => {
                 tracing::info!(login = %login.id, device = %device.id, "QR code scanned");
-                ScanOutcome::Asked
+                ScanOutcome::Asked(is_same_browser.then_some(login.id))
             }
             RequestOutcome::NotOpen => ScanOutcome::NotOpen,
             // The person was suspended at this moment.

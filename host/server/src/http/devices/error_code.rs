@@ -63,6 +63,8 @@ codes! {
     CrossSiteRequest = "cross_site_request", FORBIDDEN, "A page of another site can't call the authenticator.";
     /// The signature in the body is not the device's signature of the expected text.
     InvalidProof = "invalid_proof", FORBIDDEN, "The signature is not valid. Load the app again and repeat.";
+    /// The browser cookie of the call is not that of the sign-in, so the user has to type the number.
+    OtherBrowser = "other_browser", FORBIDDEN, "The sign-in is in another browser: type its number.";
     /// The assertion or credential is not the answer to the last options, or the options expired.
     InvalidPasskey = "invalid_passkey", FORBIDDEN, "The answer of this phone's passkey is not valid. Try again.";
     /// The user is suspended or terminated.

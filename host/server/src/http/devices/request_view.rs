@@ -8,6 +8,7 @@ use crate::domain::approvals::prompts::Prompt;
 use crate::http::operations::logos;
 use assent_model::approval::ApprovalStage;
 use assent_model::id::ApprovalId;
+use assent_model::secret::Digest;
 use assent_model::statement::application_identifier;
 
 /// The application that a user signs in to.
@@ -45,6 +46,8 @@ pub(super) struct ApprovalRequest {
     expires_at: i64,
     /// How often a number can still be typed.
     attempts_left: u32,
+    /// Whether the sign-in is in the browser that sent the call, by its cookie. The user needs no number then.
+    same_browser: bool,
 }
 
 /// The state of a request that is not the one that the user answered.
@@ -73,6 +76,7 @@ pub(super) fn approval_request(
     services: &Services,
     prompt: &Prompt,
     logo: Option<&str>,
+    browser: Option<Digest>,
 ) -> ApprovalRequest {
     let Prompt { approval, summary } = prompt;
     let shown = &approval.shown;
@@ -95,6 +99,7 @@ pub(super) fn approval_request(
         requested_at: approval.requested_at.seconds(),
         expires_at: approval.expires_at.seconds(),
         attempts_left: approval.attempts_left,
+        same_browser: browser.is_some_and(|browser| approval.is_sign_in_in(browser)),
     }
 }
 
@@ -106,7 +111,7 @@ pub(super) fn other_request(services: &Services, other: &Prompt) -> OtherRequest
         _ => OtherRequestState::Pending,
     };
     OtherRequest {
-        request: approval_request(services, other, None),
+        request: approval_request(services, other, None, None),
         state,
     }
 }

@@ -90,7 +90,10 @@ pub(super) async fn list(
 ) -> Result<Json<Pending>, DeviceApiError> {
     let Query(query) = query.map_err(|_| ErrorCode::InvalidRequest)?;
     let SignedCall {
-        services, device, ..
+        services,
+        device,
+        browser,
+        ..
     } = call;
     let patience = query.wait.min(LONGEST_WAIT);
     let shown = query
@@ -125,7 +128,7 @@ pub(super) async fn list(
         passkey: passkey::standing(&services, &device).await?.into(),
         requests: pending
             .iter()
-            .map(|(prompt, logo)| approval_request(&services, prompt, logo.as_deref()))
+            .map(|(prompt, logo)| approval_request(&services, prompt, logo.as_deref(), browser))
             .collect(),
         notifications: notifications.iter().map(notification).collect(),
     }))
@@ -154,6 +157,11 @@ pub(crate) struct DecisionBody {
     #[serde(default)]
     #[schema(required = false)]
     pub(crate) number: String,
+    /// Whether the user approves without a number, because the sign-in is in the browser of the device: the call has the
+    /// browser cookie, and the statement says so in place of the number.
+    #[serde(default)]
+    #[schema(required = false)]
+    pub(crate) same_browser: bool,
     /// The signature of the approval statement: ECDSA with SHA-256, `r` and `s` of 32 bytes each, base64url.
     pub(crate) signature: String,
     /// The assertion of the device's passkey, if it has one and the user approves.
@@ -206,8 +214,14 @@ pub(super) async fn decide(
         device,
         body,
         origin,
+        browser,
     } = call;
     let decision: DecisionBody = parse(&body)?;
+    let same_browser = match (decision.same_browser, browser) {
+        (false, _) => None,
+        (true, Some(browser)) => Some(browser),
+        (true, None) => return Err(ErrorCode::OtherBrowser.into()),
+    };
     let proof = DeviceProof {
         decision: decision.decision,
         number: decision.number,
@@ -217,6 +231,7 @@ pub(super) async fn decide(
             .unwrap_or_default(),
         passkey: decision.passkey,
         language,
+        same_browser,
     };
     let id: ApprovalId = id.parse().map_err(|_| ErrorCode::RequestNotFound)?;
     let outcome = match approval::answer(&services, &device, id, &proof, origin).await? {
@@ -230,6 +245,7 @@ pub(super) async fn decide(
             let other = other.map(|other| other_request(&services, &other));
             return Err(DeviceApiError::number_mismatch(attempts_left, other));
         }
+        DecisionResult::OtherBrowser => return Err(ErrorCode::OtherBrowser.into()),
         DecisionResult::BadProof => return Err(ErrorCode::InvalidProof.into()),
         DecisionResult::PasskeyRequired(options) => {
             return Err(DeviceApiError::passkey_required(options));

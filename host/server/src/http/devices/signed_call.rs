@@ -10,16 +10,20 @@ use crate::domain::Services;
 use crate::domain::devices::device;
 use crate::domain::devices::device::{DeviceCall, DeviceCaller};
 use crate::http::context::origin_of;
+use crate::http::cookies::Cookie;
 use crate::http::devices::device_api_error::DeviceApiError;
 use crate::http::devices::error_code::ErrorCode;
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::device::{CallCredentials, Device};
+use assent_model::secret::Digest;
 
 /// A call that an enrolled device signed.
 pub(crate) struct SignedCall {
     pub(crate) services: Arc<Services>,
     pub(crate) device: Device,
     pub(crate) origin: Origin,
+    /// The digest of the browser cookie, if the device sends it.
+    pub(crate) browser: Option<Digest>,
     pub(crate) body: Bytes,
 }
 
@@ -45,6 +49,9 @@ impl FromRequest<Arc<Services>> for SignedCall {
             .map_or(parts.uri.path(), |uri| uri.path())
             .to_owned();
         let origin = origin_of(services, &parts.extensions, &parts.headers);
+        let browser = Cookie::Browser
+            .read(services, &parts.headers)
+            .map(|secret| secret.digest());
         let (method, header) = (
             parts.method.clone(),
             parts.headers.get(AUTHORIZATION).cloned(),
@@ -77,6 +84,7 @@ impl FromRequest<Arc<Services>> for SignedCall {
                 services: Arc::clone(services),
                 device: *device,
                 origin,
+                browser,
                 body,
             }),
             DeviceCaller::Unknown => Err(ErrorCode::DeviceNotEnrolled.into()),

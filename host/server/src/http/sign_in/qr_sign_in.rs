@@ -1,7 +1,6 @@
 //! The part of the authenticator API for sign-ins that begin with the device: it scanned the code of a login page.
 
 use axum::Json;
-use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -31,6 +30,16 @@ pub(crate) struct QrSignInPreview {
     pub(crate) place: String,
     /// The browser and operating system, by its own account.
     pub(crate) browser: String,
+    /// Whether the sign-in is in the browser that sent the call, by its cookie. The user needs no number then.
+    pub(crate) same_browser: bool,
+}
+
+/// The sign-in that the device began.
+#[derive(Serialize, Deserialize, ToSchema)]
+pub(crate) struct QrSignIn {
+    /// The path of the login page, which continues after the approval; `null` if it is in another browser.
+    #[schema(required)]
+    pub(crate) login_page: Option<String>,
 }
 
 /// Preview the sign-in of a code. The login page is not notified.
@@ -38,7 +47,7 @@ pub(crate) struct QrSignInPreview {
     responses((status = 200, description = "The sign-in.", body = QrSignInPreview)))]
 pub(crate) async fn preview(call: SignedCall) -> Result<Json<QrSignInPreview>, DeviceApiError> {
     let QrSignInToken { token } = parse(&call.body)?;
-    let look = qr_sign_in::preview(&call.services, &token)
+    let look = qr_sign_in::preview(&call.services, &token, call.browser)
         .await?
         .ok_or(ErrorCode::SignInNotFound)?;
     Ok(Json(QrSignInPreview {
@@ -47,22 +56,27 @@ pub(crate) async fn preview(call: SignedCall) -> Result<Json<QrSignInPreview>, D
         },
         place: look.context.place,
         browser: look.context.browser,
+        same_browser: look.is_same_browser,
     }))
 }
 
-/// Begin the sign-in of a code as the user of the device. An approval request like any other follows.
+/// Begin the sign-in of a code as the user of the device. An approval request like any other follows, in the list of the
+/// pending ones. If the sign-in is in the browser of the device, no channel carries it.
 #[utoipa::path(post, path = "/qr-sign-ins", operation_id = "qr-sign-ins.create", request_body = QrSignInToken,
-    responses((status = 204, description = "The approval is requested.")))]
-pub(crate) async fn scan(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
+    responses((status = 200, description = "The approval is requested.", body = QrSignIn)))]
+pub(crate) async fn scan(call: SignedCall) -> Result<Json<QrSignIn>, DeviceApiError> {
     let SignedCall {
         services,
         device,
         body,
         origin,
+        browser,
     } = call;
     let QrSignInToken { token } = parse(&body)?;
-    match qr_sign_in::scan(&services, &device, &token, origin).await? {
-        ScanOutcome::Asked => Ok(StatusCode::NO_CONTENT),
+    match qr_sign_in::scan(&services, &device, (&token, browser), origin).await? {
+        ScanOutcome::Asked(login) => Ok(Json(QrSignIn {
+            login_page: login.map(|login| format!("/login/{login}")),
+        })),
         ScanOutcome::NotOpen => Err(ErrorCode::SignInNotFound.into()),
         ScanOutcome::Closed => Err(ErrorCode::UserInactive.into()),
         ScanOutcome::TooMany(exhausted) => {

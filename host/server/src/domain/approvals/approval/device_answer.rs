@@ -18,7 +18,7 @@ use assent_model::language::Language;
 use assent_model::passkey::PasskeyPurpose;
 use assent_model::secret::Digest;
 use assent_model::session::Amr;
-use assent_model::statement::{ApprovalStatement, Decision, application_identifier};
+use assent_model::statement::{ApprovalStatement, Binding, Decision, application_identifier};
 use assent_store::{AnswerOutcome, DeviceAnswer};
 
 /// A device's answer. As JSON, it is the proof that an approval channel carries.
@@ -38,6 +38,19 @@ pub struct DeviceProof {
     /// The language in which the device showed the request. One that a channel carries is in English.
     #[serde(skip)]
     pub language: Language,
+    /// In place of a number: the digest of the browser cookie that came with the proof. A channel carries none.
+    #[serde(skip)]
+    pub same_browser: Option<Digest>,
+}
+
+impl DeviceProof {
+    /// What the device signed to bind the approval to the browser.
+    fn binding(&self) -> Binding<'_> {
+        match (self.same_browser, self.decision) {
+            (Some(_), Decision::Approve) => Binding::SameBrowser,
+            _ => Binding::Number(&self.number),
+        }
+    }
 }
 
 /// What is no base64url is no signature either, and verifies as none.
@@ -63,6 +76,8 @@ pub enum DecisionResult {
         /// The unexpired request of the same user that has this number, if one has: pending, replaced or cancelled.
         other: Option<Box<Prompt>>,
     },
+    /// The device is not in the browser that waits, so the user has to type the number.
+    OtherBrowser,
     /// The signature is not this device's over what it was shown.
     BadProof,
     /// The device has a passkey, which must be shown as well: these are the options for the browser. Nothing is
@@ -141,14 +156,13 @@ pub async fn answer(
         DeviceAnswer::Approve { .. } => Event::SignInApproved,
         DeviceAnswer::NumberMismatch { .. } => Event::NumberMatchFailed,
     };
+    let mut note = audit_note(services, event, &approval, &by);
+    if event == Event::SignInApproved && proof.same_browser.is_some() {
+        note.entry = note.entry.with("same_browser", true);
+    }
     let counted = services
         .store
-        .answer_approval(
-            id,
-            verdict,
-            audit_note(services, event, &approval, &by),
-            now,
-        )
+        .answer_approval(id, verdict, note, now)
         .await?;
     if counted == AnswerOutcome::Counted
         && proof.decision == Decision::Report
@@ -210,7 +224,12 @@ async fn verdict(
         Decision::Deny => return Ok(Ok(DeviceAnswer::Deny { device: device_id })),
         Decision::Approve => {}
     }
-    if MatchingNumber::parse(&proof.number) != Some(approval.number) {
+    if let Some(browser) = proof.same_browser {
+        if !approval.is_sign_in_in(browser) {
+            tracing::warn!(approval = %approval.id, device = %device_id, "approval rejected: other browser");
+            return Ok(Err(DecisionResult::OtherBrowser));
+        }
+    } else if MatchingNumber::parse(&proof.number) != Some(approval.number) {
         return Ok(Ok(DeviceAnswer::NumberMismatch {
             device: device_id,
             number: Digest::sha256(proof.number.as_bytes()),
@@ -282,7 +301,7 @@ fn statement(services: &Services, device: &Device, prompt: &Prompt, proof: &Devi
         browser: &shown.browser,
         expires: approval.expires_at,
         decision: proof.decision,
-        number: &proof.number,
+        binding: proof.binding(),
     }
     .text()
 }

@@ -91,6 +91,8 @@ pub(super) struct ApprovalDraft<'a> {
     pub(super) scanned_by: Option<DeviceId>,
     /// The location and the name of the browser.
     pub(super) context: BrowserContext,
+    /// Whether the device with which it began is in the browser that waits. No message goes to the devices then.
+    pub(super) is_same_browser: bool,
 }
 
 /// Stores the request, for which the browser then waits, and sends it to the devices that it reaches.
@@ -111,6 +113,7 @@ pub(super) async fn open_request(
         is_open,
         kind,
         scanned_by,
+        is_same_browser,
         ..
     } = draft;
     let login = subject.login();
@@ -133,7 +136,7 @@ pub(super) async fn open_request(
         target: subject.action().and_then(|action| action.target),
         known,
         kind,
-        browser: subject.browser(),
+        is_carried: !is_same_browser,
         without_binding: login
             .is_some_and(|login| channels::delegation(services, &login.request).without_letters),
         numbers,
@@ -149,7 +152,9 @@ pub(super) async fn open_request(
         };
         test_sign_in::record_approval_request(services, test_sign_in, &approval, attempt).await?;
     }
-    if let RequestOutcome::Prompted(user) = asked {
+    if let RequestOutcome::Prompted(user) = asked
+        && !is_same_browser
+    {
         // The browser does not wait for the channels: the device finds the request by asking too.
         dispatch::begin(services, user, approval, login);
     }
@@ -173,6 +178,7 @@ async fn approval(
         subject: draft.subject.of_approval(),
         user_id: draft.user_id,
         name_digest: Digest::sha256(draft.name.as_str().as_bytes()),
+        browser: draft.subject.browser(),
         scanned_by: draft.scanned_by,
         number,
         shown: PromptDetails {

@@ -53,6 +53,7 @@ pub async fn ask(
         kind,
         scanned_by: None,
         context,
+        is_same_browser: false,
     };
     open_request(services, draft, from).await
 }
@@ -95,8 +96,8 @@ pub async fn refuse(
 pub(crate) async fn ask_by_scan(
     services: &Arc<Services>,
     login: &Login,
-    device: &Device,
-    user: &User,
+    (device, user): (&Device, &User),
+    is_same_browser: bool,
     from: Origin,
 ) -> Result<RequestOutcome, InternalError> {
     let draft = ApprovalDraft {
@@ -108,6 +109,7 @@ pub(crate) async fn ask_by_scan(
         kind: RequestKind::Qr,
         scanned_by: Some(device.id),
         context: login.context.clone(),
+        is_same_browser,
     };
     open_request(services, draft, from).await
 }
@@ -133,6 +135,7 @@ pub(crate) async fn ask_about_action(
         kind: RequestKind::Action,
         scanned_by: Some(device),
         context,
+        is_same_browser: false,
     };
     open_request(services, draft, from).await
 }

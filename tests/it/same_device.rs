@@ -1,0 +1,238 @@
+//! Same-device sign-in: the authenticator is in the browser that signs in, so the user needs no number.
+
+use assent_model::action_approval::{ActionOutline, ProtectedActionKind};
+use assent_model::approval::ApprovalSubject;
+use assent_model::clock::{Clock, SystemClock};
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::ActionApprovalId;
+use assent_model::secret::Digest;
+use assent_model::statement::{ApprovalStatement, Binding, CallStatement, Decision};
+use assent_store::sql;
+use assent_test_macros::both_databases;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::{Body, Browser, Database, Device, PendingRequest, Respond, TestHost, Text};
+use crate::qr_sign_in::code;
+use crate::store::{NOW, approval, login};
+
+/// A device that is in a browser: its calls have the browser's cookies.
+struct Installed<'a> {
+    device: &'a Device,
+    browser: &'a Browser,
+}
+
+impl Installed<'_> {
+    async fn call(&self, method: Method, path: &str, body: Value) -> (StatusCode, Value) {
+        let path = format!("/authenticator/api{path}");
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let own = self.device.statement(&nothing(), None);
+        let statement = CallStatement {
+            issuer: own.issuer,
+            device: own.device,
+            time: SystemClock.now().seconds(),
+            method: method.as_str(),
+            path: &path,
+            body: body.as_bytes(),
+        };
+        let signature = self.device.signature(&statement.text());
+        let authorization = format!(
+            "Assent-Device {}.{}.{signature}",
+            own.device, statement.time
+        );
+        let mut request = self
+            .browser
+            .request(method, &path)
+            .header("authorization", authorization);
+        if !body.is_empty() {
+            request = request
+                .header("content-type", "application/json")
+                .body(body);
+        }
+        let answer = request.response().await;
+        (answer.status(), answer.read_json().await)
+    }
+
+    /// Previews the code of a login page, and scans it.
+    async fn scan(&self, token: &str) -> (Value, Value) {
+        let body = json!({ "token": token });
+        let (status, preview) = self
+            .call(Method::POST, "/qr-sign-ins/preview", body.clone())
+            .await;
+        assert_eq!(status, StatusCode::OK, "{preview}");
+        let (status, begun) = self.call(Method::POST, "/qr-sign-ins", body).await;
+        assert_eq!(status, StatusCode::OK, "{begun}");
+        (preview, begun)
+    }
+
+    /// The only pending request, and whether it is of this browser.
+    async fn pending(&self) -> (PendingRequest, bool) {
+        let (status, pending) = self.call(Method::GET, "/requests", Value::Null).await;
+        assert_eq!(status, StatusCode::OK, "{pending}");
+        let request = &pending["requests"][0];
+        (
+            serde_json::from_value(request.clone()).expect("a request"),
+            request["same_browser"] == true,
+        )
+    }
+
+    /// Approves without a number.
+    async fn approve(&self, request: &PendingRequest) -> (StatusCode, Value) {
+        let signature = self.device.signature(&without_number(self.device, request));
+        let body = json!({"decision": "approve", "same_browser": true, "signature": signature});
+        self.call(Method::POST, &format!("/requests/{}", request.id), body)
+            .await
+    }
+}
+
+/// A request in whose statement only the issuer and the device matter.
+fn nothing() -> PendingRequest {
+    serde_json::from_value(json!({
+        "id": "0".repeat(32), "application": {"id": "", "name": ""}, "account": "", "place": "", "browser": "",
+        "expires_at": 0, "attempts_left": 0,
+    }))
+    .expect("a request")
+}
+
+fn without_number(device: &Device, request: &PendingRequest) -> String {
+    ApprovalStatement {
+        decision: Decision::Approve,
+        binding: Binding::SameBrowser,
+        ..device.statement(request, None)
+    }
+    .text()
+}
+
+fn token(link: &str) -> &str {
+    link.split_once("#login=").expect("a code").1
+}
+
+#[both_databases]
+async fn an_authenticator_in_the_browser_needs_no_number(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let login = ada.application.login_page(&browser, &[]).await;
+    let installed = Installed {
+        device: &ada.device,
+        browser: &browser,
+    };
+    let link = code(&login);
+    let (preview, begun) = installed.scan(token(&link)).await;
+    assert_eq!(preview["same_browser"], true);
+    assert_eq!(begun["login_page"], login.path());
+    let mut connection = host.connection().await;
+    let carried: Vec<(String,)> = sql::query_as("SELECT approval_id FROM approval_dispatches")
+        .fetch_all(&mut connection)
+        .await
+        .expect("read");
+    assert_eq!(carried, [], "no message goes to the user's devices");
+    let (request, is_here) = installed.pending().await;
+    assert!(is_here);
+    let (status, outcome) = installed.approve(&request).await;
+    assert_eq!(
+        (status, outcome["outcome"].text()),
+        (StatusCode::OK, "approved")
+    );
+    let back = browser.finish(&login.url).await;
+    assert!(back.parameter("code").starts_with("ac_"));
+    let noted: Vec<(String,)> = sql::query_as(
+        "SELECT event FROM audit_entries WHERE event = 'sign-in.approved' AND detail LIKE '%\"same_browser\":true%'",
+    )
+    .fetch_all(&mut connection)
+    .await
+    .expect("read");
+    assert_eq!(noted.len(), 1);
+}
+
+/// The other browser is at the same address, with the same User-Agent. Its user opened the link of the login page.
+#[both_databases]
+async fn another_browser_cannot_approve_without_the_number(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    let attacker = Browser::new(&host.base);
+    let login = ada.application.login_page(&attacker, &[]).await;
+    let own = Browser::new(&host.base);
+    // Ada's browser has a login of its own, too.
+    ada.application.login_page(&own, &[]).await;
+    let installed = Installed {
+        device: &ada.device,
+        browser: &own,
+    };
+    let link = code(&login);
+    let (preview, begun) = installed.scan(token(&link)).await;
+    assert_eq!(preview["same_browser"], false);
+    assert_eq!(begun["login_page"], Value::Null);
+    let (request, is_here) = installed.pending().await;
+    assert!(!is_here);
+    for browser in [&own, &Browser::new(&host.base)] {
+        let installed = Installed {
+            device: &ada.device,
+            browser,
+        };
+        let (status, error) = installed.approve(&request).await;
+        assert_eq!(
+            (status, error["error"].text()),
+            (StatusCode::FORBIDDEN, "other_browser")
+        );
+    }
+    let waiting = attacker.get(&login.url).await;
+    assert_eq!(waiting.number().len(), 2, "the page still waits");
+    let (request, _) = installed.pending().await;
+    assert_eq!(request.attempts_left, 3, "no number was typed");
+    assert_eq!(
+        ada.device.approve(&request, &waiting.number()).await,
+        "approved"
+    );
+}
+
+#[tokio::test]
+async fn a_proof_without_a_number_is_none_with_a_number_and_the_reverse() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let login = ada.application.login_page(&browser, &[]).await;
+    let installed = Installed {
+        device: &ada.device,
+        browser: &browser,
+    };
+    installed.scan(token(&code(&login))).await;
+    let (request, _) = installed.pending().await;
+    let number = browser.get(&login.url).await.number();
+    let with_number = ada.device.statement(&request, Some(&number)).text();
+    let statements = [without_number(&ada.device, &request), with_number];
+    let bodies = [
+        json!({"decision": "approve", "number": number}),
+        json!({"decision": "approve", "same_browser": true}),
+    ];
+    for (statement, mut body) in statements.iter().zip(bodies) {
+        body["signature"] = ada.device.signature(statement).into();
+        let path = format!("/requests/{}", request.id);
+        let (status, error) = installed.call(Method::POST, &path, body).await;
+        assert_eq!(
+            (status, error["error"].text()),
+            (StatusCode::FORBIDDEN, "invalid_proof")
+        );
+    }
+}
+
+#[test]
+fn a_protected_action_always_needs_its_number() {
+    let mut approval = approval(&login(), None, "ada");
+    let browser = approval.browser;
+    assert!(approval.is_sign_in_in(browser));
+    assert!(!approval.is_sign_in_in(Digest::sha256(b"another")));
+    approval.subject = ApprovalSubject::ProtectedAction {
+        id: ActionApprovalId::new(NOW, &SystemEntropy),
+        outline: ActionOutline {
+            kind: ProtectedActionKind::DeleteUser,
+            target_user: None,
+            target_application: None,
+        },
+    };
+    assert!(!approval.is_sign_in_in(browser));
+}
