@@ -1,6 +1,8 @@
 //! Same-device sign-in: the authenticator is in the browser that signs in, so the user needs no number.
 
-use assent_model::action_approval::{ActionOutline, ProtectedActionKind};
+use assent::authenticator::PendingRequest;
+use assent_model::action_approval::ActionOutline;
+use assent_model::administration::ProtectedActionKind;
 use assent_model::approval::ApprovalSubject;
 use assent_model::clock::{Clock, SystemClock};
 use assent_model::entropy::SystemEntropy;
@@ -12,7 +14,7 @@ use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Body, Browser, Database, Device, PendingRequest, Respond, TestHost, Text};
+use crate::harness::{Body, Browser, Database, Device, Respond, TestHost, Text};
 use crate::qr_sign_in::code;
 use crate::store::{NOW, approval, login};
 
@@ -30,7 +32,8 @@ impl Installed<'_> {
         } else {
             body.to_string()
         };
-        let own = self.device.statement(&nothing(), None);
+        let request = nothing();
+        let own = self.device.statement(&request, None);
         let statement = CallStatement {
             issuer: own.issuer,
             device: own.device,

@@ -26,7 +26,7 @@ async fn concurrent_requests_have_different_numbers_and_five_are_sent(database: 
                 "ada@example.org"
             };
             let mut request = request(approval(&login, Some(&ada), name), Some(&ada));
-            request.browser = Digest::sha256(&[count]);
+            request.approval.browser = Digest::sha256(&[count]);
             let id = request.approval.id;
             let requested = store.request_approval(request).await.expect("asked");
             (

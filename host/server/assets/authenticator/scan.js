@@ -209,7 +209,15 @@ export function openLink(link) {
 async function openLogin(token) {
   const isEnrolled = usable(state).length > 0;
   /** @type {LoginScreen} */
-  const screen = { name: 'login', token, phase: 'looking', failure: null, offer: null, deviceId: null, loginPage: null };
+  const screen = {
+    name: 'login',
+    token,
+    phase: 'looking',
+    failure: null,
+    offer: null,
+    deviceId: null,
+    loginPage: null,
+  };
   if (isEnrolled) {
     go(screen);
     await offerLogin(screen);

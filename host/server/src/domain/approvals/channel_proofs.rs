@@ -93,7 +93,9 @@ async fn verify_evidence(
         DecisionResult::Approved | DecisionResult::Denied | DecisionResult::Reported => {
             Ok(EvidenceOutcome::Decided)
         }
-        DecisionResult::BadProof => fault("its signature is not over what was asked"),
+        DecisionResult::BadProof | DecisionResult::OtherBrowser => {
+            fault("its signature is not over what was asked")
+        }
         DecisionResult::Unknown => fault("no user with such a request has this device"),
         DecisionResult::PasskeyRequired(_) | DecisionResult::PasskeyRefused => {
             fault("its device has a passkey, which was not shown")

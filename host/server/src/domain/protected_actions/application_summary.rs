@@ -113,7 +113,7 @@ pub(super) fn updated_client(
     if before.name != after.name {
         told.push(Message::new("action-its-name").text("name", unquoted(&after.name)));
     }
-    sentences.extend(availability(
+    told.extend(availability(
         before.settings.enabled,
         after.settings.enabled,
     ));
@@ -150,15 +150,10 @@ pub(super) fn updated_client(
 }
 
 /// What disabling or enabling an application means.
-fn availability(was_enabled: bool, is_enabled: bool) -> Option<String> {
-    (was_enabled != is_enabled).then(|| {
-        match is_enabled {
-            true => "It is enabled: its users can sign in to it",
-            false => {
-                "It is disabled: no user can sign in to it, and its tokens are no longer valid"
-            }
-        }
-        .to_owned()
+fn availability(was_enabled: bool, is_enabled: bool) -> Option<Message> {
+    (was_enabled != is_enabled).then(|| match is_enabled {
+        true => Message::new("action-enabled"),
+        false => Message::new("action-disabled"),
     })
 }
 
@@ -214,7 +209,7 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
     if before.name != after.name {
         told.push(Message::new("action-its-name").text("name", unquoted(&after.name)));
     }
-    sentences.extend(availability(was.enabled, is.enabled));
+    told.extend(availability(was.enabled, is.enabled));
     if was.entity_id != is.entity_id {
         let id = unquoted(&is.entity_id.to_string());
         told.push(Message::new("action-its-entity-id").text("id", id));

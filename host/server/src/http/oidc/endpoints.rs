@@ -208,7 +208,7 @@ async fn details(services: &Services, why: &Unanswerable) -> Vec<OperatorDetail>
             details.push(operator_details::address(asked));
             (details, "redirect_uri")
         }
-        Unanswerable::Request => return Vec::new(),
+        Unanswerable::Disabled(_) | Unanswerable::Request => return Vec::new(),
     };
     details.push(operator_details::parameter(parameter));
     details

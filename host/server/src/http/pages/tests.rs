@@ -99,7 +99,7 @@ fn ended(ended: EndedPageKind) -> EndedPage {
         reference: Some(MARKUP.to_owned()),
         recover: "/recover?login=1".to_owned(),
         again: "/login/1/again".to_owned(),
-        leave: "/login/1/leave".to_owned(),
+        leave: Some("/login/1/leave".to_owned()),
         returns: Some(ReturnNotice {
             address: "/login/1/return?token=x".to_owned(),
             seconds: 10,
@@ -226,6 +226,18 @@ fn saml_post() -> SamlPostPage {
     }
 }
 
+fn ends() -> [EndedPageKind; 7] {
+    [
+        EndedPageKind::Denied,
+        EndedPageKind::Expired,
+        EndedPageKind::Cancelled,
+        EndedPageKind::Replaced,
+        EndedPageKind::Conflict,
+        EndedPageKind::NumberMismatch,
+        EndedPageKind::Rejected(words()),
+    ]
+}
+
 fn every_page_in(language: Language) -> Vec<String> {
     let text = || MARKUP.to_owned();
     let mut pages = Vec::new();
@@ -306,15 +318,7 @@ fn every_page_in(language: Language) -> Vec<String> {
             nonce: text()
         },
     );
-    for end in [
-        EndedPageKind::Denied,
-        EndedPageKind::Expired,
-        EndedPageKind::Cancelled,
-        EndedPageKind::Replaced,
-        EndedPageKind::Conflict,
-        EndedPageKind::NumberMismatch,
-        EndedPageKind::Rejected(words()),
-    ] {
+    for end in ends() {
         render!(EndedPage {
             layout: Layout {
                 support: support(),

@@ -353,7 +353,9 @@ const fn in_words(why: &Unanswerable) -> (Message, Message) {
 /// The part of the request at fault, by its name in SAML; `None` where the whole is.
 const fn parameter_at_fault(why: &Unanswerable) -> Option<&'static str> {
     Some(match why {
-        Unanswerable::Application | Unanswerable::NotInitiated => return None,
+        Unanswerable::Application | Unanswerable::Disabled | Unanswerable::NotInitiated => {
+            return None;
+        }
         Unanswerable::Binding(BindingError::RelayStateTooLong) | Unanswerable::RelayState(_) => {
             "RelayState"
         }

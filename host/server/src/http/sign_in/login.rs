@@ -62,7 +62,7 @@ async fn show_view(
         && !matches!(view, LoginView::Answered(_))
         && let Some(why) = disabled(services, login).await?
     {
-        return ended_page(services, browser, login, rejected(why)).await;
+        return rejected_page(services, browser, login, why, None).await;
     }
     match view {
         LoginView::Identify(login) => identify_page(services, browser, &login, None).await,

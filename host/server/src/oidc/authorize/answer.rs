@@ -66,7 +66,8 @@ pub async fn respond(
         agreement,
         ..
     } = authenticated;
-    let answer = answered(context, authenticated);
+    // Boxed, since the futures around it would each have room for it more than once.
+    let answer = Box::pin(answered(context, authenticated));
     context::answer_observed(context, login, person, Some(agreement), answer).await
 }
 

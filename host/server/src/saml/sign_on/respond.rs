@@ -61,7 +61,8 @@ pub async fn respond(
     authenticated: AuthenticatedSignOn<'_>,
 ) -> Result<SignOnOutcome, InternalError> {
     let AuthenticatedSignOn { login, person, .. } = authenticated;
-    let answer = answered(context, authenticated);
+    // Boxed, since the futures around it would each have room for it more than once.
+    let answer = Box::pin(answered(context, authenticated));
     context::answer_observed(context, login, person, None, answer).await
 }
 
@@ -76,22 +77,14 @@ async fn answered(
         person,
         ..
     } = authenticated;
-    let Some(provider) = services
+    let found = services
         .store
         .service_provider(&request.application)
-        .await?
-    else {
-        return Ok(SignOnOutcome::Denied(SignInDenied::ApplicationGone));
+        .await?;
+    let provider = match receiver(found, request) {
+        Ok(provider) => provider,
+        Err(why) => return Ok(SignOnOutcome::Denied(why)),
     };
-    if !provider.settings.enabled {
-        let name = provider.name.clone();
-        return Ok(SignOnOutcome::Denied(SignInDenied::ApplicationDisabled(
-            name,
-        )));
-    }
-    if !takes(&provider, request) {
-        return Ok(SignOnOutcome::Denied(SignInDenied::AddressGone));
-    }
     let BrowserSession { session, user } = &person.signed_in;
     let account = match access(services, user, &provider.id).await? {
         Access::Granted(account) => account,
@@ -172,6 +165,21 @@ async fn answered(
             }
         }
     }
+}
+
+/// The provider that a request names, if it can still receive the assertion.
+fn receiver(
+    found: Option<Arc<ServiceProvider>>,
+    request: &SignOnRequest,
+) -> Result<Arc<ServiceProvider>, SignInDenied> {
+    let provider = found.ok_or(SignInDenied::ApplicationGone)?;
+    if !provider.settings.enabled {
+        return Err(SignInDenied::ApplicationDisabled(provider.name.clone()));
+    }
+    if !takes(&provider, request) {
+        return Err(SignInDenied::AddressGone);
+    }
+    Ok(provider)
 }
 
 /// What an assertion says of the user.

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 
+use crate::domain::operations::error_references::ErrorReference;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{LoginEnd, LoginView, OpenLogin};
 use crate::domain::{InternalError, Services};
@@ -197,8 +199,23 @@ pub(super) async fn rejected_page(
     };
     let reference = reference(services);
     tracing::info!(reference, login = %login.id, reason = ?why, "sign-in rejected");
+    services.error_references.record(ErrorReference {
+        reference: reference.clone(),
+        at: services.now(),
+        status: StatusCode::OK.as_u16(),
+        page: "Sign-in rejected".to_owned(),
+        cause: format!("{why:?} in the login {}", login.id),
+    });
     let kind = rejected(why);
-    ending(services, browser, login, kind, (name, Some(reference))).await
+    // A user is seldom rejected: the futures of those who are not stay small.
+    Box::pin(ending(
+        services,
+        browser,
+        login,
+        kind,
+        (name, Some(reference)),
+    ))
+    .await
 }
 
 async fn ending(

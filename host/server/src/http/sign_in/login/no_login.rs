@@ -41,5 +41,5 @@ pub(crate) fn disabled_application(
         what_happened: Message::new("error-application-disabled-happened"),
         what_to_do: Message::new("error-application-disabled-advice"),
     }
-    .render_with(services, language, cause, Some(Link::to_start()))
+    .render_with(services, language, cause, Link::to_start())
 }
