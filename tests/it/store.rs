@@ -171,6 +171,7 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
         name_digest: Digest::sha256(name.as_bytes()),
         browser: login.browser,
         scanned_by: None,
+        is_same_browser: false,
         number: MatchingNumber::parse("42").expect("a number"),
         shown: PromptDetails {
             application: None,

@@ -369,10 +369,10 @@ async function pausedTestSignIn(admin) {
   }
   await identify();
   await admin.desk.getByText('No request went to your phone.').waitFor();
-  await admin.desk.locator('#console li', { hasText: /paused until/ }).waitFor();
+  await admin.desk.locator('#console li', { hasText: /cooldown holds requests until/ }).waitFor();
   assert.doesNotMatch(
     await tab.locator('main').textContent(),
-    /no request|paused until/i,
+    /no request|cooldown/i,
     'the login page does not show it',
   );
   await admin.look('test-sign-in-paused');
@@ -380,7 +380,7 @@ async function pausedTestSignIn(admin) {
   await tab.getByRole('button', { name: /cancel this sign-in/i }).click();
   await tab.getByRole('button', { name: /back to/i }).click();
   await admin.desk.getByText('It did not work. The first step that failed says why.').waitFor();
-  await admin.desk.locator('#console .facts', { hasText: 'paused until' }).waitFor();
+  await admin.desk.locator('#console .facts', { hasText: 'cooldown holds requests until' }).waitFor();
   await tab.close();
 }
 

@@ -40,7 +40,7 @@ async function operate(admin) {
   await settings.fill('issuer is this');
   await admin.desk.getByRole('row', { name: new RegExp(`base_url The URL by which .*${admin.base}`) }).waitFor();
   await settings.fill('sign_ins_per_user_name.burst');
-  await admin.desk.getByRole('row', { name: /The maximum burst after a quiet period; .* 600 at once/ }).waitFor();
+  await admin.desk.getByRole('row', { name: /sign_ins_per_user_name\.burst .* 600 at once/ }).waitFor();
   await settings.fill('lifetimes.approval');
   await admin.desk.getByRole('row', { name: /2 minutes|120 seconds/ }).waitFor();
   await settings.fill('database.url');

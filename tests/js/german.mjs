@@ -57,11 +57,9 @@ async function enrol(page) {
   await page.getByRole('heading', { name: 'Mit diesem Gerät anmelden' }).waitFor();
   await look(page, 'authenticator-empty');
   await page.goto(`${BASE_URL}/authenticator#enrol=nonsense`);
-  await page.reload();
-  await page.getByRole('heading', { name: 'Dieser Link ist nicht zu gebrauchen' }).waitFor();
+  await page.getByRole('heading', { name: 'Dieser Link ist nicht mehr gültig' }).waitFor();
   await look(page, 'enrol-unusable');
   await page.goto(ENROL_URL);
-  await page.reload();
   const confirm = page.getByRole('button', { name: 'Dieses Gerät einrichten' });
   await confirm.waitFor();
   await look(page, 'enrol');

@@ -91,19 +91,36 @@ async function byAnotherCode(mobile) {
   await mobile.getByRole('button', { name: 'Scan a code' }).waitFor();
 }
 
-/** On the phone alone: the page's link opens the authenticator, where the user chooses the account. */
+/** On the phone alone, in one tab: the login page's first button leads to the authenticator, and one tap signs in. */
 async function onThePhone(mobile) {
   await enrolDevice(mobile, SECOND_ENROL_URL);
   const page = await mobile.context().newPage();
   await page.goto(`${BASE_URL}/admin`);
-  const link = page.getByRole('link', { name: /authenticator on this phone/i });
-  const [opened] = await Promise.all([page.waitForEvent('popup'), link.click()]);
-  await opened.getByRole('heading', { name: /Sign in to .+\?/ }).waitFor();
-  await look(opened, 'scan-which');
-  await opened.getByRole('button', { name: /\(bob\)/ }).click();
-  await approveSignIn(page, opened);
-  await confirm(page, 'bob');
-  await opened.close();
+  const here = page.getByRole('link', { name: 'Approve on this device' });
+  await here.waitFor();
+  assert.ok(await here.evaluate((link) => link === document.activeElement));
+  assert.equal(await page.locator('.primary:visible').count(), 1, 'the page has one primary button');
+  assert.equal(await page.getByRole('link', { name: /authenticator on this phone/i }).isVisible(), false);
+  await look(page, 'login-here');
+  await here.click();
+  await page.getByRole('heading', { name: /Sign in to .+\?/ }).waitFor();
+  await look(page, 'scan-which');
+  await page.getByRole('button', { name: /Approve as .*\(bob\)/ }).click();
+  await page.waitForURL(`${BASE_URL}/admin`);
+  await page.close();
+}
+
+/** The link of a login page in another browser: it has the key, and not the cookie of that page. The number decides. */
+async function withoutTheCookie(desk, mobile) {
+  await desk.context().clearCookies();
+  await desk.goto(`${BASE_URL}/admin`);
+  assert.equal(await desk.getByRole('link', { name: 'Approve on this device' }).isVisible(), false);
+  const link = await desk.getByRole('link', { name: /authenticator on this phone/i }).getAttribute('href');
+  await mobile.goto('about:blank');
+  await mobile.goto(new URL(link, BASE_URL).href);
+  await mobile.getByRole('button', { name: /Yes, as .*\(ada\)/ }).click();
+  await approveSignIn(desk, mobile);
+  await confirm(desk, 'ada');
 }
 
 const used = `${BASE_URL}/authenticator#login=${'A'.repeat(43)}`;
@@ -193,6 +210,7 @@ try {
     await byAnotherCode(mobile);
     assert.deepEqual(collected.flat(), [], 'no page complains on its console');
     await onThePhone(mobile);
+    await withoutTheCookie(desk, mobile);
     await usedCode(mobile);
     await notMe(browser, mobile);
     await notEnrolled(browser);

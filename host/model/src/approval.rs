@@ -32,6 +32,8 @@ pub struct Approval {
     pub browser: Digest,
     /// The person's own device, where it scanned the code of the login's page; `None` where somebody typed a name.
     pub scanned_by: Option<DeviceId>,
+    /// Whether that device is in the browser that waits: the user of the one is the user of the other.
+    pub is_same_browser: bool,
     /// The number that the browser shows and the user types. No two unexpired requests of one user or name have the
     /// same one.
     pub number: MatchingNumber,

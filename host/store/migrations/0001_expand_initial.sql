@@ -334,6 +334,8 @@ CREATE TABLE approvals (
     browser            TEXT   NOT NULL DEFAULT '',
     -- The device that scanned the QR code of the login page.
     scanned_by         TEXT,
+    -- 1 if that device is in the browser that waits.
+    same_browser       BIGINT NOT NULL DEFAULT 0,
     -- The matching number.
     number             TEXT   NOT NULL,
     attempts_left      BIGINT NOT NULL,

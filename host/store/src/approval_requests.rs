@@ -192,7 +192,8 @@ async fn lock_and_read(
         lock_subject(db, subject, now).await?;
     }
     let rows = sql::query_as(
-        "SELECT id, number, kind, state, user_id, held_for, name_digest, browser, without_binding, conflicted FROM approvals
+        "SELECT id, number, kind, state, user_id, held_for, name_digest, browser, without_binding, conflicted
+         FROM approvals
          WHERE (named_user = $1 OR name_digest = $2) AND expires_at > $3",
     )
     .bind(user)
@@ -370,10 +371,10 @@ async fn insert(
     let (reached, held_for): (Option<String>, Option<String>) = sql::query_as(
         "INSERT INTO approvals (id, login_id, action_approval_id, user_id, held_for, name_digest, number, prompt,
                                 requested_at, expires_at, attempts_left, state, application_id, scanned_by, kind,
-                                browser, named_user, without_binding)
+                                browser, named_user, without_binding, same_browser)
          SELECT $1, $2, $16, CASE WHEN recipient.is_held = 1 THEN NULL ELSE $3 END,
                 CASE WHEN recipient.is_held = 1 THEN $3 ELSE NULL END, $4, $5, $6, $7, $8, $9, 'requested', $10, $11,
-                $12, $13, $14, $15
+                $12, $13, $14, $15, $17
          FROM (SELECT CASE WHEN CAST($11 AS TEXT) IS NULL
                             AND EXISTS (SELECT 1 FROM approval_cooldowns AS pause
                                         WHERE pause.user_id = $3 AND pause.cooldown_until > $7) THEN 1
@@ -396,6 +397,7 @@ async fn insert(
     .bind(request.known.map(|id| id.to_string()))
     .bind(i64::from(request.without_binding))
     .bind(action)
+    .bind(i64::from(approval.is_same_browser))
     .fetch_one(db)
     .await?;
     Ok((reached, held_for.is_some()))

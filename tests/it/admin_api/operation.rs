@@ -99,7 +99,14 @@ async fn settings_are_listed_with_their_source_and_without_secrets(database: Dat
     };
     assert_eq!(
         of("operator"),
-        &json!({"key": "operator", "value": "Example", "is_set": true, "is_secret": false, "source": "file"})
+        &json!({
+            "key": "operator",
+            "description": "The operator's name, as the pages show it.",
+            "value": "Example",
+            "is_set": true,
+            "is_secret": false,
+            "source": "file",
+        })
     );
     assert_eq!(
         (

@@ -326,7 +326,7 @@ async fn commands_update_and_delete_a_user_and_an_application() {
     done(&host, &["users", "delete", "ada", "--yes"]).await;
     assert_eq!(
         json_of(&host, &["users", "list"]).await,
-        json!({"items": []})
+        json!({"items": [], "total": 0})
     );
     let returned = done(&host, &["audit", "list", "--event", "user.deleted", "-q"]).await;
     assert_eq!(returned.lines().count(), 1, "{returned}");
@@ -417,7 +417,7 @@ async fn lists_are_printed_page_by_page() {
         "{page:?}"
     );
     assert_eq!(
-        out(&page).matches("  -      invited  -  ").count(),
+        out(&page).matches("  -      invited  ").count(),
         3,
         "{page:?}"
     );
@@ -466,7 +466,7 @@ async fn lists_are_printed_page_by_page() {
     );
     assert_eq!(
         json_of(&host, &["users", "list", "--all", "--search", "nobody"]).await,
-        json!({"items": []})
+        json!({"items": [], "total": 0})
     );
     let none = done(&host, &["users", "list", "--search", "nobody"]).await;
     assert_eq!(none.lines().count(), 1, "{none}");

@@ -41,6 +41,7 @@ fn normalized_body(page: &Page, name: &str) -> String {
     without_code(&page.body)
         .replace(&page.csrf(), "CSRF")
         .replace(&login, "LOGIN")
+        .replace(login.trim_start_matches("/login/"), "ID")
         .replace(
             &format!("id=\"number\">{}<", page.number()),
             "id=\"number\">NN<",

@@ -216,7 +216,7 @@ async fn metadata_exists_for_service_providers_only() {
         let page = browser.get(&format!("/sso/metadata/{application}")).await;
         assert_eq!(page.status, StatusCode::NOT_FOUND, "{application}");
         assert_eq!(page.headers["cache-control"], "no-store");
-        assert!(page.body.contains("no such metadata"), "{}", page.body);
+        assert!(page.body.contains("Metadata not found"), "{}", page.body);
     }
 }
 

@@ -28,6 +28,12 @@ const isInUse = (item) =>
   (item.used && isFocusIn(selectorOf(item.request.id)));
 
 /**
+ * The number field of a request, or its title if it needs no number: a button with the focus could approve by chance.
+ * @param {Item} item
+ */
+const fieldOf = ({ request }) => selectorOf(request.id, request.same_browser ? 'title' : 'number');
+
+/**
  * Ends a request and says so. Returns where the focus goes.
  * @param {Item} item
  * @param {Ending} kind
@@ -55,9 +61,7 @@ function finishAll(ended) {
 function onlyNumber() {
   const [item, ...others] = openRequests(state);
   const isAsked = item?.phase === 'open' && item.other === null;
-  return isAsked && others.length === 0 && state.screen?.name === 'home'
-    ? selectorOf(item.request.id, 'number')
-    : undefined;
+  return isAsked && others.length === 0 && state.screen?.name === 'home' ? fieldOf(item) : undefined;
 }
 
 /**
@@ -107,6 +111,7 @@ async function send({ deviceId, request: own }, decision, number, request = own)
   const known = state.accounts.get(deviceId);
   if (!known) throw new Failure(401, 'device_not_enrolled', 'the account was removed here');
   const { account } = known;
+  if (decision === 'approve' && request.same_browser) return approveHere(account, request);
   const about = { issuer: account.issuer, device: account.deviceId, request };
   const signed = decision === 'report' ? notMeText(about) : approvalText({ ...about, decision, number });
   const value = { decision, number, signature: await signText(account.privateKey, signed) };
@@ -140,7 +145,7 @@ export async function approveHere(account, request) {
 function complain(item, words) {
   item.error = words;
   say(words, true);
-  return selectorOf(item.request.id, 'number');
+  return fieldOf(item);
 }
 
 /**
@@ -152,6 +157,8 @@ function rejected(item, failure) {
   item.phase = 'open';
   if (failure.code === 'expired') return finish(item, 'expired');
   if (failure.code === 'already_decided') return finish(item, 'decided');
+  // The browser lost the cookie of the sign-in: its page shows a number.
+  if (failure.code === 'other_browser') item.request = { ...item.request, same_browser: false };
   if (failure.code !== 'number_mismatch') return complain(item, inWords(failure));
   const { attempts_left: left = null, other_request: other } = failure.body;
   if (left === 0 && !other) return finish(item, 'locked');
@@ -280,7 +287,7 @@ export const requestActions = {
   async submitNumber(id) {
     const item = find(id);
     if (!item) return;
-    if (item.number.length === 2) await decide(item, 'approve');
+    if (item.number.length === 2 || item.request.same_browser) await decide(item, 'approve');
     else change(() => complain(item, text('app-request-both-digits')));
   },
 
@@ -313,7 +320,7 @@ export const requestActions = {
       if (!item?.other) return undefined;
       const { ended } = item.other;
       item.other = null;
-      return ended === null ? selectorOf(id, 'number') : finish(item, ended);
+      return ended === null ? fieldOf(item) : finish(item, ended);
     });
   },
 

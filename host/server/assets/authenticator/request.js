@@ -212,16 +212,58 @@ function reportAdvice(state, { request }) {
  * @param {Actions} act
  */
 function answerForm(state, item, act) {
-  const { request, attemptsLeft } = item;
-  const id = `request-${request.id}`;
+  const { request } = item;
   const busy = item.phase === 'sending';
   const total = Math.max(1, request.expires_at - request.requested_at);
   const left = secondsLeft(item, state.now);
-  const scarce = attemptsLeft !== null && attemptsLeft <= 2;
   const onsubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
     act.submitNumber(request.id);
   };
+  const field = request.same_browser ? hereField(item) : numberField(state, item, act);
+  return el(
+    'form',
+    { class: 'stack', novalidate: true, onsubmit },
+    field,
+    state.keypad && !request.same_browser && keypad(request.id, busy, act),
+    el(
+      'div',
+      { key: 'actions', class: 'actions' },
+      el('button', { class: 'button primary', type: 'submit', disabled: busy }, text('app-request-approve')),
+      button(text('app-request-deny'), () => act.deny(request.id, 'deny'), 'danger', { disabled: busy }),
+    ),
+    el(
+      'div',
+      { class: 'clock' },
+      el('progress', { max: total, value: Math.max(0, Math.min(total, left)), 'aria-hidden': 'true' }),
+      el('p', { class: 'muted', role: 'timer' }, timeLeft(left)),
+    ),
+  );
+}
+
+/**
+ * In place of the number: the sign-in is in this browser.
+ * @param {Item} item
+ */
+function hereField({ request, error }) {
+  return el(
+    'div',
+    { key: 'here', class: 'field' },
+    el('p', {}, text('app-scan-here-about')),
+    el('p', { class: 'field-error', id: `request-${request.id}-error`, hidden: error === '' }, error),
+  );
+}
+
+/**
+ * The field of the number, with what is wrong with it and the attempts that are left.
+ * @param {State} state
+ * @param {Item} item
+ * @param {Actions} act
+ */
+function numberField(state, item, act) {
+  const { request, attemptsLeft } = item;
+  const id = `request-${request.id}`;
+  const scarce = attemptsLeft !== null && attemptsLeft <= 2;
   const input = el('input', {
     id: `${id}-number`,
     'data-part': 'number',
@@ -235,37 +277,20 @@ function answerForm(state, item, act) {
     enterkeyhint: 'done',
     'aria-describedby': `${id}-facts ${id}-error ${id}-tries`,
     'aria-invalid': item.error === '' ? null : 'true',
-    disabled: busy,
+    disabled: item.phase === 'sending',
     value: item.number,
     oninput: (/** @type {{ target: HTMLInputElement }} */ { target }) => act.typeNumber(request.id, target.value),
   });
   return el(
-    'form',
-    { class: 'stack', novalidate: true, onsubmit },
+    'div',
+    { key: 'number', class: 'field number-field' },
+    el('label', { for: `${id}-number` }, request.action ? text('app-action-number') : text('app-request-number')),
+    input,
+    el('p', { class: 'field-error', id: `${id}-error`, hidden: item.error === '' }, item.error),
     el(
-      'div',
-      { class: 'field number-field' },
-      el('label', { for: `${id}-number` }, request.action ? text('app-action-number') : text('app-request-number')),
-      input,
-      el('p', { class: 'field-error', id: `${id}-error`, hidden: item.error === '' }, item.error),
-      el(
-        'p',
-        { class: 'muted', id: `${id}-tries`, hidden: !scarce },
-        scarce && text('app-request-tries', { count: attemptsLeft }),
-      ),
-    ),
-    state.keypad && keypad(request.id, busy, act),
-    el(
-      'div',
-      { key: 'actions', class: 'actions' },
-      el('button', { class: 'button primary', type: 'submit', disabled: busy }, text('app-request-approve')),
-      button(text('app-request-deny'), () => act.deny(request.id, 'deny'), 'danger', { disabled: busy }),
-    ),
-    el(
-      'div',
-      { class: 'clock' },
-      el('progress', { max: total, value: Math.max(0, Math.min(total, left)), 'aria-hidden': 'true' }),
-      el('p', { class: 'muted', role: 'timer' }, timeLeft(left)),
+      'p',
+      { class: 'muted', id: `${id}-tries`, hidden: !scarce },
+      scarce && text('app-request-tries', { count: attemptsLeft }),
     ),
   );
 }

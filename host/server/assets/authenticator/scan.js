@@ -61,11 +61,12 @@ async function lookAtLogin(token, [account, ...others]) {
  */
 function choice(state, { application, place, browser, same_browser: isHere }, act) {
   const unknown = text('app-request-not-known');
-  const [label, kind] = isHere ? ['app-scan-approve-as', 'primary'] : ['app-scan-as', ''];
   // Always asked, also with one account: whoever leads a phone to such a code must not learn whose it is.
   const accounts = usable(state).map(({ account }) => {
-    const words = text(label, { name: account.displayName, account: account.account });
-    return button(words, () => act.signInAs(account.deviceId), kind, { key: account.deviceId });
+    const words = isHere
+      ? text('app-scan-approve-as', { name: account.displayName, account: account.account })
+      : text('app-scan-as', { name: account.displayName, account: account.account });
+    return button(words, () => act.signInAs(account.deviceId), isHere ? 'primary' : '', { key: account.deviceId });
   });
   return el(
     'div',

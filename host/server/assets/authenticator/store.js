@@ -4,6 +4,8 @@
 
 const DATABASE = 'assent-authenticator';
 const ACCOUNTS = 'accounts';
+/** The item of `localStorage` by which the login page sees that this browser holds a key. */
+const NOTE = 'assent-authenticator';
 
 /** @type {Promise<IDBDatabase> | undefined} */
 let opened;
@@ -49,6 +51,18 @@ async function change(act) {
   });
   act(transaction.objectStore(ACCOUNTS));
   await done;
+  await note();
+}
+
+/** Notes for the login page whether this browser holds a key. */
+async function note() {
+  const count = await settled((await open()).transaction(ACCOUNTS).objectStore(ACCOUNTS).count());
+  try {
+    if (count > 0) localStorage.setItem(NOTE, 'enrolled');
+    else localStorage.removeItem(NOTE);
+  } catch {
+    // The browser keeps nothing for this site: the login page offers its other ways.
+  }
 }
 
 /**

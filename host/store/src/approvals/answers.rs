@@ -165,8 +165,8 @@ async fn record_answer(
     Ok(AnswerOutcome::Counted)
 }
 
-/// Ends the other pending requests of a user who reported one, and drops those that a cooldown holds. If the reported one came from a known browser, another
-/// person uses that browser, so none of the user's browsers stays known.
+/// Ends the other pending requests of a user who reported one, and drops those that a cooldown holds. If the reported
+/// one came from a known browser, another person uses that browser, so none of the user's browsers stays known.
 async fn end_reported(
     db: &mut Connection,
     user: &str,

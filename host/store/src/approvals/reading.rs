@@ -19,6 +19,7 @@ crate::sql::row! {
         name_digest: String,
         browser: String,
         scanned_by: Option<String>,
+        same_browser: i64,
         number: String,
         prompt: String,
         requested_at: i64,
@@ -115,6 +116,7 @@ impl TryFrom<ApprovalRow> for Approval {
                 .as_deref()
                 .map(|id| parse(id, cell("approvals", "scanned_by", &row.id)))
                 .transpose()?,
+            is_same_browser: row.same_browser != 0,
             number: MatchingNumber::parse(&row.number)
                 .ok_or(cell("approvals", "number", &row.id).unexpected())?,
             shown: from_json(&row.prompt, cell("approvals", "prompt", &row.id))?,

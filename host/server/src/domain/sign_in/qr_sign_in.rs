@@ -99,8 +99,9 @@ pub enum ScanOutcome {
     TooMany(RateLimitError),
 }
 
-/// Takes what a device scanned, or the link of a login page that was opened in the device's own browser. A limit of its own holds it, and nothing that others do with the person's name: not the
-/// limits of those who type it, nor a pause, which is of requests that the person did not begin.
+/// Takes what a device scanned, or the link of a login page that was opened in the device's own browser. It has a
+/// limit of its own. What others do with the user's name does not hold it: neither the limits of those who type it, nor
+/// a cooldown, which is for requests that the user did not begin.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.

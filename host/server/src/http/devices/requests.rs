@@ -157,8 +157,8 @@ pub(crate) struct DecisionBody {
     #[serde(default)]
     #[schema(required = false)]
     pub(crate) number: String,
-    /// Whether the user approves without a number, because the sign-in is in the browser of the device: the call has the
-    /// browser cookie, and the statement says so in place of the number.
+    /// Whether the user approves without a number, because the sign-in is in the browser of the device: the call has
+    /// the browser cookie, and the statement says so in place of the number.
     #[serde(default)]
     #[schema(required = false)]
     pub(crate) same_browser: bool,

@@ -79,6 +79,7 @@ pub(super) fn operations() -> Vec<DeviceOperation> {
                 E::Expired,
                 E::InvalidProof,
                 E::NumberMismatch,
+                E::OtherBrowser,
                 E::PasskeyRequired,
                 E::InvalidPasskey,
             ],

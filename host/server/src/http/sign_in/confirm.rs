@@ -27,7 +27,7 @@ pub(crate) async fn is_needed(
     approved: &Approved,
     user: &User,
 ) -> Result<bool, InternalError> {
-    if !approved.is_by_scan()
+    if !approved.is_from_elsewhere()
         || browser
             .known_users(services)
             .standing(services, &user.name)

@@ -60,8 +60,8 @@ pub(crate) async fn preview(call: SignedCall) -> Result<Json<QrSignInPreview>, D
     }))
 }
 
-/// Begin the sign-in of a code as the user of the device. An approval request like any other follows, in the list of the
-/// pending ones. If the sign-in is in the browser of the device, no channel carries it.
+/// Begin the sign-in of a code as the user of the device. An approval request like any other follows, in the list of
+/// the pending ones. If the sign-in is in the browser of the device, no channel carries it.
 #[utoipa::path(post, path = "/qr-sign-ins", operation_id = "qr-sign-ins.create", request_body = QrSignInToken,
     responses((status = 200, description = "The approval is requested.", body = QrSignIn)))]
 pub(crate) async fn scan(call: SignedCall) -> Result<Json<QrSignIn>, DeviceApiError> {

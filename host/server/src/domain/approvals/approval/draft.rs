@@ -180,6 +180,7 @@ async fn approval(
         name_digest: Digest::sha256(draft.name.as_str().as_bytes()),
         browser: draft.subject.browser(),
         scanned_by: draft.scanned_by,
+        is_same_browser: draft.is_same_browser,
         number,
         shown: PromptDetails {
             application: login.and_then(|login| login.request.application()).cloned(),
