@@ -10,7 +10,8 @@ use crate::javascript::run_with;
 async fn host() -> TestHost {
     let settings = "allow_insecure_redirect_uris = true\n[rate_limits]\nsign_ins_per_user_name = { per_minute = 600, \
     burst = 600 }\n\
-                    prompts_per_user = { per_minute = 600, burst = 600 }\n";
+                    prompts_per_user = { per_minute = 600, burst = 600 }\n\
+                    [approvals]\ndenial_cooldowns = [\"2m\"]\n";
     TestHost::start_with_settings(settings).await
 }
 

@@ -115,7 +115,7 @@ async function withoutTheCookie(desk, mobile) {
   await desk.context().clearCookies();
   await desk.goto(`${BASE_URL}/admin`);
   assert.equal(await desk.getByRole('link', { name: 'Approve on this device' }).isVisible(), false);
-  const link = await desk.getByRole('link', { name: /authenticator on this phone/i }).getAttribute('href');
+  const link = await desk.locator('.scan-here a').getAttribute('href');
   await mobile.goto('about:blank');
   await mobile.goto(new URL(link, BASE_URL).href);
   await mobile.getByRole('button', { name: /Yes, as .*\(ada\)/ }).click();

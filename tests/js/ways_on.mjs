@@ -95,13 +95,15 @@ async function waitingPageWithoutItsScript(browser) {
   const page = await (await desktop(browser)).newPage();
   await page.route('**/waiting*.js', (route) => route.abort());
   await page.goto(AUTHORIZE_URL);
-  await helpAppears(page, (time) =>
-    page.locator('#nothing').evaluate((element, by) => {
+  let elapsed = 0;
+  await helpAppears(page, (time) => {
+    elapsed += time;
+    return page.locator('#nothing').evaluate((element, at) => {
       const [animation] = element.getAnimations();
       animation.pause();
-      animation.currentTime = Math.round(animation.currentTime / 1000) * 1000 + by;
-    }, time),
-  );
+      animation.currentTime = at;
+    }, elapsed);
+  });
   await page.context().close();
 }
 

@@ -117,7 +117,13 @@ async fn settings_are_listed_with_their_source_and_without_secrets(database: Dat
     );
     assert_eq!(
         of("database.url"),
-        &json!({"key": "database.url", "is_set": true, "is_secret": true, "source": "file"}),
+        &json!({
+            "key": "database.url",
+            "description": "`sqlite://path/to/file`, or `postgres://user:password@host/database` for several instances.",
+            "is_set": true,
+            "is_secret": true,
+            "source": "file",
+        }),
         "an address may have a password in it"
     );
 }

@@ -353,7 +353,7 @@ async fn the_waiting_page_is_identical_for_vendors_devices_and_unknown_users() {
     for name in ["eve", "nobody"] {
         assert_eq!(page(&two.served.application, name).await, served, "{name}");
     }
-    assert!(page(&two.other, "ada").await.contains("type this number:"));
+    assert!(page(&two.other, "ada").await.contains("enter this number:"));
     two.running.stop().await;
 }
 

@@ -466,7 +466,7 @@ async fn lists_are_printed_page_by_page() {
     );
     assert_eq!(
         json_of(&host, &["users", "list", "--all", "--search", "nobody"]).await,
-        json!({"items": [], "total": 0})
+        json!({"items": []})
     );
     let none = done(&host, &["users", "list", "--search", "nobody"]).await;
     assert_eq!(none.lines().count(), 1, "{none}");
