@@ -141,7 +141,7 @@ impl TestHost {
 
     pub async fn start_with(options: HostOptions<'_>) -> Self {
         let folder = temp_folder();
-        let database = options.database.create(folder.path()).await;
+        let database = options.database.create_migrated(folder.path()).await;
         Self::launch_in(options, folder, database).await
     }
 
@@ -152,7 +152,7 @@ impl TestHost {
             ..HostOptions::default()
         };
         let folder = temp_folder();
-        let database = options.database.create(folder.path()).await;
+        let database = options.database.create_migrated(folder.path()).await;
         let proxy = FaultProxy::start(database.socket()).await;
         let database = database.behind(proxy.port());
         (Self::launch_in(options, folder, database).await, proxy)

@@ -193,6 +193,53 @@ async fn another_browser_cannot_approve_without_the_number(database: Database) {
     );
 }
 
+/// The name was typed: the request is one of the browser's own, too.
+#[both_databases]
+async fn a_typed_request_needs_no_number_in_its_own_browser_only(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    let (own, other) = (Browser::new(&host.base), Browser::new(&host.base));
+    ada.application.login_page(&other, &[]).await;
+    let login = ada.application.login_page(&own, &[]).await;
+    login.submit_name("ada").await;
+    for (browser, expected) in [
+        (&other, (StatusCode::FORBIDDEN, "other_browser")),
+        (&own, (StatusCode::OK, "approved")),
+    ] {
+        let installed = Installed {
+            device: &ada.device,
+            browser,
+        };
+        let (request, is_here) = installed.pending().await;
+        assert_eq!(is_here, expected.1 == "approved");
+        let (status, answer) = installed.approve(&request).await;
+        let word = if is_here { "outcome" } else { "error" };
+        assert_eq!((status, answer[word].text()), expected);
+    }
+    let back = own.finish(&login.url).await;
+    assert!(back.parameter("code").starts_with("ac_"));
+}
+
+/// A response may be lost on the way, so the device may ask again.
+#[tokio::test]
+async fn a_device_that_scans_again_receives_the_same_request() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let login = ada.application.login_page(&browser, &[]).await;
+    let installed = Installed {
+        device: &ada.device,
+        browser: &browser,
+    };
+    let link = code(&login);
+    let (_, first) = installed.scan(token(&link)).await;
+    let body = json!({ "token": token(&link) });
+    let (status, again) = installed.call(Method::POST, "/qr-sign-ins", body).await;
+    assert_eq!((status, &again), (StatusCode::OK, &first));
+    let (request, _) = installed.pending().await;
+    assert_eq!(first["request"], request.id.to_string());
+}
+
 #[tokio::test]
 async fn a_proof_without_a_number_is_none_with_a_number_and_the_reverse() {
     let host = TestHost::start().await;

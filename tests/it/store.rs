@@ -51,7 +51,11 @@ pub struct Fixture {
 
 pub async fn fixture(database: Database) -> Fixture {
     let folder = temp_folder();
-    let url = database.create(folder.path()).await.url().to_owned();
+    let url = database
+        .create_migrated(folder.path())
+        .await
+        .url()
+        .to_owned();
     let store = open_store(&url).await.expect("a store");
     Fixture {
         store,

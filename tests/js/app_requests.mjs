@@ -167,7 +167,13 @@ async function bothAtOnce(browser, first, second) {
   const { page: desk, number } = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
   await numberField(first).fill(number);
   await numberField(second).waitFor();
-  await Promise.all([pressApprove(first), second.getByRole('button', { name: /deny/i }).click()]);
+  // The decision of one phone takes the other's button away, maybe while it is pressed.
+  const buttons = [
+    first.getByRole('button', { name: 'Approve', exact: true }),
+    second.getByRole('button', { name: 'Deny', exact: true }),
+  ];
+  const held = await Promise.all(buttons.map((button) => button.elementHandle()));
+  await Promise.all(held.map((button) => button.evaluate((element) => element.click())));
   const said = (mobile) => mobile.locator('.card.outcome h2').textContent();
   const outcomes = [await said(first), await said(second)];
   const rejections = ['Already answered', 'Sign-in closed'];

@@ -141,7 +141,7 @@ async function answered(method, path, query, body) {
       return [200, { application: { id: 'x', name: 'Shop' }, place: '', browser: 'Safari', same_browser: false }];
     case 'POST /qr-sign-ins':
       list(request('s1'));
-      return [200, { login_page: null }];
+      return [200, { request: 's1', login_page: null }];
     case 'GET /history': {
       const past = { ...request('h1'), outcome: 'approved', at: Math.floor(Date.now() / 1000) };
       return [200, { items: [past, { ...past, outcome: 'of a newer server' }] }];

@@ -596,6 +596,7 @@ app-scan-which-about = Fahren Sie nur fort, wenn Sie diese Anmeldeseite gerade a
 app-scan-as = Ja, als { $name } ({ $account })
 app-scan-here-about = Die Anmeldung läuft in diesem Browser. Sie brauchen keine Zahl einzugeben.
 app-scan-approve-as = Bestätigen als { $name } ({ $account })
+app-scan-back = Zurück zur Anmeldung
 app-scan-asking = Einen Moment …
 app-scan-looking = Der Code wird geprüft …
 app-scan-failed = Dieser Code hat nicht funktioniert

@@ -597,6 +597,7 @@ app-scan-which-about = Continue only if you are looking at this sign-in page rig
 app-scan-as = Yes, as { $name } ({ $account })
 app-scan-here-about = The sign-in is in this browser, so you need no number.
 app-scan-approve-as = Approve as { $name } ({ $account })
+app-scan-back = Back to the sign-in
 app-scan-asking = One moment…
 app-scan-looking = Checking the code…
 app-scan-failed = This code didn’t work

@@ -96,7 +96,7 @@ impl Store {
         Ok(())
     }
 
-    /// Until when requests reach no phone of a person, if there is a pause at `now`.
+    /// Until when the typed requests of a user are held, if there is a cooldown at `now`.
     ///
     /// # Errors
     /// If the database fails.

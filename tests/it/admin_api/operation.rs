@@ -119,7 +119,8 @@ async fn settings_are_listed_with_their_source_and_without_secrets(database: Dat
         of("database.url"),
         &json!({
             "key": "database.url",
-            "description": "`sqlite://path/to/file`, or `postgres://user:password@host/database` for several instances.",
+            "description": "`sqlite://path/to/file`, or `postgres://user:password@host/database` for several \
+                            instances.",
             "is_set": true,
             "is_secret": true,
             "source": "file",

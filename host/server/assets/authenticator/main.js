@@ -17,7 +17,7 @@ import { camera, login, openLink } from './scan.js';
 import { loadSettings } from './settings.js';
 import { change, renderWith, state, usable } from './state.js';
 import { keepStep, startSteps, takeLink } from './steps.js';
-import { all } from './store.js';
+import { all, note } from './store.js';
 import { text } from './texts.js';
 import { el, sign } from './view.js';
 import { keepInSight } from './viewport.js';
@@ -161,6 +161,7 @@ async function start() {
   let accounts;
   try {
     accounts = await all();
+    await note();
   } catch {
     go({ name: 'unsupported', why: text('app-unsupported-private') });
     return;

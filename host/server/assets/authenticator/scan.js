@@ -2,7 +2,7 @@
 // on the Home Screen of an iPhone or iPad has a storage of its own, which the camera app does not open.
 
 import { approveHere } from './answer.js';
-import { call, Failure, failureOf, inWords } from './api.js';
+import { call, failureOf, inWords } from './api.js';
 import { say } from './dom.js';
 import { enrolmentActions, tokenOf } from './enrol.js';
 import { lookAt } from './follow.js';
@@ -88,7 +88,7 @@ function choice(state, { application, place, browser, same_browser: isHere }, ac
  * @param {Actions} act
  * @returns {Child}
  */
-export function login(state, { phase, failure, offer }, act) {
+export function login(state, { phase, failure, offer, loginPage }, act) {
   if (phase === 'not-enrolled') {
     return el(
       'div',
@@ -109,8 +109,10 @@ export function login(state, { phase, failure, offer }, act) {
       el(
         'div',
         { class: 'actions' },
-        failure.passing && button(text('app-enrol-again-try'), act.retryLogin, 'primary'),
-        button(text('app-enrol-leave'), act.leaveLogin),
+        (failure.passing || loginPage !== null) && button(text('app-enrol-again-try'), act.retryLogin, 'primary'),
+        loginPage === null
+          ? button(text('app-enrol-leave'), act.leaveLogin)
+          : el('a', { class: 'button', href: loginPage }, text('app-scan-back')),
       ),
     );
   }
@@ -248,14 +250,14 @@ async function take(screen, deviceId) {
   if (!account) return;
   changeScreen(screen, { phase: 'asking', failure: null, deviceId });
   try {
-    if (screen.loginPage === null) {
-      const value = { token: screen.token };
-      const { login_page: loginPage } = await call(account, 'post', '/qr-sign-ins', { value });
-      changeScreen(screen, { loginPage });
-    }
-    if (screen.loginPage !== null) {
-      await approveAtOnce(screen, account);
-      location.assign(screen.loginPage);
+    const value = { token: screen.token };
+    const { request, login_page: loginPage } = await call(account, 'post', '/qr-sign-ins', { value });
+    changeScreen(screen, { loginPage });
+    // The user may have gone back meanwhile.
+    if (state.screen !== screen) return;
+    if (loginPage !== null) {
+      await approveAtOnce(account, request);
+      if (state.screen === screen) location.assign(loginPage);
       return;
     }
   } catch (cause) {
@@ -268,16 +270,14 @@ async function take(screen, deviceId) {
 
 /**
  * The sign-in is in this browser, and the user has just chosen the account for it on this page: that is the approval.
- * @param {LoginScreen} screen
+ * A request that is not pending any more was decided already, as its login page shows.
  * @param {Account} account
+ * @param {string} id
  */
-async function approveAtOnce({ offer }, account) {
+async function approveAtOnce(account, id) {
   const { requests } = await call(account, 'get', '/requests', { query: '?wait=0' });
-  const isOffered = (/** @type {ApprovalRequest} */ { same_browser: isHere, application, place, browser }) =>
-    isHere && application.name === offer?.application.name && place === offer.place && browser === offer.browser;
-  const request = requests.findLast(isOffered);
-  if (!request) throw new Failure(404, 'request_not_found', 'the request is not pending');
-  await approveHere(account, request);
+  const request = requests.find((/** @type {ApprovalRequest} */ pending) => pending.id === id);
+  if (request) await approveHere(account, request);
 }
 
 /** The screen of a login, if it is the one that is shown. */

@@ -55,9 +55,9 @@ async function change(act) {
 }
 
 /** Notes for the login page whether this browser holds a key. */
-async function note() {
-  const count = await settled((await open()).transaction(ACCOUNTS).objectStore(ACCOUNTS).count());
+export async function note() {
   try {
+    const count = await settled((await open()).transaction(ACCOUNTS).objectStore(ACCOUNTS).count());
     if (count > 0) localStorage.setItem(NOTE, 'enrolled');
     else localStorage.removeItem(NOTE);
   } catch {

@@ -1,8 +1,9 @@
 //! Signing in without typing: the login page shows a code, and whoever scans it with their authenticator says who signs
 //! in.
 //!
-//! The code says nothing of the person, and the approval that follows is like any other: the browser shows a number,
-//! and the phone what that browser told about itself when its login began, whoever shows the code.
+//! The code says nothing of the user. The approval that follows is like any other: the browser shows a number, and the
+//! device shows what that browser said about itself when its login began, whoever shows the code. Only if the device is
+//! in the browser of the login does it need no number.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +16,11 @@ use crate::domain::approvals::approval;
 use crate::domain::operations::rate_limits::RateLimitError;
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::{InternalError, Services};
+use assent_model::approval::Approval;
 use assent_model::audit::Origin;
 use assent_model::change::Change;
 use assent_model::device::Device;
-use assent_model::id::LoginId;
+use assent_model::id::{ApprovalId, LoginId};
 use assent_model::login::{BrowserContext, Login, LoginStage};
 use assent_model::secret::Digest;
 use assent_model::user::LifecycleState;
@@ -75,7 +77,7 @@ pub async fn preview(
     token: &str,
     browser: Option<Digest>,
 ) -> Result<Option<QrSignInDetails>, InternalError> {
-    let Some(login) = find(services, token).await? else {
+    let Some(Scannable { login, .. }) = find(services, token, None).await? else {
         return Ok(None);
     };
     let application = approval::application_name(services, &login).await?;
@@ -89,8 +91,13 @@ pub async fn preview(
 /// What came of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanOutcome {
-    /// The person is asked, and the browser shows the number. The login, if the device is in its browser.
-    Asked(Option<LoginId>),
+    /// The user is asked, and the browser shows the number.
+    Asked {
+        /// The request.
+        approval: ApprovalId,
+        /// The login, if the device is in its browser.
+        login_page: Option<LoginId>,
+    },
     /// The code is none of ours, its login is over, or somebody said already who signs in.
     NotOpen,
     /// The person may not sign in.
@@ -111,9 +118,17 @@ pub async fn scan(
     (token, browser): (&str, Option<Digest>),
     from: Origin,
 ) -> Result<ScanOutcome, InternalError> {
-    let Some(login) = find(services, token).await? else {
+    let Some(Scannable { login, scanned }) = find(services, token, Some(device)).await? else {
         return Ok(ScanOutcome::NotOpen);
     };
+    let is_same_browser = browser == Some(login.browser);
+    let login_page = is_same_browser.then_some(login.id);
+    if let Some(approval) = scanned {
+        return Ok(ScanOutcome::Asked {
+            approval,
+            login_page,
+        });
+    }
     let user = services
         .store
         .user(device.user_id)
@@ -134,14 +149,20 @@ pub async fn scan(
     {
         return Ok(ScanOutcome::TooMany(exhausted));
     }
-    let is_same_browser = browser == Some(login.browser);
     Ok(
         match approval::ask_by_scan(services, &login, (device, &user), is_same_browser, from)
             .await?
         {
             RequestOutcome::Prompted(_) => {
                 tracing::info!(login = %login.id, device = %device.id, "QR code scanned");
-                ScanOutcome::Asked(is_same_browser.then_some(login.id))
+                match services.store.approval_of_login(login.id).await? {
+                    Some(approval) => ScanOutcome::Asked {
+                        approval: approval.id,
+                        login_page,
+                    },
+                    // The login ended at this moment.
+                    None => ScanOutcome::NotOpen,
+                }
             }
             RequestOutcome::NotOpen => ScanOutcome::NotOpen,
             // The person was suspended at this moment.
@@ -153,9 +174,20 @@ pub async fn scan(
     )
 }
 
+/// A login whose code may be scanned.
+struct Scannable {
+    login: Login,
+    /// The pending approval that the device in the login's browser requested before.
+    scanned: Option<ApprovalId>,
+}
+
 /// The login that a token belongs to, if its user is still undecided: no name was typed, or the typed request is
-/// pending.
-async fn find(services: &Services, token: &str) -> Result<Option<Login>, InternalError> {
+/// pending. The device in the login's browser may ask again: the response may have been lost.
+async fn find(
+    services: &Services,
+    token: &str,
+    device: Option<&Device>,
+) -> Result<Option<Scannable>, InternalError> {
     let bytes = URL_SAFE_NO_PAD.decode(token).unwrap_or_default();
     let Some((id, shown)) = bytes
         .split_at_checked(ID)
@@ -174,14 +206,21 @@ async fn find(services: &Services, token: &str) -> Result<Option<Login>, Interna
     let Some(login) = login.filter(|login| !login.context.browser.is_empty()) else {
         return Ok(None);
     };
+    let mut scanned = None;
     let is_open = match login.stage {
         LoginStage::Identify => true,
         // The page that waits for a typed request shows the code as well.
         LoginStage::Asked(approval) => {
             let found = services.store.approval(approval).await?;
-            found.is_some_and(|found| {
-                found.scanned_by.is_none() && found.stage_at(services.now()).is_waiting()
-            })
+            let pending = found.filter(|found| found.stage_at(services.now()).is_waiting());
+            let is_repeated = |found: &Approval| {
+                found.is_same_browser && found.scanned_by == device.map(|device| device.id)
+            };
+            scanned = pending
+                .as_ref()
+                .filter(|found| is_repeated(found))
+                .map(|found| found.id);
+            scanned.is_some() || pending.is_some_and(|found| found.scanned_by.is_none())
         }
         LoginStage::SignedIn(_) | LoginStage::Answered => false,
     };
@@ -189,7 +228,7 @@ async fn find(services: &Services, token: &str) -> Result<Option<Login>, Interna
         return Ok(None);
     }
     let genuine = bool::from(proof(services, &login)?.as_slice().ct_eq(shown));
-    Ok(genuine.then_some(login))
+    Ok(genuine.then_some(Scannable { login, scanned }))
 }
 
 /// Returns when the page of this login has something new to show, since its code was scanned or its time is over:

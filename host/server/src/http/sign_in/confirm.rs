@@ -2,7 +2,8 @@
 //!
 //! Any viewer of a sign-in page can scan its code, and its number is on the same screen. Without this page an attacker
 //! could sign another user's browser in as the attacker, unnoticed, and read the user's later input (login CSRF,
-//! OWASP ASVS 3.7). A browser in which the same user signed in before continues without this page.
+//! OWASP ASVS 3.7). A browser in which the same user signed in before continues without this page,
+//! and so does a browser with the authenticator that opened the code: its user is that of the authenticator.
 
 use axum::response::Response;
 
@@ -27,7 +28,7 @@ pub(crate) async fn is_needed(
     approved: &Approved,
     user: &User,
 ) -> Result<bool, InternalError> {
-    if !approved.is_from_elsewhere()
+    if !approved.is_scanned_elsewhere()
         || browser
             .known_users(services)
             .standing(services, &user.name)

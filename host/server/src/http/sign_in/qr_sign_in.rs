@@ -37,6 +37,8 @@ pub(crate) struct QrSignInPreview {
 /// The sign-in that the device began.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub(crate) struct QrSignIn {
+    /// The id of the approval request.
+    pub(crate) request: String,
     /// The path of the login page, which continues after the approval; `null` if it is in another browser.
     #[schema(required)]
     pub(crate) login_page: Option<String>,
@@ -61,7 +63,8 @@ pub(crate) async fn preview(call: SignedCall) -> Result<Json<QrSignInPreview>, D
 }
 
 /// Begin the sign-in of a code as the user of the device. An approval request like any other follows, in the list of
-/// the pending ones. If the sign-in is in the browser of the device, no channel carries it.
+/// the pending ones. If the sign-in is in the browser of the device, no channel carries it. If it repeats the
+/// call, it receives the same request.
 #[utoipa::path(post, path = "/qr-sign-ins", operation_id = "qr-sign-ins.create", request_body = QrSignInToken,
     responses((status = 200, description = "The approval is requested.", body = QrSignIn)))]
 pub(crate) async fn scan(call: SignedCall) -> Result<Json<QrSignIn>, DeviceApiError> {
@@ -74,8 +77,12 @@ pub(crate) async fn scan(call: SignedCall) -> Result<Json<QrSignIn>, DeviceApiEr
     } = call;
     let QrSignInToken { token } = parse(&body)?;
     match qr_sign_in::scan(&services, &device, (&token, browser), origin).await? {
-        ScanOutcome::Asked(login) => Ok(Json(QrSignIn {
-            login_page: login.map(|login| format!("/login/{login}")),
+        ScanOutcome::Asked {
+            approval,
+            login_page,
+        } => Ok(Json(QrSignIn {
+            request: approval.to_string(),
+            login_page: login_page.map(|login| format!("/login/{login}")),
         })),
         ScanOutcome::NotOpen => Err(ErrorCode::SignInNotFound.into()),
         ScanOutcome::Closed => Err(ErrorCode::UserInactive.into()),

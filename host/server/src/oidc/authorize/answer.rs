@@ -325,6 +325,12 @@ pub async fn deny(
     request: &AuthorizationRequest,
     reason: DenialReason,
 ) -> Result<Option<AuthorizationAnswer>, InternalError> {
+    let application = services.store.application(&request.application).await?;
+    if application.is_some_and(|application| !application.settings.enabled) {
+        // No browser goes to a disabled application, whether this ended the login or another request did.
+        let _ = login::end_without_sign_in(services, login).await?;
+        return Ok(None);
+    }
     let description = match reason {
         DenialReason::Denied => "the request was denied in the authenticator",
         DenialReason::Expired => "the request was not approved in time",

@@ -275,7 +275,8 @@ pub async fn deny(
         .store
         .service_provider(&request.application)
         .await?;
-    let Some(provider) = provider.filter(|provider| takes(provider, request)) else {
+    let Some(provider) = provider.and_then(|provider| receiver(Some(provider), request).ok())
+    else {
         // Nobody receives an answer, whether this ended the login or another request did.
         let _ = login::end_without_sign_in(services, login).await?;
         return Ok(None);

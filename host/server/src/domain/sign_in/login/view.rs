@@ -71,7 +71,7 @@ pub struct Approved {
 impl Approved {
     /// Whether another browser's device, or a phone's camera, began it with the code of the login's page. The browser
     /// does not know its user yet.
-    pub const fn is_from_elsewhere(&self) -> bool {
+    pub const fn is_scanned_elsewhere(&self) -> bool {
         self.approval.scanned_by.is_some() && !self.approval.is_same_browser
     }
 }
