@@ -493,7 +493,7 @@ fn to_keep_access_is_asked_for_each_time_and_not_said_to_be_remembered() {
     .unwrap();
     assert!(
         !page.contains("Remembered")
-            && page.contains("has to ask each time that it wants to keep access.")
+            && page.contains("must ask each time it wants to keep access.")
     );
 }
 
@@ -579,9 +579,7 @@ fn a_page_says_nothing_in_another_language() {
                 .iter()
                 .any(|page| page.contains(&escaped(&Message::new(id).plain(language))))
         };
-        assert!(
-            found("login-lead") && found("ended-expired-advice") && found("signed-out-windows")
-        );
+        assert!(found("login-lead") && found("ended-again") && found("signed-out-windows"));
     }
 }
 
