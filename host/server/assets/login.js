@@ -57,6 +57,18 @@
     }
   }
 
+  // What a form of this page does is an event as well. A reload would then stop the form's own answer.
+  document.addEventListener('submit', function () {
+    over = true;
+    look();
+  });
+  // The user came back from the answer.
+  window.addEventListener('pageshow', function (event) {
+    if (event.persisted) {
+      over = false;
+      look();
+    }
+  });
   document.addEventListener('visibilitychange', look);
   look();
 })();
