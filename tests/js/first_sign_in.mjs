@@ -103,12 +103,11 @@ async function deniedLogin(desk, mobile) {
   await requestOn(mobile);
   await mobile.getByRole('button', { name: /deny/i }).click();
   await mobile.getByRole('heading', { name: /denied/i }).waitFor();
-  await look(mobile, 'denied');
-
   await desk.getByRole('heading', { name: /denied/i }).waitFor();
   // Else it returns to the application while it is looked at.
   await desk.getByRole('link', { name: /stay on this page/i }).click();
   await desk.getByRole('link', { name: /stay on this page/i }).waitFor({ state: 'detached' });
+  await look(mobile, 'denied');
   assert.match(await desk.getByRole('main').innerText(), /no one was signed in/i);
   await look(desk, 'ended-denied');
   await desk.getByRole('button', { name: /back to/i }).click();

@@ -55,6 +55,8 @@ async function loginPage(page) {
 /** After 15 seconds the waiting page helps. `goOn` moves the page's time. */
 async function helpAppears(page, goOn) {
   await submitName(page, 'nobody');
+  // The page's script takes its own start as the start of the wait.
+  await page.waitForLoadState('load');
   assert.equal(await help(page).isVisible(), false, 'not at once');
   await goOn(14_000);
   assert.equal(await help(page).isVisible(), false, 'not before 15 seconds');
