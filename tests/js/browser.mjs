@@ -16,6 +16,8 @@ const SCHEMES = ['light', 'dark'];
  */
 export const PATIENCE = 180_000;
 
+// Pictures take about as long as the checks, so a test takes them only of failures unless ALL_SCREENSHOTS is set.
+const takesAll = Boolean(process.env.ALL_SCREENSHOTS);
 const screenshots = process.env.SCREENSHOTS ?? new URL('../../target/screenshots', import.meta.url).pathname;
 
 const LAUNCH = {
@@ -122,7 +124,7 @@ export async function axe(page) {
 }
 
 /**
- * Looks at the page at both widths, light and dark: a picture of each, and the findings. A page that is wider than the
+ * Looks at the page at both widths, light and dark: the findings, and pictures where they are wanted. A page that is wider than the
  * window is a finding too. Afterwards the window is as before.
  */
 export async function inspect(page, name) {
@@ -132,7 +134,7 @@ export async function inspect(page, name) {
     for (const colorScheme of SCHEMES) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       const look = `${name}-${size.width}-${colorScheme}`;
-      await shot(page, look);
+      if (takesAll) await shot(page, look);
       findings.push(...(await axe(page)).map((finding) => `${look}: ${finding}`));
     }
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);

@@ -12,7 +12,7 @@ use crate::sql::{self, Connection};
 
 use crate::batch::loader::Row;
 use crate::rows::{cell, digest, epoch_number, from_json, moment, parse, to_json};
-use crate::{Result, Store, StoreError, VersionedWrite, audit};
+use crate::{Result, Store, StoreError, VersionedWrite, audit, deprovisioning};
 use assent_model::application::{Application, Protocol, RegisteredApplication};
 use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
@@ -211,6 +211,10 @@ impl Store {
                     .execute(&mut *db)
                     .await?;
                 insert_origins(db, &application).await?;
+                if !application.settings.enabled {
+                    let id = application.id.to_string();
+                    deprovisioning::withdraw_pending_for(db, &id, application.updated_at).await?;
+                }
                 audit::append(db, &entries).await?;
                 Ok(VersionedWrite::Done)
             })

@@ -153,6 +153,31 @@ pub(crate) async fn withdraw_pending_of(
     changes::record(db, Change::Inbox(user))
 }
 
+/// Ends the requests for an application that was disabled, on each device and for each name alike.
+pub(crate) async fn withdraw_pending_for(
+    db: &mut Connection,
+    application: &str,
+    now: Timestamp,
+) -> Result<()> {
+    let withdrawn: Vec<(String, Option<String>)> = sql::query_as(
+        "UPDATE approvals SET state = 'withdrawn', decided_at = $2, held_for = NULL
+         WHERE application_id = $1 AND state = 'requested'
+         RETURNING id, user_id",
+    )
+    .bind(application.to_owned())
+    .bind(now.millis())
+    .fetch_all(&mut *db)
+    .await?;
+    for (id, user) in withdrawn {
+        deliveries::approval_ended(db, &id).await?;
+        if let Some(user) = user {
+            let user = parse(&user, cell("approvals", "user_id", &id))?;
+            changes::record(db, Change::Inbox(user))?;
+        }
+    }
+    Ok(())
+}
+
 /// Ends what a device approved and no browser has used yet, and forgets its passkey.
 pub(crate) async fn deprovision_device(
     db: &mut Connection,

@@ -73,11 +73,20 @@ impl Vendor {
         }
     }
 
-    /// The channel that asks it, with further settings.
+    /// The channel that asks it, with further settings. Its calls wait longer than a test takes on any machine.
     pub fn channel(&self, name: &str, more: &str) -> String {
+        self.channel_that_waits("2m", name, more)
+    }
+
+    /// The same, for tests that wait for the end of a call without an answer.
+    pub fn impatient_channel(&self, name: &str) -> String {
+        self.channel_that_waits("1s", name, "")
+    }
+
+    fn channel_that_waits(&self, timeout: &str, name: &str, more: &str) -> String {
         let Self { port, folder, .. } = self;
         let of_vendor = format!(
-            "trust = \"delegated\"\nhttp_hosts = [\"localhost:{port}\"]\nlimits = {{ http_timeout = \"1s\" }}\n\
+            "trust = \"delegated\"\nhttp_hosts = [\"localhost:{port}\"]\nlimits = {{ http_timeout = \"{timeout}\" }}\n\
              credentials = [{{ kind = \"signature\", key_id = \"assent\", secret_file = \"{}\" }}]\n\
              config = {{ base_url = \"http://localhost:{port}/v1\", cancel_path = \"/approvals/{{id}}\" }}\n{more}",
             folder.path().join("key").display(),

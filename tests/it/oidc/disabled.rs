@@ -151,7 +151,9 @@ async fn a_sign_in_that_began_before_ends_with_a_page() {
             page.body
         );
     }
-    assert_eq!(ada.device.pending_requests(0).await.len(), pending);
+    // The devices show the request no longer, and it does not come back.
+    assert_eq!(pending, 1);
+    assert!(ada.device.pending_requests(0).await.is_empty());
     for (browser, page) in [(&asked, &waiting), (&approved, &finished)] {
         let ended = browser.get(&page.url).await;
         assert_eq!(ended.outcome(), "rejected");
@@ -160,6 +162,7 @@ async fn a_sign_in_that_began_before_ends_with_a_page() {
         assert!(!ended.body.contains("/leave"));
     }
     set_enabled(&host, &ada.application, true).await;
+    assert!(ada.device.pending_requests(0).await.is_empty());
     let page = approved.finish(&finished.url).await;
     assert!(!page.parameter("code").is_empty());
 }

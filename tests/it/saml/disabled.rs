@@ -1,8 +1,9 @@
-//! Disabled service providers: no sign-on, and no answer to them.
+//! Disabled service providers: no sign-on, and no message of a logout to them.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
+use super::logout::{PARTIAL, SUCCESS, answer, codes, frame, request, send, signed_in};
 use super::service_provider::TestServiceProvider;
 use crate::harness::{Browser, TestHost};
 
@@ -52,4 +53,48 @@ async fn a_disabled_service_provider_receives_no_assertion() {
         .begin(&browser, &provider.request(&host), None)
         .await;
     assert!(page.body.contains("SAMLResponse"), "{}", page.body);
+}
+
+/// Single logout neither notifies it nor answers it; its own request still ends the session.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_logout_sends_no_browser_to_a_disabled_service_provider() {
+    let host = TestHost::start().await;
+    let asking = TestServiceProvider::register(&host, json!({"name": "Asking"})).await;
+    let other = TestServiceProvider::register(
+        &host,
+        json!({"name": "Other", "entity_id": "https://other.example"}),
+    )
+    .await;
+    let ada = asking.ada(&host).await;
+    host.account(&ada.user, &other.application()).await;
+    let set = async |provider: &TestServiceProvider, enabled: bool| {
+        let path = format!("/applications/{}", provider.id);
+        host.admin_ok(Method::PATCH, &path, json!({"enabled": enabled}))
+            .await
+    };
+    let browser = Browser::new(&host.base);
+
+    let known = signed_in(&asking, &ada, &browser, &host).await;
+    signed_in(&other, &ada, &browser, &host).await;
+    set(&other, false).await;
+    let page = send(&asking, &browser, &request(&asking, &host, &known), None).await;
+    assert_eq!(codes(&answer(&page)), (SUCCESS, Some(PARTIAL)));
+
+    // The same where it is disabled when its turn has come.
+    set(&other, true).await;
+    let known = signed_in(&asking, &ada, &browser, &host).await;
+    signed_in(&other, &ada, &browser, &host).await;
+    let page = send(&asking, &browser, &request(&asking, &host, &known), None).await;
+    let turn = page.followed().await;
+    assert!(turn.body.contains("<iframe"), "{}", turn.body);
+    set(&other, false).await;
+    assert_eq!(frame(&turn).await.status, StatusCode::NO_CONTENT);
+    let page = turn.again().await;
+    assert_eq!(codes(&answer(&page)), (SUCCESS, Some(PARTIAL)));
+
+    let known = signed_in(&asking, &ada, &browser, &host).await;
+    set(&asking, false).await;
+    let page = send(&asking, &browser, &request(&asking, &host, &known), None).await;
+    assert_eq!(page.location().path(), "/session/ended");
+    assert!(!browser.get("/").await.body.contains("/sign-out"));
 }

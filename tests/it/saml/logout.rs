@@ -15,7 +15,7 @@ use super::service_provider::{ENTITY_ID, Response, SLO, TestServiceProvider};
 use crate::harness::{Browser, Page, TestHost, TestUser, Text};
 
 pub(super) const SUCCESS: &str = "urn:oasis:names:tc:SAML:2.0:status:Success";
-const PARTIAL: &str = "urn:oasis:names:tc:SAML:2.0:status:PartialLogout";
+pub(super) const PARTIAL: &str = "urn:oasis:names:tc:SAML:2.0:status:PartialLogout";
 
 /// What a service provider knows of a session.
 pub(super) struct SessionRecord {
@@ -142,7 +142,7 @@ async fn requested(page: &Page) -> LogoutRequest {
     LogoutRequest::read(message(&frame.location(), "SAMLRequest").unverified()).expect("a request")
 }
 
-async fn frame(page: &Page) -> Page {
+pub(super) async fn frame(page: &Page) -> Page {
     page.browser().get(&frame_address(page)).await
 }
 

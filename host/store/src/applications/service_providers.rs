@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::applications::SAML;
 use crate::rows::to_json;
 use crate::sql;
-use crate::{Result, Store, VersionedWrite, audit, saml_keys};
+use crate::{Result, Store, VersionedWrite, audit, deprovisioning, saml_keys};
 use assent_model::application::RegisteredApplication;
 use assent_model::audit::Entry;
 use assent_model::id::Did;
@@ -81,6 +81,10 @@ impl Store {
                 .await?;
                 if result == 0 {
                     return Ok(VersionedWrite::Stale);
+                }
+                if !provider.settings.enabled {
+                    let id = provider.id.to_string();
+                    deprovisioning::withdraw_pending_for(db, &id, provider.updated_at).await?;
                 }
                 audit::append(db, &entries).await?;
                 Ok(VersionedWrite::Done)

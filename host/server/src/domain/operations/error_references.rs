@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use assent_model::clock::Timestamp;
 
-/// How many references stay in memory, the newest.
+/// How many references of each kind stay in memory, the newest.
 pub const KEPT: usize = 4096;
 
 /// The longest cause, in characters.
@@ -27,17 +27,25 @@ pub struct ErrorReference {
     pub cause: String,
 }
 
-/// The newest error pages of this instance.
+/// The newest error pages of this instance. Anybody can cause any number of client errors (status 400 to 499), so these
+/// replace only each other.
 #[derive(Debug, Default)]
-pub struct ErrorReferences(Mutex<VecDeque<ErrorReference>>);
+pub struct ErrorReferences {
+    client_errors: Mutex<VecDeque<ErrorReference>>,
+    others: Mutex<VecDeque<ErrorReference>>,
+}
 
 impl ErrorReferences {
-    /// Keeps a reference, in place of the oldest one if there are many.
+    /// Keeps a reference, in place of the oldest one of its kind if there are many.
     pub fn record(&self, mut page: ErrorReference) {
         if let Some((end, _)) = page.cause.char_indices().nth(LONGEST_CAUSE) {
             page.cause.truncate(end);
         }
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_kind = match page.status {
+            400..=499 => &self.client_errors,
+            _ => &self.others,
+        };
+        let mut known = of_kind.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KEPT {
             known.pop_front();
         }
@@ -46,12 +54,15 @@ impl ErrorReferences {
 
     /// The error page with this reference, in upper or lower case.
     pub fn find(&self, reference: &str) -> Option<ErrorReference> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = known
-            .iter()
-            .rev()
-            .find(|page| page.reference.eq_ignore_ascii_case(reference));
-        found.cloned()
+        [&self.others, &self.client_errors]
+            .into_iter()
+            .find_map(|of_kind| {
+                let known = of_kind.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut newest_first = known.iter().rev();
+                let found =
+                    newest_first.find(|page| page.reference.eq_ignore_ascii_case(reference));
+                found.cloned()
+            })
     }
 }
 
@@ -72,10 +83,18 @@ mod tests {
     #[test]
     fn the_newest_references_are_found_and_the_oldest_forgotten() {
         let references = ErrorReferences::default();
+        let server_error = ErrorReference {
+            reference: "FFFFFFFF".to_owned(),
+            status: 500,
+            ..page(0)
+        };
+        references.record(server_error);
         for number in 0..=KEPT {
             references.record(page(number));
         }
         assert_eq!(references.find("00000000"), None);
+        let found = references.find("ffffffff").map(|page| page.status);
+        assert_eq!(found, Some(500), "client errors do not replace it");
         let found = references.find("0000000a").map(|page| page.cause);
         assert_eq!(found, Some("ü".repeat(LONGEST_CAUSE)));
         assert!(references.find(&format!("{KEPT:08x}")).is_some());

@@ -49,7 +49,8 @@ struct ErrorReferenceView {
 
 /// Look up the reference number of an error page.
 ///
-/// An instance knows its newest 4,096 error pages since it started. The log has all of them.
+/// An instance knows its newest 4,096 client errors (status 400 to 499) and its newest 4,096 other error pages since it
+/// started. The log has all of them.
 #[utoipa::path(
     get,
     path = "/error-references/{reference}",
@@ -78,8 +79,8 @@ async fn read(
 
 fn unknown(reference: &str) -> Problem {
     let detail = format!(
-        "this instance knows no error page with the reference {}: it keeps the newest {KEPT} since it started; search \
-         the log of all instances for that reference",
+        "this instance knows no error page with the reference {}: it keeps the newest {KEPT} of each kind since it \
+         started; search the log of all instances for that reference",
         QuotedText::new(reference)
     );
     Problem::new(StatusCode::NOT_FOUND, detail)

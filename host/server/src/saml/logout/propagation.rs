@@ -58,7 +58,7 @@ pub async fn begin(
     } in ended.participants
     {
         let provider = services.store.service_provider(&application).await?;
-        let takes_part = provider.is_some_and(|provider| provider.settings.single_logout.is_some());
+        let takes_part = provider.as_ref().and_then(with_logout).is_some();
         turns.push(LogoutTurn {
             request: message_id(services),
             application,
@@ -139,6 +139,8 @@ pub async fn view(
             .requested_at
             .is_some_and(|asked| asked + services.settings.saml.logout_timeout.get() <= now);
         let provider = services.store.service_provider(&turn.application).await?;
+        // It may have been disabled or lost its address since the logout began.
+        let provider = provider.filter(|provider| with_logout(provider).is_some());
         match provider.filter(|_| held.contains(&turn.sid.as_str()) && !is_late) {
             Some(provider) => {
                 services
@@ -212,10 +214,13 @@ pub async fn ask(
         .map(Some)
 }
 
+/// The provider with its logout address. `None` without one, and for a disabled provider: no browser is sent there.
 fn with_logout(
     provider: &Arc<ServiceProvider>,
 ) -> Option<(&ServiceProvider, &assent_model::saml::SingleLogout)> {
-    Some((provider, provider.settings.single_logout.as_ref()?))
+    let service = provider.settings.single_logout.as_ref();
+    let service = service.filter(|_| provider.settings.enabled)?;
+    Some((provider, service))
 }
 
 /// The end, for a browser that held these sessions.
@@ -261,10 +266,10 @@ pub(super) async fn answer_with(
     answer: LogoutAnswer,
     status: Status,
 ) -> Result<Finished, InternalError> {
-    // An address that was taken away meanwhile gets nothing.
+    // An address that was removed meanwhile gets nothing.
     let is_registered = |provider: &Arc<ServiceProvider>| {
-        let service = provider.settings.single_logout.as_ref();
-        service.is_some_and(|service| service.responses().checked() == answer.destination)
+        with_logout(provider)
+            .is_some_and(|(_, service)| service.responses().checked() == answer.destination)
     };
     match services
         .store
