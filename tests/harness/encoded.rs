@@ -1,5 +1,8 @@
 //! Keys and certificates of tests, and their encodings.
 
+use std::cell::Cell;
+use std::sync::{Mutex, PoisonError};
+
 use openssl::error::ErrorStack;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::Rsa;
@@ -7,10 +10,26 @@ use openssl::x509::X509;
 
 use super::utf8;
 
-/// A new RSA key of 2048 bits.
+/// The RSA keys of all tests. Tests share them, because generating one takes longer than most tests.
+static RSA_KEYS: Mutex<Vec<PKey<Private>>> = Mutex::new(Vec::new());
+
+thread_local! {
+    /// How many of them this test has. Each test has a thread of its own.
+    static TAKEN: Cell<usize> = const { Cell::new(0) };
+}
+
+/// An RSA key of 2048 bits, another one for each call of a test.
 #[track_caller]
 pub fn rsa_key() -> PKey<Private> {
-    encoded("an RSA key", Rsa::generate(2048).and_then(PKey::from_rsa))
+    let taken = TAKEN.replace(TAKEN.get() + 1);
+    let mut keys = RSA_KEYS.lock().unwrap_or_else(PoisonError::into_inner);
+    while keys.len() <= taken {
+        keys.push(encoded(
+            "an RSA key",
+            Rsa::generate(2048).and_then(PKey::from_rsa),
+        ));
+    }
+    keys[taken].clone()
 }
 
 /// The encodings of a certificate.

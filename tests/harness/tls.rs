@@ -2,19 +2,18 @@
 
 use std::path::Path;
 
-use super::write_file;
+use super::{rsa_key, write_file};
 use openssl::asn1::Asn1Time;
 use openssl::bn::BigNum;
 use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
-use openssl::rsa::Rsa;
 use openssl::x509::extension::SubjectAlternativeName;
 use openssl::x509::{X509, X509NameBuilder};
 use reqwest::{Certificate, Client, Identity};
 
 /// A self-signed certificate for localhost with its key.
 pub fn certificate_of(name: &str) -> (X509, PKey<Private>) {
-    let key = PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key");
+    let key = rsa_key();
     let created = || {
         let mut subject = X509NameBuilder::new()?;
         subject.append_entry_by_text("CN", name)?;

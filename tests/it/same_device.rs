@@ -19,9 +19,9 @@ use crate::qr_sign_in::code;
 use crate::store::{NOW, approval, login};
 
 /// A device that is in a browser: its calls have the browser's cookies.
-struct Installed<'a> {
-    device: &'a Device,
-    browser: &'a Browser,
+pub(crate) struct Installed<'a> {
+    pub(crate) device: &'a Device,
+    pub(crate) browser: &'a Browser,
 }
 
 impl Installed<'_> {
@@ -73,7 +73,7 @@ impl Installed<'_> {
     }
 
     /// The only pending request, and whether it is of this browser.
-    async fn pending(&self) -> (PendingRequest, bool) {
+    pub(crate) async fn pending(&self) -> (PendingRequest, bool) {
         let (status, pending) = self.call(Method::GET, "/requests", Value::Null).await;
         assert_eq!(status, StatusCode::OK, "{pending}");
         let request = &pending["requests"][0];
@@ -84,7 +84,7 @@ impl Installed<'_> {
     }
 
     /// Approves without a number.
-    async fn approve(&self, request: &PendingRequest) -> (StatusCode, Value) {
+    pub(crate) async fn approve(&self, request: &PendingRequest) -> (StatusCode, Value) {
         let signature = self.device.signature(&without_number(self.device, request));
         let body = json!({"decision": "approve", "same_browser": true, "signature": signature});
         self.call(Method::POST, &format!("/requests/{}", request.id), body)

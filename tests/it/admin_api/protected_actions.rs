@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::{Administrator, Answer, Caller, console_caller, sent};
 use crate::harness::{Browser, Database, Device, Parsed, TestHost, Text, id};
 use crate::lifecycle::entries;
+use crate::same_device::Installed;
 
 pub(super) async fn owner(host: &TestHost) -> (Caller, Administrator) {
     let owner = Administrator::new(host, "grace", "owner").await;
@@ -341,6 +342,35 @@ async fn another_user_can_neither_delay_nor_continue_a_protected_action() {
         .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
         .await;
     assert_eq!(done.status, StatusCode::NO_CONTENT);
+}
+
+/// The console is in the browser that holds the key. A page there must not be able to have its own action approved.
+#[tokio::test]
+async fn a_protected_action_needs_its_number_in_its_own_browser_too() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let bob = host.user("bob").await;
+    let path = format!("/users/{}", id(&bob));
+    let action = requested(&console, Method::DELETE, &path, &Value::Null).await;
+    let Caller::Console { browser, .. } = &console else {
+        unreachable!()
+    };
+    let installed = Installed {
+        device: &grace.device,
+        browser,
+    };
+    let (request, is_here) = installed.pending().await;
+    assert_eq!(request.action.as_deref(), Some("Delete the user “bob”"));
+    assert!(!is_here);
+    let (status, error) = installed.approve(&request).await;
+    assert_eq!(
+        (status, error["error"].text()),
+        (StatusCode::FORBIDDEN, "other_browser")
+    );
+    let early = console
+        .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
+        .await;
+    assert!(refused(&early), "{}", early.body);
 }
 
 #[tokio::test]
