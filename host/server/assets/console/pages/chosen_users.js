@@ -49,12 +49,8 @@ export function chosenUsers({ may }) {
   const column = {
     label: 'Select',
     cell: (row) => {
-      const box = el('input', {
-        type: 'checkbox',
-        'data-choice': true,
-        'aria-label': `Select ${row.name}`,
-        onchange: () => choose(row, box.checked),
-      });
+      const box = el('input', { type: 'checkbox', 'data-choice': true, 'aria-label': `Select ${row.name}` });
+      box.addEventListener('change', () => choose(row, box.checked));
       box.checked = chosen.has(row.id);
       return el('div', { class: 'choice' }, box);
     },
