@@ -36,7 +36,7 @@ export interface Input {
   readonly application: JsonObject;
   /** The person in this application: `id`, `name`, `short_code`, `state`. */
   readonly account: JsonObject;
-  /** The person: `did`, `name`, `email`, `profile`. */
+  /** The person: `did`, `name`, `email`, `profile`, and `groups`, the names of those assigned to this application. */
   readonly user: JsonObject;
   /** The person's roles in this application. */
   readonly roles: readonly string[];

@@ -64,6 +64,24 @@ async fn an_administrator_manages_users_in_the_console() {
 }
 
 #[tokio::test]
+async fn an_administrator_gives_a_group_access_in_the_console() {
+    let host = host().await;
+    let (_, link) = invited_user(&host, "ada", Some("owner")).await;
+    let application = host.web_application().await;
+    let carol = host.user("carol").await;
+    host.account(&carol, &application).await;
+    host.user("bob").await;
+    host.user("eve").await;
+    let variables = [
+        ("BASE_URL", host.base.as_str()),
+        ("ENROL_URL", &link),
+        ("LOGIN_NAME", "ada"),
+        ("APPLICATION_NAME", "Books & <Co>"),
+    ];
+    run_with(&host, "console_groups.mjs", &variables).await;
+}
+
+#[tokio::test]
 async fn an_administrator_operates_the_instance_and_other_roles_see_less() {
     let host = host().await;
     let (_, link) = invited_user(&host, "ada", Some("owner")).await;

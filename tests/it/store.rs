@@ -21,6 +21,7 @@ use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, DeviceKey, Enrolment};
 use assent_model::entropy::SystemEntropy;
+use assent_model::group::AssignedAccess;
 use assent_model::id::{
     AccountId, ActionApprovalId, ApprovalId, ConsentId, DeviceId, Did, EnrolmentId, KeyId, LoginId,
     SessionId, UserId,
@@ -117,6 +118,8 @@ fn account(user: &User, application: &Application) -> Account {
         roles: vec!["reader".to_owned()],
         short_code: format!("{}", AccountId::new(NOW, &SystemEntropy)),
         state: LifecycleState::Active,
+        individual: true,
+        assigned: AssignedAccess::default(),
         version: 1,
         created_at: NOW,
     }

@@ -49,7 +49,9 @@ async function giveAccess(admin) {
   await admin.part('Accounts');
   await admin.desk.getByText('Give a user access').click();
   await admin.choose('User', LOGIN_NAME, new RegExp(LOGIN_NAME));
-  await admin.field('Roles').fill(`approver\n${MARKUP}`);
+  await admin.field('Roles').fill('approver');
+  await admin.field('Roles').press('Enter');
+  await admin.field('Roles').fill(MARKUP);
   await admin.press('Give access');
   await admin.said('The account was created.');
 }

@@ -112,7 +112,9 @@ async function access(admin) {
   await admin.part('Accounts');
   await admin.desk.getByText('Give access to an application').click();
   await admin.choose('Application', APPLICATION_NAME.slice(0, 4), APPLICATION_NAME);
-  await admin.field('Roles').fill(`reader\n${MARKUP}`);
+  await admin.field('Roles').fill('reader');
+  await admin.field('Roles').press('Enter');
+  await admin.field('Roles').fill(MARKUP);
   await admin.press('Give access');
   await admin.said('The account was created.');
   await admin.look('user-accounts');

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use assent_model::id::{AccountId, Did, UserId};
+use assent_model::id::{AccountId, Did, GroupId, UserId};
 
 use crate::connection::Api;
 use crate::error::{CommandError, ErrorKind};
@@ -14,6 +14,8 @@ pub enum ResourceKind {
     User,
     /// An application, by name.
     Application,
+    /// A group, by name.
+    Group,
     /// An account, by its user, where the application is known.
     Account,
 }
@@ -24,6 +26,7 @@ impl ResourceKind {
         match name {
             "user" | "user_id" => Some(Self::User),
             "application" | "application_id" => Some(Self::Application),
+            "group" | "group_id" => Some(Self::Group),
             "account" | "account_id" => Some(Self::Account),
             _ => None,
         }
@@ -34,6 +37,7 @@ impl ResourceKind {
         match self {
             Self::User => "user",
             Self::Application => "application",
+            Self::Group => "group",
             Self::Account => "account",
         }
     }
@@ -43,6 +47,7 @@ impl ResourceKind {
         match self {
             Self::User => text.parse::<UserId>().is_ok(),
             Self::Application => text.parse::<Did>().is_ok(),
+            Self::Group => text.parse::<GroupId>().is_ok(),
             Self::Account => text.parse::<AccountId>().is_ok(),
         }
     }
@@ -77,7 +82,9 @@ pub async fn id_of(
         return Ok(());
     }
     *text = match (kind, application) {
-        (ResourceKind::User | ResourceKind::Application, _) => only(api, kind, text).await?,
+        (ResourceKind::User | ResourceKind::Application | ResourceKind::Group, _) => {
+            only(api, kind, text).await?
+        }
         (ResourceKind::Account, Some(application)) => {
             let user = match ResourceKind::User.is_id(text) {
                 true => text.clone(),
@@ -102,10 +109,10 @@ pub async fn id_of(
 /// The id of the one thing that is called so.
 async fn only(api: &Api, kind: ResourceKind, text: &str) -> anyhow::Result<String> {
     // A search tells them in the order of their names, so whatever is called just so comes first.
-    let list = if kind == ResourceKind::Application {
-        "applications"
-    } else {
-        "users"
+    let list = match kind {
+        ResourceKind::Application => "applications",
+        ResourceKind::Group => "groups",
+        ResourceKind::User | ResourceKind::Account => "users",
     };
     let found = items(api, &[list], &[("q", text)], 1).await?;
     let found: Vec<&Value> = found

@@ -117,6 +117,8 @@ ids! {
     UserId;
     /// A person in one application.
     AccountId;
+    /// A group of users.
+    GroupId;
     /// An enrolled authenticator.
     DeviceId;
     /// The right to enrol one authenticator.

@@ -18,6 +18,7 @@ pub mod deadline;
 pub mod delivery;
 pub mod device;
 pub mod entropy;
+pub mod group;
 pub mod id;
 pub mod key;
 pub mod language;

@@ -21,23 +21,26 @@ pub enum Scope {
     Phone,
     /// The postal address.
     Address,
+    /// The groups that are assigned to the application.
+    Groups,
     /// A refresh token, so that the application can act while the person is away (OpenID Connect Core section 11).
     OfflineAccess,
 }
 
 impl Scope {
     /// Every scope there is.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::OpenId,
         Self::Profile,
         Self::Email,
         Self::Phone,
         Self::Address,
+        Self::Groups,
         Self::OfflineAccess,
     ];
 
     /// The scopes of a new application without a setting of its own: all but `address`, because it reveals where users
-    /// live.
+    /// live, and `groups`, because few applications use them.
     pub const DEFAULT: [Self; 5] = [
         Self::OpenId,
         Self::Profile,
@@ -54,6 +57,7 @@ impl Scope {
             Self::Email => "email",
             Self::Phone => "phone",
             Self::Address => "address",
+            Self::Groups => "groups",
             Self::OfflineAccess => "offline_access",
         }
     }
@@ -86,6 +90,7 @@ impl Scope {
             Self::Email => &["email", "email_verified"],
             Self::Phone => &["phone_number", "phone_number_verified"],
             Self::Address => &["address"],
+            Self::Groups => &["groups"],
         }
     }
 

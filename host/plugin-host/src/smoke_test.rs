@@ -68,7 +68,9 @@ fn input(application: Did, sink: Sink) -> ClaimInput {
         application_id: application,
         application: application_json,
         account: json!({ "id": "smoke-test", "name": "ada", "short_code": "SMOKE00000", "state": "active" }),
-        user: json!({ "did": "did:example:smoke-test", "name": "ada", "email": "ada@example.org", "profile": {} }),
+        user: json!({
+            "did": "did:example:smoke-test", "name": "ada", "email": "ada@example.org", "groups": ["staff"], "profile": {}
+        }),
         roles: vec!["user".to_owned()],
         scopes: if saml {
             Vec::new()

@@ -97,7 +97,9 @@ CREATE TABLE applications (
     updated_at    BIGINT NOT NULL,
     -- Grants of earlier times are not valid: when the application was enabled again, or the end of time while it is
     -- disabled.
-    grants_not_before BIGINT NOT NULL DEFAULT 0
+    grants_not_before BIGINT NOT NULL DEFAULT 0,
+    -- JSON: the roles of each active user; NULL if the application is not assigned to everyone.
+    everyone_roles TEXT
 );
 
 -- The origins of single-page applications, which may call endpoints from a browser (CORS).
@@ -142,6 +144,8 @@ CREATE TABLE accounts (
                    CHECK (state IN ('invited', 'active', 'suspended', 'terminated')),
     -- Grants from before this time are revoked: the user withdrew the consent, or the account was suspended.
     grants_not_before BIGINT NOT NULL DEFAULT 0,
+    -- 1 if the account itself gives access; 0 if only groups and everyone's assignment do.
+    individual        BIGINT NOT NULL DEFAULT 1,
     version           BIGINT NOT NULL,
     created_at        BIGINT NOT NULL,
     UNIQUE (user_id, application_id),
@@ -161,6 +165,41 @@ CREATE TABLE account_search (
 --sqlite WITHOUT ROWID
 ;
 CREATE INDEX account_search_by_account ON account_search (account_id);
+
+-- Groups of users, to which applications are assigned.
+CREATE TABLE user_groups (
+    id          TEXT   NOT NULL PRIMARY KEY,
+    name        TEXT   NOT NULL,
+    -- The name in lower case, by which groups are sorted, searched and compared.
+    name_key    TEXT
+--postgresql COLLATE "C"
+                NOT NULL UNIQUE,
+    description TEXT   NOT NULL,
+    version     BIGINT NOT NULL,
+    created_at  BIGINT NOT NULL
+);
+
+CREATE TABLE group_members (
+    group_id TEXT   NOT NULL REFERENCES user_groups (id) ON DELETE CASCADE,
+    user_id  TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    added_at BIGINT NOT NULL,
+    PRIMARY KEY (group_id, user_id)
+)
+--sqlite WITHOUT ROWID
+;
+CREATE INDEX group_members_by_user ON group_members (user_id, group_id);
+
+-- The groups whose members have access to an application, with the roles that they have there.
+CREATE TABLE group_assignments (
+    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    group_id       TEXT   NOT NULL REFERENCES user_groups (id) ON DELETE CASCADE,
+    -- JSON.
+    roles          TEXT   NOT NULL,
+    PRIMARY KEY (application_id, group_id)
+)
+--sqlite WITHOUT ROWID
+;
+CREATE INDEX group_assignments_by_group ON group_assignments (group_id, application_id);
 
 CREATE TABLE consents (
     id             TEXT   NOT NULL PRIMARY KEY,

@@ -11,7 +11,10 @@ use crate::sql::{self, Connection};
 use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::to_json;
 use crate::users::{UserRow, ensure_all_written, search_index};
-use crate::{Result, Store, StoreError, UserGuard, VersionedWrite, audit, deprovisioning, taken};
+use crate::{
+    Result, Store, StoreError, Transition, UserGuard, VersionedWrite, audit, deprovisioning,
+    groups, taken,
+};
 use assent_model::account::Account;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -19,7 +22,7 @@ use assent_model::id::{AccountId, UserId};
 use assent_model::user::{LifecycleState, User};
 
 pub use user_account::UserAccount;
-pub(crate) use user_account::{AccountRow, BY_ACCOUNT_ID, UserAccountRow};
+pub(crate) use user_account::{AccountRow, BY_ACCOUNT_ID, HeldAccount, UserAccountRow};
 
 /// An account that is kept, in one write with others.
 #[derive(Clone, Debug)]
@@ -45,8 +48,9 @@ static HOLD: LazyLock<BulkSql> = LazyLock::new(|| {
 });
 static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, version, created_at)
-         VALUES {($, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
+        "INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, individual, version,
+                               created_at)
+         VALUES {($, $, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
         0,
     )
 });
@@ -104,6 +108,7 @@ async fn insert_all(db: &mut Connection, accounts: &[Account], whom: &[UserGuard
                 .bind(to_json(&account.roles)?)
                 .bind(account.short_code.clone())
                 .bind(account.state.as_str())
+                .bind(i64::from(account.individual))
                 .bind(account.version)
                 .bind(account.created_at.millis());
         }
@@ -127,13 +132,15 @@ async fn update(
 ) -> Result<VersionedWrite> {
     let people = lock_users_of(db, std::slice::from_ref(account), &[whom]).await?;
     let result = sql::query(
-        "UPDATE accounts SET name = $2, roles = $3, state = $4, version = version + 1 WHERE id = $1 AND version = $5",
+        "UPDATE accounts SET name = $2, roles = $3, state = $4, individual = $6, version = version + 1
+         WHERE id = $1 AND version = $5",
     )
     .bind(account.id.to_string())
     .bind(account.name.clone())
     .bind(to_json(&account.roles)?)
     .bind(account.state.as_str())
     .bind(account.version)
+    .bind(i64::from(account.individual))
     .execute(&mut *db)
     .await
     .map_err(taken("the account's name"))?;
@@ -143,12 +150,14 @@ async fn update(
     for person in &people {
         search_index::replace_account(db, person).await?;
     }
+    let (user, application) = (
+        account.user_id.to_string(),
+        account.application_id.to_string(),
+    );
     if account.state != before {
-        let (user, application) = (
-            account.user_id.to_string(),
-            account.application_id.to_string(),
-        );
         deprovisioning::deprovision_account(db, user, application, account.state, now).await?;
+    } else if !account.individual {
+        groups::end_lost_access(db, &application, &[user], now).await?;
     }
     Ok(VersionedWrite::Done)
 }
@@ -188,6 +197,33 @@ impl Store {
             Box::pin(async move {
                 insert(db, &account, whom).await?;
                 audit::append(db, &entries).await
+            })
+        })
+        .await
+    }
+
+    /// Adds the account that an assignment implies, at the user's first sign-in. Nothing is added, and
+    /// [`Transition::NotOpen`] returned, if the user has an account there, or another account has the name.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn insert_implied_account(
+        &self,
+        account: Account,
+        entry: Entry,
+    ) -> Result<Transition> {
+        self.write(move |db| {
+            let (account, entry) = (account.clone(), entry.clone());
+            Box::pin(async move {
+                let whom = UserGuard::from(account.user_id);
+                match insert(db, &account, whom).await {
+                    Ok(()) => {
+                        audit::append(db, &[entry]).await?;
+                        Ok(Transition::Done)
+                    }
+                    Err(StoreError::Taken(_)) => Ok(Transition::NotOpen),
+                    Err(error) => Err(error),
+                }
             })
         })
         .await

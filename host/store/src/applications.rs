@@ -412,7 +412,8 @@ impl Store {
             .collect()
     }
 
-    /// Up to `limit` applications in which a person has an account that may be used, by their names.
+    /// Up to `limit` applications that a person may use, by an account or by an assignment, in the order of their
+    /// names.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -425,8 +426,15 @@ impl Store {
             "SELECT ",
             ApplicationRow::COLUMNS,
             "
-             FROM accounts JOIN applications ON applications.id = accounts.application_id
-             WHERE accounts.user_id = $1 AND accounts.state IN ('invited', 'active')
+             FROM applications
+             LEFT JOIN accounts ON accounts.application_id = applications.id AND accounts.user_id = $1
+             WHERE applications.id IN (
+                   SELECT application_id FROM accounts WHERE user_id = $1 AND individual = 1
+                   UNION SELECT group_assignments.application_id FROM group_members
+                         JOIN group_assignments ON group_assignments.group_id = group_members.group_id
+                         WHERE group_members.user_id = $1
+                   UNION SELECT id FROM applications WHERE everyone_roles IS NOT NULL)
+               AND (accounts.id IS NULL OR accounts.state IN ('invited', 'active'))
              ORDER BY applications.name, applications.id LIMIT $2"
         ))
         .bind(user.to_string())

@@ -88,20 +88,7 @@ pub(crate) async fn deprovision_account(
     state: LifecycleState,
     now: Timestamp,
 ) -> Result<()> {
-    // First: a request that is released meanwhile is withdrawn with the others.
-    held_requests::drop_of_application(db, &user, &application).await?;
-    let withdrawn: Vec<(String,)> = sql::query_as(
-        "UPDATE approvals SET state = 'withdrawn', decided_at = $3
-         WHERE user_id = $1 AND application_id = $2 AND state = 'requested' RETURNING id",
-    )
-    .bind(user.clone())
-    .bind(application.clone())
-    .bind(now.millis())
-    .fetch_all(&mut *db)
-    .await?;
-    for (id,) in withdrawn {
-        deliveries::approval_ended(db, &id).await?;
-    }
+    withdraw_pending_in(db, &user, &application, now).await?;
     let statements = if state.is_open() {
         [
             "UPDATE accounts SET grants_not_before = $3 WHERE user_id = $1 AND application_id = $2 AND \
@@ -128,6 +115,30 @@ pub(crate) async fn deprovision_account(
             .await?;
     }
     sessions::leave_application(db, user, application, now).await
+}
+
+/// Ends the requests of a user for one application, pending and held.
+pub(crate) async fn withdraw_pending_in(
+    db: &mut Connection,
+    user: &str,
+    application: &str,
+    now: Timestamp,
+) -> Result<()> {
+    // First: a request that is released meanwhile is withdrawn with the others.
+    held_requests::drop_of_application(db, user, application).await?;
+    let withdrawn: Vec<(String,)> = sql::query_as(
+        "UPDATE approvals SET state = 'withdrawn', decided_at = $3
+         WHERE user_id = $1 AND application_id = $2 AND state = 'requested' RETURNING id",
+    )
+    .bind(user.to_owned())
+    .bind(application.to_owned())
+    .bind(now.millis())
+    .fetch_all(&mut *db)
+    .await?;
+    for (id,) in withdrawn {
+        deliveries::approval_ended(db, &id).await?;
+    }
+    Ok(())
 }
 
 /// Ends the request that waits for a person, wherever it is on its way to.
@@ -248,6 +259,7 @@ pub(crate) async fn erase_user(db: &mut Connection, user: UserId, now: Timestamp
         "DELETE FROM approval_cooldowns WHERE user_id = $1",
         "DELETE FROM approval_subjects WHERE subject = $1",
         "DELETE FROM consents WHERE user_id = $1",
+        "DELETE FROM group_members WHERE user_id = $1",
         "DELETE FROM sessions WHERE user_id = $1",
         "DELETE FROM last_sign_ins WHERE user_id = $1",
         "DELETE FROM claim_traces WHERE user_id = $1",

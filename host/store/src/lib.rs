@@ -30,6 +30,7 @@ mod devices;
 mod dispatches;
 mod error;
 mod external_authenticators;
+mod groups;
 mod held_requests;
 mod idempotency;
 mod instance;
@@ -82,6 +83,7 @@ pub use consents::{Consent, ConsentGrant};
 pub use deliveries::ChannelWork;
 pub use dispatches::DISPATCH_LEASE;
 pub use error::{Result, StoreError, ValueError};
+pub use groups::{GroupSummary, MOST_MEMBERS_COUNTED, MemberChange};
 pub use idempotency::IdempotentRow;
 pub use logins::{Completion, IssuedGrant, NewSession, SignInRecord};
 pub use migrations::{

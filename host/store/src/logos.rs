@@ -99,15 +99,20 @@ impl Store {
         Ok(row.map(|(digest,)| digest))
     }
 
-    /// The digests of the pictures of those applications in which a person has an account.
+    /// The digests of the pictures of those applications in which a person has an account, or that are assigned to a
+    /// group of theirs or to everyone.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn logos_of(&self, user: UserId) -> Result<Vec<(Did, String)>> {
         let rows: Vec<(String, String)> = sql::query_as(
-            "SELECT logo.application_id, logo.digest FROM accounts
-             JOIN application_logos AS logo ON logo.application_id = accounts.application_id
-             WHERE accounts.user_id = $1",
+            "SELECT logo.application_id, logo.digest FROM application_logos AS logo
+             WHERE logo.application_id IN (
+                   SELECT application_id FROM accounts WHERE user_id = $1
+                   UNION SELECT group_assignments.application_id FROM group_members
+                         JOIN group_assignments ON group_assignments.group_id = group_members.group_id
+                         WHERE group_members.user_id = $1
+                   UNION SELECT id FROM applications WHERE everyone_roles IS NOT NULL)",
         )
         .bind(user.to_string())
         .fetch_all(&self.readers)

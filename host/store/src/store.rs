@@ -8,7 +8,7 @@ use crate::sql::{Connection, DatabaseKind};
 use futures_util::future::BoxFuture;
 use tokio::time::timeout;
 
-use crate::accounts::UserAccount;
+use crate::accounts::{HeldAccount, UserAccount};
 use crate::applications::{ApplicationVersionRow, RecordedUse};
 use crate::audit::context::ChainContext;
 use crate::batch::loader::BatchLoader;
@@ -49,7 +49,7 @@ pub struct Store {
 #[derive(Clone, Debug)]
 pub(crate) struct Loaders {
     pub(crate) applications: BatchLoader<RegisteredApplication>,
-    pub(crate) user_accounts: BatchLoader<UserAccount>,
+    pub(crate) user_accounts: BatchLoader<HeldAccount>,
     pub(crate) codes: BatchLoader<CodeGrant>,
     pub(crate) application_versions: BatchLoader<ApplicationVersionRow>,
     pub(crate) families: BatchLoader<Arc<TokenFamily>>,
@@ -62,7 +62,7 @@ pub(crate) struct Loaders {
 pub(crate) struct Caches {
     /// By the version and the time of the last change.
     pub(crate) applications: VersionedCache<Did, (i64, i64), RegisteredApplication>,
-    /// By the versions of the account and of the user.
+    /// By the versions of the account, of the user and of the application, which a change of assignments increments.
     pub(crate) holders: VersionedCache<AccountId, HolderVersion, Arc<UserAccount>>,
     /// They never change.
     pub(crate) families: VersionedCache<FamilyId, (), Arc<TokenFamily>>,

@@ -258,7 +258,7 @@ fn step_errors(rule: &Rule, errors: &mut Vec<String>) {
 }
 
 /// The host's claims that are known only where a scope has them told, and what is always known in their place.
-const TOLD_WITH_SCOPES: [(&str, &str); 21] = [
+const TOLD_WITH_SCOPES: [(&str, &str); 22] = [
     ("name", "user.profile.name"),
     ("given_name", "user.profile.given_name"),
     ("family_name", "user.profile.family_name"),
@@ -283,6 +283,7 @@ const TOLD_WITH_SCOPES: [(&str, &str); 21] = [
         "user.profile.phone_number_verified",
     ),
     ("address", "user.profile.address"),
+    ("groups", "user.groups"),
 ];
 
 /// A denial by a claim that is there only if its scope was asked for: whoever is to be denied asks without it.

@@ -34,9 +34,10 @@
 //!
 //! Where its value comes from:
 //! - `from`: a name, or several: then the first of which something is known. A name is `roles`, `scopes`, `amr` or
-//!   `acr`; `account.name`, `user.email`, `user.profile.locale`, `application.name` and so on, in what the host knows
-//!   of them; else it is a claim, made by the host, an earlier plugin or an earlier rule. Further dots lead into nested
-//!   values. The host's claims are there only if they are told, by a scope for example; `user.email` is known always.
+//!   `acr`; `account.name`, `user.email`, `user.groups` (those that are assigned to the application),
+//!   `user.profile.locale`, `application.name` and so on, in what the host knows of them; else it is a claim, made by
+//!   the host, an earlier plugin or an earlier rule. Further dots lead into nested values. The host's claims are there
+//!   only if they are told, by a scope for example; `user.email` is known always.
 //! - `value`: any value. In its texts, however deep, `{email}` stands for what has that name; `{{` and `}}` are the
 //!   braces themselves. A text with a list in it, such as `"team-{roles}"`, becomes a list; within a list it is there
 //!   for each member. A text that names something of which nothing is known is left out.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assent::domain::{Services, admin, audit};
+use assent::domain::{Services, accounts, admin, audit};
 use assent_model::account::Account;
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::entropy::SystemEntropy;
@@ -265,7 +265,7 @@ fn user(host: &Arc<Services>, draw: &mut Draw, number: u32) -> User {
 }
 
 fn account(host: &Arc<Services>, user: &User, application: &Did, number: u32) -> Account {
-    let mut account = admin::new_account(host, user, application.clone());
+    let mut account = accounts::new_account(host, user, application.clone());
     account.state = if number.is_multiple_of(40) {
         LifecycleState::Suspended
     } else {

@@ -5,6 +5,7 @@ mod clients;
 mod conditional;
 mod erasure;
 mod error_references;
+mod groups;
 mod idempotency;
 mod lists;
 mod operation;

@@ -15,7 +15,7 @@ use super::{Administrator, Answer, Caller, console_caller, sent, service};
 use crate::harness::{Database, Json, Respond, TestHost, Text, id, utf8};
 
 /// Sends a table, and approves on the phone what has to be approved.
-async fn import(caller: &Caller, path: &str, table: impl Into<Bytes>) -> Answer {
+pub(super) async fn import(caller: &Caller, path: &str, table: impl Into<Bytes>) -> Answer {
     let table = table.into();
     let answer = import_once(caller, path, table.clone(), None).await;
     let (Caller::Console { device, .. }, Some(action)) =
@@ -32,7 +32,7 @@ async fn import(caller: &Caller, path: &str, table: impl Into<Bytes>) -> Answer 
 }
 
 /// Sends a table, with the id of an approval.
-async fn import_once(
+pub(super) async fn import_once(
     caller: &Caller,
     path: &str,
     table: impl Into<Bytes>,
@@ -49,7 +49,7 @@ async fn import_once(
     .await
 }
 
-async fn exported(caller: &Caller, path: &str) -> String {
+pub(super) async fn exported(caller: &Caller, path: &str) -> String {
     let response = caller.request(Method::GET, path).response().await;
     assert_eq!(response.status(), StatusCode::OK, "{path}");
     assert!(

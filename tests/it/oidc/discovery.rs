@@ -5,12 +5,13 @@ use serde_json::{Value, json};
 use crate::harness::tls::mtls_settings;
 use crate::harness::{Body, Json, TestHost, get, temp_folder};
 
-const SCOPES: [&str; 6] = [
+const SCOPES: [&str; 7] = [
     "openid",
     "profile",
     "email",
     "phone",
     "address",
+    "groups",
     "offline_access",
 ];
 /// The claims of an ID token besides those of the scopes.
@@ -27,7 +28,7 @@ const OF_THE_TOKEN: [&str; 11] = [
     "acr",
     "at_hash",
 ];
-const OF_THE_SCOPES: [&str; 23] = [
+const OF_THE_SCOPES: [&str; 24] = [
     // email
     "email",
     "email_verified",
@@ -55,6 +56,8 @@ const OF_THE_SCOPES: [&str; 23] = [
     "phone_number_verified",
     // address
     "address",
+    // groups
+    "groups",
 ];
 const AUTH_METHODS: [&str; 8] = [
     "client_secret_basic",

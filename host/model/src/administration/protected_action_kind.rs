@@ -29,6 +29,12 @@ pub enum ProtectedActionKind {
     UpdateAccount,
     /// Deletes an account, whose name another user can get then.
     DeleteAccount,
+    /// Gives a group another name, which applications receive, or changes many of its members at once.
+    UpdateGroup,
+    /// Deletes a group. Its members lose the access that it gives.
+    DeleteGroup,
+    /// Assigns an application to a group or to everyone, with roles, or removes an assignment.
+    ChangeAccess,
     /// Revokes the device of a user with a console role.
     RevokeDevice,
     /// Deletes an application.
@@ -56,7 +62,7 @@ pub enum ProtectedActionKind {
 
 impl ProtectedActionKind {
     /// All kinds.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 23] = [
         Self::DeleteUser,
         Self::EraseUser,
         Self::UpdateUser,
@@ -66,6 +72,9 @@ impl ProtectedActionKind {
         Self::CreateAccount,
         Self::UpdateAccount,
         Self::DeleteAccount,
+        Self::UpdateGroup,
+        Self::DeleteGroup,
+        Self::ChangeAccess,
         Self::RevokeDevice,
         Self::DeleteApplication,
         Self::GrantAdminScopes,
@@ -86,6 +95,7 @@ impl ProtectedActionKind {
             Self::DeleteUser
                 | Self::EraseUser
                 | Self::DeleteAccount
+                | Self::DeleteGroup
                 | Self::DeleteApplication
                 | Self::RevokeDevice
                 | Self::RevokeKey
@@ -104,6 +114,9 @@ impl ProtectedActionKind {
             Self::CreateAccount => "create-account",
             Self::UpdateAccount => "update-account",
             Self::DeleteAccount => "delete-account",
+            Self::UpdateGroup => "update-group",
+            Self::DeleteGroup => "delete-group",
+            Self::ChangeAccess => "change-access",
             Self::RevokeDevice => "revoke-device",
             Self::DeleteApplication => "delete-application",
             Self::GrantAdminScopes => "grant-admin-scopes",

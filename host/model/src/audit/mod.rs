@@ -322,6 +322,22 @@ events! {
     AccountDeleted = "account.deleted",
     /// A list of an application's accounts was exported to a file.
     AccountsExported = "accounts.exported",
+    /// A group was created.
+    GroupCreated = "group.created",
+    /// A group got another name or description.
+    GroupUpdated = "group.updated",
+    /// A group was deleted.
+    GroupDeleted = "group.deleted",
+    /// A user became a member of a group.
+    GroupMemberAdded = "group.member-added",
+    /// A user is no member of a group any more.
+    GroupMemberRemoved = "group.member-removed",
+    /// The members of a group were exported to a file.
+    GroupMembersExported = "group.members-exported",
+    /// An application was assigned to a group or to everyone, or the roles of an assignment changed.
+    AccessAssigned = "application.access-assigned",
+    /// An assignment was removed.
+    AccessRemoved = "application.access-removed",
     /// What a vendor knows a person by was set.
     ExternalAuthenticatorSet = "external-authenticator.set",
     /// It was removed.

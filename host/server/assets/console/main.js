@@ -9,6 +9,7 @@ import { applicationPages } from './pages/application.js';
 import { applications } from './pages/applications.js';
 import { audit } from './pages/audit.js';
 import { claims } from './pages/claims.js';
+import { groupPages, groups, newGroup } from './pages/groups.js';
 import { keys } from './pages/keys.js';
 import { newApplication } from './pages/new_application.js';
 import { overview } from './pages/overview.js';
@@ -49,6 +50,12 @@ const PAGES = [
   ['/admin/users/:id/devices', userPages.devices, 'users:read'],
   ['/admin/users/:id/sessions', userPages.sessions, 'users:read'],
   ['/admin/users/:id/activity', userPages.activity, 'users:read'],
+  ['/admin/users/:id/groups', userPages.groups, 'accounts:read'],
+  ['/admin/groups', groups, 'accounts:read'],
+  ['/admin/groups/new', newGroup, 'accounts:write'],
+  ['/admin/groups/:id', groupPages.members, 'accounts:read'],
+  ['/admin/groups/:id/applications', groupPages.applications, 'accounts:read'],
+  ['/admin/groups/:id/settings', groupPages.settings, 'accounts:write'],
   ['/admin/accounts/:id', account, 'accounts:read'],
   ['/admin/claims', claims, 'claims:read'],
   ['/admin/plugins', plugins, 'plugins:read'],
@@ -65,6 +72,7 @@ const PARTS = [
   ['/admin', 'Overview', 'overview', 'me'],
   ['/admin/applications', 'Applications', 'applications', 'applications:read'],
   ['/admin/users', 'Users', 'users', 'users:read'],
+  ['/admin/groups', 'Groups', 'groups', 'accounts:read'],
   ['/admin/claims', 'Claims preview', 'claims', 'claims:read'],
   ['/admin/plugins', 'Plugins', 'plugins', 'plugins:read'],
   ['/admin/keys', 'Keys', 'keys', 'keys:read'],

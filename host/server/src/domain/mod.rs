@@ -4,6 +4,7 @@
 
 #![warn(clippy::missing_errors_doc)]
 
+pub mod accounts;
 pub mod admin;
 pub mod approvals;
 pub mod audit;

@@ -63,7 +63,7 @@ pub fn document(services: &Services) -> Value {
             "name", "given_name", "family_name", "middle_name", "nickname", "preferred_username", "picture", "profile",
             "website", "gender", "birthdate", "zoneinfo", "locale", "updated_at",
             "upn", "user_did", "user_short_code", "account",
-            "phone_number", "phone_number_verified", "address",
+            "phone_number", "phone_number_verified", "address", "groups",
         ],
         "claims_parameter_supported": true,
         "request_parameter_supported": false,

@@ -1,9 +1,10 @@
 //! Lookups of accounts.
 
-use crate::accounts::user_account::{AccountRow, UserAccount};
+use crate::accounts::user_account::{ACCESS, AccountRow, UserAccount};
 use crate::sql;
 use crate::{Result, Store};
 use assent_model::account::Account;
+use assent_model::group::AssignedAccess;
 use assent_model::id::{AccountId, Did, UserId};
 use assent_model::user::LifecycleState;
 
@@ -29,7 +30,29 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn account_with_user(&self, account: AccountId) -> Result<Option<UserAccount>> {
-        self.lookups.user_accounts.call(account.to_string()).await
+        let found = self.lookups.user_accounts.call(account.to_string()).await?;
+        Ok(found.map(|found| found.person))
+    }
+
+    /// A user's account in an application, if there is one, and what the user has there by assignments to groups and to
+    /// everyone. It is one statement, whether the user exists or not.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn access_of(
+        &self,
+        user: UserId,
+        application: &Did,
+    ) -> Result<(Option<Account>, AssignedAccess)> {
+        let found = sql::query_as::<AccountRow>(ACCESS)
+            .bind(user.to_string())
+            .bind(application.to_string())
+            .fetch_optional(&self.readers)
+            .await?;
+        found.map_or_else(
+            || Ok((None, AssignedAccess::default())),
+            AccountRow::into_access,
+        )
     }
 
     /// A person's account in an application.

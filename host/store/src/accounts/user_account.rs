@@ -1,11 +1,13 @@
 //! An account with its user, as stored.
 
 use crate::batch::loader::Row;
+use crate::groups::AssignedAccessRow;
 use crate::rows::{cell, from_json, lifecycle_state, moment, parse};
 use crate::sql::statement;
 use crate::users::UserRow;
 use crate::{Result, StoreError};
 use assent_model::account::Account;
+use assent_model::group::AssignedAccess;
 use assent_model::user::User;
 
 crate::sql::row! {
@@ -17,16 +19,36 @@ crate::sql::row! {
         roles: String,
         short_code: String,
         state: String,
+        individual: bool,
+        assigned: AssignedAccessRow,
         version: i64,
         created_at: i64,
     }
 }
 
 pub(crate) const BY_ACCOUNT_ID: &str = statement!(
-    "SELECT a.id AS account_id, a.application_id, a.name AS account_name, a.roles, a.short_code,
-    a.state AS account_state, a.version AS account_version, a.created_at AS account_created_at, ",
+    "SELECT accounts.id AS account_id, accounts.application_id, accounts.name AS account_name, accounts.roles,
+    accounts.short_code, accounts.state AS account_state, accounts.individual, accounts.version AS account_version,
+    accounts.created_at AS account_created_at, applications.version AS application_version,
+    applications.updated_at AS application_updated_at, ",
+    AssignedAccessRow::OF_ACCOUNT,
+    ", ",
     UserRow::COLUMNS,
-    " FROM accounts a JOIN users ON users.id = a.user_id WHERE a.id IN ({$})"
+    " FROM accounts JOIN users ON users.id = accounts.user_id
+     JOIN applications ON applications.id = accounts.application_id WHERE accounts.id IN ({$})"
+);
+
+/// The account of a user in an application, or what assignments give the user there without one: `id` is empty then.
+pub(crate) const ACCESS: &str = statement!(
+    "SELECT COALESCE(accounts.id, '') AS id, CAST($1 AS TEXT) AS user_id, applications.id AS application_id,
+    COALESCE(accounts.name, '') AS name, COALESCE(accounts.roles, '[]') AS roles,
+    COALESCE(accounts.short_code, '') AS short_code, COALESCE(accounts.state, '') AS state,
+    COALESCE(accounts.individual, 0) AS individual, COALESCE(accounts.version, 0) AS version,
+    COALESCE(accounts.created_at, 0) AS created_at, ",
+    AssignedAccessRow::OF_USER,
+    " FROM applications
+     LEFT JOIN accounts ON accounts.application_id = applications.id AND accounts.user_id = CAST($1 AS TEXT)
+     WHERE applications.id = $2"
 );
 
 /// An account with the person whose it is.
@@ -46,21 +68,32 @@ crate::sql::row! {
         roles: String,
         short_code: String,
         account_state: String,
+        individual: bool,
+        assigned: AssignedAccessRow,
         account_version: i64,
         account_created_at: i64,
+        application_version: i64,
+        application_updated_at: i64,
         user: UserRow,
     }
 }
 
+/// An account with its user, and the version of the application, which a change of its assignments increments.
+#[derive(Clone, Debug)]
+pub(crate) struct HeldAccount {
+    pub(crate) person: UserAccount,
+    pub(crate) application_version: (i64, i64),
+}
+
 impl Row for UserAccountRow {
     type Key = String;
-    type Value = UserAccount;
+    type Value = HeldAccount;
     fn key(&self) -> String {
         self.account_id.clone()
     }
 }
 
-impl TryFrom<UserAccountRow> for UserAccount {
+impl TryFrom<UserAccountRow> for HeldAccount {
     type Error = StoreError;
     fn try_from(row: UserAccountRow) -> Result<Self> {
         let user = User::try_from(row.user)?;
@@ -72,13 +105,30 @@ impl TryFrom<UserAccountRow> for UserAccount {
             roles: row.roles,
             short_code: row.short_code,
             state: row.account_state,
+            individual: row.individual,
+            assigned: row.assigned,
             version: row.account_version,
             created_at: row.account_created_at,
         };
         Ok(Self {
-            user,
-            account: account.try_into()?,
+            person: UserAccount {
+                user,
+                account: account.try_into()?,
+            },
+            application_version: (row.application_version, row.application_updated_at),
         })
+    }
+}
+
+impl AccountRow {
+    /// The account, if [`ACCESS`] found one, and what the user has by assignments.
+    pub(crate) fn into_access(self) -> Result<(Option<Account>, AssignedAccess)> {
+        if self.id.is_empty() {
+            return Ok((None, self.assigned.try_into()?));
+        }
+        let account = Account::try_from(self)?;
+        let assigned = account.assigned.clone();
+        Ok((Some(account), assigned))
     }
 }
 
@@ -96,6 +146,8 @@ impl TryFrom<AccountRow> for Account {
             roles: from_json(&row.roles, cell("accounts", "roles", &row.id))?,
             short_code: row.short_code,
             state: lifecycle_state(&row.state, cell("accounts", "state", &row.id))?,
+            individual: row.individual,
+            assigned: row.assigned.try_into()?,
             version: row.version,
             created_at: moment(row.created_at),
         })

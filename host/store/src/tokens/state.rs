@@ -107,7 +107,12 @@ impl Store {
             used_counter: number("used_counter", row.used_counter)?,
             epoch: epoch_number(row.epoch)?,
             versions: Versions {
-                holder: (row.account_version, row.user_version, row.user_updated_at),
+                holder: (
+                    row.account_version,
+                    row.user_version,
+                    row.user_updated_at,
+                    (row.application_version, row.application_updated_at),
+                ),
                 application: (row.application_version, row.application_updated_at),
             },
         }))
@@ -122,13 +127,19 @@ impl Store {
         if let Some(found) = self.caches.holders.get(&id, state.versions.holder) {
             return Ok(Some(found));
         }
-        let found = self.account_with_user(id).await?.map(Arc::new);
-        if let Some(found) = &found {
-            let (account, user) = (&found.account, &found.user);
-            let version = (account.version, user.version, user.updated_at.millis());
-            self.caches.holders.insert(id, version, Arc::clone(found));
-        }
-        Ok(found)
+        let Some(found) = self.lookups.user_accounts.call(id.to_string()).await? else {
+            return Ok(None);
+        };
+        let (account, user) = (&found.person.account, &found.person.user);
+        let version = (
+            account.version,
+            user.version,
+            user.updated_at.millis(),
+            found.application_version,
+        );
+        let person = Arc::new(found.person);
+        self.caches.holders.insert(id, version, Arc::clone(&person));
+        Ok(Some(person))
     }
 
     /// The application of a family, in the version that [`Store::family_state`] found, or in a later one.

@@ -30,9 +30,10 @@ pub(crate) const CLIENT_STATE: &str =
     JOIN applications p ON p.id = v.column1
     LEFT JOIN revoked_tokens r ON r.id = v.column2";
 
-/// The versions of an account and of its user, and when the user was changed last: a fail-over may lose a version,
-/// whose number the next change uses again.
-pub(crate) type HolderVersion = (i64, i64, i64);
+/// The versions of an account, of its user and of the application, and when the last two were changed: a fail-over may
+/// lose a version, whose number the next change uses again. A change of the user's groups increments the user's
+/// version, and a change of the application's assignments that of the application.
+pub(crate) type HolderVersion = (i64, i64, i64, (i64, i64));
 
 crate::sql::row! {
     #[derive(Clone)]

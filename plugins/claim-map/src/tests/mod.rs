@@ -30,6 +30,7 @@ fn input() -> Input {
         user: json!({
             "name": "ada",
             "email": "ada@example.org",
+            "groups": ["Staff", "Wiki editors"],
             "profile": {
                 "locale": "en-GB",
                 "levels": [1, 2],

@@ -17,6 +17,7 @@ fn a_value_comes_from_what_has_the_name() {
         (r#"from = "acr""#, json!("urn:assent:acr:device")),
         (r#"from = "account.short_code""#, json!("7KQ2M9")),
         (r#"from = "user.profile.locale""#, json!("en-GB")),
+        (r#"from = "user.groups""#, json!(["Staff", "Wiki editors"])),
         (
             r#"from = "user.profile.teams.name""#,
             json!(["red", "blue"]),

@@ -1,7 +1,8 @@
 // One account: a user in one application.
 
 import { get, getVersion, patch, remove } from '../api.js';
-import { form, lines, text } from '../form.js';
+import { form, text, toggle } from '../form.js';
+import { roleChips } from '../role_chips.js';
 import {
   ask,
   badge,
@@ -33,7 +34,8 @@ export const accountAddress = (id) => `/admin/accounts/${id}`;
 export async function account(context, { id }) {
   const { may, go, reload } = context;
   const { value, version } = await getVersion('/accounts/{id}', { id });
-  const [user, application] = await Promise.all([
+  const [known, user, application] = await Promise.all([
+    get('/applications/{id}/roles', { id: value.application_id }),
     may('users:read') ? get('/users/{id}', { id: value.user_id }) : null,
     may('applications:read') ? get('/applications/{id}', { id: value.application_id }) : null,
   ]);
@@ -45,7 +47,10 @@ export async function account(context, { id }) {
   const made = form(
     [
       text('name', 'Account name', { hint: 'The name of the user in the application.' }),
-      lines('roles', 'Roles', { hint: 'One on each line, as the application names them.' }),
+      roleChips('roles', 'Roles', { known: known.items }),
+      toggle('individual', 'The account itself gives access', {
+        hint: 'Without it the user has access only by groups, or if the application is assigned to everyone.',
+      }),
     ],
     {
       values: value,
@@ -115,6 +120,15 @@ export async function account(context, { id }) {
     },
     state || '',
     made,
+    section(
+      'Access',
+      facts([
+        ['Own account', value.individual],
+        ['Groups', value.groups.map(({ name, roles }) => (roles.length > 0 ? `${name}: ${roles.join(', ')}` : name))],
+        ['Everyone', value.everyone],
+        ['Roles that the application receives', value.effective_roles],
+      ]),
+    ),
     section(
       'Ids',
       facts([

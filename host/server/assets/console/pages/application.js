@@ -1,8 +1,9 @@
 // One application: how to connect it, its settings, its credentials, its accounts.
 
 import { address, get, getVersion, Problem, patch, post, put, remove } from '../api.js';
-import { FieldError, form, lines, select, text } from '../form.js';
+import { FieldError, form, select, text } from '../form.js';
 import { searched, table } from '../lists.js';
+import { roleChips } from '../role_chips.js';
 import {
   ask,
   badge,
@@ -15,11 +16,13 @@ import {
   panel,
   say,
   screen,
+  section,
   showOnce,
   tabs,
 } from '../view.js';
 import { accountAddress } from './account.js';
 import { applicationAddress, kindOf } from './applications.js';
+import { assignments } from './assignments.js';
 import { previewOf } from './claims.js';
 import { clientFields } from './client_fields.js';
 import { credentials } from './credentials.js';
@@ -304,7 +307,9 @@ function metadata(application, reload) {
  * @param {Schema<'Application'>} application
  * @param {Context} context
  */
-async function accounts(application, { may, reload }) {
+async function accounts(application, context) {
+  const { may, reload } = context;
+  const { items: known } = await get('/applications/{id}/roles', { id: application.id });
   /** @type {Array<Column<Schema<'Account'>>>} */
   const columns = [
     { label: 'Account', cell: (row) => link(accountAddress(row.id), row.name) },
@@ -315,7 +320,8 @@ async function accounts(application, { may, reload }) {
           ? link(`/admin/users/${row.user_id}`, row.user_name ?? row.user_id)
           : (row.user_name ?? row.user_id),
     },
-    { label: 'Roles', cell: (row) => row.roles.join(', ') || 'None' },
+    { label: 'Roles', cell: (row) => row.effective_roles.join(', ') || 'None' },
+    { label: 'Access by', cell: accessBy },
     { label: 'State', cell: (row) => badge(row.state) },
     { label: 'Created', cell: (row) => moment(row.created_at) },
   ];
@@ -367,14 +373,28 @@ async function accounts(application, { may, reload }) {
         ),
       ),
     );
-  return [may('accounts:write') && newAccount(application, reload), transfer, list];
+  return [
+    await assignments(application, known, context),
+    section('Accounts', may('accounts:write') && el('div', {}, newAccount(application, known, reload), transfer), list),
+  ];
+}
+
+/**
+ * Why the user of an account has access.
+ * @param {Schema<'Account'>} account
+ */
+function accessBy({ individual, groups, everyone }) {
+  const names = groups.map(({ name }) => name);
+  const all = [...(individual ? ['Own account'] : []), ...names, ...(everyone ? ['Everyone'] : [])];
+  return all.join(', ') || 'None';
 }
 
 /**
  * @param {Schema<'Application'>} application
+ * @param {string[]} known
  * @param {Context['reload']} reload
  */
-function newAccount(application, reload) {
+function newAccount(application, known, reload) {
   const userField = picker('user_id', 'User', {
     hint: 'The first letters of the name or the e-mail address.',
     load: (q) => get('/users', { q, limit: 8 }),
@@ -384,7 +404,7 @@ function newAccount(application, reload) {
     [
       userField,
       text('name', 'Account name', { hint: "The name of the user in the application. If empty, the user's own name." }),
-      lines('roles', 'Roles', { rows: 2, hint: 'One on each line, as the application names them.' }),
+      roleChips('roles', 'Roles', { known }),
     ],
     {
       submit: 'Give access',

@@ -38,6 +38,12 @@ const stateVerb = ({ after }) => {
 };
 
 /**
+ * The group of an entry, by its name at that time, or everyone.
+ * @param {AuditDetail} detail
+ */
+const groupOf = ({ group_name: name }) => (typeof name === 'string' ? el('bdi', {}, name) : 'everyone');
+
+/**
  * What an update of an application did.
  * @param {AuditDetail} detail
  */
@@ -210,6 +216,39 @@ export const GROUPS = [
         'Accounts exported',
         'warn',
         ({ who, application }) => [who, ' exported the accounts of ', application],
+      ],
+    },
+  ],
+  [
+    'Groups',
+    {
+      'group.created': ['Group created', 'calm', ({ who, detail }) => [who, ' created the group ', groupOf(detail)]],
+      'group.updated': ['Group changed', 'calm', ({ who, detail }) => [who, ' changed the group ', groupOf(detail)]],
+      'group.deleted': ['Group deleted', 'bad', ({ who, detail }) => [who, ' deleted the group ', groupOf(detail)]],
+      'group.member-added': [
+        'Member added',
+        'calm',
+        ({ who, user, detail }) => [who, ' added ', user, ' to the group ', groupOf(detail)],
+      ],
+      'group.member-removed': [
+        'Member removed',
+        'warn',
+        ({ who, user, detail }) => [who, ' removed ', user, ' from the group ', groupOf(detail)],
+      ],
+      'group.members-exported': [
+        'Members exported',
+        'warn',
+        ({ who, detail }) => [who, ' exported the members of the group ', groupOf(detail)],
+      ],
+      'application.access-assigned': [
+        'Access of a group given',
+        'warn',
+        ({ who, application, detail }) => [who, ' gave ', groupOf(detail), ' access to ', application],
+      ],
+      'application.access-removed': [
+        'Access of a group removed',
+        'warn',
+        ({ who, application, detail }) => [who, ' removed the access of ', groupOf(detail), ' to ', application],
       ],
     },
   ],

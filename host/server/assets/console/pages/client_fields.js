@@ -71,6 +71,7 @@ export function clientFields(type, { owner }) {
         ['email', 'email: the e-mail address'],
         ['phone', 'phone: the telephone number'],
         ['address', 'address: the postal address'],
+        ['groups', 'groups: the groups that the application is assigned to'],
         ['offline_access', 'offline_access: refresh tokens'],
       ]),
       several('grant_types', 'Grant types', [

@@ -73,6 +73,12 @@ async function missingAccount(application, { me, may, reload }) {
   if (!user || !may('accounts:read')) return [];
   const { items, next } = await get('/users/{id}/accounts', { id: user, limit: 200 });
   if (next || items.some((account) => account.application_id === application.id)) return [];
+  const [assigned, mine] = await Promise.all([
+    get('/applications/{id}/groups', { id: application.id }),
+    get('/users/{id}/groups', { id: user }),
+  ]);
+  const ids = mine.items.map(({ id }) => id);
+  if (assigned.everyone || assigned.items.some(({ group }) => ids.includes(group.id))) return [];
   const give = button('Create an account for me', async () => {
     await post('/applications/{id}/accounts', { id: application.id }, { user_id: user });
     await reload();

@@ -1,8 +1,9 @@
 // One user: profile, accounts, phones, sessions and activity.
 
 import { get, getVersion, Problem, patch, post, put, remove } from '../api.js';
-import { area, FieldError, form, group, lines, select, text, toggle } from '../form.js';
+import { area, FieldError, form, group, select, text, toggle } from '../form.js';
 import { pages, table } from '../lists.js';
+import { roleChips } from '../role_chips.js';
 import {
   ask,
   badge,
@@ -26,6 +27,7 @@ import { accountAddress } from './account.js';
 import { applicationAddress } from './applications.js';
 import { entries } from './audit.js';
 import { picker } from './picker.js';
+import { groupsOfUser } from './user_groups.js';
 import { ROLES, userAddress } from './users.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
@@ -61,6 +63,7 @@ function page(content) {
         [`${at}/devices`, 'Phones'],
         [`${at}/sessions`, 'Sessions and consents'],
         [`${at}/accounts`, 'Accounts', context.may('accounts:read')],
+        [`${at}/groups`, 'Groups', context.may('accounts:read')],
         [`${at}/activity`, 'Activity'],
       ]),
       ...(await content(user, version, context)),
@@ -615,7 +618,7 @@ async function accounts(user, _version, { may, reload }) {
           : (row.application_name ?? row.application_id),
     },
     { label: 'Account', cell: (row) => link(accountAddress(row.id), row.name) },
-    { label: 'Roles', cell: (row) => row.roles.join(', ') || 'None' },
+    { label: 'Roles', cell: (row) => row.effective_roles.join(', ') || 'None' },
     { label: 'State', cell: (row) => badge(row.state) },
   ];
   const list = await pages(
@@ -623,26 +626,21 @@ async function accounts(user, _version, { may, reload }) {
     table(columns, [], { empty: 'No access to any application yet.', caption: 'Accounts' }),
   );
   if (!may('accounts:write') || !may('applications:read')) return [list];
+  const roles = roleChips('roles', 'Roles');
   const application = picker('application', 'Application', {
     load: (q) => get('/applications', { q, limit: 8 }),
     label: (one) => one.name,
+    chosen: async (one) => roles.suggest((await get('/applications/{id}/roles', { id: one.id })).items),
   });
-  const made = form(
-    [
-      application,
-      text('name', 'Account name', { hint: "If empty, the user's own name." }),
-      lines('roles', 'Roles', { rows: 2, hint: 'One on each line.' }),
-    ],
-    {
-      submit: 'Give access',
-      send: async ({ application: chosen, ...values }) => {
-        if (!chosen) throw new FieldError('application', 'Choose an application from the list.');
-        await post('/applications/{id}/accounts', { id: chosen }, { ...values, user_id: user.id });
-        await reload();
-        say('The account was created.');
-      },
+  const made = form([application, text('name', 'Account name', { hint: "If empty, the user's own name." }), roles], {
+    submit: 'Give access',
+    send: async ({ application: chosen, ...values }) => {
+      if (!chosen) throw new FieldError('application', 'Choose an application from the list.');
+      await post('/applications/{id}/accounts', { id: chosen }, { ...values, user_id: user.id });
+      await reload();
+      say('The account was created.');
     },
-  );
+  });
   return [
     list,
     el(
@@ -671,5 +669,6 @@ export const userPages = {
   devices: page(devices),
   sessions: page(sessions),
   accounts: page(accounts),
+  groups: page((user, _version, context) => groupsOfUser(user, context)),
   activity: page(activity),
 };

@@ -5,6 +5,7 @@ import { form, group, select, text, toggle } from '../form.js';
 import { searched, table, valuesOf } from '../lists.js';
 import { order } from '../order.js';
 import { badge, button, el, facts, figure, link, moment, notice, screen, way } from '../view.js';
+import { chosenUsers } from './chosen_users.js';
 
 /** @import { ChangeOptions, Child, Column, Context, Schema } from '../types.d.ts' */
 
@@ -48,7 +49,9 @@ const COLUMNS = [
 /**
  * @param {Context} context
  */
-export async function users({ may }) {
+export async function users(context) {
+  const { may } = context;
+  const { bar, columns } = chosenUsers(context);
   /** @type {Array<['' | Schema<'ConsoleRole'>, string]>} */
   const roles = [['', 'Any']];
   for (const [id] of ROLES) roles.push([id, id[0].toUpperCase() + id.slice(1)]);
@@ -68,9 +71,9 @@ export async function users({ may }) {
   const list = await searched(
     controls,
     ({ order: by = 'name', ...values }, after) => get('/users', { ...values, order: by, after }),
-    table(COLUMNS, [], { empty: 'There is no such user.', caption: 'Users', order: sorted }),
+    table([...COLUMNS, ...columns], [], { empty: 'There is no such user.', caption: 'Users', order: sorted }),
     {
-      above: [total],
+      above: [total, bar],
       onpage: (/** @type {Schema<'UserList'>} */ { total: count }) => {
         total.textContent = count === undefined ? '' : `${figure(count)} ${count === 1 ? 'user' : 'users'}`;
       },

@@ -81,6 +81,7 @@ fn positional(place: usize, name: &str) -> Arg {
     let help = match ResourceKind::from_parameter(name) {
         Some(ResourceKind::User) => "The user: an id, a name or an e-mail address".to_owned(),
         Some(ResourceKind::Application) => "The application: its id, or a unique name".to_owned(),
+        Some(ResourceKind::Group) => "The group: its id or its name".to_owned(),
         _ => format!("The {}", name.replace(['_', '-'], " ")),
     };
     let argument = Arg::new(format!("path.{place}"))
@@ -208,6 +209,7 @@ fn argument(id: String, member: &BodyMember, flag: &str) -> Arg {
     let named = match ResourceKind::from_parameter(&member.name) {
         Some(ResourceKind::User) => "an id, a name or an e-mail address",
         Some(ResourceKind::Application) => "an id, or a unique name",
+        Some(ResourceKind::Group) => "an id or a name",
         Some(ResourceKind::Account) => {
             "an id; or its user's name or e-mail address, with the application"
         }

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::users::{changed, user};
 use super::{AdminError, Result, invalid, registered};
+use crate::domain::accounts::new_account;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{ProtectedAccountChange, ProtectedAction};
 use crate::domain::{Services, audit};
@@ -40,10 +41,13 @@ assent_model::admin_command! {
     pub struct AccountChange, protected ProtectedAccountMembers {
         /// The user's name in the application.
         protected name: Option<String>,
-        /// The user's roles in the application.
+        /// The roles of the account itself. Those of assignments are added to them.
         harmless roles: Option<Vec<String>>,
         /// The lifecycle state.
         protected state: Option<LifecycleState>,
+        /// Whether the account itself gives access. With `false` the user has access only by groups and by an
+        /// assignment to everyone.
+        harmless individual: Option<bool>,
     }
 }
 
@@ -60,6 +64,7 @@ fn shown(account: &Account) -> Map<String, Value> {
     Map::from_iter([
         ("name".to_owned(), json!(account.name)),
         ("roles".to_owned(), json!(account.roles)),
+        ("individual".to_owned(), json!(account.individual)),
     ])
 }
 
@@ -101,6 +106,7 @@ impl AdminCommand for CreateAccount {
             name: name.clone(),
             roles: roles.clone(),
             state: *state,
+            individual: None,
         };
         apply_to_account(&mut account, change)?;
         let is_renamed = account.name != user.name.as_str();
@@ -161,37 +167,6 @@ pub(super) fn creation(services: &Services, account: &Account, by: &AuditContext
     about(services, Event::AccountCreated, account, by)
         .with("state", account.state.as_str())
         .personal("after", Value::Object(shown(account)))
-}
-
-/// An account without roles, named as the user is, not yet kept.
-pub fn new_account(services: &Services, user: &User, application: Did) -> Account {
-    let now = services.now();
-    Account {
-        id: AccountId::new(now, &*services.entropy),
-        user_id: user.id,
-        application_id: application,
-        name: user.name.to_string(),
-        roles: Vec::new(),
-        short_code: short_code(services),
-        state: LifecycleState::Active,
-        version: 1,
-        created_at: now,
-    }
-}
-
-/// Ten characters that can't be mistaken for each other.
-fn short_code(services: &Services) -> String {
-    const ALPHABET: [char; 31] = [
-        '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'J', 'K',
-        'L', 'M', 'N', 'P', 'Q', 'R', 'S', 'T', 'U', 'V', 'W', 'X', 'Y',
-    ];
-    let draw = |_| {
-        ALPHABET
-            .get(services.entropy.below(31) as usize)
-            .copied()
-            .unwrap_or('2')
-    };
-    (0..10).map(draw).collect()
 }
 
 /// The account with this id.
@@ -271,7 +246,8 @@ impl AdminCommand for UpdateAccount {
         let (services, caller, change) = (&context.services, &context.caller, &self.change);
         let ProtectedAccountMembers { name, state } = change.protected();
         let is_terminated = *state == Some(LifecycleState::Terminated);
-        if name.is_some() || change.roles.is_some() || is_terminated {
+        let changes_access = change.roles.is_some() || change.individual.is_some();
+        if name.is_some() || changes_access || is_terminated {
             caller.authorize_account_writes()?;
         }
         let UserAccount {
@@ -353,8 +329,26 @@ pub(super) fn differences(
     entries
 }
 
+/// The roles of an account or an assignment.
+pub(super) fn valid_roles(roles: Vec<String>) -> Result<Vec<String>> {
+    let is_valid = |role: &String| display_text(role, 128).as_deref() == Some(role.as_str());
+    if roles.len() > 500 || !roles.iter().all(is_valid) {
+        return Err(invalid(
+            "roles",
+            "expected at most 500 roles of 1 to 128 characters, no blanks around them",
+        ));
+    }
+    Ok(roles)
+}
+
 pub(super) fn apply_to_account(account: &mut Account, change: AccountChange) -> Result<()> {
-    let AccountChange { name, roles, state } = change;
+    let AccountChange {
+        name,
+        roles,
+        state,
+        individual,
+    } = change;
+    account.individual = individual.unwrap_or(account.individual);
     if let Some(name) = name {
         account.name = display_text(&name, 128).ok_or_else(|| {
             invalid(
@@ -364,17 +358,7 @@ pub(super) fn apply_to_account(account: &mut Account, change: AccountChange) -> 
         })?;
     }
     if let Some(roles) = roles {
-        if roles.len() > 500
-            || roles
-                .iter()
-                .any(|role| display_text(role, 128).as_deref() != Some(role.as_str()))
-        {
-            return Err(invalid(
-                "roles",
-                "expected at most 500 roles of 1 to 128 characters, no blanks around them",
-            ));
-        }
-        account.roles = roles;
+        account.roles = valid_roles(roles)?;
     }
     if let Some(state) = state {
         account.state = account

@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 
-use super::accounts::{apply_to_account, creation, differences, new_account};
+use super::accounts::{apply_to_account, creation, differences};
 use super::import::{BATCH, ImportReport, ImportRow, RowProblem, RowTarget, overtaken};
 use super::{AccountChange, AdminError, Result, registered};
 use crate::domain::Services;
+use crate::domain::accounts::new_account;
 use crate::domain::operations::wakeups::Wakeup;
 use assent_model::account::Account;
 use assent_model::audit::AuditContext;
@@ -266,6 +267,7 @@ fn plan(
         name: row.filled("name").map(str::to_owned),
         roles,
         state,
+        individual: None,
     };
     let problem = |refused: AdminError| match RowProblem::try_from(refused) {
         Ok(problem) => Ok(problem),

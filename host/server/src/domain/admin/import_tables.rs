@@ -30,7 +30,7 @@ assent_model::admin_command! {
     }
 }
 
-fn serialize_digest<S: Serializer>(
+pub(super) fn serialize_digest<S: Serializer>(
     rows: &[ImportRow],
     serializer: S,
 ) -> std::result::Result<S::Ok, S::Error> {

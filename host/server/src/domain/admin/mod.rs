@@ -13,6 +13,7 @@ mod custom_attributes;
 mod directory;
 mod error;
 mod external_authenticators;
+mod groups;
 mod identifiers;
 mod import;
 mod import_accounts;
@@ -29,7 +30,7 @@ mod users;
 
 pub use accounts::{
     AccountChange, CreateAccount, DeleteAccount, NewAccount, UpdateAccount, account, accounts,
-    accounts_of_user, new_account,
+    accounts_of_user,
 };
 pub use activity::{EndSession, EndSessions, WithdrawConsent, consents, sessions};
 pub use admin_tokens::{admin_token, issue_admin_token, issue_admin_token_for};
@@ -44,7 +45,7 @@ pub use caller::service_account;
 pub(super) use changes::AuditedSettings;
 pub use claims_preview::{
     ClaimOrigin, Difference, MapperStop, Preview, PreviewComparison, PreviewContent,
-    PreviewRequest, PreviewedName, PreviewedToken, TryCandidate, ValueChange, preview,
+    PreviewRequest, PreviewedName, PreviewedToken, TryCandidate, ValueChange, preview, preview_of,
 };
 pub use command::{
     AdminCommand, AdminContext, ApprovedPlan, Execution, ExpectedVersion, NamedApproval, Planned,
@@ -54,6 +55,12 @@ pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
 pub use error::{AdminError, Result};
 pub use external_authenticators::{
     RemoveExternalAuthenticator, SetExternalAuthenticator, external_authenticators,
+};
+pub use groups::{
+    AddMembers, ApplicationAssignments, AssignAccess, CreateGroup, DeleteGroup, GroupUpdate,
+    ImportMembers, MEMBER_COLUMNS, RemoveAssignment, RemoveMember, ReplaceMembers, UpdateGroup,
+    assignments_of, assignments_to, group, group_summary, groups, groups_of_user, known_roles,
+    member_cells, members_of,
 };
 pub use import::{ImportReport, ImportRow, RowError};
 pub use import_accounts::{ACCOUNT_COLUMNS, PlannedAccounts, account_cells};

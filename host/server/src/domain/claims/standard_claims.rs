@@ -162,8 +162,8 @@ pub async fn map_by(
             "application_type": application.settings.application_type,
         }),
         account: account_json(account),
-        user: user_json(user),
-        roles: account.roles.clone(),
+        user: user_json(user, account),
+        roles: account.effective_roles(),
         scopes: scopes
             .iter()
             .map(|scope| scope.as_str().to_owned())
@@ -225,8 +225,8 @@ pub async fn attributes_by(
             "custom_attributes": provider.settings.custom_attributes,
         }),
         account: account_json(account),
-        user: user_json(user),
-        roles: account.roles.clone(),
+        user: user_json(user, account),
+        roles: account.effective_roles(),
         scopes: Vec::new(),
         requested: Vec::new(),
         acr: Some(authentication.acr().as_str().to_owned()),
@@ -250,11 +250,13 @@ fn account_json(account: &Account) -> Value {
     })
 }
 
-fn user_json(user: &User) -> Value {
+/// The user as a plugin sees them: with the groups that are assigned to this application only.
+fn user_json(user: &User, account: &Account) -> Value {
     json!({
         "did": user.did,
         "name": user.name,
         "email": user.email,
+        "groups": account.assigned.group_names(),
         "profile": user.profile,
     })
 }
@@ -329,6 +331,8 @@ fn known(user: &User, account: &Account, public: bool) -> Vec<(&'static str, Val
             if public { json!(user.did) } else { Value::Null },
         ),
         ("user_short_code", json!(account.short_code)),
+        // An empty list too: the application removes the user from its groups then.
+        ("groups", json!(account.assigned.group_names())),
         ("email", json!(user.email)),
         (
             "email_verified",

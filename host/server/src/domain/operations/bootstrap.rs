@@ -1,6 +1,7 @@
 //! Bootstrap: the first start creates the first administrator, and the demo application if the settings name one.
 
 use crate::config::{Bootstrap, Demo};
+use crate::domain::accounts::new_account;
 use crate::domain::admin;
 use crate::domain::admin::{AdminError, AuditedSettings};
 use crate::domain::devices::device;
@@ -47,7 +48,7 @@ pub async fn bootstrap(
         None => None,
         Some(demo) => {
             let application = demo_application(services, demo)?;
-            let mut account = admin::new_account(services, &administrator, application.id.clone());
+            let mut account = new_account(services, &administrator, application.id.clone());
             account.roles = vec!["demo-admin".to_owned(), "demo-user".to_owned()];
             Some((application, account))
         }

@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use crate::domain::admin::{self, AdminError, MapperStop, PreviewContent, PreviewRequest};
+use crate::domain::admin::{self, AdminError, MapperStop, PreviewContent};
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::{InternalError, Services};
+use assent_model::account::Account;
 use assent_model::application::{ConsentPolicy, RegisteredApplication};
-use assent_model::id::{AccountId, Did};
+use assent_model::id::Did;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::user::User;
 use assent_plugin_host::{SamlAttribute, Sink};
@@ -60,7 +61,7 @@ pub async fn seen_by(
     };
     let mut seen: Vec<(String, Vec<Value>)> = Vec::new();
     for sink in sinks {
-        match told(services, application, account.id, scopes.as_ref(), *sink).await? {
+        match told(services, (user, &account), scopes.as_ref(), *sink).await? {
             None => return Ok(None),
             Some(Err(stopped)) => {
                 return Ok(Some(VisibleClaims {
@@ -84,17 +85,13 @@ pub async fn seen_by(
 /// One place that is told: names and values. `None` if the account or the application is gone meanwhile.
 async fn told(
     services: &Services,
-    application: &Did,
-    account: AccountId,
+    (user, account): (&User, &Account),
     scopes: Option<&Scopes>,
     sink: Sink,
 ) -> Result<Option<Result<Vec<(String, Value)>, MapperStop>>, InternalError> {
-    let request = PreviewRequest {
-        account,
-        scope: scopes.map(ToString::to_string),
-        sinks: vec![sink],
-    };
-    let preview = match admin::preview(services, application, &request).await {
+    let person = (user.clone(), account.clone());
+    let request = (scopes.map(ToString::to_string), &[sink][..]);
+    let preview = match admin::preview_of(services, person, request).await {
         Ok(mut previews) => match previews.pop() {
             Some(preview) => preview,
             None => return Ok(None),

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use assent_model::administration::ProtectedActionKind;
 use assent_model::application::{Application, OidcSettings};
 use assent_model::command::MemberValue;
-use assent_model::id::{AccountId, DeviceId, Did, UserId};
+use assent_model::group::Assignee;
+use assent_model::id::{AccountId, DeviceId, Did, GroupId, UserId};
 use assent_model::key::SigningAlgorithm;
 use assent_model::name::LoginName;
 use assent_model::saml::{SamlSettings, ServiceProvider};
@@ -69,6 +70,44 @@ pub enum ProtectedAction {
     },
     /// Deletes an account.
     DeleteAccount(AccountId),
+    /// Gives a group another name, which applications receive.
+    RenameGroup {
+        /// The group.
+        group: GroupId,
+        /// The new name.
+        name: String,
+    },
+    /// Deletes a group.
+    DeleteGroup(GroupId),
+    /// Changes many members of a group.
+    ReplaceMembers {
+        /// The group.
+        group: GroupId,
+        /// The digest of the users.
+        digest: String,
+        /// How many users are added.
+        added: u64,
+        /// How many users are removed.
+        removed: u64,
+    },
+    /// Assigns an application to a group or to everyone.
+    AssignAccess {
+        /// The application.
+        application: Did,
+        /// The group, or everyone.
+        to: Assignee,
+        /// The roles.
+        roles: Vec<String>,
+        /// The roles before; `None` if it is a new assignment.
+        replaced: Option<Vec<String>>,
+    },
+    /// Removes an assignment.
+    RemoveAssignment {
+        /// The application.
+        application: Did,
+        /// The group, or everyone.
+        from: Assignee,
+    },
     /// Creates a client with admin scopes.
     CreateApplication(ClientState),
     /// Updates a client.
@@ -284,6 +323,10 @@ pub(super) enum ActionSubject<'a> {
     Account(AccountId),
     /// An application.
     Application(&'a Did),
+    /// A group.
+    Group(GroupId),
+    /// A group in an application.
+    GroupIn(GroupId, &'a Did),
 }
 
 impl ProtectedAction {
@@ -315,6 +358,13 @@ impl ProtectedAction {
             Self::CreateAccount { .. } => ProtectedActionKind::CreateAccount,
             Self::UpdateAccount { .. } => ProtectedActionKind::UpdateAccount,
             Self::DeleteAccount(_) => ProtectedActionKind::DeleteAccount,
+            Self::RenameGroup { .. } | Self::ReplaceMembers { .. } => {
+                ProtectedActionKind::UpdateGroup
+            }
+            Self::DeleteGroup(_) => ProtectedActionKind::DeleteGroup,
+            Self::AssignAccess { .. } | Self::RemoveAssignment { .. } => {
+                ProtectedActionKind::ChangeAccess
+            }
             Self::CreateApplication(_) => ProtectedActionKind::GrantAdminScopes,
             Self::UpdateClient { .. } | Self::UpdateServiceProvider { .. } => {
                 ProtectedActionKind::UpdateApplication
@@ -351,7 +401,21 @@ impl ProtectedAction {
             Self::UpdateAccount { account, .. } | Self::DeleteAccount(account) => {
                 ActionSubject::Account(*account)
             }
-            Self::UpdateClient { application, .. }
+            Self::RenameGroup { group, .. }
+            | Self::ReplaceMembers { group, .. }
+            | Self::DeleteGroup(group) => ActionSubject::Group(*group),
+            Self::AssignAccess {
+                application,
+                to: Assignee::Group(group),
+                ..
+            }
+            | Self::RemoveAssignment {
+                application,
+                from: Assignee::Group(group),
+            } => ActionSubject::GroupIn(*group, application),
+            Self::AssignAccess { application, .. }
+            | Self::RemoveAssignment { application, .. }
+            | Self::UpdateClient { application, .. }
             | Self::UpdateServiceProvider { application, .. }
             | Self::ApplyMetadata { application, .. }
             | Self::DeleteApplication(application)

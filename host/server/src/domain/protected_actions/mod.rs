@@ -8,6 +8,7 @@
 mod action;
 mod application_summary;
 mod escape;
+mod group_summary;
 mod joined;
 mod past_action;
 mod summary;

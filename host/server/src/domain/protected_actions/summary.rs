@@ -6,11 +6,12 @@ use super::action::{
 };
 use super::application_summary;
 use super::escape::{shortened, unquoted};
+use super::group_summary;
 use super::joined::sentences;
 use crate::messages::Message;
 use assent_model::action_approval::ActionOutline;
 use assent_model::clock::Timestamp;
-use assent_model::id::Did;
+use assent_model::id::{Did, GroupId};
 use assent_model::key::SigningAlgorithm;
 use assent_model::language::Language;
 use assent_model::name::LoginName;
@@ -76,6 +77,14 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
         ActionSubject::Server => (None, None),
         ActionSubject::User(user) => (Some(user), None),
         ActionSubject::Application(application) => (None, Some(application.clone())),
+        ActionSubject::Group(group) => {
+            names.group = group_name(store, group).await?;
+            (None, None)
+        }
+        ActionSubject::GroupIn(group, application) => {
+            names.group = group_name(store, group).await?;
+            (None, Some(application.clone()))
+        }
         ActionSubject::UserIn(user, application) => (Some(user), Some(application.clone())),
         ActionSubject::Device(device) => {
             let found = store.device(device).await?;
@@ -115,6 +124,13 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
     })
 }
 
+/// The current name of a group.
+async fn group_name(store: &Store, group: GroupId) -> Result<String> {
+    let found = store.group(group).await?;
+    let group = found.ok_or(SummaryError::Gone("group"))?;
+    Ok(unquoted(group.name.as_str()))
+}
+
 /// The current names of what an action concerns. Those that others chose freely stand in quotes.
 #[derive(Default)]
 struct SubjectNames {
@@ -127,6 +143,7 @@ struct SubjectNames {
     device_since: String,
     device_end: String,
     account: String,
+    group: String,
     application: String,
 }
 
@@ -163,6 +180,13 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
             sentences(changes.iter().map(|change| account_change(change, names)))
         }
         A::DeleteAccount(_) => deleted_account(names),
+        A::RenameGroup { .. }
+        | A::DeleteGroup(_)
+        | A::ReplaceMembers { .. }
+        | A::AssignAccess { .. }
+        | A::RemoveAssignment { .. } => {
+            group_summary::message(action, names.group.as_str(), application)
+        }
         A::CreateApplication(client) => application_summary::new_client(client),
         A::UpdateClient {
             application: id,

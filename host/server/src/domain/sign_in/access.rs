@@ -1,9 +1,15 @@
 //! Whether a user may use an application, and with which account.
+//!
+//! A user has access by an account of their own, by a group that the application is assigned to, or because it is
+//! assigned to everyone. The roles are the union of all of these. A suspended or terminated account denies access,
+//! whatever the assignments are.
 
 use std::sync::Arc;
 
-use crate::domain::{InternalError, Services};
+use crate::domain::accounts::implied_account;
+use crate::domain::{InternalError, Services, audit};
 use assent_model::account::Account;
+use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::id::Did;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{FamilyState, UserAccount};
@@ -11,9 +17,10 @@ use assent_store::{FamilyState, UserAccount};
 /// The person's account in the application.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// It may be used. One that was invited is active once it is.
+    /// It may be used. One that was invited is active once it is. One that only an assignment implies is not stored
+    /// yet.
     Granted(Account),
-    /// The person has none.
+    /// The person has none, and no assignment gives access.
     NoAccount,
     /// The user or the account is suspended or terminated, or the user has nothing to approve with yet.
     Closed,
@@ -29,7 +36,7 @@ pub enum AccessDenied {
     UserSuspended,
     /// The user is terminated.
     UserTerminated,
-    /// There is no account.
+    /// There is neither an account nor an assignment.
     NoAccount,
     /// The account is suspended.
     AccountSuspended,
@@ -46,7 +53,9 @@ impl AccessDenied {
             Self::NoDevice => "the user has no device: create an enrolment link for the user",
             Self::UserSuspended => "the user is suspended: set the user's state to active",
             Self::UserTerminated => "the user is terminated, which is final: create a new user",
-            Self::NoAccount => "there is no account in this application: create one",
+            Self::NoAccount => {
+                "there is no account in this application: create one, or add the user to a group that has access"
+            }
             Self::AccountSuspended => {
                 "the account in this application is suspended: set its state to active"
             }
@@ -85,8 +94,25 @@ pub fn obstacle(user: &User, account: Option<&Account>) -> Option<AccessDenied> 
         (LifecycleState::Active, Some(LifecycleState::Terminated)) => {
             Some(AccessDenied::AccountTerminated)
         }
-        (LifecycleState::Active, Some(LifecycleState::Invited | LifecycleState::Active)) => None,
+        (LifecycleState::Active, Some(LifecycleState::Invited | LifecycleState::Active)) => account
+            .is_some_and(|account| !account.gives_access())
+            .then_some(AccessDenied::NoAccount),
     }
+}
+
+/// The user's account in the application: the stored one, or the one that an assignment implies.
+async fn account_in(
+    services: &Services,
+    user: &User,
+    application: &Did,
+) -> Result<Option<Account>, InternalError> {
+    // One statement, whatever it finds: a user without an account is not told apart by a slower answer.
+    let (account, assigned) = services.store.access_of(user.id, application).await?;
+    let implied = || {
+        let is_assigned = assigned.gives_access();
+        is_assigned.then(|| implied_account(services, user, application.clone(), assigned))
+    };
+    Ok(account.or_else(implied))
 }
 
 /// Whether a person may use an application at this moment.
@@ -99,7 +125,7 @@ pub async fn access(
     application: &Did,
 ) -> Result<Access, InternalError> {
     // Asked first, so that who is suspended is not told apart by a quicker answer.
-    let account = services.store.account_of(user.id, application).await?;
+    let account = account_in(services, user, application).await?;
     Ok(match (obstacle(user, account.as_ref()), account) {
         (None, Some(account)) => Access::Granted(account),
         (Some(AccessDenied::NoAccount), _) => Access::NoAccount,
@@ -116,8 +142,74 @@ pub async fn kept_out(
     user: &User,
     application: &Did,
 ) -> Result<Option<AccessDenied>, InternalError> {
-    let account = services.store.account_of(user.id, application).await?;
+    let account = account_in(services, user, application).await?;
     Ok(obstacle(user, account.as_ref()))
+}
+
+/// The same as [`access`] for a user who is signed in: the account that an assignment implies is stored, so that the
+/// application knows the user by one name from now on.
+///
+/// # Errors
+/// If the database fails.
+pub async fn signed_in_access(
+    services: &Services,
+    user: &User,
+    application: &Did,
+    origin: &Origin,
+) -> Result<Access, InternalError> {
+    match access(services, user, application).await? {
+        Access::Granted(account) if !account.is_stored() => {
+            store_implied(services, user, account, origin).await
+        }
+        found => Ok(found),
+    }
+}
+
+/// Stores an implied account. Its name is the user's, or, if another account has that, the name with the short code.
+async fn store_implied(
+    services: &Services,
+    user: &User,
+    account: Account,
+    origin: &Origin,
+) -> Result<Access, InternalError> {
+    let plain = Account {
+        version: 1,
+        ..account
+    };
+    let distinct = Account {
+        name: format!("{}-{}", plain.name, plain.short_code.to_lowercase()),
+        ..plain.clone()
+    };
+    let application = plain.application_id.clone();
+    let by = AuditContext::new(Actor::User(user.id), origin.clone());
+    for account in [plain, distinct] {
+        let entry = audit::entry(services, Event::AccountCreated, &by)
+            .about(user.id)
+            .in_application(application.clone())
+            .with("account", account.id.to_string())
+            .with("state", account.state.as_str())
+            .with("by_assignment", true)
+            .personal(
+                "after",
+                serde_json::json!({"name": account.name, "roles": account.roles}),
+            );
+        let inserted = services
+            .store
+            .insert_implied_account(account, entry)
+            .await?;
+        // Another request may have inserted one at the same time.
+        match access(services, user, &application).await? {
+            Access::Granted(found) if !found.is_stored() => {}
+            found => {
+                if inserted.is_done() {
+                    tracing::info!(user = %user.id, %application, "account created by an assignment");
+                }
+                return Ok(found);
+            }
+        }
+    }
+    tracing::error!(user = %user.id, %application, "account of an assignment not created: its names are taken");
+    Ok(Access::Closed)
 }
 
 /// The user and the account of a token family, if they may still use its application.
@@ -135,5 +227,6 @@ pub async fn holder_of(
             && found.account.application_id == family.application
             && found.user.state == LifecycleState::Active
             && found.account.state == LifecycleState::Active
+            && found.account.gives_access()
     }))
 }

@@ -22,6 +22,7 @@ use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::account::Account;
 use assent_model::administration::{Permission, ProtectedActionKind};
+use assent_model::group::AssignedGroup;
 use assent_model::id::Did;
 use assent_model::user::LifecycleState;
 
@@ -75,13 +76,30 @@ pub(super) struct AccountView {
     application_name: Option<String>,
     /// The user's name in the application: the claim `upn`.
     name: String,
-    /// The user's roles in the application.
+    /// The roles of the account itself.
     roles: Vec<String>,
+    /// The roles that the application receives: those of the account, of the groups and of everyone.
+    effective_roles: Vec<String>,
+    /// Whether the account itself gives access. Otherwise only `groups` and `everyone` do.
+    individual: bool,
+    /// The groups of the user that the application is assigned to.
+    groups: Vec<AccountGroupView>,
+    /// Whether the application is assigned to everyone.
+    everyone: bool,
     /// The claim `user_short_code`.
     short_code: String,
     state: LifecycleState,
     #[schema(format = DateTime)]
     created_at: String,
+}
+
+/// A group by which a user has access to an application.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AccountGroup)]
+struct AccountGroupView {
+    name: String,
+    /// The roles of its members in the application.
+    roles: Vec<String>,
 }
 
 async fn view(
@@ -105,6 +123,7 @@ async fn names<'a>(
 }
 
 fn shown(account: Account, names: &Names) -> AccountView {
+    let effective_roles = account.effective_roles();
     // The compiler asks for each value, so the view lacks none.
     let Account {
         id,
@@ -114,9 +133,13 @@ fn shown(account: Account, names: &Names) -> AccountView {
         roles,
         short_code,
         state,
+        individual,
+        assigned,
         version: _,
         created_at,
     } = account;
+    let everyone = assigned.everyone.is_some();
+    let group = |AssignedGroup { name, roles }| AccountGroupView { name, roles };
     AccountView {
         user_name: names.user(user_id),
         application_name: names.application(&application_id),
@@ -125,6 +148,10 @@ fn shown(account: Account, names: &Names) -> AccountView {
         application_id: application_id.to_string(),
         name,
         roles,
+        effective_roles,
+        individual,
+        groups: assigned.groups.into_iter().map(group).collect(),
+        everyone,
         short_code,
         state,
         created_at: moment(created_at),

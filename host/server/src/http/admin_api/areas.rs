@@ -2,9 +2,9 @@
 
 use crate::http::admin_api::routes::{Area, Route};
 use crate::http::admin_api::{
-    accounts, action_approvals, activity, applications, audit, claims, error_references,
-    external_authenticators, keys, logos, me, operation, plugins, service_providers, test_sign_ins,
-    transfers, users,
+    accounts, action_approvals, activity, applications, assignments, audit, claims,
+    error_references, external_authenticators, groups, keys, logos, me, operation, plugins,
+    service_providers, test_sign_ins, transfers, users,
 };
 
 /// The areas, which have all nouns and routes.
@@ -18,6 +18,8 @@ pub(super) fn areas() -> Vec<Area> {
         external_authenticators::routes(),
         accounts::routes(),
         transfers::of_accounts(),
+        groups::routes(),
+        assignments::routes(),
         applications::routes(),
         service_providers::routes(),
         logos::routes(),

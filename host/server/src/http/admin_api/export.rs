@@ -12,14 +12,15 @@ use futures_util::stream;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::domain::admin::{ACCOUNT_COLUMNS, Caller, USER_COLUMNS};
+use crate::domain::admin::{ACCOUNT_COLUMNS, Caller, MEMBER_COLUMNS, USER_COLUMNS};
 use crate::domain::{InternalError, Services, admin, audit};
-use crate::http::admin_api::input::{Query, Search};
+use crate::http::admin_api::input::{Query, Search, after};
 use crate::http::admin_api::values::id_of;
 use crate::http::admin_api::{accounts, table, users};
 use crate::http::problem::Problem;
 use assent_model::account::Account;
 use assent_model::audit::Event;
+use assent_model::group::Group;
 use assent_model::id::{Did, UserId};
 use assent_model::user::{ConsoleRole, LifecycleState};
 use assent_store::UserOrder;
@@ -224,4 +225,33 @@ pub(super) async fn export_accounts(
         })
     };
     Ok(streamed("accounts", &ACCOUNT_COLUMNS, page))
+}
+
+/// The members of a group as CSV.
+pub(super) async fn members(
+    services: Arc<Services>,
+    caller: &Caller,
+    group: Group,
+) -> Result<Response, Problem> {
+    let entry = audit::entry(&services, Event::GroupMembersExported, &caller.by)
+        .with("group", group.id.to_string())
+        .with("group_name", group.name.as_str());
+    services
+        .store
+        .append_audit(vec![entry])
+        .await
+        .map_err(InternalError::from)?;
+    let page = move |cursor: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
+        let services = Arc::clone(&services);
+        Box::pin(async move {
+            let after = after(cursor.as_deref())?;
+            let found = admin::members_of(&services, group.id, after, ROWS).await?;
+            Ok(Rows::from_records(
+                &found,
+                |(membership, _)| membership.user.to_string(),
+                |(_, user)| admin::member_cells(user),
+            ))
+        })
+    };
+    Ok(streamed("members", &MEMBER_COLUMNS, page))
 }

@@ -24,7 +24,12 @@ use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Permission, ProtectedActionKind};
 
 /// Single resources whose answers have an `ETag`, and that are changed under `If-Match`.
-pub(super) const VERSIONED: [&str; 3] = ["/users/{id}", "/accounts/{id}", "/applications/{id}"];
+pub(super) const VERSIONED: [&str; 4] = [
+    "/users/{id}",
+    "/accounts/{id}",
+    "/applications/{id}",
+    "/groups/{id}",
+];
 
 /// Who may use a route, and which protected action its command may be.
 #[derive(Clone, Copy, Debug, Serialize)]

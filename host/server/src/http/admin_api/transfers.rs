@@ -52,17 +52,17 @@ pub(super) fn of_accounts() -> Area {
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-struct ImportQuery {
+pub(super) struct ImportQuery {
     /// Checks the complete file, and changes nothing.
     #[serde(default)]
     #[param(required = false)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
 }
 
 /// The result of an import.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ImportResult)]
-struct ImportView {
+pub(super) struct ImportView {
     dry_run: bool,
     rows: u64,
     /// The number of created records; 0 if a row is rejected.
@@ -88,7 +88,7 @@ struct RowErrorView {
     detail: String,
 }
 
-fn view(dry_run: bool, report: ImportReport) -> Json<ImportView> {
+pub(super) fn import_view(dry_run: bool, report: ImportReport) -> Json<ImportView> {
     let ImportReport {
         rows,
         created,
@@ -121,7 +121,7 @@ fn view(dry_run: bool, report: ImportReport) -> Json<ImportView> {
 }
 
 /// Lets an import go on to its end even where nobody waits for it any more. None begins before that.
-async fn to_the_end(
+pub(super) async fn to_the_end(
     alone: ImportPermit,
     import: impl Future<Output = Result<ImportReport, Problem>> + Send + 'static,
 ) -> Result<ImportReport, Problem> {
@@ -158,7 +158,7 @@ async fn imported(
         dry_run,
     };
     let import = async move { context.run(command).await };
-    Ok(view(dry_run, to_the_end(alone, import).await?))
+    Ok(import_view(dry_run, to_the_end(alone, import).await?))
 }
 
 /// Import users from CSV.

@@ -145,6 +145,18 @@ pub(super) fn activity_message(
             Message::new("activity-passkey-clone-suspected").text("device", personal("name"))
         }
         Event::UserLifecycleChanged => user_state(entry),
+        Event::GroupCreated
+        | Event::GroupUpdated
+        | Event::GroupDeleted
+        | Event::GroupMemberAdded
+        | Event::GroupMemberRemoved
+        | Event::GroupMembersExported => group_activity(entry),
+        Event::AccessAssigned => {
+            Message::new("activity-access-assigned").message("application", application())
+        }
+        Event::AccessRemoved => {
+            Message::new("activity-access-removed").message("application", application())
+        }
         Event::AccountCreated
         | Event::AccountUpdated
         | Event::AccountLifecycleChanged
@@ -197,6 +209,21 @@ pub(super) fn activity_message(
         | Event::TestSignInEnded
         | Event::AdminTokenCreated => plain_activity(entry.event),
     }
+}
+
+/// What happened to a group, by one of the events that [`happened`] lists for it.
+fn group_activity(entry: &Entry) -> Message {
+    let name = entry.detail.get("group_name").and_then(Value::as_str);
+    let message = match entry.event {
+        Event::GroupCreated => Message::new("activity-group-created"),
+        Event::GroupUpdated => Message::new("activity-group-updated"),
+        Event::GroupDeleted => Message::new("activity-group-deleted"),
+        Event::GroupMemberAdded => Message::new("activity-group-member-added"),
+        Event::GroupMemberRemoved => Message::new("activity-group-member-removed"),
+        // GroupMembersExported; a test checks that each event has its own words.
+        _ => Message::new("activity-group-members-exported"),
+    };
+    message.text("group", name.unwrap_or_default())
 }
 
 /// What happened to an account, by one of the events that [`happened`] lists for it.
@@ -319,6 +346,9 @@ fn action_kind(kind: ProtectedActionKind) -> Message {
         Kind::CreateAccount => Message::new("app-action-create-account"),
         Kind::UpdateAccount => Message::new("app-action-update-account"),
         Kind::DeleteAccount => Message::new("app-action-delete-account"),
+        Kind::UpdateGroup => Message::new("app-action-update-group"),
+        Kind::DeleteGroup => Message::new("app-action-delete-group"),
+        Kind::ChangeAccess => Message::new("app-action-change-access"),
         Kind::RevokeDevice => Message::new("app-action-revoke-device"),
         Kind::DeleteApplication => Message::new("app-action-delete-application"),
         Kind::GrantAdminScopes => Message::new("app-action-grant-admin-scopes"),
@@ -387,6 +417,7 @@ pub(super) fn claim(name: &str) -> Message {
         "phone_number_verified" => Message::new("claim-phone-number-verified"),
         "address" => Message::new("claim-address"),
         "account" => Message::new("claim-account"),
+        "groups" => Message::new("claim-groups"),
         other => Message::new("claim-other").text("name", other),
     }
 }
@@ -407,6 +438,10 @@ pub(super) fn shown(name: &str, value: &Value) -> Message {
             // A plugin may have replaced it by a value of another type.
             let lines = Address::deserialize(value).map(|address| address.in_lines().join(", "));
             Message::new("claim-value").text("value", lines.unwrap_or_else(|_| value.to_string()))
+        }
+        Value::Array(values) if values.iter().all(Value::is_string) => {
+            let texts: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
+            Message::new("claim-value").text("value", texts.join(", "))
         }
         other => Message::new("claim-value").text("value", other.to_string()),
     }

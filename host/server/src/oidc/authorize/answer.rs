@@ -11,7 +11,7 @@ use super::response::{AuthorizationAnswer, Destination};
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::ClaimSubject;
 use crate::domain::sessions::session::BrowserSession;
-use crate::domain::sign_in::access::{Access, access};
+use crate::domain::sign_in::access::{Access, signed_in_access};
 use crate::domain::sign_in::consent;
 use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{Agreement, SignInAnswer, SignInContext, SignInEvent};
@@ -101,7 +101,8 @@ async fn answered(
     if let Some((code, description)) = mismatch(services, &application, request, signed_in)? {
         return failed(services, login, request, code, description).await;
     }
-    let account = match access(services, &signed_in.user, &application.id).await? {
+    let (user, origin) = (&signed_in.user, &person.origin);
+    let account = match signed_in_access(services, user, &application.id, origin).await? {
         Access::Granted(account) => account,
         Access::NoAccount => {
             return Ok(AuthorizeOutcome::Denied(SignInDenied::NoAccount(

@@ -10,7 +10,7 @@ use crate::domain::claims::traces;
 use crate::domain::claims::traces::TracePurpose;
 use crate::domain::claims::{name_id, standard_claims};
 use crate::domain::sessions::session::BrowserSession;
-use crate::domain::sign_in::access::{Access, access};
+use crate::domain::sign_in::access::{Access, signed_in_access};
 use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{SignInAnswer, SignInContext, SignInEvent};
 use crate::domain::sign_in::login;
@@ -86,7 +86,7 @@ async fn answered(
         Err(why) => return Ok(SignOnOutcome::Denied(why)),
     };
     let BrowserSession { session, user } = &person.signed_in;
-    let account = match access(services, user, &provider.id).await? {
+    let account = match signed_in_access(services, user, &provider.id, &person.origin).await? {
         Access::Granted(account) => account,
         Access::NoAccount => {
             return Ok(SignOnOutcome::Denied(SignInDenied::NoAccount(

@@ -11,6 +11,7 @@ export const ada: Input = {
     did: "did:key:ada",
     name: "ada",
     email: "ada@example.org",
+    groups: ["Readers"],
     profile: { name: "Ada Lovelace", given_name: "Ada", family_name: "Lovelace" },
   },
   roles: ["reader", "editor"],

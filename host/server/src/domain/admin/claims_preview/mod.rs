@@ -9,5 +9,5 @@ pub use candidate::TryCandidate;
 pub use comparison::{Difference, PreviewComparison};
 pub use preview::{
     ClaimOrigin, MapperStop, Preview, PreviewContent, PreviewRequest, PreviewedName,
-    PreviewedToken, ValueChange, preview,
+    PreviewedToken, ValueChange, preview, preview_of,
 };

@@ -138,6 +138,21 @@ pub async fn preview(
         .await
 }
 
+/// The same for a user with this account, which need not be stored yet.
+///
+/// # Errors
+/// As [`preview`].
+pub async fn preview_of(
+    services: &Services,
+    (user, account): (User, Account),
+    (scope, sinks): (Option<String>, &[Sink]),
+) -> Result<Vec<Preview>> {
+    PreviewSubject::new(services, (user, account), scope.as_deref(), sinks)
+        .await?
+        .by(services, &services.plugins.set())
+        .await
+}
+
 /// About whom, for whom, and where.
 pub(super) struct PreviewSubject {
     pub(super) user: User,
@@ -163,22 +178,32 @@ impl PreviewSubject {
             return Err(AdminError::NotFound("account"));
         }
         let user = super::super::user(services, account.user_id).await?;
+        let scope = request.scope.as_deref();
+        Self::new(services, (user, account), scope, &request.sinks).await
+    }
+
+    async fn new(
+        services: &Services,
+        (user, account): (User, Account),
+        scope: Option<&str>,
+        wanted: &[Sink],
+    ) -> Result<Self> {
         let authentication = Authentication {
             at: services.now(),
             amr: vec![Amr::Swk, Amr::User],
             channel: None,
         };
         let wants_saml = |sink: &Sink| *sink == Sink::SamlAssertion;
-        let at = match registered(services, application).await? {
+        let at = match registered(services, &account.application_id).await? {
             RegisteredApplication::Client(client) => {
-                if request.sinks.iter().any(wants_saml) {
+                if wanted.iter().any(wants_saml) {
                     return Err(invalid(
                         "sink",
                         "expected id-token, userinfo or introspection for this application",
                     ));
                 }
                 let allowed = &client.settings.scopes;
-                let scopes = match &request.scope {
+                let scopes = match scope {
                     Some(text) => Scopes::parse(text)
                         .ok_or_else(|| {
                             invalid("scope", "expected known scopes with a space between them")
@@ -186,7 +211,7 @@ impl PreviewSubject {
                         .both(allowed),
                     None => allowed.clone(),
                 };
-                let named = |sink: &Sink| request.sinks.is_empty() || request.sinks.contains(sink);
+                let named = |sink: &Sink| wanted.is_empty() || wanted.contains(sink);
                 let sinks = [Sink::IdToken, Sink::Userinfo, Sink::Introspection]
                     .into_iter()
                     .filter(named)
@@ -194,7 +219,7 @@ impl PreviewSubject {
                 PreviewTarget::Client(client, scopes, sinks)
             }
             RegisteredApplication::ServiceProvider(provider) => {
-                if !request.sinks.iter().all(wants_saml) {
+                if !wanted.iter().all(wants_saml) {
                     return Err(invalid(
                         "sink",
                         "expected saml-assertion for this application",

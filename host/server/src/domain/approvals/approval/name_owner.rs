@@ -34,7 +34,7 @@ pub(super) async fn name_owner(
         }
         (None, Some(application)) => {
             let nobody = UserId::new(services.now(), &*services.entropy);
-            services.store.account_of(nobody, application).await?;
+            services.store.access_of(nobody, application).await?;
             false
         }
         (None, None) => false,

@@ -57,6 +57,7 @@ pub(super) fn in_words(scopes: &Scopes) -> Vec<Message> {
         Scope::Email => Message::new("scope-email"),
         Scope::Phone => Message::new("scope-phone"),
         Scope::Address => Message::new("scope-address"),
+        Scope::Groups => Message::new("scope-groups"),
         Scope::OfflineAccess => Message::new("scope-offline-access"),
     });
     words.collect()

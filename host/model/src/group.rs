@@ -1,0 +1,151 @@
+//! Groups of users, and the access to applications that they give.
+
+use crate::clock::Timestamp;
+use crate::id::{Did, GroupId, UserId};
+use crate::name::display_text;
+
+/// How many groups an application may be assigned to.
+pub const MOST_ASSIGNMENTS: usize = 200;
+/// How long the name of a group may be, in characters.
+const LONGEST_NAME: usize = 128;
+
+/// A group of users.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The row's id, which never changes.
+    pub id: GroupId,
+    /// The name, which applications receive in the claim `groups`.
+    pub name: GroupName,
+    /// What the group is for, as administrators read it; may be empty.
+    pub description: String,
+    /// How often it was changed.
+    pub version: i64,
+    /// When it was created.
+    pub created_at: Timestamp,
+}
+
+/// The name of a group: printable text of 1 to 128 characters. No two groups have names that differ only in case.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct GroupName(String);
+
+/// A text that cannot be the name of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected 1 to 128 characters, none of them control characters")]
+pub struct GroupNameError;
+
+impl GroupName {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What groups are sorted, searched and compared by: the name in lower case.
+    pub fn key(&self) -> String {
+        self.0.to_lowercase()
+    }
+}
+
+impl std::str::FromStr for GroupName {
+    type Err = GroupNameError;
+    fn from_str(text: &str) -> Result<Self, GroupNameError> {
+        display_text(text, LONGEST_NAME)
+            .map(Self)
+            .ok_or(GroupNameError)
+    }
+}
+
+impl TryFrom<String> for GroupName {
+    type Error = GroupNameError;
+    fn try_from(text: String) -> Result<Self, GroupNameError> {
+        text.parse()
+    }
+}
+
+impl From<GroupName> for String {
+    fn from(name: GroupName) -> Self {
+        name.0
+    }
+}
+
+impl std::fmt::Display for GroupName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A member of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// The user.
+    pub user: UserId,
+    /// When the user was added.
+    pub added_at: Timestamp,
+}
+
+/// Whom an application is assigned to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Assignee {
+    /// Each active user.
+    Everyone,
+    /// The members of a group.
+    Group(GroupId),
+}
+
+impl Assignee {
+    /// The group, if it is one.
+    pub const fn group(self) -> Option<GroupId> {
+        match self {
+            Self::Everyone => None,
+            Self::Group(group) => Some(group),
+        }
+    }
+}
+
+/// An assignment of an application to a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// The application.
+    pub application: Did,
+    /// The group.
+    pub group: GroupId,
+    /// The roles that the members have there.
+    pub roles: Vec<String>,
+}
+
+/// A group of the user that the application is assigned to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssignedGroup {
+    /// Its name.
+    pub name: String,
+    /// The roles that its members have in the application.
+    pub roles: Vec<String>,
+}
+
+/// What a user has in an application by assignments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AssignedAccess {
+    /// The groups of the user that the application is assigned to, by name. The application learns of no others.
+    pub groups: Vec<AssignedGroup>,
+    /// The roles of everyone, if the application is assigned to everyone.
+    pub everyone: Option<Vec<String>>,
+}
+
+impl AssignedAccess {
+    /// Whether there is an assignment.
+    pub fn gives_access(&self) -> bool {
+        self.everyone.is_some() || !self.groups.is_empty()
+    }
+
+    /// The names of the groups.
+    pub fn group_names(&self) -> Vec<String> {
+        self.groups.iter().map(|group| group.name.clone()).collect()
+    }
+
+    /// The roles of all assignments.
+    pub fn roles(&self) -> impl Iterator<Item = &String> {
+        let of_groups = self.groups.iter().flat_map(|group| &group.roles);
+        of_groups.chain(self.everyone.iter().flatten())
+    }
+}

@@ -1,0 +1,144 @@
+// Who has access to an application by groups, or because it is assigned to everyone.
+
+import { get, put, remove } from '../api.js';
+import { FieldError, form } from '../form.js';
+import { table } from '../lists.js';
+import { roleChips } from '../role_chips.js';
+import { ask, button, dialog, el, link, more, say, section } from '../view.js';
+import { groupAddress, groupPicker, membersOf } from './groups.js';
+
+/** @import { Column, Context, Schema } from '../types.d.ts' */
+
+/**
+ * One assignment: to a group, or to everyone.
+ * @typedef {{ group: Schema<'Group'> | null, roles: string[] }} Assigned
+ */
+
+/**
+ * The assignments of an application, and forms that change them.
+ * @param {Schema<'Application'>} application
+ * @param {string[]} known the roles that are known for the application
+ * @param {Context} context
+ */
+export async function assignments(application, known, { may, reload }) {
+  const id = application.id;
+  const { everyone, items } = await get('/applications/{id}/groups', { id });
+  /** @type {Assigned[]} */
+  const rows = everyone ? [{ group: null, roles: everyone }, ...items] : items;
+  const set = async (/** @type {Schema<'Group'> | { id: string } | null} */ group, /** @type {string[]} */ roles) => {
+    if (group) await put('/applications/{id}/groups/{group}', { id, group: group.id }, { roles });
+    else await put('/applications/{id}/everyone', { id }, { roles });
+    await reload();
+  };
+  /** @type {Array<Column<Assigned>>} */
+  const columns = [
+    { label: 'Who', cell: ({ group }) => (group ? link(groupAddress(group.id), group.name) : 'Everyone') },
+    { label: 'Members', figure: true, cell: ({ group }) => (group ? membersOf(group) : 'All active users') },
+    { label: 'Roles', cell: ({ roles }) => roles.join(', ') || 'None' },
+  ];
+  if (may('accounts:write'))
+    columns.push({
+      label: 'Change',
+      cell: (row) => el('div', { class: 'ways' }, editButton(row, known, set), removeButton(application, row, reload)),
+    });
+  const list = table(columns, rows, {
+    empty: 'No group has access, and not everyone.',
+    caption: 'Access by groups',
+  });
+  return section(
+    'Groups and everyone',
+    may('accounts:write') &&
+      el(
+        'div',
+        {},
+        more(
+          'Give a group access',
+          newAssignment(known, (group, roles) => set({ id: group }, roles)),
+        ),
+        !everyone &&
+          more(
+            'Give everyone access',
+            forEveryone(known, (roles) => set(null, roles)),
+          ),
+      ),
+    list,
+  );
+}
+
+/**
+ * @param {string[]} known
+ * @param {(group: string, roles: string[]) => Promise<void>} give
+ */
+function newAssignment(known, give) {
+  return form([groupPicker('group'), roleChips('roles', 'Roles of the members', { known })], {
+    submit: 'Give access',
+    send: async ({ group, roles }) => {
+      if (!group) throw new FieldError('group', 'Choose a group from the list.');
+      await give(group, roles);
+      say('The group has access.');
+    },
+  });
+}
+
+/**
+ * @param {string[]} known
+ * @param {(roles: string[]) => Promise<void>} give
+ */
+function forEveryone(known, give) {
+  return form([roleChips('roles', 'Roles of everyone', { known })], {
+    submit: 'Give everyone access',
+    send: async ({ roles }) => {
+      await give(roles);
+      say('Everyone has access.');
+    },
+  });
+}
+
+/** @param {Assigned} row */
+const nameOf = ({ group }) => (group ? group.name : 'everyone');
+
+/**
+ * @param {Assigned} row
+ * @param {string[]} known
+ * @param {(group: Schema<'Group'> | null, roles: string[]) => Promise<void>} set
+ */
+function editButton(row, known, set) {
+  const edit = async () => {
+    const chips = roleChips('roles', 'Roles', { known });
+    const roles = await dialog(`Roles of ${nameOf(row)}`, (/** @type {(answer?: string[]) => void} */ close) => [
+      form([chips], { values: { roles: row.roles }, submit: 'Save', send: async (values) => close(values.roles) }),
+      el('div', { class: 'actions' }, el('button', { class: 'button', onclick: () => close() }, 'Cancel')),
+    ]);
+    if (roles) {
+      await set(row.group, roles);
+      say('Saved.');
+    }
+  };
+  const press = button('Roles', edit, 'quiet');
+  press.setAttribute('aria-label', `Change the roles of ${nameOf(row)}`);
+  return press;
+}
+
+/**
+ * @param {Schema<'Application'>} application
+ * @param {Assigned} row
+ * @param {Context['reload']} reload
+ */
+function removeButton(application, row, reload) {
+  const drop = async () => {
+    const yes = await ask(
+      `Remove the access of ${nameOf(row)}?`,
+      `Users who have access to ${application.name} only by this lose it at once, and are signed out of it.`,
+      'Remove',
+    );
+    if (!yes) return;
+    const { id } = application;
+    if (row.group) await remove('/applications/{id}/groups/{group}', { id, group: row.group.id });
+    else await remove('/applications/{id}/everyone', { id });
+    await reload();
+    say('The access was removed.');
+  };
+  const press = button('Remove', drop, 'quiet danger');
+  press.setAttribute('aria-label', `Remove the access of ${nameOf(row)}`);
+  return press;
+}

@@ -1,0 +1,261 @@
+// Groups: the list, a new one, and one group with its members and applications.
+
+import { address, get, getVersion, patch, post, remove } from '../api.js';
+import { FieldError, fieldPanel, form, text } from '../form.js';
+import { pages, searched, table } from '../lists.js';
+import { ask, badge, button, el, figure, link, moment, more, panel, say, screen, tabs, way } from '../view.js';
+import { applicationAddress } from './applications.js';
+import { picker } from './picker.js';
+import { importer, userAddress } from './users.js';
+
+/** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
+
+/** @param {string} id */
+export const groupAddress = (id) => `/admin/groups/${id}`;
+
+/**
+ * The number of members in words.
+ * @param {Schema<'Group'>} group
+ */
+export const membersOf = (group) => (group.more_members ? 'More than 1,000' : figure(group.members));
+
+/**
+ * A field that finds a group.
+ * @template {string} Name
+ * @param {Name} name
+ */
+export const groupPicker = (name) =>
+  picker(name, 'Group', {
+    hint: 'The first letters of its name.',
+    load: (q) => get('/groups', { q, limit: 8 }),
+    label: (/** @type {Schema<'Group'>} */ one) => one.name,
+  });
+
+/** @type {Array<Column<Schema<'Group'>>>} */
+const COLUMNS = [
+  { label: 'Name', cell: (row) => link(groupAddress(row.id), row.name) },
+  { label: 'Description', cell: (row) => row.description },
+  { label: 'Members', figure: true, cell: membersOf },
+  { label: 'Applications', figure: true, cell: (row) => figure(row.applications) },
+  { label: 'Created', cell: (row) => moment(row.created_at) },
+];
+
+/**
+ * @param {Context} context
+ */
+export async function groups({ may }) {
+  const list = await searched(
+    [text('q', 'Name', { type: 'search' })],
+    (values, after) => get('/groups', { ...values, after }),
+    table(COLUMNS, [], { empty: 'There is no such group.', caption: 'Groups' }),
+  );
+  return screen(
+    {
+      title: 'Groups',
+      lead: 'A group gives its members access to applications, with roles.',
+      actions: [may('accounts:write') && way('/admin/groups/new', 'Create a group', 'primary')],
+    },
+    list,
+  );
+}
+
+/** @param {boolean} isNew */
+const groupFields = (isNew) => [
+  text('name', 'Name', {
+    needed: 'Enter a name.',
+    hint: `Applications receive it in the claim groups.${isNew ? '' : ' Another name may change what members may do there.'}`,
+  }),
+  text('description', 'Description', { none: '', hint: 'What the group is for.' }),
+];
+
+/**
+ * @param {Context} context
+ */
+export async function newGroup({ go }) {
+  const made = form([fieldPanel(...groupFields(true))], {
+    submit: 'Create',
+    cancel: '/admin/groups',
+    send: async ({ name = '', description }) => {
+      const created = await post('/groups', {}, { name: name ?? '', description });
+      await go(groupAddress(created.id));
+    },
+  });
+  return screen({ title: 'Create a group', back: ['/admin/groups', 'Groups'] }, made);
+}
+
+/**
+ * A page about one group, below the name and the links to the other pages.
+ * @param {(group: Schema<'Group'>, version: string | null, context: Context) => Child[] | Promise<Child[]>} content
+ * @returns {PageFunction}
+ */
+function page(content) {
+  return async (context, { id }) => {
+    const { value: group, version } = await getVersion('/groups/{id}', { id });
+    const at = groupAddress(group.id);
+    return screen(
+      { title: group.name, lead: group.description || 'Group', back: ['/admin/groups', 'Groups'] },
+      tabs('Parts of the group', [
+        [at, 'Members'],
+        [`${at}/applications`, 'Applications'],
+        [`${at}/settings`, 'Settings', context.may('accounts:write')],
+      ]),
+      ...(await content(group, version, context)),
+    );
+  };
+}
+
+/**
+ * @param {Schema<'Group'>} group
+ * @param {Context} context
+ */
+async function members(group, { may, reload }) {
+  const id = group.id;
+  const drop = async (/** @type {Schema<'GroupMember'>} */ row) => {
+    await remove('/groups/{id}/members/{user}', { id, user: row.user_id });
+    await reload();
+    say(`${row.user_name} is no longer a member.`);
+  };
+  /** @type {Array<Column<Schema<'GroupMember'>>>} */
+  const columns = [
+    { label: 'User', cell: (row) => link(userAddress(row.user_id), row.user_name) },
+    { label: 'Full name', cell: (row) => row.display_name ?? '' },
+    { label: 'State', cell: (row) => badge(row.state) },
+    { label: 'Added', cell: (row) => moment(row.added_at) },
+  ];
+  if (may('accounts:write'))
+    columns.push({
+      label: 'Change',
+      cell: (row) => {
+        const press = button('Remove', () => drop(row), 'quiet');
+        press.setAttribute('aria-label', `Remove ${row.user_name} from the group`);
+        return press;
+      },
+    });
+  const list = await pages(
+    (after) => get('/groups/{id}/members', { id, after }),
+    table(columns, [], { empty: 'The group has no members yet.', caption: 'Members' }),
+  );
+  return [may('accounts:write') && newMember(group, reload), may('accounts:write') && transfer(group, reload), list];
+}
+
+/**
+ * @param {Schema<'Group'>} group
+ * @param {Context['reload']} reload
+ */
+function newMember(group, reload) {
+  const user = picker('user', 'User', {
+    hint: 'The first letters of the name or the e-mail address.',
+    load: (q) => get('/users', { q, limit: 8 }),
+    label: (one) => [one.name, one.email].filter(Boolean).join(' · '),
+  });
+  return panel(
+    form([user], {
+      submit: 'Add to the group',
+      send: async ({ user: chosen }) => {
+        if (!chosen) throw new FieldError('user', 'Choose a user from the list.');
+        const { added } = await post('/groups/{id}/members', { id: group.id }, { users: [chosen] });
+        await reload();
+        say(added > 0 ? 'The user is a member.' : 'The user was a member already.');
+      },
+    }),
+  );
+}
+
+/**
+ * @param {Schema<'Group'>} group
+ * @param {Context['reload']} reload
+ */
+function transfer(group, reload) {
+  const exported = {
+    class: 'button small',
+    download: 'members.csv',
+    href: address('/groups/{id}/members/export', { id: group.id }),
+  };
+  return more(
+    'Import and export',
+    el('div', { class: 'ways' }, el('a', exported, 'Export all members')),
+    importer(
+      (file, parameters, options) =>
+        post('/groups/{id}/members/import', { id: group.id, ...parameters }, file, options),
+      [
+        el(
+          'p',
+          {},
+          'The first line names the columns; only user is needed: a name, an e-mail address or an id. ' +
+            'The import adds members and removes none. The server checks the file first.',
+        ),
+      ],
+      button('Show the members', reload),
+    ),
+  );
+}
+
+/**
+ * @param {Schema<'Group'>} group
+ * @param {Context} context
+ */
+async function applicationsOf(group, { may }) {
+  const { items } = await get('/groups/{id}/applications', { id: group.id });
+  /** @type {Array<Column<Schema<'AssignedApplication'>>>} */
+  const columns = [
+    {
+      label: 'Application',
+      cell: (row) =>
+        may('applications:read')
+          ? link(`${applicationAddress(row.application_id)}/accounts`, row.application_name ?? row.application_id)
+          : (row.application_name ?? row.application_id),
+    },
+    { label: 'Roles of the members', cell: (row) => row.roles.join(', ') || 'None' },
+  ];
+  return [
+    el('p', { class: 'muted' }, 'Give the group access on the page of the application, under Accounts.'),
+    table(columns, items, { empty: 'The group gives access to no application yet.', caption: 'Applications' }),
+  ];
+}
+
+/**
+ * @param {Schema<'Group'>} group
+ * @param {string | null} version
+ * @param {Context} context
+ */
+function settings(group, version, { go, reload }) {
+  const made = form([fieldPanel(...groupFields(false))], {
+    values: group,
+    version,
+    reread: () => getVersion('/groups/{id}', { id: group.id }),
+    submit: 'Save',
+    send: async (_values, changed, newest) => {
+      const { name, description } = changed;
+      if (Object.keys(changed).length > 0)
+        await patch('/groups/{id}', { id: group.id }, { ...(name && { name }), description }, newest);
+      await reload();
+      say('Saved.');
+    },
+  });
+  const drop = async () => {
+    const yes = await ask(
+      `Delete ${group.name}?`,
+      'Members who have access to an application only by this group lose it at once.',
+      'Delete it',
+      group.name,
+    );
+    if (!yes) return;
+    await remove('/groups/{id}', { id: group.id }, version);
+    await go('/admin/groups');
+    say('The group was deleted.');
+  };
+  return [
+    made,
+    panel(
+      el('h2', {}, 'Delete it'),
+      el('p', {}, 'The users stay. Their access by this group ends.'),
+      el('div', { class: 'ways' }, button('Delete this group', drop, 'danger')),
+    ),
+  ];
+}
+
+export const groupPages = {
+  members: page((group, _version, context) => members(group, context)),
+  applications: page((group, _version, context) => applicationsOf(group, context)),
+  settings: page(settings),
+};

@@ -1,0 +1,49 @@
+// The groups of one user.
+
+import { get, post, remove } from '../api.js';
+import { FieldError, form } from '../form.js';
+import { table } from '../lists.js';
+import { button, link, panel, say } from '../view.js';
+import { groupAddress, groupPicker } from './groups.js';
+
+/** @import { Column, Context, Schema } from '../types.d.ts' */
+
+/**
+ * @param {Schema<'User'>} user
+ * @param {Context} context
+ */
+export async function groupsOfUser(user, { may, reload }) {
+  const { items } = await get('/users/{id}/groups', { id: user.id });
+  /** @type {Array<Column<Schema<'UserGroup'>>>} */
+  const columns = [
+    { label: 'Group', cell: (row) => link(groupAddress(row.id), row.name) },
+    { label: 'Description', cell: (row) => row.description },
+  ];
+  if (!may('accounts:write')) return [table(columns, items, { empty: 'The user is in no group.', caption: 'Groups' })];
+  const drop = async (/** @type {Schema<'UserGroup'>} */ row) => {
+    await remove('/groups/{id}/members/{user}', { id: row.id, user: user.id });
+    await reload();
+    say(`The user is no longer a member of ${row.name}.`);
+  };
+  columns.push({
+    label: 'Change',
+    cell: (row) => {
+      const press = button('Remove', () => drop(row), 'quiet');
+      press.setAttribute('aria-label', `Remove the user from ${row.name}`);
+      return press;
+    },
+  });
+  const made = form([groupPicker('group')], {
+    submit: 'Add to the group',
+    send: async ({ group }) => {
+      if (!group) throw new FieldError('group', 'Choose a group from the list.');
+      await post('/groups/{id}/members', { id: group }, { users: [user.id] });
+      await reload();
+      say('The user is a member.');
+    },
+  });
+  return [
+    user.state !== 'terminated' && panel(made),
+    table(columns, items, { empty: 'The user is in no group.', caption: 'Groups' }),
+  ];
+}

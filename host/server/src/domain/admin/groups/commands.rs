@@ -1,0 +1,208 @@
+//! Creating, changing and deleting groups.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{about, authorize, group};
+use crate::domain::Services;
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::{AdminError, Result, invalid};
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::protected_actions::ProtectedAction;
+use assent_model::audit::{AuditContext, Event};
+use assent_model::group::{Group, GroupName};
+use assent_model::id::GroupId;
+use assent_model::name::display_text;
+use assent_store::VersionedWrite;
+
+/// How long a description may be, in characters.
+const LONGEST_DESCRIPTION: usize = 500;
+
+assent_model::admin_command! {
+    /// An update of a group. A missing member leaves its value unchanged.
+    #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
+    #[serde(deny_unknown_fields)]
+    #[schema(as = GroupUpdate)]
+    pub struct GroupUpdate, protected ProtectedGroupMembers {
+        /// The name, which applications receive in the claim `groups`.
+        protected name: Option<String>,
+        /// What the group is for.
+        harmless description: Option<String>,
+    }
+}
+
+fn name_of(text: &str) -> Result<GroupName> {
+    text.parse()
+        .map_err(|error: assent_model::group::GroupNameError| invalid("name", error.to_string()))
+}
+
+fn description_of(text: &str) -> Result<String> {
+    if text.trim().is_empty() {
+        return Ok(String::new());
+    }
+    display_text(text, LONGEST_DESCRIPTION).ok_or_else(|| {
+        invalid(
+            "description",
+            "expected at most 500 characters, none of them control characters",
+        )
+    })
+}
+
+/// Refuses a name that another group has.
+async fn must_be_free(services: &Services, name: &GroupName, of: Option<GroupId>) -> Result<()> {
+    let key = name.key();
+    let found = services.store.groups(&key, None, 1).await?;
+    let is_taken = |group: &Group| group.name.key() == key && Some(group.id) != of;
+    if found.iter().any(|found| is_taken(&found.group)) {
+        return Err(AdminError::TakenAt("name", "another group has the name"));
+    }
+    Ok(())
+}
+
+assent_model::admin_command! {
+    /// Creates a group without members and without access to anything.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct CreateGroup {
+        /// The name.
+        harmless name: String,
+        /// What the group is for.
+        harmless description: Option<String>,
+    }
+}
+
+impl AdminCommand for CreateGroup {
+    type Plan = Group;
+    type Outcome = Group;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Group>> {
+        let services = &context.services;
+        let authorization = authorize(&context.caller)?;
+        let name = name_of(&self.name)?;
+        must_be_free(services, &name, None).await?;
+        let now = services.now();
+        let group = Group {
+            id: GroupId::new(now, &*services.entropy),
+            name,
+            description: description_of(self.description.as_deref().unwrap_or_default())?,
+            version: 1,
+            created_at: now,
+        };
+        Ok(Planned::harmless(authorization, group))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: ApprovedPlan<Group>,
+        by: &AuditContext,
+    ) -> Result<Execution<Group>> {
+        let group = approved.into_plan();
+        let services = &context.services;
+        let entries = vec![about(services, Event::GroupCreated, &group, by)];
+        services.store.insert_group(group.clone(), entries).await?;
+        tracing::info!(group = %group.id, "group created");
+        Ok(Execution::Done(group))
+    }
+}
+
+assent_model::admin_command! {
+    /// Updates a group.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct UpdateGroup {
+        /// The group.
+        target group: GroupId,
+        /// What changes.
+        classified change: GroupUpdate,
+    }
+}
+
+impl AdminCommand for UpdateGroup {
+    type Plan = (Group, Group);
+    type Outcome = Group;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Self::Plan>> {
+        let services = &context.services;
+        let authorization = authorize(&context.caller)?;
+        let before = group(services, self.group).await?;
+        context.expected.check(before.version)?;
+        let ProtectedGroupMembers { name } = self.change.protected();
+        let mut after = before.clone();
+        if let Some(name) = name {
+            after.name = name_of(name)?;
+        }
+        if let Some(description) = &self.change.description {
+            after.description = description_of(description)?;
+        }
+        // Applications may give rights to a group by its name.
+        let action = (after.name != before.name).then(|| ProtectedAction::RenameGroup {
+            group: before.id,
+            name: after.name.to_string(),
+        });
+        if action.is_some() {
+            must_be_free(services, &after.name, Some(before.id)).await?;
+        }
+        Ok(Planned::new(authorization, (before, after), action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: ApprovedPlan<Self::Plan>,
+        by: &AuditContext,
+    ) -> Result<Execution<Group>> {
+        let (before, mut after) = approved.into_plan();
+        let services = &context.services;
+        let mut entry = about(services, Event::GroupUpdated, &after, by);
+        if before.name != after.name {
+            entry = entry.with("former_name", before.name.as_str());
+        }
+        let updated = services
+            .store
+            .update_group(after.clone(), vec![entry], services.now())
+            .await;
+        let Execution::Done(VersionedWrite::Done) = Execution::from_write(updated)? else {
+            return Ok(Execution::Overtaken);
+        };
+        tracing::info!(group = %after.id, "group updated");
+        after.version += 1;
+        Ok(Execution::Done(after))
+    }
+}
+
+assent_model::admin_command! {
+    /// Deletes a group, with the access that it gives.
+    #[derive(Clone, Copy, Debug, Serialize)]
+    pub struct DeleteGroup(target GroupId);
+}
+
+impl AdminCommand for DeleteGroup {
+    type Plan = Group;
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Group>> {
+        let authorization = authorize(&context.caller)?;
+        let group = group(&context.services, self.0).await?;
+        context.expected.check(group.version)?;
+        let action = ProtectedAction::DeleteGroup(group.id);
+        Ok(Planned::protected(authorization, group, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: ApprovedPlan<Group>,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        let group = approved.into_plan();
+        let services = &context.services;
+        let entries = vec![about(services, Event::GroupDeleted, &group, by)];
+        let version = (group.id, group.version);
+        let deleted = services
+            .store
+            .delete_group(version, entries, services.now())
+            .await;
+        let Execution::Done(VersionedWrite::Done) = Execution::from_write(deleted)? else {
+            return Ok(Execution::Overtaken);
+        };
+        services.wakeups.send(Wakeup::LoggedOut);
+        tracing::info!(group = %group.id, "group deleted");
+        Ok(Execution::Done(()))
+    }
+}

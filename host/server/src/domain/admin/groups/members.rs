@@ -1,0 +1,327 @@
+//! Adding, removing and replacing members of groups.
+//!
+//! To add and remove single members is everyday work, as giving an account is, and needs no approval. A change of a
+//! whole table of members does.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+use super::{about, authorize, group};
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::{AdminError, Result, invalid};
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::protected_actions::ProtectedAction;
+use crate::domain::{InternalError, Services};
+use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::group::Group;
+use assent_model::id::{GroupId, UserId};
+use assent_model::secret::Digest;
+use assent_model::user::{LifecycleState, User};
+use assent_store::MemberChange;
+
+/// How many users one request adds at most.
+const MOST_ADDED: usize = 200;
+/// How many members one request may change: all of it is one transaction.
+pub(super) const MOST_CHANGED: usize = 5_000;
+/// How many members are read at a time.
+const PAGE: u32 = 500;
+
+/// A change of members, and who may make it.
+#[derive(Clone, Debug)]
+pub struct MemberPlan {
+    pub(super) group: Group,
+    pub(super) added: Vec<User>,
+    pub(super) removed: Vec<User>,
+}
+
+impl MemberPlan {
+    fn change(&self) -> MemberChange {
+        let versions = |users: &[User]| users.iter().map(|user| (user.id, user.version)).collect();
+        MemberChange {
+            added: versions(&self.added),
+            removed: versions(&self.removed),
+        }
+    }
+
+    fn entries(&self, services: &Services, by: &AuditContext) -> Vec<Entry> {
+        let entry = |event, user: &User| about(services, event, &self.group, by).about(user.id);
+        let added = self
+            .added
+            .iter()
+            .map(|user| entry(Event::GroupMemberAdded, user));
+        let removed = self
+            .removed
+            .iter()
+            .map(|user| entry(Event::GroupMemberRemoved, user));
+        added.chain(removed).collect()
+    }
+
+    /// The protected action of a change of a whole table.
+    pub(super) fn as_action(&self) -> Result<ProtectedAction> {
+        let ids = |users: &[User]| users.iter().map(|user| user.id).collect::<Vec<UserId>>();
+        let digest = serde_json::to_vec(&(ids(&self.added), ids(&self.removed)))
+            .map(|json| Digest::sha256(&json).to_text())
+            .map_err(InternalError::from)?;
+        Ok(ProtectedAction::ReplaceMembers {
+            group: self.group.id,
+            digest,
+            added: self.added.len() as u64,
+            removed: self.removed.len() as u64,
+        })
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty()
+    }
+
+    pub(super) async fn save(
+        self,
+        services: &Services,
+        by: &AuditContext,
+    ) -> Result<Execution<MembersChanged>> {
+        let outcome = MembersChanged {
+            added: self.added.len() as u64,
+            removed: self.removed.len() as u64,
+        };
+        if self.is_empty() {
+            return Ok(Execution::Done(outcome));
+        }
+        let entries = self.entries(services, by);
+        let changed = services
+            .store
+            .change_members(self.group.id, self.change(), entries, services.now())
+            .await;
+        let Execution::Done(()) = Execution::from_write(changed)? else {
+            return Ok(Execution::Overtaken);
+        };
+        if outcome.removed > 0 {
+            services.wakeups.send(Wakeup::LoggedOut);
+        }
+        let (group, added, removed) = (self.group.id, outcome.added, outcome.removed);
+        tracing::info!(%group, added, removed, "members of a group changed");
+        Ok(Execution::Done(outcome))
+    }
+}
+
+/// How many members were added and removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MembersChanged {
+    /// New members.
+    pub added: u64,
+    /// Former members.
+    pub removed: u64,
+}
+
+/// The users with these ids, each once, in the order of the ids.
+async fn users_of(services: &Services, ids: &[UserId]) -> Result<Vec<User>> {
+    let mut users = services.store.users_by_ids(ids).await?;
+    if let Some(missing) = ids.iter().find(|id| !users.contains_key(id)) {
+        return Err(invalid(
+            "users",
+            format!("there is no user with the id {missing}"),
+        ));
+    }
+    let mut ids = ids.to_vec();
+    ids.sort_unstable();
+    Ok(ids.iter().filter_map(|id| users.remove(id)).collect())
+}
+
+/// Those of these users who are no members yet. Terminated users cannot become members.
+pub(super) async fn without_members(
+    services: &Services,
+    group: GroupId,
+    users: Vec<User>,
+) -> Result<Vec<User>> {
+    let ids: Vec<UserId> = users.iter().map(|user| user.id).collect();
+    let members: HashSet<UserId> = services
+        .store
+        .members_among(group, &ids)
+        .await?
+        .into_iter()
+        .collect();
+    Ok(users
+        .into_iter()
+        .filter(|user| !members.contains(&user.id))
+        .collect())
+}
+
+fn must_not_be_terminated(users: &[User]) -> Result<()> {
+    match users
+        .iter()
+        .find(|user| user.state == LifecycleState::Terminated)
+    {
+        Some(user) => Err(invalid(
+            "users",
+            format!("the user {} is terminated", user.id),
+        )),
+        None => Ok(()),
+    }
+}
+
+assent_model::admin_command! {
+    /// Adds users to a group. Who is a member already stays one.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct AddMembers {
+        /// The group.
+        target group: GroupId,
+        /// The users.
+        target users: Vec<UserId>,
+    }
+}
+
+impl AdminCommand for AddMembers {
+    type Plan = MemberPlan;
+    type Outcome = MembersChanged;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<MemberPlan>> {
+        let services = &context.services;
+        let mut authorization = authorize(&context.caller)?;
+        let group = group(services, self.group).await?;
+        if self.users.is_empty() || self.users.len() > MOST_ADDED {
+            return Err(invalid("users", "expected the ids of 1 to 200 users"));
+        }
+        let users = users_of(services, &self.users).await?;
+        must_not_be_terminated(&users)?;
+        for user in &users {
+            authorization = authorization.and(context.caller.authorize_user_access(user)?);
+        }
+        let plan = MemberPlan {
+            added: without_members(services, group.id, users).await?,
+            removed: Vec::new(),
+            group,
+        };
+        Ok(Planned::harmless(authorization, plan))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: ApprovedPlan<MemberPlan>,
+        by: &AuditContext,
+    ) -> Result<Execution<MembersChanged>> {
+        approved.into_plan().save(&context.services, by).await
+    }
+}
+
+assent_model::admin_command! {
+    /// Removes a member from a group, with the access that only the group gives.
+    #[derive(Clone, Copy, Debug, Serialize)]
+    pub struct RemoveMember {
+        /// The group.
+        target group: GroupId,
+        /// The user.
+        target user: UserId,
+    }
+}
+
+impl AdminCommand for RemoveMember {
+    type Plan = MemberPlan;
+    type Outcome = MembersChanged;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<MemberPlan>> {
+        let services = &context.services;
+        let authorization = authorize(&context.caller)?;
+        let group = group(services, self.group).await?;
+        if services
+            .store
+            .members_among(group.id, &[self.user])
+            .await?
+            .is_empty()
+        {
+            return Err(AdminError::NotFound("member"));
+        }
+        let user = crate::domain::admin::user(services, self.user).await?;
+        let authorization = authorization.and(context.caller.authorize_user_access(&user)?);
+        let plan = MemberPlan {
+            group,
+            added: Vec::new(),
+            removed: vec![user],
+        };
+        Ok(Planned::harmless(authorization, plan))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: ApprovedPlan<MemberPlan>,
+        by: &AuditContext,
+    ) -> Result<Execution<MembersChanged>> {
+        approved.into_plan().save(&context.services, by).await
+    }
+}
+
+assent_model::admin_command! {
+    /// Replaces the members of a group by these users.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct ReplaceMembers {
+        /// The group.
+        target group: GroupId,
+        /// The users.
+        target users: Vec<UserId>,
+    }
+}
+
+/// All members of a group.
+async fn all_members(services: &Services, group: GroupId) -> Result<Vec<User>> {
+    let mut members: Vec<User> = Vec::new();
+    loop {
+        let after = members.last().map(|user| user.id);
+        let page = services.store.members_of(group, after, PAGE).await?;
+        let is_last = page.len() < PAGE as usize;
+        members.extend(page.into_iter().map(|(_, user)| user));
+        if members.len() > MOST_CHANGED {
+            return Err(AdminError::Conflict(
+                "the group has too many members to replace them in one request; add and remove members",
+            ));
+        }
+        if is_last {
+            return Ok(members);
+        }
+    }
+}
+
+impl AdminCommand for ReplaceMembers {
+    type Plan = MemberPlan;
+    type Outcome = MembersChanged;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<MemberPlan>> {
+        let services = &context.services;
+        let mut authorization = authorize(&context.caller)?;
+        let group = group(services, self.group).await?;
+        if self.users.len() > MOST_CHANGED {
+            return Err(invalid("users", "expected the ids of at most 5000 users"));
+        }
+        let users = users_of(services, &self.users).await?;
+        let members = all_members(services, group.id).await?;
+        let wanted: HashSet<UserId> = users.iter().map(|user| user.id).collect();
+        let known: HashSet<UserId> = members.iter().map(|user| user.id).collect();
+        let added: Vec<User> = users
+            .into_iter()
+            .filter(|user| !known.contains(&user.id))
+            .collect();
+        must_not_be_terminated(&added)?;
+        let plan = MemberPlan {
+            added,
+            removed: members
+                .into_iter()
+                .filter(|user| !wanted.contains(&user.id))
+                .collect(),
+            group,
+        };
+        for user in plan.added.iter().chain(&plan.removed) {
+            authorization = authorization.and(context.caller.authorize_user_access(user)?);
+        }
+        if plan.is_empty() {
+            return Ok(Planned::harmless(authorization, plan));
+        }
+        let action = plan.as_action()?;
+        Ok(Planned::protected(authorization, plan, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: ApprovedPlan<MemberPlan>,
+        by: &AuditContext,
+    ) -> Result<Execution<MembersChanged>> {
+        approved.into_plan().save(&context.services, by).await
+    }
+}

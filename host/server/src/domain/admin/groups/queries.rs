@@ -1,0 +1,115 @@
+//! What the administration reads of groups.
+
+use crate::domain::Services;
+use crate::domain::admin::{AdminError, Result, registered, user};
+use assent_model::group::{Assignment, Group, Membership};
+use assent_model::id::{Did, GroupId, UserId};
+use assent_model::user::User;
+use assent_store::GroupSummary;
+
+/// How many groups of a user are listed at most.
+const MOST_GROUPS: u32 = 500;
+
+/// Whom an application is assigned to.
+#[derive(Clone, Debug)]
+pub struct ApplicationAssignments {
+    /// The roles of everyone, if it is assigned to everyone.
+    pub everyone: Option<Vec<String>>,
+    /// The groups, with the roles of their members.
+    pub groups: Vec<(GroupSummary, Vec<String>)>,
+}
+
+/// The group with this id.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such group. Otherwise if the database fails.
+pub async fn group(services: &Services, id: GroupId) -> Result<Group> {
+    let found = services.store.group(id).await?;
+    found.ok_or(AdminError::NotFound("group"))
+}
+
+/// The same, with its counts.
+///
+/// # Errors
+/// As [`group`].
+pub async fn group_summary(services: &Services, id: GroupId) -> Result<GroupSummary> {
+    let found = services.store.group_summary(id).await?;
+    found.ok_or(AdminError::NotFound("group"))
+}
+
+/// Up to `limit` groups after `after`, whose names begin so, in the order of their names.
+///
+/// # Errors
+/// If the database fails.
+pub async fn groups(
+    services: &Services,
+    q: Option<&str>,
+    after: Option<GroupId>,
+    limit: u32,
+) -> Result<Vec<GroupSummary>> {
+    let prefix = q.unwrap_or_default().trim().to_lowercase();
+    Ok(services.store.groups(&prefix, after, limit).await?)
+}
+
+/// Up to `limit` members of a group after `after`.
+///
+/// # Errors
+/// As [`group`].
+pub async fn members_of(
+    services: &Services,
+    id: GroupId,
+    after: Option<UserId>,
+    limit: u32,
+) -> Result<Vec<(Membership, User)>> {
+    group(services, id).await?;
+    Ok(services.store.members_of(id, after, limit).await?)
+}
+
+/// The groups of a user, in the order of their names.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
+pub async fn groups_of_user(services: &Services, id: UserId) -> Result<Vec<Group>> {
+    user(services, id).await?;
+    Ok(services.store.groups_of(id, MOST_GROUPS).await?)
+}
+
+/// The applications that are assigned to a group.
+///
+/// # Errors
+/// As [`group`].
+pub async fn assignments_to(services: &Services, id: GroupId) -> Result<Vec<Assignment>> {
+    group(services, id).await?;
+    Ok(services.store.assignments_to(id).await?)
+}
+
+/// Whom an application is assigned to.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
+pub async fn assignments_of(
+    services: &Services,
+    application: &Did,
+) -> Result<ApplicationAssignments> {
+    registered(services, application).await?;
+    let mut groups = Vec::new();
+    for assignment in services.store.assignments_of(application).await? {
+        // One that was deleted at this moment is not assigned any more.
+        if let Some(group) = services.store.group_summary(assignment.group).await? {
+            groups.push((group, assignment.roles));
+        }
+    }
+    Ok(ApplicationAssignments {
+        everyone: services.store.roles_of_everyone(application).await?,
+        groups,
+    })
+}
+
+/// The roles that are known for an application.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
+pub async fn known_roles(services: &Services, application: &Did) -> Result<Vec<String>> {
+    registered(services, application).await?;
+    Ok(services.store.known_roles(application).await?)
+}

@@ -1,0 +1,271 @@
+//! The assignments of applications to groups and to everyone.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::routes;
+
+use super::context::Context;
+use super::groups::{self, GroupView};
+use super::input::{Body, List};
+use super::routes::Area;
+use super::values::id_of;
+use crate::domain::Services;
+use crate::domain::admin::{self, AssignAccess, Names, RemoveAssignment};
+use crate::http::problem::Problem;
+use assent_model::administration::{Permission, ProtectedActionKind};
+use assent_model::group::Assignee;
+use assent_model::id::Did;
+
+/// An assignment gives access to many users at once, so it asks the phone, and so does its end.
+pub(super) fn routes() -> Area {
+    Area::new()
+        .noun(
+            "applications.groups",
+            "The groups that an application is assigned to, with the roles of their members.",
+        )
+        .noun(
+            "applications.everyone",
+            "The assignment of an application to each active user.",
+        )
+        .noun(
+            "applications.roles",
+            "The roles that are known for an application.",
+        )
+        .noun(
+            "groups.applications",
+            "The applications that are assigned to a group.",
+        )
+        .route(
+            "applications.groups.list",
+            Permission::AccountsRead,
+            routes!(list),
+        )
+        .protected(
+            "applications.groups.assign",
+            Permission::AccountsWrite,
+            ProtectedActionKind::ChangeAccess,
+            routes!(assign),
+        )
+        .protected(
+            "applications.groups.remove",
+            Permission::AccountsWrite,
+            ProtectedActionKind::ChangeAccess,
+            routes!(remove),
+        )
+        .protected(
+            "applications.everyone.assign",
+            Permission::AccountsWrite,
+            ProtectedActionKind::ChangeAccess,
+            routes!(assign_everyone),
+        )
+        .protected(
+            "applications.everyone.remove",
+            Permission::AccountsWrite,
+            ProtectedActionKind::ChangeAccess,
+            routes!(remove_everyone),
+        )
+        .route(
+            "applications.roles.list",
+            Permission::AccountsRead,
+            routes!(roles),
+        )
+        .route(
+            "groups.applications.list",
+            Permission::AccountsRead,
+            routes!(of_group),
+        )
+}
+
+/// The roles of an assignment.
+#[derive(Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = AssignedRoles)]
+struct Roles {
+    /// The roles of the users in the application. They are added to those of an account and of other assignments.
+    roles: Vec<String>,
+}
+
+/// An assignment of an application to a group.
+#[derive(Serialize, ToSchema)]
+#[schema(as = GroupAssignment)]
+struct AssignmentView {
+    group: GroupView,
+    /// The roles of the members in the application.
+    roles: Vec<String>,
+}
+
+/// Whom an application is assigned to.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ApplicationAssignments)]
+struct AssignmentsView {
+    /// The roles of each active user; `null` if the application is not assigned to everyone.
+    everyone: Option<Vec<String>>,
+    /// The groups, in the order of their names.
+    items: Vec<AssignmentView>,
+}
+
+/// An application that is assigned to a group.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AssignedApplication)]
+struct AssignedApplicationView {
+    application_id: String,
+    /// The display name of the application.
+    application_name: Option<String>,
+    /// The roles of the members in the application.
+    roles: Vec<String>,
+}
+
+/// List the assignments of an application.
+#[utoipa::path(
+    get,
+    path = "/applications/{id}/groups",
+    responses((status = 200, description = "The assignments.", body = AssignmentsView))
+)]
+async fn list(
+    State(services): State<Arc<Services>>,
+    Path(application): Path<String>,
+) -> Result<Json<AssignmentsView>, Problem> {
+    let id = id_of(&application, "application")?;
+    let assignments = admin::assignments_of(&services, &id).await?;
+    let items = assignments
+        .groups
+        .into_iter()
+        .map(|(group, roles)| AssignmentView {
+            group: groups::view(group),
+            roles,
+        });
+    Ok(Json(AssignmentsView {
+        everyone: assignments.everyone,
+        items: items.collect(),
+    }))
+}
+
+/// Assign an application to a group, or replace the roles.
+#[utoipa::path(
+    put,
+    path = "/applications/{id}/groups/{group}",
+    request_body = Roles,
+    responses((status = 204, description = "Assigned."))
+)]
+async fn assign(
+    context: Context,
+    Path((application, group)): Path<(String, String)>,
+    Body(Roles { roles }): Body<Roles>,
+) -> Result<StatusCode, Problem> {
+    let command = AssignAccess {
+        application: id_of(&application, "application")?,
+        to: Assignee::Group(id_of(&group, "group")?),
+        roles,
+    };
+    context.run(command).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Remove the assignment of an application to a group.
+///
+/// Members who have access only by it lose the access at once.
+#[utoipa::path(
+    delete,
+    path = "/applications/{id}/groups/{group}",
+    responses((status = 204, description = "Removed."))
+)]
+async fn remove(
+    context: Context,
+    Path((application, group)): Path<(String, String)>,
+) -> Result<StatusCode, Problem> {
+    let command = RemoveAssignment {
+        application: id_of(&application, "application")?,
+        from: Assignee::Group(id_of(&group, "group")?),
+    };
+    context.run(command).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Assign an application to everyone, or replace the roles.
+///
+/// Each active user has access, except users with a suspended or terminated account.
+#[utoipa::path(
+    put,
+    path = "/applications/{id}/everyone",
+    request_body = Roles,
+    responses((status = 204, description = "Assigned."))
+)]
+async fn assign_everyone(
+    context: Context,
+    Path(application): Path<String>,
+    Body(Roles { roles }): Body<Roles>,
+) -> Result<StatusCode, Problem> {
+    let command = AssignAccess {
+        application: id_of(&application, "application")?,
+        to: Assignee::Everyone,
+        roles,
+    };
+    context.run(command).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Remove the assignment of an application to everyone.
+///
+/// Users who have access only by it lose the access at once.
+#[utoipa::path(
+    delete,
+    path = "/applications/{id}/everyone",
+    responses((status = 204, description = "Removed."))
+)]
+async fn remove_everyone(
+    context: Context,
+    Path(application): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let command = RemoveAssignment {
+        application: id_of(&application, "application")?,
+        from: Assignee::Everyone,
+    };
+    context.run(command).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// List the roles that are known for an application.
+///
+/// Those of its assignments and of its 500 newest accounts, sorted.
+#[utoipa::path(
+    get,
+    path = "/applications/{id}/roles",
+    responses((status = 200, description = "The roles.", body = List<String>))
+)]
+async fn roles(
+    State(services): State<Arc<Services>>,
+    Path(application): Path<String>,
+) -> Result<Json<List<String>>, Problem> {
+    let id: Did = id_of(&application, "application")?;
+    Ok(Json(List::whole(admin::known_roles(&services, &id).await?)))
+}
+
+/// List the applications that are assigned to a group.
+#[utoipa::path(
+    get,
+    path = "/groups/{id}/applications",
+    responses((status = 200, description = "The applications.", body = List<AssignedApplicationView>))
+)]
+async fn of_group(
+    State(services): State<Arc<Services>>,
+    Path(id): Path<String>,
+) -> Result<Json<List<AssignedApplicationView>>, Problem> {
+    let assignments = admin::assignments_to(&services, id_of(&id, "group")?).await?;
+    let applications = assignments
+        .iter()
+        .map(|one| one.application.clone())
+        .collect();
+    let names = Names::read(&services, Default::default(), applications).await?;
+    Ok(Json(List::whole(assignments.into_iter().map(|one| {
+        AssignedApplicationView {
+            application_name: names.application(&one.application),
+            application_id: one.application.to_string(),
+            roles: one.roles,
+        }
+    }))))
+}

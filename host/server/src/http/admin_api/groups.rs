@@ -1,0 +1,480 @@
+//! Groups of users, and their members.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use axum::{Extension, Json};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
+
+use super::conditional::VersionedResponse;
+use super::context::Context;
+use super::import_limit::ImportPermit;
+use super::input::{Body, List, Page, PageLimit, Query, Search, after};
+use super::routes::Area;
+use super::table::CsvBody;
+use super::transfers::{ImportQuery, ImportView, import_view, to_the_end};
+use super::values::{id_of, moment};
+use crate::domain::Services;
+use crate::domain::admin::{
+    self, AddMembers, Caller, CreateGroup, DeleteGroup, GroupUpdate, ImportMembers, MEMBER_COLUMNS,
+    RemoveMember, ReplaceMembers, UpdateGroup,
+};
+use crate::http::admin_api::export;
+use crate::http::problem::Problem;
+use assent_model::administration::{Permission, ProtectedActionKind};
+use assent_model::group::{Group, Membership};
+use assent_model::id::{GroupId, UserId};
+use assent_model::user::{LifecycleState, User};
+use assent_store::{GroupSummary, MOST_MEMBERS_COUNTED};
+
+/// To create a group and to add and remove single members asks no phone, as giving accounts does not. Another name, the
+/// end of a group, and a whole table of members do.
+pub(super) fn routes() -> Area {
+    Area::new()
+        .noun(
+            "groups",
+            "Groups of users, to which applications are assigned.",
+        )
+        .noun("groups.members", "The members of a group.")
+        .noun("users.groups", "The groups of a user.")
+        .route("groups.list", Permission::AccountsRead, routes!(list))
+        .route("groups.create", Permission::AccountsWrite, routes!(create))
+        .route("groups.show", Permission::AccountsRead, routes!(read))
+        .protected(
+            "groups.update",
+            Permission::AccountsWrite,
+            ProtectedActionKind::UpdateGroup,
+            routes!(update),
+        )
+        .protected(
+            "groups.delete",
+            Permission::AccountsWrite,
+            ProtectedActionKind::DeleteGroup,
+            routes!(remove),
+        )
+        .route(
+            "groups.members.list",
+            Permission::AccountsRead,
+            routes!(members),
+        )
+        .route(
+            "groups.members.add",
+            Permission::AccountsWrite,
+            routes!(add_members),
+        )
+        .protected(
+            "groups.members.replace",
+            Permission::AccountsWrite,
+            ProtectedActionKind::UpdateGroup,
+            routes!(replace_members),
+        )
+        .route(
+            "groups.members.remove",
+            Permission::AccountsWrite,
+            routes!(remove_member),
+        )
+        .route(
+            "groups.members.export",
+            Permission::AccountsRead,
+            routes!(export_members),
+        )
+        .protected(
+            "groups.members.import",
+            Permission::AccountsWrite,
+            ProtectedActionKind::UpdateGroup,
+            routes!(import_members),
+        )
+        .route(
+            "users.groups.list",
+            Permission::AccountsRead,
+            routes!(of_user),
+        )
+}
+
+/// A group of users.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Group)]
+pub(super) struct GroupView {
+    id: String,
+    /// The name, which applications receive in the claim `groups`.
+    name: String,
+    /// What the group is for; may be empty.
+    description: String,
+    /// The number of its members, up to 1,000.
+    members: u32,
+    /// Whether it has more than 1,000 members.
+    more_members: bool,
+    /// The number of applications that are assigned to it.
+    applications: u32,
+    #[schema(format = DateTime)]
+    created_at: String,
+}
+
+pub(super) fn view(summary: GroupSummary) -> GroupView {
+    let GroupSummary {
+        group,
+        members,
+        applications,
+    } = summary;
+    let Group {
+        id,
+        name,
+        description,
+        version: _,
+        created_at,
+    } = group;
+    GroupView {
+        id: id.to_string(),
+        name: name.into(),
+        description,
+        members: members.min(MOST_MEMBERS_COUNTED),
+        more_members: members > MOST_MEMBERS_COUNTED,
+        applications,
+        created_at: moment(created_at),
+    }
+}
+
+/// A member of a group.
+#[derive(Serialize, ToSchema)]
+#[schema(as = GroupMember)]
+struct MemberView {
+    user_id: String,
+    /// The user's name at sign-in.
+    user_name: String,
+    /// The user's full name.
+    display_name: Option<String>,
+    email: Option<String>,
+    state: LifecycleState,
+    #[schema(format = DateTime)]
+    added_at: String,
+}
+
+fn member((membership, user): (Membership, User)) -> MemberView {
+    MemberView {
+        user_id: user.id.to_string(),
+        user_name: user.name.to_string(),
+        display_name: user.profile.name,
+        email: user.email.map(Into::into),
+        state: user.state,
+        added_at: moment(membership.added_at),
+    }
+}
+
+/// Which groups are listed.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct GroupsQuery {
+    /// The beginning of the name.
+    #[serde(default)]
+    #[param(value_type = String, max_length = 254, required = false)]
+    q: Search,
+    /// The beginning of the page: `next` of the previous page.
+    after: Option<String>,
+    /// The maximum number of items on the page.
+    #[serde(default)]
+    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
+    limit: PageLimit,
+}
+
+/// List and search groups, in the order of their names.
+#[utoipa::path(
+    get,
+    path = "/groups",
+    params(GroupsQuery),
+    responses((status = 200, description = "A page of groups.", body = List<GroupView>))
+)]
+async fn list(
+    State(services): State<Arc<Services>>,
+    Query(query): Query<GroupsQuery>,
+) -> Result<Json<List<GroupView>>, Problem> {
+    let GroupsQuery {
+        q,
+        after: cursor,
+        limit,
+    } = query;
+    let q = q.text();
+    let rows = admin::groups(
+        &services,
+        q.as_deref(),
+        after(cursor.as_deref())?,
+        limit.and_one(),
+    )
+    .await?;
+    Ok(Json(List::from_rows(
+        rows,
+        limit.get(),
+        |row| row.group.id.to_string(),
+        view,
+    )))
+}
+
+/// A new group.
+#[derive(Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NewGroup {
+    /// The name, which applications receive in the claim `groups`. No two groups have names that differ only in case.
+    name: String,
+    /// What the group is for.
+    description: Option<String>,
+}
+
+/// Create a group.
+#[utoipa::path(
+    post,
+    path = "/groups",
+    request_body = NewGroup,
+    responses((status = 201, description = "The group.", body = GroupView))
+)]
+async fn create(
+    State(services): State<Arc<Services>>,
+    context: Context,
+    Body(NewGroup { name, description }): Body<NewGroup>,
+) -> Result<(StatusCode, VersionedResponse<GroupView>), Problem> {
+    let group = context.run(CreateGroup { name, description }).await?;
+    Ok((StatusCode::CREATED, current(&services, group.id).await?))
+}
+
+async fn current(
+    services: &Services,
+    id: GroupId,
+) -> Result<VersionedResponse<GroupView>, Problem> {
+    let summary = admin::group_summary(services, id).await?;
+    Ok(VersionedResponse(summary.group.version, view(summary)))
+}
+
+/// Read a group.
+#[utoipa::path(
+    get,
+    path = "/groups/{id}",
+    responses((status = 200, description = "The group.", body = GroupView))
+)]
+async fn read(
+    State(services): State<Arc<Services>>,
+    Path(id): Path<String>,
+) -> Result<VersionedResponse<GroupView>, Problem> {
+    current(&services, id_of(&id, "group")?).await
+}
+
+/// Update a group.
+#[utoipa::path(
+    patch,
+    path = "/groups/{id}",
+    request_body = GroupUpdate,
+    responses((status = 200, description = "The updated group.", body = GroupView))
+)]
+async fn update(
+    State(services): State<Arc<Services>>,
+    context: Context,
+    Path(id): Path<String>,
+    Body(change): Body<GroupUpdate>,
+) -> Result<VersionedResponse<GroupView>, Problem> {
+    let group = id_of(&id, "group")?;
+    context.run(UpdateGroup { group, change }).await?;
+    current(&services, group).await
+}
+
+/// Delete a group.
+///
+/// Members who have access to an application only by the group lose it at once.
+#[utoipa::path(delete, path = "/groups/{id}", responses((status = 204, description = "Deleted.")))]
+async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+    context.run(DeleteGroup(id_of(&id, "group")?)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// List the members of a group.
+#[utoipa::path(
+    get,
+    path = "/groups/{id}/members",
+    params(Page),
+    responses((
+        status = 200,
+        description = "A page of members, in the order of the users' creation.",
+        body = List<MemberView>,
+    ))
+)]
+async fn members(
+    State(services): State<Arc<Services>>,
+    Path(id): Path<String>,
+    Query(page): Query<Page>,
+) -> Result<Json<List<MemberView>>, Problem> {
+    let rows = admin::members_of(
+        &services,
+        id_of(&id, "group")?,
+        page.after()?,
+        page.limit.and_one(),
+    )
+    .await?;
+    Ok(Json(List::from_rows(
+        rows,
+        page.limit.get(),
+        |(membership, _)| membership.user.to_string(),
+        member,
+    )))
+}
+
+/// Users of a group.
+#[derive(Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = GroupUsers)]
+struct Users {
+    /// The ids of the users.
+    users: Vec<String>,
+}
+
+impl Users {
+    fn ids(&self) -> Result<Vec<UserId>, Problem> {
+        let invalid = || Problem::field("users", "expected the ids of users");
+        self.users
+            .iter()
+            .map(|id| id.parse().map_err(|_| invalid()))
+            .collect()
+    }
+}
+
+/// How many members were added and removed.
+#[derive(Serialize, ToSchema)]
+#[schema(as = GroupMembersChanged)]
+struct ChangedView {
+    added: u64,
+    removed: u64,
+}
+
+/// Add users to a group.
+///
+/// 200 users at most. A user who is a member already stays one.
+#[utoipa::path(
+    post,
+    path = "/groups/{id}/members",
+    request_body = Users,
+    responses((status = 200, description = "The number of new members.", body = ChangedView))
+)]
+async fn add_members(
+    context: Context,
+    Path(id): Path<String>,
+    Body(users): Body<Users>,
+) -> Result<Json<ChangedView>, Problem> {
+    let (group, users) = (id_of(&id, "group")?, users.ids()?);
+    let changed = context.run(AddMembers { group, users }).await?;
+    Ok(Json(ChangedView {
+        added: changed.added,
+        removed: changed.removed,
+    }))
+}
+
+/// Replace the members of a group.
+///
+/// 5,000 users at most. Members who are not in the list are removed.
+#[utoipa::path(
+    put,
+    path = "/groups/{id}/members",
+    request_body = Users,
+    responses((status = 200, description = "How many members were added and removed.", body = ChangedView))
+)]
+async fn replace_members(
+    context: Context,
+    Path(id): Path<String>,
+    Body(users): Body<Users>,
+) -> Result<Json<ChangedView>, Problem> {
+    let (group, users) = (id_of(&id, "group")?, users.ids()?);
+    let changed = context.run(ReplaceMembers { group, users }).await?;
+    Ok(Json(ChangedView {
+        added: changed.added,
+        removed: changed.removed,
+    }))
+}
+
+/// Remove a user from a group.
+///
+/// If the user has access to an application only by the group, the access ends at once.
+#[utoipa::path(
+    delete,
+    path = "/groups/{id}/members/{user}",
+    responses((status = 204, description = "Removed."))
+)]
+async fn remove_member(
+    context: Context,
+    Path((id, user)): Path<(String, String)>,
+) -> Result<StatusCode, Problem> {
+    let (group, user) = (id_of(&id, "group")?, id_of(&user, "user")?);
+    context.run(RemoveMember { group, user }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Export the members of a group as CSV.
+///
+/// In the format of the export of users. `user` is the user's name.
+#[utoipa::path(
+    get,
+    path = "/groups/{id}/members/export",
+    responses((status = 200, description = "The CSV file.", body = String, content_type = "text/csv"))
+)]
+async fn export_members(
+    State(services): State<Arc<Services>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let group = admin::group(&services, id_of(&id, "group")?).await?;
+    export::members(services, &caller, group).await
+}
+
+/// Import members of a group from CSV.
+///
+/// Adds the users of the column `user`: each is a user's name, e-mail address or id. The columns `email` and
+/// `display_name` of an export are ignored. 5,000 rows at most; if a row is not valid, the import changes nothing.
+#[utoipa::path(
+    post,
+    path = "/groups/{id}/members/import",
+    params(ImportQuery),
+    request_body(content = String, content_type = "text/csv"),
+    responses((status = 200, description = "The result.", body = ImportView)),
+)]
+async fn import_members(
+    context: Context,
+    Extension(alone): Extension<ImportPermit>,
+    Path(id): Path<String>,
+    Query(ImportQuery { dry_run }): Query<ImportQuery>,
+    table: CsvBody,
+) -> Result<Json<ImportView>, Problem> {
+    let command = ImportMembers {
+        group: id_of(&id, "group")?,
+        rows: table.read(&MEMBER_COLUMNS).await?.into(),
+        dry_run,
+    };
+    let import = async move { context.run(command).await };
+    Ok(import_view(dry_run, to_the_end(alone, import).await?))
+}
+
+/// A group of a user.
+#[derive(Serialize, ToSchema)]
+#[schema(as = UserGroup)]
+struct UserGroupView {
+    id: String,
+    name: String,
+    description: String,
+}
+
+/// List a user's groups, in the order of their names.
+#[utoipa::path(
+    get,
+    path = "/users/{id}/groups",
+    responses((status = 200, description = "The groups.", body = List<UserGroupView>))
+)]
+async fn of_user(
+    State(services): State<Arc<Services>>,
+    Path(id): Path<String>,
+) -> Result<Json<List<UserGroupView>>, Problem> {
+    let groups = admin::groups_of_user(&services, id_of(&id, "user")?).await?;
+    Ok(Json(List::whole(groups.into_iter().map(|group| {
+        UserGroupView {
+            id: group.id.to_string(),
+            name: group.name.into(),
+            description: group.description,
+        }
+    }))))
+}

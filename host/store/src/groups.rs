@@ -1,0 +1,166 @@
+//! Groups of users, and their access to applications.
+//!
+//! A change of a group's members increments the versions of the users, and a change of assignments, or of the name of
+//! an assigned group, that of the application. Requests compare these versions already, so each instance sees the
+//! change in the next request, and no request needs one more statement.
+
+mod access;
+mod assignments;
+mod listing;
+mod lost_access;
+mod members;
+
+use crate::sql::{self, Connection};
+
+use crate::rows::{cell, moment, parse};
+use crate::{Result, Store, StoreError, VersionedWrite, audit, taken};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::group::Group;
+use assent_model::id::GroupId;
+
+pub(crate) use access::AssignedAccessRow;
+pub use listing::{GroupSummary, MOST_MEMBERS_COUNTED};
+pub(crate) use lost_access::end_lost_access;
+pub use members::MemberChange;
+
+/// What is taken if another group has the name.
+const NAME: &str = "the group's name";
+/// The error for a group that does not exist any more.
+const DELETED: StoreError = StoreError::Overtaken("the group was deleted meanwhile");
+
+crate::sql::row! {
+    pub(crate) struct GroupRow of user_groups {
+        id: String,
+        name: String,
+        description: String,
+        version: i64,
+        created_at: i64,
+    }
+}
+
+impl TryFrom<GroupRow> for Group {
+    type Error = StoreError;
+    fn try_from(row: GroupRow) -> Result<Self> {
+        Ok(Self {
+            id: parse(&row.id, cell("user_groups", "id", &row.id))?,
+            name: parse(&row.name, cell("user_groups", "name", &row.id))?,
+            description: row.description,
+            version: row.version,
+            created_at: moment(row.created_at),
+        })
+    }
+}
+
+impl Store {
+    /// Adds a group.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`] if another group has the name.
+    pub async fn insert_group(&self, group: Group, entries: Vec<Entry>) -> Result<()> {
+        self.write(move |db| {
+            let (group, entries) = (group.clone(), entries.clone());
+            Box::pin(async move {
+                sql::query(
+                    "INSERT INTO user_groups (id, name, name_key, description, version, created_at)
+                     VALUES ($1, $2, $3, $4, $5, $6)",
+                )
+                .bind(group.id.to_string())
+                .bind(group.name.to_string())
+                .bind(group.name.key())
+                .bind(group.description.clone())
+                .bind(group.version)
+                .bind(group.created_at.millis())
+                .execute(&mut *db)
+                .await
+                .map_err(taken(NAME))?;
+                audit::append(db, &entries).await
+            })
+        })
+        .await
+    }
+
+    /// Replaces the name and the description of this version of a group. The applications that are assigned to it
+    /// receive the new name.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`] if another group has the name.
+    pub async fn update_group(
+        &self,
+        group: Group,
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<VersionedWrite> {
+        self.write(move |db| {
+            let (group, entries) = (group.clone(), entries.clone());
+            Box::pin(async move {
+                let changed = sql::query(
+                    "UPDATE user_groups SET name = $2, name_key = $3, description = $4, version = version + 1
+                     WHERE id = $1 AND version = $5",
+                )
+                .bind(group.id.to_string())
+                .bind(group.name.to_string())
+                .bind(group.name.key())
+                .bind(group.description.clone())
+                .bind(group.version)
+                .execute(&mut *db)
+                .await
+                .map_err(taken(NAME))?;
+                if changed == 0 {
+                    return Ok(VersionedWrite::Stale);
+                }
+                assignments::increment_versions(db, group.id, now).await?;
+                audit::append(db, &entries).await?;
+                Ok(VersionedWrite::Done)
+            })
+        })
+        .await
+    }
+
+    /// Deletes this version of a group. Members whose access was only by it lose the access at once, and the
+    /// applications are notified.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn delete_group(
+        &self,
+        (id, version): (GroupId, i64),
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<VersionedWrite> {
+        self.write(move |db| {
+            let entries = entries.clone();
+            Box::pin(async move {
+                let locked = sql::query(
+                    "UPDATE user_groups SET version = version WHERE id = $1 AND version = $2",
+                )
+                .bind(id.to_string())
+                .bind(version)
+                .execute(&mut *db)
+                .await?;
+                if locked == 0 {
+                    return Ok(VersionedWrite::Stale);
+                }
+                for application in assignments::increment_versions(db, id, now).await? {
+                    assignments::remove(db, &application, id, now).await?;
+                }
+                sql::query("DELETE FROM user_groups WHERE id = $1")
+                    .bind(id.to_string())
+                    .execute(&mut *db)
+                    .await?;
+                audit::append(db, &entries).await?;
+                Ok(VersionedWrite::Done)
+            })
+        })
+        .await
+    }
+}
+
+/// Locks a group against its deletion until the transaction ends.
+async fn lock(db: &mut Connection, group: GroupId) -> Result<()> {
+    let locked = sql::query("UPDATE user_groups SET version = version WHERE id = $1")
+        .bind(group.to_string())
+        .execute(db)
+        .await?;
+    if locked == 0 { Err(DELETED) } else { Ok(()) }
+}

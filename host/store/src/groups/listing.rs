@@ -1,0 +1,112 @@
+//! Lists of groups.
+
+use crate::sql;
+use crate::{Result, Store};
+use assent_model::group::Group;
+use assent_model::id::GroupId;
+
+use super::GroupRow;
+
+/// Up to how many members of a group are counted.
+pub const MOST_MEMBERS_COUNTED: u32 = 1000;
+
+/// A group as a list shows it.
+#[derive(Clone, Debug)]
+pub struct GroupSummary {
+    /// The group.
+    pub group: Group,
+    /// The number of its members; one more than [`MOST_MEMBERS_COUNTED`] if there are more.
+    pub members: u32,
+    /// The number of applications that are assigned to it.
+    pub applications: u32,
+}
+
+crate::sql::row! {
+    struct SummaryRow {
+        group: GroupRow,
+        members: i64,
+        applications: i64,
+    }
+}
+
+// A group may have a million members, so they are counted up to a limit.
+macro_rules! with_counts {
+    ($rest:literal) => {
+        sql::statement!(
+            "SELECT ",
+            GroupRow::COLUMNS,
+            ", (SELECT COUNT(*) FROM (SELECT 1 FROM group_members WHERE group_members.group_id = user_groups.id
+                                      LIMIT 1001) AS counted) AS members,
+               (SELECT COUNT(*) FROM group_assignments WHERE group_assignments.group_id = user_groups.id)
+               AS applications
+             FROM user_groups ",
+            $rest
+        )
+    };
+}
+
+impl TryFrom<SummaryRow> for GroupSummary {
+    type Error = crate::StoreError;
+    fn try_from(row: SummaryRow) -> Result<Self> {
+        Ok(Self {
+            group: row.group.try_into()?,
+            members: u32::try_from(row.members).unwrap_or(u32::MAX),
+            applications: u32::try_from(row.applications).unwrap_or(u32::MAX),
+        })
+    }
+}
+
+impl Store {
+    /// The group with this id.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn group(&self, id: GroupId) -> Result<Option<Group>> {
+        let row: Option<GroupRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            GroupRow::COLUMNS,
+            " FROM user_groups WHERE id = $1"
+        ))
+        .bind(id.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
+        row.map(Group::try_from).transpose()
+    }
+
+    /// The group with this id, with its counts.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn group_summary(&self, id: GroupId) -> Result<Option<GroupSummary>> {
+        let row: Option<SummaryRow> = sql::query_as(with_counts!("WHERE user_groups.id = $1"))
+            .bind(id.to_string())
+            .fetch_optional(&self.readers)
+            .await?;
+        row.map(GroupSummary::try_from).transpose()
+    }
+
+    /// Up to `limit` groups whose names begin with `prefix`, in lower case, after a group, in the order of their names.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn groups(
+        &self,
+        prefix: &str,
+        after: Option<GroupId>,
+        limit: u32,
+    ) -> Result<Vec<GroupSummary>> {
+        let rows: Vec<SummaryRow> = sql::query_as(with_counts!(
+            "WHERE user_groups.name_key >= $1 AND user_groups.name_key < $2
+               AND user_groups.name_key > COALESCE((SELECT earlier.name_key FROM user_groups AS earlier
+                                                    WHERE earlier.id = $3), '')
+             ORDER BY user_groups.name_key LIMIT $4"
+        ))
+        .bind(prefix.to_owned())
+        .bind(format!("{prefix}\u{10ffff}"))
+        .bind(after.map(|id| id.to_string()).unwrap_or_default())
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter().map(GroupSummary::try_from).collect()
+    }
+}

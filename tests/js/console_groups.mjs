@@ -1,0 +1,133 @@
+// An administrator gives a group access to an application in the console: the group, its members by hand and from the list
+// of users, the assignment with suggested roles, and its end. Clicks and keystrokes of giving access are counted.
+//
+// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; APPLICATION_NAME of an application in which an account has
+// the role editor; users called bob and eve; CHROMIUM and SCREENSHOTS as in browser.mjs.
+
+import assert from 'node:assert/strict';
+
+import { ASKED, run } from './console.mjs';
+
+const { APPLICATION_NAME } = process.env;
+const MARKUP = '<img src=x onerror="window.hacked=1">';
+
+/** Counts the clicks and the keystrokes on a page until `stop` is called. */
+async function counted(page) {
+  await page.evaluate(() => {
+    window.counted = { clicks: 0, keys: 0 };
+    document.addEventListener('click', ({ isTrusted }) => isTrusted && window.counted.clicks++, true);
+    document.addEventListener('keydown', ({ isTrusted }) => isTrusted && window.counted.keys++, true);
+  });
+  return () => page.evaluate(() => window.counted);
+}
+
+async function create(admin) {
+  await admin.desk.locator('#parts').getByRole('link', { name: 'Groups' }).click();
+  await admin.heading('Groups');
+  await admin.look('groups-empty');
+  await admin.follow('Create a group');
+  await admin.press('Create');
+  await admin.desk.locator('.field-error', { hasText: 'Enter a name.' }).waitFor();
+  await admin.field('Name').fill(`Staff ${MARKUP}`);
+  await admin.field('Description').fill('Everybody who works here');
+  await admin.look('group-new');
+  await admin.press('Create');
+  await admin.heading(`Staff ${MARKUP}`);
+  await admin.choose('User', 'bo', /bob/);
+  await admin.press('Add to the group');
+  await admin.said('The user is a member.');
+  await admin.desk.getByRole('row', { name: /bob/ }).waitFor();
+  await admin.look('group');
+}
+
+/** Several users at once. */
+async function several(admin) {
+  await admin.open('/admin/users', 'Users');
+  await admin.desk.getByLabel('Select eve').check();
+  await admin.desk.getByLabel('Select bob').check();
+  await admin.desk.getByText('2 users selected').waitFor();
+  await admin.look('users-selected');
+  await admin.press('Add to a group');
+  await admin.choose('Group', 'sta', /Staff/);
+  await admin.look('users-to-group');
+  await admin.desk.getByRole('dialog').getByRole('button', { name: 'Add', exact: true }).click();
+  await admin.said('1 user was added to the group.');
+  await admin.desk.getByLabel('Select eve').check();
+  await admin.press('Give access');
+  await admin.choose('Application', APPLICATION_NAME.slice(0, 4), APPLICATION_NAME);
+  await admin.desk.getByRole('dialog').getByRole('button', { name: 'Add editor' }).click();
+  await admin.desk.getByRole('dialog').getByRole('button', { name: 'Give access' }).click();
+  await admin.said('The users have access.');
+}
+
+/** The flow that is counted: from the list of applications to the approval. */
+async function assign(admin) {
+  await admin.open('/admin/applications', 'Applications');
+  const stop = await counted(admin.desk);
+  await admin.follow(APPLICATION_NAME);
+  await admin.part('Accounts');
+  await admin.desk.getByText('Give a group access').click();
+  await admin.field('Group').pressSequentially('sta');
+  await admin.desk.locator('.found').getByRole('option', { name: /Staff/ }).click();
+  const form = admin.desk.locator('form', { has: admin.desk.getByLabel('Roles of the members', { exact: true }) });
+  await form.getByRole('button', { name: 'Add editor' }).click();
+  await admin.look('assign');
+  await form.getByRole('button', { name: 'Give access' }).click();
+  const count = await stop();
+  const words = await admin.approveAction();
+  assert.match(
+    words,
+    /^Give the members of the group “Staff <img.*” access to the application .* roles there: editor$/,
+  );
+  await admin.said('The group has access.');
+  console.log(`Giving a group access: ${count.clicks} clicks, ${count.keys} keystrokes, and the approval`);
+  assert.ok(count.clicks <= 6, `${count.clicks} clicks`);
+  await admin.desk.getByRole('row', { name: /Staff .*editor/ }).waitFor();
+  await admin.look('assignments');
+}
+
+async function end(admin) {
+  await admin.desk.getByRole('button', { name: /^Change the roles of Staff/ }).click();
+  await admin.desk.getByRole('dialog').getByLabel('Roles', { exact: true }).fill('approver');
+  await admin.look('assignment-roles');
+  await admin.desk.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  assert.match(await admin.approveAction(), /roles there: editor, approver\. Before they had: editor$/);
+  await admin.desk.getByRole('row', { name: /Staff .*editor, approver/ }).waitFor();
+  await admin.desk.getByRole('button', { name: /^Remove the access of Staff/ }).click();
+  await admin.desk.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  assert.match(await admin.approveAction(), /^Remove the access of the group “Staff/);
+  await admin.said('The access was removed.');
+  await admin.desk.getByText('No group has access, and not everyone.').waitFor();
+
+  await admin.open('/admin/groups', 'Groups');
+  await admin.look('groups');
+  await admin.follow(`Staff ${MARKUP}`);
+  await admin.part('Applications');
+  await admin.look('group-applications');
+  await admin.part('Settings');
+  await admin.field('Description').fill('Nobody');
+  await admin.press('Save');
+  await admin.said('Saved.');
+  await admin.look('group-settings');
+  await admin.press('Delete this group');
+  await admin.desk.getByRole('textbox', { name: /type Staff/ }).fill(`Staff ${MARKUP}`);
+  await admin.desk.getByRole('dialog').getByRole('button', { name: 'Delete it' }).click();
+  await admin.approveAction();
+  await admin.heading('Groups');
+  await admin.open('/admin/users?q=bob', 'Users');
+  await admin.follow('bob');
+  await admin.part('Groups');
+  await admin.desk.getByText('The user is in no group.').waitFor();
+  await admin.look('user-groups');
+  assert.equal(await admin.desk.evaluate(() => window.hacked), undefined);
+}
+
+await run(
+  async (admin) => {
+    await create(admin);
+    await several(admin);
+    await assign(admin);
+    await end(admin);
+  },
+  { expected: [ASKED] },
+);
