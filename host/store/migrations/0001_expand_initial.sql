@@ -89,9 +89,8 @@ CREATE TABLE applications (
     protocol      TEXT   NOT NULL DEFAULT 'oidc',
     -- JSON.
     settings      TEXT   NOT NULL,
-    secret_digest TEXT,
-    -- The client secret, sealed. Only `client_secret_jwt` needs it.
-    secret_sealed TEXT,
+    -- The digests of the client secrets, at most two, as JSON. Only `client_secret_jwt` also needs the secrets, sealed.
+    secrets       TEXT   NOT NULL DEFAULT '[]',
     version       BIGINT NOT NULL,
     created_at    BIGINT NOT NULL,
     updated_at    BIGINT NOT NULL,
@@ -128,6 +127,16 @@ CREATE TABLE application_use (
 )
 --sqlite WITHOUT ROWID
 ;
+
+-- When an application last used each of its client secrets. Each instance writes it at most once a minute.
+CREATE TABLE client_secret_use (
+    secret_id      TEXT   NOT NULL PRIMARY KEY,
+    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    used_at        BIGINT NOT NULL
+)
+--sqlite WITHOUT ROWID
+;
+CREATE INDEX client_secret_use_by_application ON client_secret_use (application_id);
 
 -- A user's membership in an application.
 CREATE TABLE accounts (

@@ -380,6 +380,10 @@ async fn application_takeover_by_update_requires_approval() {
     let bob = host.user("bob").await;
     let application = host.web_application().await;
     let of = format!("/applications/{}", application.id);
+    let secrets = host
+        .admin_ok(Method::GET, &format!("{of}/secrets"), Value::Null)
+        .await;
+    let secret = secrets["items"][0]["id"].text().to_owned();
     let key = include_str!("../../fuzz/corpus/client_keys/pem-ec");
     let key = key
         .get(key.find("-----BEGIN").expect("a key")..)
@@ -472,6 +476,18 @@ async fn application_takeover_by_update_requires_approval() {
             format!("{of}/secret/rotate"),
             Value::Null,
             "Rotate the client secret",
+        ),
+        (
+            Method::POST,
+            format!("{of}/secrets"),
+            Value::Null,
+            "Create a second client secret for “Books & <Co>”. The first one stays valid.",
+        ),
+        (
+            Method::DELETE,
+            format!("{of}/secrets/{secret}"),
+            Value::Null,
+            "Delete the client secret of “Books & <Co>” from ",
         ),
         (
             Method::POST,

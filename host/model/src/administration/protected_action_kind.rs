@@ -40,8 +40,10 @@ pub enum ProtectedActionKind {
     UpdateApplication,
     /// Changes a service provider to what its metadata says.
     ApplyMetadata,
-    /// Replaces a client secret.
+    /// Creates a client secret, which replaces the others or is valid beside another one.
     RotateClientSecret,
+    /// Deletes a client secret.
+    DeleteClientSecret,
     /// Lets another key sign.
     RotateKey,
     /// Revokes a key.
@@ -56,7 +58,7 @@ pub enum ProtectedActionKind {
 
 impl ProtectedActionKind {
     /// All kinds.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::DeleteUser,
         Self::EraseUser,
         Self::UpdateUser,
@@ -72,6 +74,7 @@ impl ProtectedActionKind {
         Self::UpdateApplication,
         Self::ApplyMetadata,
         Self::RotateClientSecret,
+        Self::DeleteClientSecret,
         Self::RotateKey,
         Self::RevokeKey,
         Self::ReloadPlugins,
@@ -87,6 +90,7 @@ impl ProtectedActionKind {
                 | Self::EraseUser
                 | Self::DeleteAccount
                 | Self::DeleteApplication
+                | Self::DeleteClientSecret
                 | Self::RevokeDevice
                 | Self::RevokeKey
         )
@@ -110,6 +114,7 @@ impl ProtectedActionKind {
             Self::UpdateApplication => "update-application",
             Self::ApplyMetadata => "apply-metadata",
             Self::RotateClientSecret => "rotate-client-secret",
+            Self::DeleteClientSecret => "delete-client-secret",
             Self::RotateKey => "rotate-key",
             Self::RevokeKey => "revoke-key",
             Self::ReloadPlugins => "reload-plugins",

@@ -39,6 +39,7 @@ const ACTIONS = {
   'update-application': 'app-action-update-application',
   'apply-metadata': 'app-action-apply-metadata',
   'rotate-client-secret': 'app-action-rotate-client-secret',
+  'delete-client-secret': 'app-action-delete-client-secret',
   'rotate-key': 'app-action-rotate-key',
   'revoke-key': 'app-action-revoke-key',
   'reload-plugins': 'app-action-reload-plugins',

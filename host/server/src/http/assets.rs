@@ -112,6 +112,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "console/pages/audit_events.js",
     JAVASCRIPT "console/pages/claims.js",
     JAVASCRIPT "console/pages/client_fields.js",
+    JAVASCRIPT "console/pages/client_secrets.js",
     JAVASCRIPT "console/pages/credentials.js",
     JAVASCRIPT "console/pages/guide.js",
     JAVASCRIPT "console/pages/metadata.js",

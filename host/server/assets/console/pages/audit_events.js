@@ -241,6 +241,16 @@ export const GROUPS = [
         'warn',
         ({ who, application }) => [who, ' rotated the client secret of ', application],
       ],
+      'application.secret-created': [
+        'Client secret created',
+        'warn',
+        ({ who, application }) => [who, ' created a client secret for ', application],
+      ],
+      'application.secret-deleted': [
+        'Client secret deleted',
+        'warn',
+        ({ who, application }) => [who, ' deleted a client secret of ', application],
+      ],
       'application.logo-set': ['Logo set', 'calm', ({ who, application }) => [who, ' set the logo of ', application]],
       'application.logo-removed': [
         'Logo removed',

@@ -1,8 +1,9 @@
 // How to connect an application: the values that it needs, for each kind.
 
-import { get, post } from '../api.js';
-import { ask, button, copyable, download, el, facts, link, more, notice, panel, showOnce, way } from '../view.js';
+import { get } from '../api.js';
+import { button, copyable, download, el, facts, link, more, notice, panel, way } from '../view.js';
 import { applicationAddress } from './applications.js';
+import { createSecret } from './client_secrets.js';
 
 /** @import { Child, Context, Schema } from '../types.d.ts' */
 
@@ -56,38 +57,6 @@ const pasted = (pairs) =>
   );
 
 /**
- * How the server stores a client secret: for client_secret_jwt a digest is not enough.
- * @param {Pick<Schema<'Client'>, 'token_endpoint_auth_method'>} client
- */
-export const keptAs = ({ token_endpoint_auth_method: method }) =>
-  method === 'client_secret_jwt' ? 'Assent keeps it sealed with its master key' : 'Assent keeps a digest of it';
-
-/**
- * Creates a secret, and shows it once.
- * @param {Schema<'Client'>} application
- * @param {Context['reload']} reload
- */
-export async function makeSecret(application, reload) {
-  if (
-    application.has_secret &&
-    !(await ask(
-      'Rotate the secret?',
-      'The old one is no longer valid: no user can sign in to the application until it has the new one.',
-      'Rotate',
-    ))
-  )
-    return;
-  const { client_secret: secret } = await post('/applications/{id}/secret/rotate', { id: application.id });
-  await showOnce(
-    'The client secret',
-    'Put it where the application keeps its secrets, and nowhere else.',
-    secret,
-    keptAs(application),
-  );
-  await reload();
-}
-
-/**
  * @param {Schema<'Client'>} application
  * @param {Context} context
  */
@@ -104,18 +73,16 @@ function client(application, { issuer, may, reload }) {
             'p',
             {},
             application.has_secret
-              ? 'It has a secret. If it is lost, rotate it.'
+              ? 'It has a secret. If it is lost, create a second one and delete the first one.'
               : 'It has none yet. It is shown once.',
           ),
           may('applications:write') &&
             el(
               'div',
               { class: 'ways' },
-              button(
-                application.has_secret ? 'Rotate the secret' : 'Create the secret',
-                () => makeSecret(application, reload),
-                application.has_secret ? '' : 'primary',
-              ),
+              application.has_secret
+                ? way(`${at}/credentials`, 'Credentials')
+                : button('Create the secret', () => createSecret(application, reload), 'primary'),
             ),
         )
       : step(

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use assent_model::administration::ProtectedActionKind;
 use assent_model::application::{Application, OidcSettings};
+use assent_model::clock::Timestamp;
 use assent_model::command::MemberValue;
-use assent_model::id::{AccountId, DeviceId, Did, UserId};
+use assent_model::id::{AccountId, ClientSecretId, DeviceId, Did, UserId};
 use assent_model::key::SigningAlgorithm;
 use assent_model::name::LoginName;
 use assent_model::saml::{SamlSettings, ServiceProvider};
@@ -108,8 +109,24 @@ pub enum ProtectedAction {
     },
     /// Deletes an application.
     DeleteApplication(Did),
-    /// Replaces the secret of a client.
+    /// Replaces the secrets of a client.
     RotateClientSecret(Did),
+    /// Gives a client another secret.
+    CreateClientSecret {
+        /// The client.
+        application: Did,
+        /// Whether it has one already, which stays valid.
+        is_second: bool,
+    },
+    /// Deletes a secret of a client.
+    DeleteClientSecret {
+        /// The client.
+        application: Did,
+        /// The identifier of the secret.
+        secret: ClientSecretId,
+        /// When the secret was created.
+        created_at: Timestamp,
+    },
     /// Publishes the next certificate of a service provider.
     IssueCertificate(Did),
     /// Lets a certificate of a service provider sign.
@@ -321,7 +338,10 @@ impl ProtectedAction {
             }
             Self::ApplyMetadata { .. } => ProtectedActionKind::ApplyMetadata,
             Self::DeleteApplication(_) => ProtectedActionKind::DeleteApplication,
-            Self::RotateClientSecret(_) => ProtectedActionKind::RotateClientSecret,
+            Self::RotateClientSecret(_) | Self::CreateClientSecret { .. } => {
+                ProtectedActionKind::RotateClientSecret
+            }
+            Self::DeleteClientSecret { .. } => ProtectedActionKind::DeleteClientSecret,
             Self::IssueCertificate(_) | Self::ActivateCertificate { .. } => {
                 ProtectedActionKind::RotateKey
             }
@@ -356,6 +376,8 @@ impl ProtectedAction {
             | Self::ApplyMetadata { application, .. }
             | Self::DeleteApplication(application)
             | Self::RotateClientSecret(application)
+            | Self::CreateClientSecret { application, .. }
+            | Self::DeleteClientSecret { application, .. }
             | Self::IssueCertificate(application)
             | Self::ActivateCertificate { application, .. }
             | Self::WithdrawCertificate { application, .. }

@@ -2,9 +2,9 @@
 
 use crate::http::admin_api::routes::{Area, Route};
 use crate::http::admin_api::{
-    accounts, action_approvals, activity, applications, audit, claims, error_references,
-    external_authenticators, keys, logos, me, operation, plugins, service_providers, test_sign_ins,
-    transfers, users,
+    accounts, action_approvals, activity, applications, audit, claims, client_secrets,
+    error_references, external_authenticators, keys, logos, me, operation, plugins,
+    service_providers, test_sign_ins, transfers, users,
 };
 
 /// The areas, which have all nouns and routes.
@@ -19,6 +19,7 @@ pub(super) fn areas() -> Vec<Area> {
         accounts::routes(),
         transfers::of_accounts(),
         applications::routes(),
+        client_secrets::routes(),
         service_providers::routes(),
         logos::routes(),
         test_sign_ins::routes(),

@@ -13,6 +13,7 @@ mod areas;
 mod audit;
 mod authorize;
 mod claims;
+mod client_secrets;
 mod conditional;
 mod context;
 mod error_references;

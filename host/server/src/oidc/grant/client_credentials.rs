@@ -39,7 +39,9 @@ pub(super) async fn exchange(
             .await
             .map_err(InternalError::from)?;
         client.application = now
-            .filter(|now| now.settings == before.settings && now.secret == before.secret)
+            .filter(|now| {
+                now.settings == before.settings && now.secrets.have_all_of(&before.secrets)
+            })
             .ok_or(CHANGED)?;
     }
 }
