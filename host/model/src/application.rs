@@ -260,6 +260,10 @@ pub struct OidcSettings {
     /// Whether the claims of the scopes are only at UserInfo, and not in its ID tokens.
     #[serde(default)]
     pub slim_id_token: bool,
+    /// Whether the token response has `session_state`, with the value of the ID token's `sid`. Keycloak as a broker
+    /// looks for sessions by it when it receives a logout token.
+    #[serde(default)]
+    pub session_state: bool,
     /// What it calls people.
     #[serde(default)]
     pub subject_type: SubjectType,
@@ -299,6 +303,7 @@ impl OidcSettings {
             authentication: ClientAuthentication::default(),
             id_token_algorithm: SigningAlgorithm::default(),
             slim_id_token: false,
+            session_state: false,
             subject_type: SubjectType::default(),
             consent: ConsentPolicy::default(),
             backchannel_logout: None,

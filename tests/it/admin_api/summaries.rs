@@ -568,8 +568,8 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
         "post_logout_redirect_uris": [], "scopes": [],
         "grant_types": [], "token_endpoint_auth_method": "client_secret_basic", "jwks": {}, "jwks_uri": "x",
             "public_key": "x",
-        "certificate": "x", "id_token_signed_response_alg": "RS256", "slim_id_token": true, "subject_type": "public",
-        "sector_identifier": "x", "consent": "ask", "backchannel_logout_uri": null,
+        "certificate": "x", "id_token_signed_response_alg": "RS256", "slim_id_token": true, "session_state": true,
+        "subject_type": "public", "sector_identifier": "x", "consent": "ask", "backchannel_logout_uri": null,
         "backchannel_logout_session_required": true, "initiate_login_uri": null, "lenient_assertion_audience": true,
         "admin_scopes": [],
     });
@@ -591,7 +591,11 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
             "ClientChange",
             client.members(),
             client_members,
-            &["slim_id_token", "backchannel_logout_session_required"][..],
+            &[
+                "slim_id_token",
+                "session_state",
+                "backchannel_logout_session_required",
+            ][..],
         ),
         (
             "ServiceProviderChange",

@@ -53,6 +53,8 @@ pub(super) struct ApplicationView {
     pub(super) keys: ClientKeysView,
     pub(super) id_token_signed_response_alg: SigningAlgorithm,
     pub(super) slim_id_token: bool,
+    /// Whether the token response has `session_state`, with the value of the ID token's `sid`.
+    pub(super) session_state: bool,
     pub(super) subject_type: SubjectKind,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sector_identifier: Option<String>,
@@ -121,6 +123,7 @@ pub(super) fn view(application: Application) -> ApplicationView {
         authentication,
         id_token_algorithm,
         slim_id_token,
+        session_state,
         subject_type,
         consent,
         backchannel_logout,
@@ -151,6 +154,7 @@ pub(super) fn view(application: Application) -> ApplicationView {
         keys: keys(authentication),
         id_token_signed_response_alg: id_token_algorithm,
         slim_id_token,
+        session_state,
         subject_type,
         sector_identifier,
         consent,

@@ -77,6 +77,7 @@ fn issue(
         id_token: None,
         refresh_token: None,
         scope: granted.to_string(),
+        session_state: None,
     })
 }
 
