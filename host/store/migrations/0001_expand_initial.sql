@@ -246,8 +246,11 @@ CREATE TABLE recovery_codes (
     id         TEXT   NOT NULL PRIMARY KEY,
     user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     digest     TEXT   NOT NULL,
-    -- The device that created the codes. Revoking the device also revokes them.
+    -- The device that created or approved the codes. Revoking the device also revokes them.
     created_by TEXT,
+    -- The approval that permitted codes of the portal. They are pending until the user confirms that they are saved.
+    batch      TEXT,
+    is_pending BIGINT NOT NULL DEFAULT 0,
     created_at BIGINT NOT NULL,
     used_at    BIGINT,
     UNIQUE (user_id, digest)

@@ -31,6 +31,8 @@ pub enum ProtectedActionKind {
     DeleteAccount,
     /// Revokes the device of a user with a console role.
     RevokeDevice,
+    /// Creates recovery codes in the portal, which any user may do: each of them enrols a device.
+    CreateRecoveryCodes,
     /// Deletes an application.
     DeleteApplication,
     /// Creates an application with admin scopes.
@@ -58,7 +60,7 @@ pub enum ProtectedActionKind {
 
 impl ProtectedActionKind {
     /// All kinds.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::DeleteUser,
         Self::EraseUser,
         Self::UpdateUser,
@@ -69,6 +71,7 @@ impl ProtectedActionKind {
         Self::UpdateAccount,
         Self::DeleteAccount,
         Self::RevokeDevice,
+        Self::CreateRecoveryCodes,
         Self::DeleteApplication,
         Self::GrantAdminScopes,
         Self::UpdateApplication,
@@ -109,6 +112,7 @@ impl ProtectedActionKind {
             Self::UpdateAccount => "update-account",
             Self::DeleteAccount => "delete-account",
             Self::RevokeDevice => "revoke-device",
+            Self::CreateRecoveryCodes => "create-recovery-codes",
             Self::DeleteApplication => "delete-application",
             Self::GrantAdminScopes => "grant-admin-scopes",
             Self::UpdateApplication => "update-application",

@@ -34,6 +34,7 @@ const ACTIONS = {
   'update-account': 'app-action-update-account',
   'delete-account': 'app-action-delete-account',
   'revoke-device': 'app-action-revoke-device',
+  'create-recovery-codes': 'app-action-create-recovery-codes',
   'delete-application': 'app-action-delete-application',
   'grant-admin-scopes': 'app-action-grant-admin-scopes',
   'update-application': 'app-action-update-application',

@@ -39,6 +39,8 @@ pub enum ProtectedAction {
     EraseUser(UserId),
     /// Creates a link that enrols another device of a user.
     EnrolDevice(UserId),
+    /// Creates recovery codes of a user, who requests them in the portal.
+    CreateRecoveryCodes(UserId),
     /// Revokes the device of a user with a console role.
     RevokeDevice(DeviceId),
     /// Lets an external authenticator approve as a user.
@@ -327,6 +329,7 @@ impl ProtectedAction {
             Self::DeleteUser(_) => ProtectedActionKind::DeleteUser,
             Self::EraseUser(_) => ProtectedActionKind::EraseUser,
             Self::EnrolDevice(_) => ProtectedActionKind::EnrolDevice,
+            Self::CreateRecoveryCodes(_) => ProtectedActionKind::CreateRecoveryCodes,
             Self::RevokeDevice(_) => ProtectedActionKind::RevokeDevice,
             Self::SetExternalAuthenticator { .. } => ProtectedActionKind::SetExternalAuthenticator,
             Self::CreateAccount { .. } => ProtectedActionKind::CreateAccount,
@@ -363,6 +366,7 @@ impl ProtectedAction {
             | Self::DeleteUser(user)
             | Self::EraseUser(user)
             | Self::EnrolDevice(user)
+            | Self::CreateRecoveryCodes(user)
             | Self::SetExternalAuthenticator { user, .. } => ActionSubject::User(*user),
             Self::RevokeDevice(device) => ActionSubject::Device(*device),
             Self::CreateAccount {

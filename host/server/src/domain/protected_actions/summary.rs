@@ -148,6 +148,9 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
         A::EnrolDevice(_) => Message::new("action-enrol-device")
             .text("user", user)
             .text("since", names.since.as_str()),
+        A::CreateRecoveryCodes(_) => {
+            Message::new("action-create-recovery-codes").text("user", user)
+        }
         A::RevokeDevice(_) => Message::new("action-revoke-device")
             .text("user", user)
             .text("day", names.device_since.as_str())

@@ -328,6 +328,7 @@ fn action_kind(kind: ProtectedActionKind) -> Message {
         Kind::UpdateAccount => Message::new("app-action-update-account"),
         Kind::DeleteAccount => Message::new("app-action-delete-account"),
         Kind::RevokeDevice => Message::new("app-action-revoke-device"),
+        Kind::CreateRecoveryCodes => Message::new("app-action-create-recovery-codes"),
         Kind::DeleteApplication => Message::new("app-action-delete-application"),
         Kind::GrantAdminScopes => Message::new("app-action-grant-admin-scopes"),
         Kind::UpdateApplication => Message::new("app-action-update-application"),
