@@ -2,6 +2,7 @@
 
 import { address, get, getVersion, Problem, patch, post, put, remove } from '../api.js';
 import { FieldError, form, lines, select, text } from '../form.js';
+import { t, translated } from '../language.js';
 import { searched, table } from '../lists.js';
 import {
   ask,
@@ -22,8 +23,8 @@ import { accountAddress } from './account.js';
 import { applicationAddress, kindOf } from './applications.js';
 import { previewOf } from './claims.js';
 import { clientFields } from './client_fields.js';
-import { credentials } from './credentials.js';
 import { keptAs } from './client_secrets.js';
+import { credentials } from './credentials.js';
 import { guide } from './guide.js';
 import { metadataOf } from './metadata.js';
 import { picker } from './picker.js';
@@ -57,6 +58,7 @@ function page(content) {
     return screen(
       {
         title: value.name,
+        isName: true,
         back: ['/admin/applications', 'Applications'],
         badges: [badge(kindOf(value), 'kind'), !value.enabled && badge('Disabled', 'suspended')],
       },
@@ -81,7 +83,7 @@ function settings(application, version, context) {
       : clientForm(application, version, context);
   if (!may('applications:write')) {
     disableAll(made);
-    return [notice(`Your role, ${me.role}, reads settings and does not change them.`, 'calm'), made];
+    return [notice(t`Your role, ${me.role}, reads settings and does not change them.`, 'calm'), made];
   }
   return [
     application.protocol === 'saml' && metadata(application, reload),
@@ -105,7 +107,7 @@ function availability({ id, name, enabled }, version, reload) {
   };
   const disable = async () => {
     const yes = await ask(
-      `Disable ${name}?`,
+      t`Disable ${name}?`,
       'Nobody can sign in to it, and its tokens stop working, until you enable it again. Settings and accounts stay. ' +
         'Afterwards its users sign in again.',
       'Disable it',
@@ -184,7 +186,7 @@ function providerForm({ id, ...provider }, version, { reload, go }) {
  */
 async function readAs(protocol, id) {
   const { value, version } = await getVersion('/applications/{id}', { id });
-  if (value.protocol !== protocol) throw new Error(`The application does not use ${protocol}.`);
+  if (value.protocol !== protocol) throw new Error(t`The application does not use ${protocol}.`);
   return { value: /** @type {Extract<typeof value, { protocol: Protocol }>} */ (value), version };
 }
 
@@ -308,15 +310,15 @@ function metadata(application, reload) {
 async function accounts(application, { may, reload }) {
   /** @type {Array<Column<Schema<'Account'>>>} */
   const columns = [
-    { label: 'Account', cell: (row) => link(accountAddress(row.id), row.name) },
+    { label: 'Account', cell: (row) => link(accountAddress(row.id), el('bdi', {}, row.name)) },
     {
       label: 'User',
       cell: (row) =>
         may('users:read')
-          ? link(`/admin/users/${row.user_id}`, row.user_name ?? row.user_id)
+          ? link(`/admin/users/${row.user_id}`, el('bdi', {}, row.user_name ?? row.user_id))
           : (row.user_name ?? row.user_id),
     },
-    { label: 'Roles', cell: (row) => row.roles.join(', ') || 'None' },
+    { label: 'Roles', cell: (row) => row.roles.join(', ') || translated('None') },
     { label: 'State', cell: (row) => badge(row.state) },
     { label: 'Created', cell: (row) => moment(row.created_at) },
   ];
@@ -415,7 +417,7 @@ function removal(application, version, { go }) {
     'Delete this application',
     async () => {
       const yes = await ask(
-        `Delete ${application.name}?`,
+        t`Delete ${application.name}?`,
         'No user can sign in to it any more. Its accounts, tokens and consents are deleted with it.' +
           " This can't be undone.",
         'Delete it',

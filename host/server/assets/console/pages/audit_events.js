@@ -1,5 +1,6 @@
 // The events of the audit log: their groups, how serious each is, and a sentence about each entry.
 
+import { t, translated } from '../language.js';
 import { code, el, link } from '../view.js';
 import { applicationAddress } from './applications.js';
 
@@ -33,8 +34,13 @@ const phone = ({ device }) => (device ? ['the phone ', device] : ['a phone']);
  * @param {AuditDetail} detail
  */
 const stateVerb = ({ after }) => {
-  const states = { suspended: 'suspended', terminated: 'terminated', active: 'reactivated', invited: 'invited' };
-  return states[/** @type {keyof typeof states} */ (String(after))] ?? 'changed the state of';
+  const states = {
+    suspended: ' suspended ',
+    terminated: ' terminated ',
+    active: ' reactivated ',
+    invited: ' invited ',
+  };
+  return states[/** @type {keyof typeof states} */ (String(after))] ?? ' changed the state of ';
 };
 
 /**
@@ -42,8 +48,8 @@ const stateVerb = ({ after }) => {
  * @param {AuditDetail} detail
  */
 const updateVerb = ({ before, after }) => {
-  if (before?.enabled === undefined || before.enabled === after?.enabled) return 'changed';
-  return after?.enabled ? 'enabled' : 'disabled';
+  if (before?.enabled === undefined || before.enabled === after?.enabled) return ' changed ';
+  return after?.enabled ? ' enabled ' : ' disabled ';
 };
 
 /**
@@ -170,7 +176,7 @@ export const GROUPS = [
       'user.lifecycle-changed': [
         'State of a user changed',
         'warn',
-        ({ who, user, detail }) => [who, ` ${stateVerb(detail)} `, user],
+        ({ who, user, detail }) => [who, stateVerb(detail), user],
       ],
       'user.erased': ['User erased', 'bad', ({ who, user }) => [who, ' erased the personal data of ', user]],
       'user.deleted': ['User deleted', 'bad', ({ who, user }) => [who, ' deleted ', user]],
@@ -193,13 +199,7 @@ export const GROUPS = [
       'account.lifecycle-changed': [
         'State of an account changed',
         'warn',
-        ({ who, user, application, detail }) => [
-          who,
-          ` ${stateVerb(detail)} the account of `,
-          user,
-          ' in ',
-          application,
-        ],
+        ({ who, user, application, detail }) => [who, stateVerb(detail), 'the account of ', user, ' in ', application],
       ],
       'account.deleted': [
         'Access removed',
@@ -224,7 +224,7 @@ export const GROUPS = [
       'application.updated': [
         'Application changed',
         'calm',
-        ({ who, application, detail }) => [who, ` ${updateVerb(detail)} the application `, application],
+        ({ who, application, detail }) => [who, updateVerb(detail), 'the application ', application],
       ],
       'application.deleted': [
         'Application deleted',
@@ -348,7 +348,7 @@ export const toneOf = ({ event }) => EVENTS[event]?.[1] ?? 'calm';
  * @param {boolean} leads
  */
 function named(kind, address, name, id, leads) {
-  if (!name) return el('span', { title: id }, `a deleted ${kind} (…${id.slice(-8)})`);
+  if (!name) return el('span', { title: id }, t`a deleted ${translated(kind)} (…${id.slice(-8)})`);
   const shown = el('bdi', { title: id }, name);
   return leads ? link(address, shown) : shown;
 }

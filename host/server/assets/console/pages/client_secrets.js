@@ -139,8 +139,7 @@ export async function clientSecrets(application, { may, reload }) {
             () => createSecret(application, reload),
             'primary',
           ),
-        items.length > 0 &&
-          button('Replace all at once', () => replaceSecrets(application, reload), 'danger'),
+        items.length > 0 && button('Replace all at once', () => replaceSecrets(application, reload), 'danger'),
       ),
   );
 }

@@ -1,9 +1,11 @@
 // How to connect an application: the values that it needs, for each kind.
 
 import { get } from '../api.js';
+import { t, translated } from '../language.js';
 import { button, copyable, download, el, facts, link, more, notice, panel, way } from '../view.js';
 import { applicationAddress } from './applications.js';
 import { createSecret } from './client_secrets.js';
+import { recipeGuide } from './recipe.js';
 
 /** @import { Child, Context, Schema } from '../types.d.ts' */
 
@@ -22,6 +24,7 @@ export async function guide(application, context) {
   const { may } = context;
   const at = applicationAddress(application.id);
   return [
+    await recipeGuide(application, context),
     el(
       'ol',
       { class: 'guide' },
@@ -87,7 +90,7 @@ function client(application, { issuer, may, reload }) {
         )
       : step(
           'Register its key',
-          el('p', {}, `It authenticates with ${method}.`),
+          el('p', {}, t`It authenticates with ${method}.`),
           el('div', { class: 'ways' }, way(`${at}/credentials`, 'Credentials')),
         ));
   const values = step(
@@ -144,11 +147,11 @@ function client(application, { issuer, may, reload }) {
       [
         'Refresh tokens',
         application.grant_types.includes('refresh_token')
-          ? 'with the scope offline_access, if the user is asked for consent (prompt=consent)'
-          : 'none, until the settings allow the grant type refresh_token',
+          ? translated('with the scope offline_access, if the user is asked for consent (prompt=consent)')
+          : translated('none, until the settings allow the grant type refresh_token'),
       ],
       ['Proof at the token endpoint', method],
-      ['PKCE', type === 'web' ? 'S256, if it can' : 'S256, always'],
+      ['PKCE', translated(type === 'web' ? 'S256, if it can' : 'S256, always')],
     ]),
   );
   const [library, text] = example(application, issuer);
@@ -247,8 +250,8 @@ async function saml(application, { base, issuer }) {
       facts([
         ['SP entity ID', application.entity_id],
         ['ACS', application.acs.map(({ url }) => url)],
-        ['NameID', `${application.name_id_format}, from ${nameSource}`],
-        ['Signed requests', application.require_signed_requests ? 'required' : 'not required'],
+        ['NameID', t`${application.name_id_format}, from ${translated(nameSource)}`],
+        ['Signed requests', translated(application.require_signed_requests ? 'required' : 'not required')],
       ]),
       application.acs.length === 0 && panel(notice('It has no ACS: no user can sign in.', 'bad')),
       el('div', { class: 'ways' }, way(`${at}/settings`, 'Settings')),
