@@ -100,6 +100,52 @@ async fn an_administrator_operates_the_instance_and_other_roles_see_less() {
 }
 
 #[tokio::test]
+async fn two_client_secrets_overlap_in_the_console() {
+    let host = host().await;
+    let (_, link) = invited_user(&host, "ada", Some("owner")).await;
+    let application = host.web_application().await;
+    let variables = [
+        ("BASE_URL", host.base.as_str()),
+        ("ENROL_URL", &link),
+        ("LOGIN_NAME", "ada"),
+        ("APPLICATION", &application.id),
+        (
+            "CLIENT_SECRET",
+            application.secret.as_deref().expect("a secret"),
+        ),
+    ];
+    run_with(&host, "console_secrets.mjs", &variables).await;
+}
+
+#[tokio::test]
+async fn the_console_speaks_german() {
+    let host = host().await;
+    let (ada, link) = invited_user(&host, "ada", Some("owner")).await;
+    let application = host.web_application().await;
+    host.account(&ada, &application).await;
+    let variables = [
+        ("BASE_URL", host.base.as_str()),
+        ("ENROL_URL", &link),
+        ("LOGIN_NAME", "ada"),
+        ("APPLICATION", &application.id),
+        ("USER", id(&ada)),
+    ];
+    run_with(&host, "console_german.mjs", &variables).await;
+}
+
+#[tokio::test]
+async fn each_known_program_can_be_connected_in_the_console() {
+    let host = host().await;
+    let (_, link) = invited_user(&host, "ada", Some("owner")).await;
+    let variables = [
+        ("BASE_URL", host.base.as_str()),
+        ("ENROL_URL", &link),
+        ("LOGIN_NAME", "ada"),
+    ];
+    run_with(&host, "console_recipes.mjs", &variables).await;
+}
+
+#[tokio::test]
 async fn unauthenticated_browsers_get_an_empty_console_page() {
     let host = TestHost::start().await;
     let ada = host.ada().await;

@@ -18,13 +18,14 @@ use assent_model::approval::{
     PromptDetails, RequestKind,
 };
 use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::client_secret::{ClientSecret, ClientSecrets};
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, DeviceKey, Enrolment};
 use assent_model::entropy::SystemEntropy;
 use assent_model::group::AssignedAccess;
 use assent_model::id::{
-    AccountId, ActionApprovalId, ApprovalId, ConsentId, DeviceId, Did, EnrolmentId, KeyId, LoginId,
-    SessionId, UserId,
+    AccountId, ActionApprovalId, ApprovalId, ClientSecretId, ConsentId, DeviceId, Did, EnrolmentId,
+    KeyId, LoginId, SessionId, UserId,
 };
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use assent_model::login::{BrowserContext, LocalPage, Login, LoginRequest, LoginStage};
@@ -101,8 +102,7 @@ fn application() -> Application {
             redirect_uris: vec![uri],
             ..OidcSettings::new(ApplicationType::Web)
         },
-        secret: None,
-        sealed_secret: None,
+        secrets: ClientSecrets::default(),
         version: 1,
         created_at: NOW,
         updated_at: NOW,
@@ -397,8 +397,12 @@ async fn users_applications_and_accounts_are_read_as_written(database: Database)
         .insert_application(application.clone(), Vec::new())
         .await
         .expect("inserted");
-    application.secret = Some(Digest::sha256(b"secret"));
-    application.sealed_secret = Some("sealed".to_owned());
+    application.secrets = ClientSecrets::only(ClientSecret {
+        id: ClientSecretId::new(NOW, &SystemEntropy),
+        digest: Digest::sha256(b"secret"),
+        sealed: Some("sealed".to_owned()),
+        created_at: NOW,
+    });
     let update = async || {
         store
             .update_application(application.clone(), Vec::new())

@@ -88,6 +88,7 @@ async function webApplication(admin) {
   const redirectUri = `http://localhost:${server.port}/callback`;
 
   await admin.heading('Overview');
+  await admin.desk.getByText('0 of 6 done').waitFor();
   await admin.look('first');
   await admin.follow('Connect an application');
   await admin.look('kinds');
@@ -525,6 +526,23 @@ async function settings(admin, id) {
   assert.equal(await admin.desk.getByRole('link', { name: 'Expenses' }).count(), 0);
 }
 
+/** The list of first steps has ticked off what was done, and stays away once it is dismissed. */
+async function firstSteps(admin) {
+  await admin.open('/admin', 'Overview');
+  await admin.desk.getByText('2 of 6 done').waitFor();
+  const done = admin.desk.locator('.started [data-done="true"] strong');
+  assert.deepEqual(await done.allTextContents(), ['Connect an application', 'Sign in to an application']);
+  await admin.desk.getByRole('checkbox', { name: /^The database is backed up/ }).check();
+  await admin.desk.getByText('3 of 6 done').waitFor();
+  await admin.look('getting-started');
+  await admin.desk.reload();
+  await admin.desk.getByText('3 of 6 done').waitFor();
+  await admin.press('Do not show this list again');
+  await admin.desk.reload();
+  await admin.desk.getByRole('heading', { name: 'Sign-ins' }).or(admin.desk.getByText('Sign-ins')).first().waitFor();
+  assert.equal(await admin.desk.getByText('of 6 done').count(), 0);
+}
+
 await run(
   async (admin) => {
     const id = await webApplication(admin);
@@ -551,6 +569,7 @@ await run(
     await admin.desk.getByRole('link', { name: 'Wiki' }).waitFor({ state: 'detached' });
     assert.equal(await admin.desk.locator('#console tbody tr').count(), 1);
     assert.equal(await admin.desk.evaluate(() => window.hacked), undefined, 'no value is taken for markup');
+    await firstSteps(admin);
   },
   { expected: [ASKED, /status of 422/, /status of 400/] },
 );

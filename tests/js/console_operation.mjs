@@ -230,6 +230,39 @@ async function expired(admin) {
   await other.close();
 }
 
+/** The search of the whole console, with the keyboard: pages, users and settings. */
+async function search(admin) {
+  await admin.open('/admin/keys', 'Keys');
+  await admin.desk.keyboard.press('/');
+  const window = admin.desk.getByRole('dialog', { name: 'Search' });
+  await window.getByRole('searchbox').fill('audit');
+  await window.getByRole('link', { name: 'Audit log' }).waitFor();
+  await window.getByRole('link', { name: 'auditor' }).waitFor();
+  await window.getByRole('link', { name: 'audit.retention' }).waitFor();
+  await admin.look('search');
+  await window.getByRole('link', { name: 'auditor' }).click();
+  await admin.heading('auditor');
+  assert.equal(await window.count(), 0);
+  // The first result is a press on Enter away.
+  await admin.desk.keyboard.press('Control+k');
+  await window.getByRole('searchbox').fill('plugins');
+  await window.getByRole('link', { name: 'Plugins', exact: true }).waitFor();
+  await admin.desk.keyboard.press('Enter');
+  await admin.heading('Plugins');
+  // A reference leads to what is known of its page.
+  await admin.desk.getByRole('button', { name: 'Search' }).click();
+  await window.getByRole('searchbox').fill('0a1b2c3d');
+  await window.getByRole('link', { name: '0A1B2C3D' }).click();
+  await admin.heading('Audit log');
+  await admin.desk.locator('#console [role="alert"]').first().waitFor();
+  assert.equal(await admin.field('Reference number').inputValue(), '0A1B2C3D');
+  // A letter that is typed into a field stays there.
+  await admin.field('Reference number').fill('');
+  await admin.field('Reference number').press('/');
+  assert.equal(await admin.field('Reference number').inputValue(), '/');
+  assert.equal(await window.count(), 0);
+}
+
 /** The theme that the administrator chooses stays, and a link leads to the portal. */
 async function frame(admin) {
   await admin.open('/admin/settings', 'Settings');
@@ -253,6 +286,7 @@ await run(
     await others(admin, browser);
     await again(admin);
     await expired(admin);
+    await search(admin);
     await frame(admin);
   },
   { expected: [ASKED, /status of 401/, /status of 404/] },

@@ -208,6 +208,32 @@ async function dropped(admin) {
   assert.deepEqual(await keys(), before);
 }
 
+/** Two users at once: suspended, and back again. */
+async function bulk(admin) {
+  await admin.open('/admin/users', 'Users');
+  const row = (name) =>
+    admin.desk.getByRole('row').filter({ has: admin.desk.getByRole('link', { name, exact: true }) });
+  const select = async (name) => admin.desk.getByRole('checkbox', { name: `Select ${name}`, exact: true }).check();
+  await select('linus');
+  await admin.desk.getByText('1 user selected').waitFor();
+  await select('margaret');
+  await admin.desk.getByText('2 users selected').waitFor();
+  await admin.look('users-selected');
+  await admin.press('Suspend');
+  await admin.desk.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
+  await admin.said('2 users changed');
+  for (const name of ['linus', 'margaret']) await row(name).getByText('suspended').waitFor();
+  assert.equal(await admin.desk.getByText('2 users selected').isVisible(), false);
+  await select('linus');
+  await admin.press('Lift the suspension');
+  await admin.said('1 user changed');
+  await row('linus').getByText('suspended').waitFor({ state: 'detached' });
+  await row('margaret').getByText('suspended').waitFor();
+  await select('margaret');
+  await admin.press('Lift the suspension');
+  await row('margaret').getByText('suspended').waitFor({ state: 'detached' });
+}
+
 /** A file of users. */
 async function files(admin) {
   await admin.open('/admin/users/import', 'Import users');
@@ -239,6 +265,7 @@ async function files(admin) {
   await admin.look('users');
   await admin.desk.getByRole('button', { name: /^Created/ }).click();
   await admin.desk.waitForURL(/order=created/);
+  await bulk(admin);
   await admin.open('/admin/users?q=margaret', 'Users');
   await admin.desk.getByRole('link', { name: 'margaret', exact: true }).waitFor();
   const [kept] = await Promise.all([admin.desk.waitForEvent('download'), admin.follow('Export')]);

@@ -56,6 +56,33 @@ async function applications(page) {
   await page.goto(BASE_URL);
 }
 
+/** New recovery codes, from the card that says what is missing: approved on the phone, shown once, confirmed. */
+async function recoveryCodes(page, mobile) {
+  await page.getByText('No recovery codes.').waitFor();
+  await page.getByRole('link', { name: 'Create recovery codes' }).click();
+  await page.getByRole('heading', { name: 'Recovery codes', level: 1 }).waitFor();
+  await look(page, 'portal-codes');
+  await page.getByRole('button', { name: 'Create new codes' }).click();
+  const number = await page.locator('#number').textContent();
+  await look(page, 'portal-codes-approve');
+  await mobile.getByText(/^Create new recovery codes for “ada”/).waitFor();
+  await approve(mobile, number);
+  await mobile.getByText('Return to your browser.').waitFor();
+  await confirmApproved(mobile);
+  // The page goes on by itself.
+  await page.getByRole('heading', { name: 'Approved' }).waitFor();
+  await look(page, 'portal-codes-approved');
+  await page.getByRole('button', { name: 'Show my new codes' }).click();
+  await page.getByRole('heading', { name: 'Your new recovery codes' }).waitFor();
+  assert.equal(await page.locator('#codes code').count(), 10);
+  await look(page, 'portal-codes-new');
+  await page.getByRole('button', { name: 'I saved them' }).click();
+  await page.getByRole('status').getByText('Your new recovery codes are valid.').waitFor();
+  await page.goto(BASE_URL);
+  await page.getByText('10 valid recovery codes').waitFor();
+  await look(page, 'portal-security');
+}
+
 async function devices(page, mobile) {
   await open(page, 'Devices');
   const moment = await page.locator('time').first().textContent();
@@ -174,6 +201,7 @@ try {
     await desk.getByRole('link', { name: /^Sign in/ }).click();
     await signIn(desk, mobile);
     await applications(desk);
+    await recoveryCodes(desk, mobile);
     await devices(desk, mobile);
     await consents(desk);
     await sessions(desk, other);

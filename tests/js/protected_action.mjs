@@ -55,7 +55,7 @@ try {
     await mobile.getByRole('heading', { name: 'Delete the user “<b>bob</b>”' }).waitFor();
     await look(mobile, 'action');
     await approveAndWait(mobile, approval.number);
-    await mobile.getByText('Return to the console.', { exact: true }).waitFor();
+    await mobile.getByText('Return to your browser.', { exact: true }).waitFor();
     await look(mobile, 'action-approved');
     assert.equal((await call(desk, 'GET', `/action-approvals/${approval.id}?wait=25`)).body.state, 'approved');
     await mobile.getByRole('button', { name: 'Done' }).click();

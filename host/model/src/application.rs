@@ -10,13 +10,13 @@ use url::Url;
 
 use crate::administration::AdminScopes;
 use crate::client_auth::{ClientAuthMethod, ClientAuthentication};
+use crate::client_secret::ClientSecrets;
 use crate::clock::Timestamp;
 use crate::id::Did;
 use crate::key::SigningAlgorithm;
 use crate::redirect::RedirectUri;
 use crate::saml::ServiceProvider;
 use crate::scope::{Scope, Scopes};
-use crate::secret::Digest;
 
 pub use application_type::ApplicationType;
 
@@ -156,10 +156,8 @@ pub struct Application {
     pub name: String,
     /// What an administrator may set.
     pub settings: OidcSettings,
-    /// The digest of the client secret, once one was made.
-    pub secret: Option<Digest>,
-    /// The client secret itself, sealed: for `client_secret_jwt` alone, which can't do with a digest.
-    pub sealed_secret: Option<String>,
+    /// The client secrets.
+    pub secrets: ClientSecrets,
     /// How often it was changed: a change counts only if it was made to the newest version.
     pub version: i64,
     /// When the application was made.
@@ -262,6 +260,10 @@ pub struct OidcSettings {
     /// Whether the claims of the scopes are only at UserInfo, and not in its ID tokens.
     #[serde(default)]
     pub slim_id_token: bool,
+    /// Whether the token response has `session_state`, with the value of the ID token's `sid`. Keycloak as a broker
+    /// looks for sessions by it when it receives a logout token.
+    #[serde(default)]
+    pub session_state: bool,
     /// What it calls people.
     #[serde(default)]
     pub subject_type: SubjectType,
@@ -301,6 +303,7 @@ impl OidcSettings {
             authentication: ClientAuthentication::default(),
             id_token_algorithm: SigningAlgorithm::default(),
             slim_id_token: false,
+            session_state: false,
             subject_type: SubjectType::default(),
             consent: ConsentPolicy::default(),
             backchannel_logout: None,

@@ -151,6 +151,8 @@ ids! {
     TraceId;
     /// A sign-in that an administrator tries in an application's place.
     TestSignInId;
+    /// A client secret of an application. It is no secret itself.
+    ClientSecretId;
 }
 
 ids! {

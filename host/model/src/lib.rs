@@ -11,6 +11,7 @@ pub mod caller;
 pub mod change;
 pub mod claims_request;
 pub mod client_auth;
+pub mod client_secret;
 pub mod clock;
 pub mod colour;
 pub mod command;

@@ -144,6 +144,8 @@ pub enum LocalPage {
     Devices,
     /// The question whether to revoke one of them, which only a sign-in of a moment ago leads to.
     RevokeDevice(DeviceId),
+    /// The portal's recovery codes.
+    RecoveryCodes,
     /// The portal's sessions.
     Sessions,
     /// What the person let applications know.
@@ -162,6 +164,7 @@ impl LocalPage {
             Self::Home => "/",
             Self::Devices => "/devices",
             Self::RevokeDevice(id) => return Cow::Owned(format!("/devices/{id}/revoke")),
+            Self::RecoveryCodes => "/devices/recovery-codes",
             Self::Sessions => "/sessions",
             Self::Consents => "/consents",
             Self::Activity => "/activity",
@@ -176,6 +179,7 @@ impl LocalPage {
             ("devices", Some(id), Some("revoke")) => {
                 id.parse().map_or(Self::Devices, Self::RevokeDevice)
             }
+            ("devices", Some("recovery-codes"), _) => Self::RecoveryCodes,
             ("devices", ..) => Self::Devices,
             ("sessions", ..) => Self::Sessions,
             ("consents", ..) => Self::Consents,

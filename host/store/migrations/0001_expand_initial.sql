@@ -89,9 +89,8 @@ CREATE TABLE applications (
     protocol      TEXT   NOT NULL DEFAULT 'oidc',
     -- JSON.
     settings      TEXT   NOT NULL,
-    secret_digest TEXT,
-    -- The client secret, sealed. Only `client_secret_jwt` needs it.
-    secret_sealed TEXT,
+    -- The digests of the client secrets, at most two, as JSON. Only `client_secret_jwt` also needs the secrets, sealed.
+    secrets       TEXT   NOT NULL DEFAULT '[]',
     version       BIGINT NOT NULL,
     created_at    BIGINT NOT NULL,
     updated_at    BIGINT NOT NULL,
@@ -130,6 +129,16 @@ CREATE TABLE application_use (
 )
 --sqlite WITHOUT ROWID
 ;
+
+-- When an application last used each of its client secrets. Each instance writes it at most once a minute.
+CREATE TABLE client_secret_use (
+    secret_id      TEXT   NOT NULL PRIMARY KEY,
+    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    used_at        BIGINT NOT NULL
+)
+--sqlite WITHOUT ROWID
+;
+CREATE INDEX client_secret_use_by_application ON client_secret_use (application_id);
 
 -- A user's membership in an application.
 CREATE TABLE accounts (
@@ -276,8 +285,11 @@ CREATE TABLE recovery_codes (
     id         TEXT   NOT NULL PRIMARY KEY,
     user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     digest     TEXT   NOT NULL,
-    -- The device that created the codes. Revoking the device also revokes them.
+    -- The device that created or approved the codes. Revoking the device also revokes them.
     created_by TEXT,
+    -- The approval that permitted codes of the portal. They are pending until the user confirms that they are saved.
+    batch      TEXT,
+    is_pending BIGINT NOT NULL DEFAULT 0,
     created_at BIGINT NOT NULL,
     used_at    BIGINT,
     UNIQUE (user_id, digest)

@@ -1,6 +1,8 @@
 //! Applications.
 
+mod client_secrets;
 mod recorded_use;
+mod secret_use;
 mod service_providers;
 mod usage;
 mod version_row;
@@ -11,15 +13,15 @@ use std::sync::Arc;
 use crate::sql::{self, Connection};
 
 use crate::batch::loader::Row;
-use crate::rows::{cell, digest, epoch_number, from_json, moment, parse, to_json};
+use crate::rows::{cell, epoch_number, from_json, moment, parse, to_json};
 use crate::{Result, Store, StoreError, VersionedWrite, audit, deprovisioning};
 use assent_model::application::{Application, Protocol, RegisteredApplication};
 use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
 use assent_model::saml::ServiceProvider;
-use assent_model::secret::Digest;
 
 pub(crate) use recorded_use::RecordedUse;
+pub(crate) use secret_use::SecretUses;
 pub(crate) use usage::record_use;
 pub use usage::{ApplicationUsage, MOST_COUNTED};
 pub(crate) use version_row::{ApplicationVersionRow, VERSION_BY_ID};
@@ -69,8 +71,7 @@ crate::sql::row! {
         name: String,
         protocol: String,
         settings: String,
-        secret_digest: Option<String>,
-        secret_sealed: Option<String>,
+        secrets: String,
         version: i64,
         created_at: i64,
         updated_at: i64,
@@ -87,11 +88,10 @@ impl TryFrom<ApplicationRow> for RegisteredApplication {
                 id,
                 name: row.name,
                 settings: from_json(&row.settings, cell("applications", "settings", &row.id))?,
-                secret: row
-                    .secret_digest
-                    .map(|text| digest(&text, cell("applications", "secret_digest", &row.id)))
-                    .transpose()?,
-                sealed_secret: row.secret_sealed,
+                secrets: client_secrets::from_column(
+                    &row.secrets,
+                    cell("applications", "secrets", &row.id),
+                )?,
                 version: row.version,
                 created_at,
                 updated_at,
@@ -119,15 +119,13 @@ impl Row for ApplicationRow {
 
 pub(crate) async fn insert(db: &mut Connection, application: &Application) -> Result<()> {
     sql::query(
-        "INSERT INTO applications (id, name, settings, secret_digest, secret_sealed, version, created_at, updated_at,
-                                   grants_not_before)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        "INSERT INTO applications (id, name, settings, secrets, version, created_at, updated_at, grants_not_before)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
     )
     .bind(application.id.to_string())
     .bind(application.name.clone())
     .bind(to_json(&application.settings)?)
-    .bind(application.secret.map(Digest::to_text))
-    .bind(application.sealed_secret.clone())
+    .bind(client_secrets::to_column(&application.secrets)?)
     .bind(application.version)
     .bind(application.created_at.millis())
     .bind(application.updated_at.millis())
@@ -171,7 +169,7 @@ impl Store {
         .await
     }
 
-    /// Replaces an application's name, settings and secret. `false`, and nothing done, if it was changed since it was
+    /// Replaces an application's name, settings and secrets. `false`, and nothing done, if it was changed since it was
     /// read. What it was granted is not valid while it is disabled, nor when it is enabled again.
     ///
     /// # Errors
@@ -186,9 +184,9 @@ impl Store {
             Box::pin(async move {
                 let result = sql::query(
                     "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4,
-                                             secret_digest = $6, secret_sealed = $7,
-                                             grants_not_before = CASE WHEN $8 = 0 THEN $9
-                                                                      WHEN grants_not_before = $9 THEN $4
+                                             secrets = $6,
+                                             grants_not_before = CASE WHEN $7 = 0 THEN $8
+                                                                      WHEN grants_not_before = $8 THEN $4
                                                                       ELSE grants_not_before END
                      WHERE id = $1 AND version = $5",
                 )
@@ -197,8 +195,7 @@ impl Store {
                 .bind(to_json(&application.settings)?)
                 .bind(application.updated_at.millis())
                 .bind(application.version)
-                .bind(application.secret.map(Digest::to_text))
-                .bind(application.sealed_secret.clone())
+                .bind(client_secrets::to_column(&application.secrets)?)
                 .bind(i64::from(application.settings.enabled))
                 .bind(NEVER)
                 .execute(&mut *db)
@@ -215,6 +212,7 @@ impl Store {
                     let id = application.id.to_string();
                     deprovisioning::withdraw_pending_for(db, &id, application.updated_at).await?;
                 }
+                secret_use::keep_only(db, &application).await?;
                 audit::append(db, &entries).await?;
                 Ok(VersionedWrite::Done)
             })

@@ -45,6 +45,7 @@ mod outcomes;
 mod overview;
 mod partitions;
 mod passkeys;
+mod pending_recovery_codes;
 mod portal;
 mod recovery;
 mod repeats;

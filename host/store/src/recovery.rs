@@ -69,7 +69,7 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn recovery_codes_left(&self, user: UserId) -> Result<u32> {
         let (left,): (i64,) = sql::query_as(
-            "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL",
+            "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL AND is_pending = 0",
         )
         .bind(user.to_string())
         .fetch_one(&self.readers)
@@ -87,7 +87,8 @@ impl Store {
         device: DeviceId,
     ) -> Result<Option<Timestamp>> {
         let (at,): (Option<i64>,) = sql::query_as(
-            "SELECT MAX(created_at) FROM recovery_codes WHERE user_id = $1 AND created_by = $2 AND used_at IS NULL",
+            "SELECT MAX(created_at) FROM recovery_codes
+             WHERE user_id = $1 AND created_by = $2 AND used_at IS NULL AND is_pending = 0",
         )
         .bind(user.to_string())
         .bind(device.to_string())
@@ -112,7 +113,7 @@ impl Store {
             Box::pin(async move {
                 let claimed: Option<(String,)> = sql::query_as(
                     "UPDATE recovery_codes SET used_at = $3
-                     WHERE user_id = $1 AND digest = $2 AND used_at IS NULL
+                     WHERE user_id = $1 AND digest = $2 AND used_at IS NULL AND is_pending = 0
                        AND EXISTS (SELECT 1 FROM users WHERE users.id = $1 AND users.state = 'active')
                      RETURNING id",
                 )

@@ -73,6 +73,7 @@ impl Store {
             waiters,
             old_changes: Arc::default(),
             recorded_use: Arc::default(),
+            secret_uses: Arc::default(),
         })
     }
 }

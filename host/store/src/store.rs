@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use tokio::time::timeout;
 
 use crate::accounts::{HeldAccount, UserAccount};
-use crate::applications::{ApplicationVersionRow, RecordedUse};
+use crate::applications::{ApplicationVersionRow, RecordedUse, SecretUses};
 use crate::audit::context::ChainContext;
 use crate::batch::loader::BatchLoader;
 use crate::changes::waiters::Waiters;
@@ -39,6 +39,8 @@ pub struct Store {
     pub(crate) instance: Arc<Instance>,
     /// When this instance recorded the use of applications.
     pub(crate) recorded_use: Arc<RecordedUse>,
+    /// The uses of client secrets that are not written yet.
+    pub(crate) secret_uses: Arc<SecretUses>,
     /// The requests of this instance that wait for changes.
     pub(crate) waiters: Arc<Waiters>,
     /// Retention deletes the changes with lower numbers next.

@@ -380,6 +380,10 @@ async fn application_takeover_by_update_requires_approval() {
     let bob = host.user("bob").await;
     let application = host.web_application().await;
     let of = format!("/applications/{}", application.id);
+    let secrets = host
+        .admin_ok(Method::GET, &format!("{of}/secrets"), Value::Null)
+        .await;
+    let secret = secrets["items"][0]["id"].text().to_owned();
     let key = include_str!("../../fuzz/corpus/client_keys/pem-ec");
     let key = key
         .get(key.find("-----BEGIN").expect("a key")..)
@@ -475,6 +479,18 @@ async fn application_takeover_by_update_requires_approval() {
         ),
         (
             Method::POST,
+            format!("{of}/secrets"),
+            Value::Null,
+            "Create a second client secret for “Books & <Co>”. The first one stays valid.",
+        ),
+        (
+            Method::DELETE,
+            format!("{of}/secrets/{secret}"),
+            Value::Null,
+            "Delete the client secret of “Books & <Co>” from ",
+        ),
+        (
+            Method::POST,
             "/applications".to_owned(),
             json!({
                 "name": "Robot",
@@ -552,8 +568,8 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
         "post_logout_redirect_uris": [], "scopes": [],
         "grant_types": [], "token_endpoint_auth_method": "client_secret_basic", "jwks": {}, "jwks_uri": "x",
             "public_key": "x",
-        "certificate": "x", "id_token_signed_response_alg": "RS256", "slim_id_token": true, "subject_type": "public",
-        "sector_identifier": "x", "consent": "ask", "backchannel_logout_uri": null,
+        "certificate": "x", "id_token_signed_response_alg": "RS256", "slim_id_token": true, "session_state": true,
+        "subject_type": "public", "sector_identifier": "x", "consent": "ask", "backchannel_logout_uri": null,
         "backchannel_logout_session_required": true, "initiate_login_uri": null, "lenient_assertion_audience": true,
         "admin_scopes": [],
     });
@@ -575,7 +591,11 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
             "ClientChange",
             client.members(),
             client_members,
-            &["slim_id_token", "backchannel_logout_session_required"][..],
+            &[
+                "slim_id_token",
+                "session_state",
+                "backchannel_logout_session_required",
+            ][..],
         ),
         (
             "ServiceProviderChange",

@@ -30,6 +30,11 @@ async fn client_changes_are_audited_without_key_material(database: Database) {
     let secret = host
         .admin_ok(Method::POST, &format!("{path}/secret/rotate"), Value::Null)
         .await;
+    let second = host
+        .admin_ok(Method::POST, &format!("{path}/secrets"), Value::Null)
+        .await;
+    let first = format!("{path}/secrets/{}", id(&secret));
+    host.admin_ok(Method::DELETE, &first, Value::Null).await;
     host.admin_ok(Method::PATCH, &path, json!({"name": "Library"}))
         .await;
     host.admin_ok(Method::PATCH, &path, json!({"name": "Library"}))
@@ -54,6 +59,8 @@ async fn client_changes_are_audited_without_key_material(database: Database) {
     let expected = [
         "application.created",
         "application.secret-rotated",
+        "application.secret-created",
+        "application.secret-deleted",
         "application.updated",
         "application.updated",
         "application.logo-set",
@@ -65,13 +72,16 @@ async fn client_changes_are_audited_without_key_material(database: Database) {
         returned[0]["detail"]["after"]["redirect_uris"],
         json!(["https://rp.example/cb"])
     );
+    for (index, secret) in [(1, &secret), (2, &second), (3, &secret)] {
+        assert_eq!(returned[index]["detail"], json!({"secret_id": id(secret)}));
+    }
     assert_eq!(
-        returned[2]["detail"],
+        returned[4]["detail"],
         json!({"before": {"name": "Books"}, "after": {"name": "Library"}})
     );
     let (was, is) = (
-        &returned[3]["detail"]["before"],
-        &returned[3]["detail"]["after"],
+        &returned[5]["detail"]["before"],
+        &returned[5]["detail"]["after"],
     );
     assert_eq!(
         was,
@@ -83,7 +93,7 @@ async fn client_changes_are_audited_without_key_material(database: Database) {
         &json!({"authentication": {"method": "private_key_jwt"}}),
         "{database:?}"
     );
-    assert_eq!(returned[6]["detail"]["before"]["name"], "Library");
+    assert_eq!(returned[8]["detail"]["before"]["name"], "Library");
     assert!(
         returned
             .iter()

@@ -180,7 +180,7 @@ async fn commands_create_a_user_an_application_and_an_account() {
         application["redirect_uris"],
         json!(["https://a.example/cb", "https://b.example/cb"])
     );
-    let created = run(&host, &["applications", "secret", "rotate", "Expenses"]).await;
+    let created = run(&host, &["applications", "secrets", "create", "Expenses"]).await;
     assert!(
         out(&created).starts_with("client_secret  ")
             && err(&created).contains("It is not shown again"),

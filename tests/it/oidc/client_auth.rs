@@ -1,6 +1,7 @@
 //! Client authentication: each method, and credentials that must be rejected.
 
 mod registration;
+mod secrets;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

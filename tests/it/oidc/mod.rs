@@ -18,4 +18,5 @@ mod logout;
 mod parameters;
 pub mod refresh;
 mod sealed_tokens;
+mod session_state;
 pub mod token;

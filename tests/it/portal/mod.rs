@@ -5,6 +5,7 @@ mod applications;
 mod devices;
 mod logos;
 mod profile;
+mod recovery_codes;
 mod sessions;
 
 use reqwest::{Method, StatusCode};
@@ -14,8 +15,9 @@ use crate::harness::{Browser, Page, TestHost, TestUser, Text, http_client, id};
 use crate::javascript::run_with;
 
 /// The pages, but for the start page.
-const PAGES: [&str; 5] = [
+const PAGES: [&str; 6] = [
     "/devices",
+    "/devices/recovery-codes",
     "/sessions",
     "/consents",
     "/activity",

@@ -37,6 +37,8 @@ pub enum ProtectedActionKind {
     ChangeAccess,
     /// Revokes the device of a user with a console role.
     RevokeDevice,
+    /// Creates recovery codes in the portal, which any user may do: each of them enrols a device.
+    CreateRecoveryCodes,
     /// Deletes an application.
     DeleteApplication,
     /// Creates an application with admin scopes.
@@ -46,8 +48,10 @@ pub enum ProtectedActionKind {
     UpdateApplication,
     /// Changes a service provider to what its metadata says.
     ApplyMetadata,
-    /// Replaces a client secret.
+    /// Creates a client secret, which replaces the others or is valid beside another one.
     RotateClientSecret,
+    /// Deletes a client secret.
+    DeleteClientSecret,
     /// Lets another key sign.
     RotateKey,
     /// Revokes a key.
@@ -62,7 +66,7 @@ pub enum ProtectedActionKind {
 
 impl ProtectedActionKind {
     /// All kinds.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 25] = [
         Self::DeleteUser,
         Self::EraseUser,
         Self::UpdateUser,
@@ -76,11 +80,13 @@ impl ProtectedActionKind {
         Self::DeleteGroup,
         Self::ChangeAccess,
         Self::RevokeDevice,
+        Self::CreateRecoveryCodes,
         Self::DeleteApplication,
         Self::GrantAdminScopes,
         Self::UpdateApplication,
         Self::ApplyMetadata,
         Self::RotateClientSecret,
+        Self::DeleteClientSecret,
         Self::RotateKey,
         Self::RevokeKey,
         Self::ReloadPlugins,
@@ -97,6 +103,7 @@ impl ProtectedActionKind {
                 | Self::DeleteAccount
                 | Self::DeleteGroup
                 | Self::DeleteApplication
+                | Self::DeleteClientSecret
                 | Self::RevokeDevice
                 | Self::RevokeKey
         )
@@ -118,11 +125,13 @@ impl ProtectedActionKind {
             Self::DeleteGroup => "delete-group",
             Self::ChangeAccess => "change-access",
             Self::RevokeDevice => "revoke-device",
+            Self::CreateRecoveryCodes => "create-recovery-codes",
             Self::DeleteApplication => "delete-application",
             Self::GrantAdminScopes => "grant-admin-scopes",
             Self::UpdateApplication => "update-application",
             Self::ApplyMetadata => "apply-metadata",
             Self::RotateClientSecret => "rotate-client-secret",
+            Self::DeleteClientSecret => "delete-client-secret",
             Self::RotateKey => "rotate-key",
             Self::RevokeKey => "revoke-key",
             Self::ReloadPlugins => "reload-plugins",

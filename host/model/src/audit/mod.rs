@@ -356,8 +356,12 @@ events! {
     ApplicationDeleted = "application.deleted",
     /// It was changed to what its metadata says.
     MetadataApplied = "application.metadata-applied",
-    /// It got a client secret, in place of the one before.
+    /// It got a client secret, in place of all others.
     ClientSecretRotated = "application.secret-rotated",
+    /// It got a client secret beside the others.
+    ClientSecretCreated = "application.secret-created",
+    /// One of its client secrets was deleted.
+    ClientSecretDeleted = "application.secret-deleted",
     /// It got a picture.
     LogoSet = "application.logo-set",
     /// Its picture was taken away.

@@ -1,6 +1,7 @@
 // Protected actions: the administrator approves each on the phone before the server executes it.
 
 import { actionApproval, cancelActionApproval, Problem } from './api.js';
+import { t, translated } from './language.js';
 import { dialog, el } from './view.js';
 
 /** @import { Schema } from './types.d.ts' */
@@ -23,7 +24,7 @@ export async function showActionApproval(approval) {
     const left = el('p', { class: 'muted', role: 'timer' });
     const tick = () => {
       const seconds = Math.max(0, Math.round((Date.parse(approval.expires_at) - Date.now()) / 1000));
-      left.textContent = seconds === 0 ? 'The time expired.' : `${seconds} seconds left`;
+      left.textContent = seconds === 0 ? translated('The time expired.') : t`${seconds} seconds left`;
     };
     tick();
     const clock = setInterval(tick, 1000);

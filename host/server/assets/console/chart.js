@@ -1,5 +1,6 @@
 // Plain charts: bars over time, with the figures as a table for screen readers.
 
+import { t, translated } from './language.js';
 import { table } from './lists.js';
 import { el, figure, more } from './view.js';
 
@@ -61,7 +62,7 @@ function barsOf(row, series, { left, step, end, stacked, describe, unit }) {
         class: `tone-${tone}`,
         rx: Math.min(2, height / 2),
       },
-      svg('title', {}, `${describe(row)}: ${figure(of(row))}${unit} ${name}`),
+      svg('title', {}, `${describe(row)}: ${figure(of(row))}${unit} ${translated(name)}`),
     );
   });
 }
@@ -96,7 +97,10 @@ export function bars(title, rows, series, { label, short, unit = '', stacked = t
     return stacked ? values.reduce((sum, value) => sum + value, 0) : Math.max(0, ...values);
   });
   const end = axisEnd(Math.max(0, ...highest));
-  const picture = svg('svg', { role: 'img', 'aria-label': `${title}. The figures are in the table below.` });
+  const picture = svg('svg', {
+    role: 'img',
+    'aria-label': t`${translated(title)}. The figures are in the table below.`,
+  });
   const draw = (/** @type {number} */ width) => {
     const step = (width - LEFT) / Math.max(1, rows.length);
     const every = Math.max(1, Math.ceil(LABEL / step));

@@ -1,6 +1,7 @@
 // Forms: fields that read and write values of the admin API, and show its errors.
 
 import { Problem } from './api.js';
+import { t, translated } from './language.js';
 import { valuesOf } from './lists.js';
 import { button, el, explain, hush, notice, panel } from './view.js';
 
@@ -48,7 +49,7 @@ function field(name, label, control, { hint, wrap } = {}) {
   // The error is about the earlier value.
   target.addEventListener('input', () => fail());
   const fail = (/** @type {string | undefined} */ message = undefined) => {
-    error.textContent = message ?? '';
+    error.textContent = translated(message ?? '');
     if (message) target.setAttribute('aria-invalid', 'true');
     else target.removeAttribute('aria-invalid');
   };
@@ -170,7 +171,7 @@ export function lines(name, label, { hint, needed, rows = 3, check } = {}) {
         if (mine !== round) return;
         const errors = found.flatMap((message, index) => {
           if (!message) return [];
-          return [found.length > 1 ? `Line ${index + 1}: ${message}` : message];
+          return [found.length > 1 ? t`Line ${index + 1}: ${message}` : message];
         });
         base.fail(errors.join('\n') || undefined);
       }, 350);
@@ -301,7 +302,7 @@ export function several(name, label, options, { hint } = {}) {
     name,
     element: set,
     fail: (message) => {
-      error.textContent = message ?? '';
+      error.textContent = translated(message ?? '');
     },
     focus: () => boxes[0]?.input.focus(),
     read: () => boxes.filter(({ input }) => input.checked).map(({ value }) => value),
@@ -330,7 +331,7 @@ export function jsonText(name, label, { hint, rows = 6 } = {}) {
       try {
         return JSON.parse(input.value);
       } catch (cause) {
-        throw new FieldError(name, `That is no JSON: ${cause instanceof Error ? cause.message : cause}`);
+        throw new FieldError(name, t`That is no JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
       }
     },
     write: (value) => {
@@ -386,7 +387,7 @@ export function rows(name, label, cells, { hint, add = 'Add' } = {}) {
       const row = index === undefined ? undefined : present[index];
       const at = row?.fields.find((one) => one.name === part) ?? row?.fields[0];
       for (const { fields } of present) for (const one of fields) one.fail();
-      error.textContent = at ? '' : (message ?? '');
+      error.textContent = at ? '' : translated(message ?? '');
       at?.fail(message);
     },
     focus: () => present[0]?.fields[0].focus(),
@@ -538,7 +539,7 @@ export function form(parts, { values, version, reread, submit, send, cancel, kin
           'The form has the newest values and your own changes. Check it, then save.',
           'calm',
           ...both.map(([name, theirs]) =>
-            el('p', {}, `Another administrator changed ${name} too, to: `, el('code', {}, theirs ?? 'nothing')),
+            el('p', {}, t`Another administrator changed ${name} too, to: `, el('code', {}, theirs ?? 'nothing')),
           ),
         ),
       );

@@ -14,6 +14,7 @@ const PATHS = {
   keys: 'M8 19a5 5 0 1 0 0-10 5 5 0 0 0 0 10Zm3.5-8.5L20 2m-4 4 3 3',
   audit: 'M6 3h9l4 4v14H6V3Zm3 8h7M9 15h7M9 7h3',
   settings: 'M4 7h10m4 0h2M4 17h2m4 0h10M16 5v4M8 15v4',
+  search: 'M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14Zm5-2 5 5',
   portal: 'M10 4H5v16h14v-5M13 4h7v7M20 4l-9 9',
   calm: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18Zm0-10v5m0-8.5v.1',
   good: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18Zm-4-9 3 3 5-6',

@@ -1,5 +1,6 @@
 // Lists: tables whose rows are loaded page by page, searched and sorted.
 
+import { t, translated } from './language.js';
 import { button, el, explain, shown } from './view.js';
 
 /**
@@ -22,7 +23,7 @@ export function table(columns, rows, { empty = 'None.', caption, order } = {}) {
   const heads = columns.map(({ label, figure: isFigure, sort }) => {
     const head = el('th', { role: 'columnheader', scope: 'col', class: isFigure && 'figure' });
     if (sort && order) order.head(head, label, sort);
-    else head.append(label);
+    else head.append(translated(label));
     return head;
   });
   const element = el(
@@ -132,7 +133,9 @@ export async function searched(controls, load, rows, { chips = false, above = []
       rows.add(items);
       rest.replaceChildren(...(next ? [button('Show more', () => fill(next))] : []));
       status.textContent =
-        items.length === 0 ? 'Nothing found.' : `${items.length} shown${next ? ', and there are more' : ''}.`;
+        items.length === 0
+          ? translated('Nothing found.')
+          : t`${items.length} shown${next ? translated(', and there are more') : ''}.`;
       problem.replaceChildren();
       if (!after) onpage?.(page);
     } catch (failure) {
@@ -200,7 +203,12 @@ function showChips(place, controls) {
         {},
         el(
           'button',
-          { type: 'button', class: 'chip', 'aria-label': `Remove the filter ${label}: ${value}`, onclick: clear },
+          {
+            type: 'button',
+            class: 'chip',
+            'aria-label': t`Remove the filter ${label}: ${value || ''}`,
+            onclick: clear,
+          },
           `${label}: `,
           el('bdi', {}, value || String(control.read())),
           el('span', { 'aria-hidden': 'true' }, ' ×'),

@@ -4,6 +4,8 @@ import { showActionApproval } from './action_approval.js';
 import { askWith, Problem, renewWith, whoAmI } from './api.js';
 import { giveUpUnsaved, isUnsaved } from './form.js';
 import { icon } from './icons.js';
+import { loadLanguage, t, translated } from './language.js';
+import { languageSwitch, translateFrame } from './language_switch.js';
 import { account } from './pages/account.js';
 import { applicationPages } from './pages/application.js';
 import { applications } from './pages/applications.js';
@@ -17,6 +19,7 @@ import { plugins } from './pages/plugins.js';
 import { settings } from './pages/settings.js';
 import { userPages } from './pages/user.js';
 import { importUsers, newUser, users } from './pages/users.js';
+import { searchButton } from './search.js';
 import { announceSignIn, renewSession } from './session.js';
 import { themeSwitch } from './theme.js';
 import { ask, el, explain, link, screen } from './view.js';
@@ -203,7 +206,8 @@ function denied() {
     el(
       'p',
       {},
-      `Your role in the console is ${me.role ?? 'none'}. It does not allow this page. An owner can grant another role.`,
+      t`Your role in the console is ${me.role ?? translated('none')}. It does not allow this page. \
+An owner can grant another role.`,
     ),
   );
 }
@@ -319,6 +323,8 @@ function follow(event) {
 }
 
 async function start() {
+  await loadLanguage();
+  translateFrame();
   askWith(showActionApproval);
   try {
     me = await whoAmI();
@@ -332,18 +338,18 @@ async function start() {
   }
   announceSignIn();
   renewWith(() => renewSession(me.id));
+  const parts = PARTS.filter(([, , , permission]) => me.permissions.includes(permission));
   nav.replaceChildren(
     el(
       'div',
       { class: 'parts' },
-      el(
-        'ul',
-        {},
-        ...PARTS.filter(([, , , permission]) => me.permissions.includes(permission)).map(([to, label, picture]) =>
-          el('li', {}, link(to, icon(picture), label)),
-        ),
+      searchButton(
+        (permission) => me.permissions.includes(permission),
+        parts.map(([to, label]) => [to, label]),
       ),
+      el('ul', {}, ...parts.map(([to, label, picture]) => el('li', {}, link(to, icon(picture), label)))),
       el('p', { class: 'to-portal' }, link('/', icon('portal'), 'My account')),
+      languageSwitch(),
       themeSwitch(),
     ),
   );

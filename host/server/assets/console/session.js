@@ -1,6 +1,7 @@
 // The end of the session while a page is open: the administrator signs in again in another tab, and the page goes on.
 
 import { Problem, whoAmI } from './api.js';
+import { t, translated } from './language.js';
 import { dialog, el } from './view.js';
 
 /** The tabs of the console tell each other that an administrator signed in. */
@@ -38,12 +39,14 @@ async function signIn(user) {
         me = await whoAmI();
       } catch (problem) {
         if (!(problem instanceof Problem)) throw problem;
-        state.textContent = problem.status === 401 ? 'You are not signed in yet.' : problem.message;
+        state.textContent =
+          problem.status === 401 ? translated('You are not signed in yet.') : translated(problem.message);
         return;
       }
       if (me.id === user) close(true);
       else
-        state.textContent = `${me.name ?? 'Another user'} is signed in. Sign in as yourself, or load the page again.`;
+        state.textContent = t`${me.name ?? translated('Another user')} is signed in. \
+Sign in as yourself, or load the page again.`;
     };
     const returned = () => document.visibilityState === 'visible' && check();
     tabs.addEventListener('message', check, { signal: stop.signal });

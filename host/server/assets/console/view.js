@@ -1,12 +1,20 @@
 // The elements of the console's pages. A text is always inserted as text, never as markup.
 
 import { Problem } from './api.js';
+import { locale, t, translated } from './language.js';
 
 /** @import { Attributes, Child, Page } from './types.d.ts' */
 
+/** The attributes that are read to people. */
+const SPOKEN = new Set(['aria-label', 'title', 'label', 'placeholder', 'alt', 'data-label']);
+
+/** The elements whose text is never a text of the console: names that users chose, and what programs read. */
+const AS_WRITTEN = new Set(['bdi', 'code', 'pre', 'time']);
+
 /**
  * An element: `el('p', { class: 'muted' }, 'Hello ', el('b', {}, name))`. An attribute that is a function is a
- * listener; `true` sets an attribute without a value; `false`, null and undefined leave it out.
+ * listener; `true` sets an attribute without a value; `false`, null and undefined leave it out. A text of the console
+ * is translated.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Attributes} [attributes]
@@ -18,10 +26,14 @@ export function el(tag, attributes = {}, ...children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'function') element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
     else if (value === true) element.setAttribute(name, '');
-    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, String(value));
+    else if (value !== false && value !== null && value !== undefined)
+      element.setAttribute(name, SPOKEN.has(name) ? translated(String(value)) : String(value));
   }
   element.append(
-    ...children.flatMap((child) => (child === null || child === undefined || child === false ? [] : [child])),
+    ...children.flatMap((child) => {
+      if (child === null || child === undefined || child === false) return [];
+      return typeof child === 'string' && !AS_WRITTEN.has(tag) ? translated(child) : child;
+    }),
   );
   return element;
 }
@@ -37,12 +49,16 @@ export function notice(text, tone, ...more) {
 }
 
 /**
- * A page: its title, a link back (address and label), its actions and its content.
- * @param {{ title: string, lead?: Child, back?: [string, string], badges?: Child[], actions?: Child[] }} head
+ * A page: its title, a link back (address and label), its actions and its content. `isName` is for a title that is a
+ * name, which no language changes.
+ * @param {{
+ *   title: string, isName?: boolean, lead?: Child, back?: [string, string], badges?: Child[], actions?: Child[]
+ * }} head
  * @param {...Child} content
  * @returns {Page}
  */
-export function screen({ title, lead, back, badges = [], actions = [] }, ...content) {
+export function screen({ title: given, isName = false, lead, back, badges = [], actions = [] }, ...content) {
+  const title = isName ? given : translated(given);
   return {
     title,
     body: [
@@ -224,8 +240,8 @@ export function shown(value) {
   if (value === '') return '';
   if (value instanceof Node) return value;
   if (Array.isArray(value))
-    return value.length === 0 ? 'None' : el('ul', {}, ...value.map((one) => el('li', {}, shown(one))));
-  if (typeof value === 'boolean') return value ? 'Yes' : 'No';
+    return value.length === 0 ? translated('None') : el('ul', {}, ...value.map((one) => el('li', {}, shown(one))));
+  if (typeof value === 'boolean') return translated(value ? 'Yes' : 'No');
   return el('bdi', {}, String(value));
 }
 
@@ -244,11 +260,11 @@ export function code(text) {
  * @param {{ exact?: boolean }} [options]
  */
 export function moment(text, { exact = false } = {}) {
-  if (!text) return 'Never';
+  if (!text) return translated('Never');
   const date = new Date(text);
   if (Number.isNaN(date.valueOf())) return String(text);
   const timeStyle = exact ? 'medium' : 'short';
-  const absolute = date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle });
+  const absolute = date.toLocaleString(locale(), { dateStyle: 'medium', timeStyle });
   const ago = relative(date);
   const title = exact ? [ago, text].filter(Boolean).join(', ') : `${absolute} (${text})`;
   return el('time', { datetime: text, title }, exact ? absolute : (ago ?? absolute));
@@ -263,8 +279,6 @@ const UNITS = [
   ['day', 86_400, 7 * 86_400],
 ];
 
-const RELATIVE = new Intl.RelativeTimeFormat('en-GB', { numeric: 'auto' });
-
 /**
  * How long ago it was, or in what time it will be: "5 minutes ago". Undefined from a week on.
  * @param {Date} date
@@ -272,7 +286,8 @@ const RELATIVE = new Intl.RelativeTimeFormat('en-GB', { numeric: 'auto' });
 function relative(date) {
   const seconds = (date.valueOf() - Date.now()) / 1000;
   const unit = UNITS.find(([, , until]) => Math.abs(seconds) < until);
-  return unit && RELATIVE.format(Math.trunc(seconds / unit[1]), unit[0]);
+  if (!unit) return undefined;
+  return new Intl.RelativeTimeFormat(locale(), { numeric: 'auto' }).format(Math.trunc(seconds / unit[1]), unit[0]);
 }
 
 /**
@@ -280,7 +295,7 @@ function relative(date) {
  * @param {number} number
  */
 export function figure(number) {
-  return number.toLocaleString('en-GB');
+  return number.toLocaleString(locale());
 }
 
 /**
@@ -291,7 +306,7 @@ export function figure(number) {
  */
 export function copyable(text, label = 'Copy', { wide = false } = {}) {
   const press = copyButton('Copy', label, () => text);
-  press.setAttribute('aria-label', `Copy ${label}`);
+  press.setAttribute('aria-label', t`Copy ${translated(label)}`);
   return el(
     'div',
     { class: wide ? 'copyable wide-copy' : 'copyable' },
@@ -311,14 +326,14 @@ export function copyButton(caption, label, text) {
   press.addEventListener('click', async () => {
     try {
       await navigator.clipboard.writeText(text());
-      press.textContent = 'Copied';
-      say(`${label} copied`);
+      press.textContent = translated('Copied');
+      say(t`${translated(label)} copied`);
     } catch {
-      press.textContent = 'Select it';
+      press.textContent = translated('Select it');
       if (press.previousElementSibling) getSelection()?.selectAllChildren(press.previousElementSibling);
     }
     setTimeout(() => {
-      press.textContent = caption;
+      press.textContent = translated(caption);
     }, 3000);
   });
   return press;
@@ -382,9 +397,10 @@ let silence;
  * @param {string} text
  */
 export function say(text) {
+  const spoken = translated(text);
   const region = document.getElementById('said');
   if (region === null) return;
-  region.textContent = region.textContent === text ? `${text}\u00a0` : text;
+  region.textContent = region.textContent === spoken ? `${spoken}\u00a0` : spoken;
   clearTimeout(silence);
   silence = window.setTimeout(() => {
     region.textContent = '';
@@ -444,7 +460,7 @@ export async function ask(title, text, yes, name) {
         event.preventDefault();
         if (name !== undefined && typed.value.trim() !== name.trim()) {
           typed.setAttribute('aria-invalid', 'true');
-          error.textContent = 'The name is different.';
+          error.textContent = translated('The name is different.');
           typed.focus();
           return;
         }
@@ -491,7 +507,7 @@ export function showOnce(title, text, secret, kept = 'Assent keeps a digest of i
     return [
       el('p', {}, text),
       copyable(secret, title.toLowerCase(), { wide: secret.includes('\n') }),
-      notice(`It is only shown now. ${kept}, and never shows it again.`, 'warn'),
+      notice(t`It is only shown now. ${translated(kept)}, and never shows it again.`, 'warn'),
       el(
         'div',
         { class: 'actions' },

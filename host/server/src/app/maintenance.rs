@@ -16,6 +16,8 @@ const SWEEP: Duration = Duration::from_secs(10 * 60);
 /// The time between two heartbeats. A contracting migration waits for an instance for six times as long
 /// ([`HEARTBEAT_LIMIT`](assent_store::HEARTBEAT_LIMIT)).
 const HEARTBEAT: Duration = Duration::from_secs(20);
+/// How often the last uses of client secrets are written.
+const SECRET_USES: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) async fn sweep(services: Arc<Services>) {
@@ -85,6 +87,16 @@ pub(super) async fn keep_keys(services: Arc<Services>) {
             tracing::warn!(%error, "signing key rotation failed");
         }
         tokio::time::sleep(signing_keys::REFRESH_INTERVAL).await;
+    }
+}
+
+/// Writes when applications last used their client secrets.
+pub(super) async fn write_client_secret_uses(services: Arc<Services>) {
+    loop {
+        tokio::time::sleep(SECRET_USES).await;
+        if let Err(error) = services.store.write_client_secret_uses().await {
+            tracing::warn!(%error, "last uses of client secrets not written");
+        }
     }
 }
 

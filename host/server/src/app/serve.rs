@@ -8,7 +8,9 @@ use tokio::task::JoinSet;
 
 use crate::app::error::StartError;
 use crate::app::listen::{Identities, Ports, identities, most_connections};
-use crate::app::maintenance::{heartbeat, keep_keys, poll_changes, refresh_geoip, sweep};
+use crate::app::maintenance::{
+    heartbeat, keep_keys, poll_changes, refresh_geoip, sweep, write_client_secret_uses,
+};
 use crate::app::supervision::{Pauses, supervise};
 use crate::domain::Services;
 use crate::http::{Listener, NewConnectionBounds};
@@ -90,6 +92,12 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
     in_background(&mut background, &services, "keys", keep_keys);
     in_background(&mut background, &services, "geoip", refresh_geoip);
     in_background(&mut background, &services, "changes", poll_changes);
+    in_background(
+        &mut background,
+        &services,
+        "client_secret_uses",
+        write_client_secret_uses,
+    );
     in_background(&mut background, &services, "logouts", backchannel::deliver);
     let deliveries = domain::approvals::deliveries::run;
     in_background(&mut background, &services, "approval_channels", deliveries);
@@ -169,6 +177,9 @@ impl RunningServer {
         self.background.shutdown().await;
         while self.servers.join_next().await.is_some() {}
         domain::approvals::deliveries::return_leases(&self.services).await;
+        if let Err(error) = self.services.store.write_client_secret_uses().await {
+            tracing::debug!(%error, "last uses of client secrets not written");
+        }
         self.services.store.close().await;
     }
 }

@@ -53,6 +53,14 @@ fn put(claims: &mut Map<String, Value>, claim: AtSignIn, value: Value) {
     claims.insert(claim.name().to_owned(), value);
 }
 
+/// The `session_state` of the token response: the `sid` of the ID token with these claims, if the application wants it.
+pub fn session_state(application: &Application, claims: &Map<String, Value>) -> Option<String> {
+    let sid = claims
+        .get(AtSignIn::Sid.name())
+        .filter(|_| application.settings.session_state)?;
+    sid.as_str().map(str::to_owned)
+}
+
 /// Completes the claims that were made at sign-in and signs them.
 pub async fn issue(
     services: &Services,

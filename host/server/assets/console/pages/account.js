@@ -2,6 +2,7 @@
 
 import { get, getVersion, patch, remove } from '../api.js';
 import { form, text, toggle } from '../form.js';
+import { t } from '../language.js';
 import { roleChips } from '../role_chips.js';
 import {
   ask,
@@ -111,10 +112,11 @@ export async function account(context, { id }) {
   return screen(
     {
       title: value.name,
-      lead: application ? `Account in ${application.name}` : 'Account',
+      isName: true,
+      lead: application ? t`Account in ${application.name}` : 'Account',
       badges: [badge(value.state)],
       back: application
-        ? [`${applicationAddress(application.id)}/accounts`, `Accounts of ${application.name}`]
+        ? [`${applicationAddress(application.id)}/accounts`, t`Accounts of ${application.name}`]
         : ['/admin/users', 'Users'],
       actions: [preview],
     },
@@ -132,10 +134,12 @@ export async function account(context, { id }) {
     section(
       'Ids',
       facts([
-        ['User', user ? link(userAddress(user.id), user.profile.name ?? user.name) : value.user_id],
+        ['User', user ? link(userAddress(user.id), el('bdi', {}, user.profile.name ?? user.name)) : value.user_id],
         [
           'Application',
-          application ? link(applicationAddress(application.id), application.name) : value.application_id,
+          application
+            ? link(applicationAddress(application.id), el('bdi', {}, application.name))
+            : value.application_id,
         ],
         ['Id', code(value.id)],
         ['Short code', code(value.short_code)],

@@ -2,6 +2,7 @@
 
 import { address, get, getVersion, Problem, patch, post, put, remove } from '../api.js';
 import { FieldError, form, select, text } from '../form.js';
+import { t, translated } from '../language.js';
 import { searched, table } from '../lists.js';
 import { roleChips } from '../role_chips.js';
 import {
@@ -25,8 +26,9 @@ import { applicationAddress, kindOf } from './applications.js';
 import { assignments } from './assignments.js';
 import { previewOf } from './claims.js';
 import { clientFields } from './client_fields.js';
+import { keptAs } from './client_secrets.js';
 import { credentials } from './credentials.js';
-import { guide, keptAs } from './guide.js';
+import { guide } from './guide.js';
 import { metadataOf } from './metadata.js';
 import { picker } from './picker.js';
 import { fromForm, providerFields, toForm } from './provider_fields.js';
@@ -59,6 +61,7 @@ function page(content) {
     return screen(
       {
         title: value.name,
+        isName: true,
         back: ['/admin/applications', 'Applications'],
         badges: [badge(kindOf(value), 'kind'), !value.enabled && badge('Disabled', 'suspended')],
       },
@@ -83,7 +86,7 @@ function settings(application, version, context) {
       : clientForm(application, version, context);
   if (!may('applications:write')) {
     disableAll(made);
-    return [notice(`Your role, ${me.role}, reads settings and does not change them.`, 'calm'), made];
+    return [notice(t`Your role, ${me.role}, reads settings and does not change them.`, 'calm'), made];
   }
   return [
     application.protocol === 'saml' && metadata(application, reload),
@@ -107,7 +110,7 @@ function availability({ id, name, enabled }, version, reload) {
   };
   const disable = async () => {
     const yes = await ask(
-      `Disable ${name}?`,
+      t`Disable ${name}?`,
       'Nobody can sign in to it, and its tokens stop working, until you enable it again. Settings and accounts stay. ' +
         'Afterwards its users sign in again.',
       'Disable it',
@@ -186,7 +189,7 @@ function providerForm({ id, ...provider }, version, { reload, go }) {
  */
 async function readAs(protocol, id) {
   const { value, version } = await getVersion('/applications/{id}', { id });
-  if (value.protocol !== protocol) throw new Error(`The application does not use ${protocol}.`);
+  if (value.protocol !== protocol) throw new Error(t`The application does not use ${protocol}.`);
   return { value: /** @type {Extract<typeof value, { protocol: Protocol }>} */ (value), version };
 }
 
@@ -312,15 +315,15 @@ async function accounts(application, context) {
   const { items: known } = await get('/applications/{id}/roles', { id: application.id });
   /** @type {Array<Column<Schema<'Account'>>>} */
   const columns = [
-    { label: 'Account', cell: (row) => link(accountAddress(row.id), row.name) },
+    { label: 'Account', cell: (row) => link(accountAddress(row.id), el('bdi', {}, row.name)) },
     {
       label: 'User',
       cell: (row) =>
         may('users:read')
-          ? link(`/admin/users/${row.user_id}`, row.user_name ?? row.user_id)
+          ? link(`/admin/users/${row.user_id}`, el('bdi', {}, row.user_name ?? row.user_id))
           : (row.user_name ?? row.user_id),
     },
-    { label: 'Roles', cell: (row) => row.effective_roles.join(', ') || 'None' },
+    { label: 'Roles', cell: (row) => row.effective_roles.join(', ') || translated('None') },
     { label: 'Access by', cell: accessBy },
     { label: 'State', cell: (row) => badge(row.state) },
     { label: 'Created', cell: (row) => moment(row.created_at) },
@@ -434,7 +437,7 @@ function removal(application, version, { go }) {
     'Delete this application',
     async () => {
       const yes = await ask(
-        `Delete ${application.name}?`,
+        t`Delete ${application.name}?`,
         'No user can sign in to it any more. Its accounts, tokens and consents are deleted with it.' +
           " This can't be undone.",
         'Delete it',

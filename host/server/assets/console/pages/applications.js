@@ -2,6 +2,7 @@
 
 import { get } from '../api.js';
 import { select, text } from '../form.js';
+import { t, translated } from '../language.js';
 import { searched, table } from '../lists.js';
 import { order } from '../order.js';
 import { badge, copyButton, el, figure, link, moment, screen, way } from '../view.js';
@@ -33,7 +34,7 @@ const COLUMNS = [
         row.usage?.logo_url
           ? el('img', { class: 'small-picture', src: row.usage?.logo_url, alt: '' })
           : el('span', { class: 'small-picture', 'aria-hidden': 'true' }, row.name.slice(0, 1).toUpperCase()),
-        link(applicationAddress(row.id), row.name),
+        link(applicationAddress(row.id), el('bdi', {}, row.name)),
       ),
   },
   {
@@ -44,10 +45,10 @@ const COLUMNS = [
   {
     label: 'Users',
     figure: true,
-    cell: ({ usage }) => `${usage?.more_accounts ? 'over ' : ''}${figure(usage?.accounts ?? 0)}`,
+    cell: ({ usage }) => `${usage?.more_accounts ? translated('over ') : ''}${figure(usage?.accounts ?? 0)}`,
   },
   { label: 'Last sign-in', cell: ({ usage }) => moment(usage?.last_sign_in_at) },
-  { label: 'Id', cell: (row) => copyButton('Copy the id', `the id of ${row.name}`, () => row.id) },
+  { label: 'Id', cell: (row) => copyButton('Copy the id', t`the id of ${row.name}`, () => row.id) },
 ];
 
 /**

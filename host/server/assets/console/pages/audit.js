@@ -2,6 +2,7 @@
 
 import { get } from '../api.js';
 import { groupedSelect, text } from '../form.js';
+import { t, translated } from '../language.js';
 import { pages, rowList, searched, valuesOf } from '../lists.js';
 import { button, code, download, el, explain, facts, figure, moment, more, notice, panel, screen } from '../view.js';
 import { auditEntry } from './audit_entry.js';
@@ -113,7 +114,7 @@ function searchFields(may, events) {
           label: (one) => [one.name, one.email].filter(Boolean).join(' · '),
           isId,
         })
-      : text(name, `${label} (id)`);
+      : text(name, t`${translated(label)} (id)`);
   const application = may('applications:read')
     ? picker('application', 'About the application', {
         load: (q) => get('/applications', { q, limit: 8 }),
@@ -142,7 +143,7 @@ function searchFields(may, events) {
  * @param {Context} context
  */
 export async function audit(context) {
-  const { may } = context;
+  const { may, query } = context;
   const { items: events } = await get('/audit/events');
   const { since, until, controls } = searchFields(may, events);
   const values = () => /** @type {Search} */ (valuesOf(controls));
@@ -183,8 +184,8 @@ export async function audit(context) {
         looked.textContent =
           page.looked === undefined
             ? ''
-            : `Looked through ${figure(page.looked)} entries, the newest first.` +
-              (page.next ? ' Show more looks through older ones.' : '');
+            : t`Looked through ${figure(page.looked)} entries, the newest first.` +
+              (page.next ? translated(' Show more looks through older ones.') : '');
       },
     },
   );
@@ -197,7 +198,7 @@ export async function audit(context) {
       actions: [verification(place), exported(place, values, may)],
     },
     place,
-    reference(),
+    reference(query.get('reference') ?? ''),
     found,
   );
 }
@@ -213,11 +214,11 @@ function verification(place) {
       panel(
         result.valid
           ? notice(
-              `The last ${figure(result.entries)} entries are intact.`,
+              t`The last ${figure(result.entries)} entries are intact.`,
               'calm',
               el('p', {}, 'To verify the whole log, run ', code('assent audit verify'), ' on the server.'),
             )
-          : notice(`The hash chain is broken: ${result.broken?.message ?? 'unknown'}`, 'bad'),
+          : notice(t`The hash chain is broken: ${result.broken?.message ?? translated('unknown')}`, 'bad'),
         facts([
           ['Checked entries', figure(result.entries)],
           ['From', result.first && moment(result.first.at, { exact: true })],
@@ -255,11 +256,14 @@ function exported(place, values, may) {
   });
 }
 
-/** Looks up the reference number of an error page. */
-function reference() {
+/**
+ * Looks up the reference number of an error page: at once, if the address has one.
+ * @param {string} given
+ */
+function reference(given) {
   const input = el('input', { id: 'reference', autocomplete: 'off', spellcheck: 'false', class: 'mono', size: 12 });
   const result = el('div', { 'aria-live': 'polite' });
-  const lookUp = async (/** @type {SubmitEvent} */ event) => {
+  const lookUp = async (/** @type {Event} */ event) => {
     event.preventDefault();
     const wanted = input.value.trim();
     if (wanted === '') return input.focus();
@@ -269,7 +273,7 @@ function reference() {
         facts([
           ['Reference', code(page.reference)],
           ['Shown', moment(page.at, { exact: true })],
-          ['Page', `${page.page} (status ${page.status})`],
+          ['Page', t`${page.page} (status ${page.status})`],
           ['Cause', page.cause],
         ]),
       );
@@ -277,20 +281,23 @@ function reference() {
       result.replaceChildren(el('div', { class: 'notice warn', role: 'alert' }, ...explain(problem)));
     }
   };
-  return more(
-    'Look up the reference number of an error page',
+  const form = el(
+    'form',
+    { class: 'stack', onsubmit: lookUp },
     el(
-      'form',
-      { class: 'stack', onsubmit: lookUp },
-      el(
-        'div',
-        { class: 'field' },
-        el('label', { for: 'reference' }, 'Reference number'),
-        el('p', { class: 'hint' }, 'Eight letters and digits, at the end of the page, such as 4F0A91BC.'),
-        input,
-      ),
-      el('div', { class: 'ways' }, el('button', { type: 'submit', class: 'button small' }, 'Look it up')),
+      'div',
+      { class: 'field' },
+      el('label', { for: 'reference' }, 'Reference number'),
+      el('p', { class: 'hint' }, 'Eight letters and digits, at the end of the page, such as 4F0A91BC.'),
+      input,
     ),
-    result,
+    el('div', { class: 'ways' }, el('button', { type: 'submit', class: 'button small' }, 'Look it up')),
   );
+  const made = more('Look up the reference number of an error page', form, result);
+  if (given !== '') {
+    made.open = true;
+    input.value = given;
+    lookUp(new Event('submit'));
+  }
+  return made;
 }

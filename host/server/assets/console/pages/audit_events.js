@@ -1,5 +1,6 @@
 // The events of the audit log: their groups, how serious each is, and a sentence about each entry.
 
+import { t, translated } from '../language.js';
 import { code, el, link } from '../view.js';
 import { applicationAddress } from './applications.js';
 
@@ -33,8 +34,13 @@ const phone = ({ device }) => (device ? ['the phone ', device] : ['a phone']);
  * @param {AuditDetail} detail
  */
 const stateVerb = ({ after }) => {
-  const states = { suspended: 'suspended', terminated: 'terminated', active: 'reactivated', invited: 'invited' };
-  return states[/** @type {keyof typeof states} */ (String(after))] ?? 'changed the state of';
+  const states = {
+    suspended: ' suspended ',
+    terminated: ' terminated ',
+    active: ' reactivated ',
+    invited: ' invited ',
+  };
+  return states[/** @type {keyof typeof states} */ (String(after))] ?? ' changed the state of ';
 };
 
 /**
@@ -48,8 +54,8 @@ const groupOf = ({ group_name: name }) => (typeof name === 'string' ? el('bdi', 
  * @param {AuditDetail} detail
  */
 const updateVerb = ({ before, after }) => {
-  if (before?.enabled === undefined || before.enabled === after?.enabled) return 'changed';
-  return after?.enabled ? 'enabled' : 'disabled';
+  if (before?.enabled === undefined || before.enabled === after?.enabled) return ' changed ';
+  return after?.enabled ? ' enabled ' : ' disabled ';
 };
 
 /**
@@ -176,7 +182,7 @@ export const GROUPS = [
       'user.lifecycle-changed': [
         'State of a user changed',
         'warn',
-        ({ who, user, detail }) => [who, ` ${stateVerb(detail)} `, user],
+        ({ who, user, detail }) => [who, stateVerb(detail), user],
       ],
       'user.erased': ['User erased', 'bad', ({ who, user }) => [who, ' erased the personal data of ', user]],
       'user.deleted': ['User deleted', 'bad', ({ who, user }) => [who, ' deleted ', user]],
@@ -199,13 +205,7 @@ export const GROUPS = [
       'account.lifecycle-changed': [
         'State of an account changed',
         'warn',
-        ({ who, user, application, detail }) => [
-          who,
-          ` ${stateVerb(detail)} the account of `,
-          user,
-          ' in ',
-          application,
-        ],
+        ({ who, user, application, detail }) => [who, stateVerb(detail), 'the account of ', user, ' in ', application],
       ],
       'account.deleted': [
         'Access removed',
@@ -263,7 +263,7 @@ export const GROUPS = [
       'application.updated': [
         'Application changed',
         'calm',
-        ({ who, application, detail }) => [who, ` ${updateVerb(detail)} the application `, application],
+        ({ who, application, detail }) => [who, updateVerb(detail), 'the application ', application],
       ],
       'application.deleted': [
         'Application deleted',
@@ -279,6 +279,16 @@ export const GROUPS = [
         'Client secret rotated',
         'warn',
         ({ who, application }) => [who, ' rotated the client secret of ', application],
+      ],
+      'application.secret-created': [
+        'Client secret created',
+        'warn',
+        ({ who, application }) => [who, ' created a client secret for ', application],
+      ],
+      'application.secret-deleted': [
+        'Client secret deleted',
+        'warn',
+        ({ who, application }) => [who, ' deleted a client secret of ', application],
       ],
       'application.logo-set': ['Logo set', 'calm', ({ who, application }) => [who, ' set the logo of ', application]],
       'application.logo-removed': [
@@ -377,7 +387,7 @@ export const toneOf = ({ event }) => EVENTS[event]?.[1] ?? 'calm';
  * @param {boolean} leads
  */
 function named(kind, address, name, id, leads) {
-  if (!name) return el('span', { title: id }, `a deleted ${kind} (…${id.slice(-8)})`);
+  if (!name) return el('span', { title: id }, t`a deleted ${translated(kind)} (…${id.slice(-8)})`);
   const shown = el('bdi', { title: id }, name);
   return leads ? link(address, shown) : shown;
 }

@@ -2,88 +2,51 @@
 
 import { get, Problem, post } from '../api.js';
 import { FieldError, form } from '../form.js';
+import { t } from '../language.js';
 import { roleChips } from '../role_chips.js';
-import { button, dialog, el, figure, notice, say } from '../view.js';
+import { dialog, el, figure, notice, say } from '../view.js';
 import { groupPicker } from './groups.js';
 import { picker } from './picker.js';
 
-/** @import { Child, Column, Context, Schema } from '../types.d.ts' */
+/** @import { Child, Schema } from '../types.d.ts' */
+
+/** @typedef {Schema<'ListedUser'>} User */
 
 /** How many users one request adds to a group. */
 const MOST = 200;
 
 /**
- * The choice of several users of a list: its column, and the bar with what can be done with them.
- * @param {Context} context
- */
-export function chosenUsers({ may }) {
-  /** @type {Map<string, string>} */
-  const chosen = new Map();
-  const bar = el('div', { class: 'panel chosen', hidden: true, role: 'region', 'aria-label': 'Selected users' });
-  const boxes = () => /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll('input[data-choice]'));
-  const clear = () => {
-    chosen.clear();
-    for (const box of boxes()) box.checked = false;
-    show();
-  };
-  const show = () => {
-    bar.hidden = chosen.size === 0;
-    const count = `${figure(chosen.size)} ${chosen.size === 1 ? 'user' : 'users'} selected`;
-    bar.replaceChildren(
-      el('p', { role: 'status' }, count),
-      el(
-        'div',
-        { class: 'ways' },
-        button('Add to a group', () => toGroup([...chosen.keys()], clear), 'primary'),
-        button('Give access', () => toApplication(chosen, clear)),
-        button('Clear the selection', clear, 'quiet'),
-      ),
-    );
-  };
-  const choose = (/** @type {Schema<'ListedUser'>} */ row, /** @type {boolean} */ isChosen) => {
-    if (isChosen && chosen.size < MOST) chosen.set(row.id, row.name);
-    else chosen.delete(row.id);
-    show();
-  };
-  /** @type {Column<Schema<'ListedUser'>>} */
-  const column = {
-    label: 'Select',
-    cell: (row) => {
-      const box = el('input', { type: 'checkbox', 'data-choice': true, 'aria-label': `Select ${row.name}` });
-      box.addEventListener('change', () => choose(row, box.checked));
-      box.checked = chosen.has(row.id);
-      return el('div', { class: 'choice' }, box);
-    },
-  };
-  return { bar, columns: may('accounts:write') ? [column] : [] };
-}
-
-/**
- * @param {string[]} users
+ * Adds users to a group.
+ * @param {User[]} users
  * @param {() => void} done
  */
-async function toGroup(users, done) {
+export async function toGroup(users, done) {
   const added = await dialog('Add to a group', (/** @type {(answer?: number) => void} */ close) => [
     form([groupPicker('group')], {
       submit: 'Add',
       send: async ({ group }) => {
         if (!group) throw new FieldError('group', 'Choose a group from the list.');
-        close((await post('/groups/{id}/members', { id: group }, { users })).added);
+        let added = 0;
+        for (let at = 0; at < users.length; at += MOST) {
+          const ids = users.slice(at, at + MOST).map(({ id }) => id);
+          added += (await post('/groups/{id}/members', { id: group }, { users: ids })).added;
+        }
+        close(added);
       },
     }),
     cancel(close),
   ]);
   if (added === undefined) return;
   done();
-  say(`${figure(added)} ${added === 1 ? 'user was' : 'users were'} added to the group.`);
+  say(added === 1 ? t`${1} user was added to the group.` : t`${figure(added)} users were added to the group.`);
 }
 
 /**
  * Gives each user an account of their own.
- * @param {Map<string, string>} users
+ * @param {User[]} users
  * @param {() => void} done
  */
-async function toApplication(users, done) {
+export async function giveAccess(users, done) {
   const roles = roleChips('roles', 'Roles');
   const application = picker('application', 'Application', {
     hint: 'The first letters of its name.',
@@ -115,13 +78,13 @@ async function toApplication(users, done) {
 
 /**
  * Creates the accounts one by one. Returns the users who got none, each with the reason.
- * @param {Map<string, string>} users
+ * @param {User[]} users
  * @param {string} id
  * @param {string[]} roles
  */
 async function accountsFor(users, id, roles) {
   const failed = [];
-  for (const [user, name] of users) {
+  for (const { id: user, name } of users) {
     try {
       await post('/applications/{id}/accounts', { id }, { user_id: user, roles });
     } catch (problem) {

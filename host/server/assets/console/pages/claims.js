@@ -2,6 +2,7 @@
 
 import { get, Problem, post } from '../api.js';
 import { FieldError, fieldPanel, file, form, jsonText, select, several, text } from '../form.js';
+import { locale, t, translated } from '../language.js';
 import { table } from '../lists.js';
 import { badge, code, el, json, more, notice, panel, screen, section } from '../view.js';
 import { applicationAddress } from './applications.js';
@@ -146,11 +147,11 @@ function byServer(sinks, name) {
  */
 function stopped({ plugin, outcome, reason }, name) {
   const whose = name ? `${name}: ` : '';
-  if (!plugin) return notice(`${whose}No user would be signed in: ${reason}.`, 'bad');
+  if (!plugin) return notice(t`${whose}No user would be signed in: ${reason}.`, 'bad');
   const words =
     outcome === 'denied'
-      ? `No user would be signed in: the plugin ${plugin} rejects this user: ${reason}`
-      : `The sign-in would fail: the plugin ${plugin} failed: ${reason}`;
+      ? t`No user would be signed in: the plugin ${plugin} rejects this user: ${reason}`
+      : t`The sign-in would fail: the plugin ${plugin} failed: ${reason}`;
   return notice(whose + words, 'bad');
 }
 
@@ -170,13 +171,13 @@ function claimShown(preview, name) {
  * @param {PreviewRow} row
  */
 function source({ plugin, change, scope, format }) {
-  if (format) return `Assent, as ${format.split(':').pop()}`;
+  if (format) return t`Assent, as ${format.split(':').pop()}`;
   return el(
     'span',
     {},
     plugin ? badge(plugin, 'kind') : 'Assent',
-    change !== 'provided' && ` ${CHANGES[change]}`,
-    scope && ` for the scope ${scope}`,
+    change !== 'provided' && ` ${translated(CHANGES[change])}`,
+    scope && t` for the scope ${scope}`,
   );
 }
 
@@ -233,7 +234,7 @@ function values(preview) {
 function steps(all) {
   if (all.length === 0) return el('p', { class: 'muted' }, 'No plugin is called here.');
   return more(
-    `What each plugin did (${all.length})`,
+    t`What each plugin did (${all.length})`,
     ...all.map((step) =>
       el(
         'div',
@@ -241,7 +242,7 @@ function steps(all) {
         el(
           'p',
           {},
-          el('strong', {}, step.plugin),
+          el('strong', {}, el('bdi', {}, step.plugin)),
           ` ${step.component} ${step.version} `,
           badge(step.outcome.replace('_', ' '), step.outcome === 'changed' ? 'active' : 'suspended'),
         ),
@@ -249,7 +250,7 @@ function steps(all) {
         el(
           'p',
           { class: 'muted small' },
-          `${(step.time_us / 1000).toLocaleString('en-GB')} ms, ${step.fuel.toLocaleString('en-GB')} units of fuel`,
+          t`${(step.time_us / 1000).toLocaleString(locale())} ms, ${step.fuel.toLocaleString(locale())} units of fuel`,
         ),
         step.changes.length > 0 && json(step.changes),
       ),
@@ -280,7 +281,7 @@ function two(left, right, [one, other]) {
       if (preview.name_id || beside.name_id)
         rows.unshift({ name: 'NameID', left: nameIdShown(preview), right: nameIdShown(beside) });
       const cell = (/** @type {'left' | 'right'} */ side) => (/** @type {(typeof rows)[number]} */ row) =>
-        el(row.left === row.right ? 'span' : 'mark', { class: 'value' }, row[side] || 'nothing');
+        el(row.left === row.right ? 'span' : 'mark', { class: 'value' }, row[side] || translated('nothing'));
       return section(
         SINKS[preview.sink],
         preview.stopped?.plugin && stopped(preview.stopped, one),
@@ -292,12 +293,12 @@ function two(left, right, [one, other]) {
             { label: other, cell: cell('right') },
           ],
           rows,
-          { caption: `${SINKS[preview.sink]} of both accounts` },
+          { caption: t`${translated(SINKS[preview.sink])} of both accounts` },
         ),
         el(
           'p',
           { class: 'muted' },
-          `${rows.filter((row) => row.left !== row.right).length} of ${rows.length} are different.`,
+          t`${rows.filter((row) => row.left !== row.right).length} of ${rows.length} are different.`,
         ),
       );
     }),
@@ -319,7 +320,7 @@ function candidate(application, account, scopes, loaded) {
   /** @type {Array<[string, string]>} */
   const mappers = loaded
     .filter(({ role }) => role === 'claim-mapper')
-    .map(({ plugin }) => [plugin, `In place of ${plugin}`]);
+    .map(({ plugin }) => [plugin, t`In place of ${plugin}`]);
   const plugin = select('plugin', 'Where it runs', [...mappers, [NEW, 'After all others, as a new plugin']]);
   const name = text('name', 'Name of the new plugin', { mono: true });
   const component = file('component', 'Component', {

@@ -2,6 +2,7 @@
 
 import { get } from '../api.js';
 import { area, group, jsonText, lines, select, several, text, toggle } from '../form.js';
+import { t } from '../language.js';
 
 /** @import { Schema, Values } from '../types.d.ts' */
 
@@ -41,7 +42,7 @@ export const name = () =>
 export function redirectUris(type, needed) {
   return lines('redirect_uris', 'Redirect URIs', {
     needed,
-    hint: `Where browsers return to, one on each line, compared exactly. For example ${EXAMPLES[type]}.`,
+    hint: t`Where browsers return to, one on each line, compared exactly. For example ${EXAMPLES[type]}.`,
     check: (uri) => redirectUriError(type, uri),
   });
 }
@@ -92,6 +93,9 @@ export function clientFields(type, { owner }) {
         ['PS256', 'PS256'],
       ]),
       toggle('slim_id_token', 'Slim ID tokens', { hint: 'The claims of the scopes are only at UserInfo.' }),
+      toggle('session_state', 'session_state in the token response', {
+        hint: 'The sid of the ID token again. Keycloak as a broker needs it for back-channel logout.',
+      }),
       select(
         'subject_type',
         'Subject of users (sub)',

@@ -20,7 +20,7 @@ import {
   showOnce,
 } from '../view.js';
 import { credentialFields } from './client_fields.js';
-import { keptAs, makeSecret } from './guide.js';
+import { clientSecrets, keptAs } from './client_secrets.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
@@ -38,7 +38,8 @@ export function credentials(application, version, context) {
  * @param {string | null} version
  * @param {Context} context
  */
-function client(application, version, { may, reload }) {
+async function client(application, version, context) {
+  const { may, reload } = context;
   const { token_endpoint_auth_method: method } = application;
   if (application.application_type !== 'web') {
     return [notice('It can keep no secret, so it has none: PKCE (S256) protects each sign-in.', 'calm')];
@@ -46,27 +47,14 @@ function client(application, version, { may, reload }) {
   const now = panel(
     facts([
       ['Method', method],
-      [
-        'Secret',
-        method.startsWith('client_secret') && (application.has_secret ? 'Created, and not shown again' : 'None yet'),
-      ],
       ['Key set', application.jwks_uri],
     ]),
     application.jwks && json(application.jwks),
     application.certificate && copyable(application.certificate, 'certificate', { wide: true }),
-    may('applications:write') &&
-      method.startsWith('client_secret') &&
-      el(
-        'div',
-        { class: 'ways' },
-        button(
-          application.has_secret ? 'Rotate the secret' : 'Create the secret',
-          () => makeSecret(application, reload),
-          'primary',
-        ),
-      ),
   );
-  if (!may('applications:write')) return [now];
+  const current = section('Now', now);
+  const secrets = method.startsWith('client_secret') && (await clientSecrets(application, context));
+  if (!may('applications:write')) return [current, secrets];
   const { fields, choose, change } = credentialFields();
   const made = form(fields, {
     values: {
@@ -82,7 +70,7 @@ function client(application, version, { may, reload }) {
       if ('client_secret' in value && value.client_secret)
         await showOnce(
           'The client secret',
-          'The method needs a new one. The old one is no longer valid.',
+          'The method needs a new one. The old ones are no longer valid.',
           value.client_secret,
           keptAs(value),
         );
@@ -92,7 +80,8 @@ function client(application, version, { may, reload }) {
   });
   choose();
   return [
-    section('Now', now),
+    current,
+    secrets,
     section(
       'Another method',
       panel(

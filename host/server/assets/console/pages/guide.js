@@ -1,8 +1,11 @@
 // How to connect an application: the values that it needs, for each kind.
 
-import { get, post } from '../api.js';
-import { ask, button, copyable, download, el, facts, link, more, notice, panel, showOnce, way } from '../view.js';
+import { get } from '../api.js';
+import { t, translated } from '../language.js';
+import { button, copyable, download, el, facts, link, more, notice, panel, way } from '../view.js';
 import { applicationAddress } from './applications.js';
+import { createSecret } from './client_secrets.js';
+import { recipeGuide } from './recipe.js';
 
 /** @import { Child, Context, Schema } from '../types.d.ts' */
 
@@ -21,6 +24,7 @@ export async function guide(application, context) {
   const { may } = context;
   const at = applicationAddress(application.id);
   return [
+    await recipeGuide(application, context),
     el(
       'ol',
       { class: 'guide' },
@@ -56,38 +60,6 @@ const pasted = (pairs) =>
   );
 
 /**
- * How the server stores a client secret: for client_secret_jwt a digest is not enough.
- * @param {Pick<Schema<'Client'>, 'token_endpoint_auth_method'>} client
- */
-export const keptAs = ({ token_endpoint_auth_method: method }) =>
-  method === 'client_secret_jwt' ? 'Assent keeps it sealed with its master key' : 'Assent keeps a digest of it';
-
-/**
- * Creates a secret, and shows it once.
- * @param {Schema<'Client'>} application
- * @param {Context['reload']} reload
- */
-export async function makeSecret(application, reload) {
-  if (
-    application.has_secret &&
-    !(await ask(
-      'Rotate the secret?',
-      'The old one is no longer valid: no user can sign in to the application until it has the new one.',
-      'Rotate',
-    ))
-  )
-    return;
-  const { client_secret: secret } = await post('/applications/{id}/secret/rotate', { id: application.id });
-  await showOnce(
-    'The client secret',
-    'Put it where the application keeps its secrets, and nowhere else.',
-    secret,
-    keptAs(application),
-  );
-  await reload();
-}
-
-/**
  * @param {Schema<'Client'>} application
  * @param {Context} context
  */
@@ -104,23 +76,21 @@ function client(application, { issuer, may, reload }) {
             'p',
             {},
             application.has_secret
-              ? 'It has a secret. If it is lost, rotate it.'
+              ? 'It has a secret. If it is lost, create a second one and delete the first one.'
               : 'It has none yet. It is shown once.',
           ),
           may('applications:write') &&
             el(
               'div',
               { class: 'ways' },
-              button(
-                application.has_secret ? 'Rotate the secret' : 'Create the secret',
-                () => makeSecret(application, reload),
-                application.has_secret ? '' : 'primary',
-              ),
+              application.has_secret
+                ? way(`${at}/credentials`, 'Credentials')
+                : button('Create the secret', () => createSecret(application, reload), 'primary'),
             ),
         )
       : step(
           'Register its key',
-          el('p', {}, `It authenticates with ${method}.`),
+          el('p', {}, t`It authenticates with ${method}.`),
           el('div', { class: 'ways' }, way(`${at}/credentials`, 'Credentials')),
         ));
   const values = step(
@@ -177,11 +147,11 @@ function client(application, { issuer, may, reload }) {
       [
         'Refresh tokens',
         application.grant_types.includes('refresh_token')
-          ? 'with the scope offline_access, if the user is asked for consent (prompt=consent)'
-          : 'none, until the settings allow the grant type refresh_token',
+          ? translated('with the scope offline_access, if the user is asked for consent (prompt=consent)')
+          : translated('none, until the settings allow the grant type refresh_token'),
       ],
       ['Proof at the token endpoint', method],
-      ['PKCE', type === 'web' ? 'S256, if it can' : 'S256, always'],
+      ['PKCE', translated(type === 'web' ? 'S256, if it can' : 'S256, always')],
     ]),
   );
   const [library, text] = example(application, issuer);
@@ -280,8 +250,8 @@ async function saml(application, { base, issuer }) {
       facts([
         ['SP entity ID', application.entity_id],
         ['ACS', application.acs.map(({ url }) => url)],
-        ['NameID', `${application.name_id_format}, from ${nameSource}`],
-        ['Signed requests', application.require_signed_requests ? 'required' : 'not required'],
+        ['NameID', t`${application.name_id_format}, from ${translated(nameSource)}`],
+        ['Signed requests', translated(application.require_signed_requests ? 'required' : 'not required')],
       ]),
       application.acs.length === 0 && panel(notice('It has no ACS: no user can sign in.', 'bad')),
       el('div', { class: 'ways' }, way(`${at}/settings`, 'Settings')),

@@ -2,11 +2,14 @@
 
 import { post } from '../api.js';
 import { area, fieldPanel, form, text } from '../form.js';
+import { t, translated } from '../language.js';
+import { recipeOf } from '../recipes.js';
 import { el, link, notice, screen } from '../view.js';
 import { applicationAddress } from './applications.js';
 import { name as clientName, redirectUris } from './client_fields.js';
 import { LARGEST_METADATA, metadataOf } from './metadata.js';
 import { acs, entityId, providerName } from './provider_fields.js';
+import { programs, recipeForm } from './recipe.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
@@ -30,6 +33,8 @@ const KINDS = [
  * @param {Context} context
  */
 export async function newApplication(context) {
+  const recipe = await recipeOf(context.query.get('recipe'));
+  if (recipe) return recipeForm(context, context.query.get('recipe') ?? '', recipe);
   const chosen = context.query.get('kind');
   const known = KINDS.find(([kind]) => kind === chosen);
   if (!known) return choose();
@@ -57,6 +62,7 @@ function choose() {
       back: ['/admin/applications', 'Applications'],
     },
     el('ul', { class: 'tiles' }, ...cards),
+    programs(),
   );
 }
 
@@ -76,7 +82,7 @@ function client({ go }, type, title) {
   });
   return screen(
     {
-      title: `New ${title === 'Web application' ? 'web application' : title.toLowerCase()}`,
+      title: t`New ${translated(title === 'Web application' ? 'web application' : title.toLowerCase())}`,
       lead: "We've chosen sensible defaults. You can change them later.",
       back: ['/admin/applications/new', 'Another kind'],
     },

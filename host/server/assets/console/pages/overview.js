@@ -2,8 +2,10 @@
 
 import { get } from '../api.js';
 import { bars } from '../chart.js';
+import { locale, t, translated } from '../language.js';
 import { table } from '../lists.js';
 import { badge, el, figure, link, panel, screen, section, tabs, way } from '../view.js';
+import { gettingStarted } from './getting_started.js';
 
 /** @import { ChartOptions, Context, Schema } from '../types.d.ts' */
 
@@ -14,7 +16,10 @@ export async function overview(context) {
   const { me, may } = context;
   const content = may('overview:read') ? await figures(context) : [firstStep(may)];
   return screen(
-    { title: 'Overview', lead: `You are signed in as ${me.name ?? 'an administrator'}, with the role ${me.role}.` },
+    {
+      title: 'Overview',
+      lead: t`You are signed in as ${me.name ?? translated('an administrator')}, with the role ${me.role ?? ''}.`,
+    },
     ...content,
   );
 }
@@ -22,9 +27,12 @@ export async function overview(context) {
 /**
  * @param {Context} context
  */
-async function figures({ may, query: asked }) {
+async function figures(context) {
+  const { may, query: asked } = context;
   const range = asked.get('range') === 'month' ? 'month' : 'day';
-  const { users, applications, sign_ins: periods, response_times: responses } = await get('/overview', { range });
+  const found = await get('/overview', { range });
+  const { users, applications, sign_ins: periods, response_times: responses } = found;
+  const started = await gettingStarted(context, found);
   const allUsers = users.active + users.invited + users.suspended + users.terminated;
   const clients = applications.openid_connect + applications.saml;
   const sum = (/** @type {Outcome} */ outcome) => periods.reduce((total, period) => total + period[outcome], 0);
@@ -32,7 +40,7 @@ async function figures({ may, query: asked }) {
   const since = range === 'day' ? 'in the last 24 hours' : 'in the last 30 days';
   const labels = range === 'day' ? HOURS : DAYS;
   return [
-    clients === 0 && may('applications:write') && firstApplication(),
+    started ?? (clients === 0 && may('applications:write') && firstApplication()),
     el(
       'ul',
       { class: 'figures' },
@@ -40,13 +48,13 @@ async function figures({ may, query: asked }) {
         '/admin/users?state=active',
         figure(users.active),
         users.active === 1 ? 'active user' : 'active users',
-        `${figure(allUsers)} in all, ${figure(users.invited)} invited, ${figure(users.suspended)} suspended`,
+        t`${figure(allUsers)} in all, ${figure(users.invited)} invited, ${figure(users.suspended)} suspended`,
       ),
       tile(
         '/admin/applications',
         figure(clients),
         clients === 1 ? 'application' : 'applications',
-        `${figure(applications.openid_connect)} OpenID Connect, ${figure(applications.saml)} SAML`,
+        t`${figure(applications.openid_connect)} OpenID Connect, ${figure(applications.saml)} SAML`,
       ),
       tile('/admin/audit?event=sign-in.completed', figure(good), good === 1 ? 'sign-in' : 'sign-ins', since),
       el(
@@ -60,11 +68,11 @@ async function figures({ may, query: asked }) {
           el(
             'span',
             {},
-            link('/admin/audit?event=sign-in.denied', `${figure(sum('denied'))} denied`),
-            `, ${figure(sum('expired'))} expired, `,
+            link('/admin/audit?event=sign-in.denied', t`${figure(sum('denied'))} denied`),
+            t`, ${figure(sum('expired'))} expired, `,
             link(
               '/admin/audit?event=sign-in.number-match-failed',
-              `${figure(sum('number_mismatches'))} with a wrong number`,
+              t`${figure(sum('number_mismatches'))} with a wrong number`,
             ),
           ),
         ),
@@ -117,7 +125,7 @@ const tile = (to, number, label, about) =>
  * @param {Schema<'SignIns'>} period
  * @param {Intl.DateTimeFormatOptions} options
  */
-const begins = ({ from }, options) => new Date(from).toLocaleString('en-GB', options);
+const begins = ({ from }, options) => new Date(from).toLocaleString(locale(), options);
 
 /** @type {ChartOptions<Schema<'SignIns'>>} */
 const HOURS = {
@@ -153,14 +161,14 @@ const ENDPOINTS = {
  */
 function responseTimes(responses) {
   const time = (/** @type {number} */ microseconds) =>
-    `${(microseconds / 1000).toLocaleString('en-GB', { maximumFractionDigits: microseconds < 10_000 ? 1 : 0 })} ms`;
+    t`${(microseconds / 1000).toLocaleString(locale(), { maximumFractionDigits: microseconds < 10_000 ? 1 : 0 })} ms`;
   const measured = responses.filter(({ count }) => count > 0);
   return section(
     'Response times of this instance',
     el('p', { class: 'muted' }, 'Since start-up. Excludes requests waiting for approval.'),
     table(
       [
-        { label: 'Endpoint', cell: ({ endpoint }) => ENDPOINTS[endpoint] ?? endpoint },
+        { label: 'Endpoint', cell: ({ endpoint }) => translated(ENDPOINTS[endpoint] ?? endpoint) },
         { label: 'Responses', figure: true, cell: ({ count }) => figure(count) },
         { label: 'Median', figure: true, cell: ({ p50_us: half }) => time(half) },
         { label: '99th percentile', figure: true, cell: ({ p99_us: most }) => time(most) },

@@ -1,5 +1,6 @@
 // A field that finds one of many: the administrator types, and chooses one of the results.
 
+import { t, translated } from '../language.js';
 import { el } from '../view.js';
 
 /** @import { ControlField, PickerOptions } from '../types.d.ts' */
@@ -36,7 +37,7 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
     id: `${id}-list`,
     class: 'found',
     role: 'listbox',
-    'aria-label': `Found for ${label}`,
+    'aria-label': t`Found for ${translated(label)}`,
     hidden: true,
   });
   const error = el('p', { class: 'field-error', id: `${id}-error`, role: 'alert' });
@@ -74,7 +75,7 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
     try {
       found = (await load(input.value.trim())).items;
     } catch (problem) {
-      error.textContent = problem instanceof Error ? problem.message : 'That did not work.';
+      error.textContent = translated(problem instanceof Error ? problem.message : 'That did not work.');
       return;
     }
     if (mine !== round || document.activeElement !== input) return;

@@ -1,6 +1,7 @@
 // The plugins: what is loaded, the rights of each, and its measurements.
 
 import { get, post } from '../api.js';
+import { locale, t, translated } from '../language.js';
 import { table } from '../lists.js';
 import { ask, badge, button, code, copyable, el, facts, figure, moment, notice, panel, say, screen } from '../view.js';
 
@@ -40,8 +41,9 @@ export async function plugins({ may, reload }) {
   };
   const { last_reload: last, previous } = known;
   const news = [
-    last?.error && notice(`The last reload failed: ${last.error}`, 'bad'),
-    last?.needs_restart?.length && notice(`The instance needs a restart for: ${last.needs_restart.join(', ')}`, 'warn'),
+    last?.error && notice(t`The last reload failed: ${last.error}`, 'bad'),
+    last?.needs_restart?.length &&
+      notice(t`The instance needs a restart for: ${last.needs_restart.join(', ')}`, 'warn'),
     known.changed_on_disk && notice('The files or settings differ from the loaded ones.', 'warn'),
   ].flatMap((part) => part || []);
   const before =
@@ -77,7 +79,7 @@ export async function plugins({ may, reload }) {
 function one(plugin) {
   const { grants, metrics } = plugin;
   const milliseconds = (/** @type {number} */ microseconds) =>
-    `${(microseconds / 1000).toLocaleString('en-GB', { maximumFractionDigits: 2 })} ms`;
+    t`${(microseconds / 1000).toLocaleString(locale(), { maximumFractionDigits: 2 })} ms`;
   const well = metrics.faults === 0;
   return el(
     'section',
@@ -85,29 +87,29 @@ function one(plugin) {
     el(
       'h2',
       {},
-      plugin.plugin,
+      el('bdi', {}, plugin.plugin),
       ' ',
-      badge(well ? 'works' : `${figure(metrics.faults)} faults`, well ? 'active' : 'suspended'),
+      badge(well ? 'works' : t`${figure(metrics.faults)} faults`, well ? 'active' : 'suspended'),
     ),
     facts([
       ['Component', `${plugin.component} ${plugin.version}`],
       ['Role', plugin.role],
-      ['May write', grants.writes.length === 0 ? 'Nothing' : grants.writes],
-      ['May call', grants.hosts.length === 0 ? 'No other host' : grants.hosts],
-      ['Serves', grants.applications ? grants.applications.map(code) : 'Every application'],
+      ['May write', grants.writes.length === 0 ? translated('Nothing') : grants.writes],
+      ['May call', grants.hosts.length === 0 ? translated('No other host') : grants.hosts],
+      ['Serves', grants.applications ? grants.applications.map(code) : translated('Every application')],
       [
         'Calls',
         [
-          `${figure(metrics.calls)}, of which ${figure(metrics.denials)} denied, ${figure(metrics.faults)} failed`,
-          `${figure(metrics.rejected)} rejected, ${figure(metrics.queue_length)} pending`,
-          `${figure(metrics.suspensions)} times suspended`,
+          t`${figure(metrics.calls)}, of which ${figure(metrics.denials)} denied, ${figure(metrics.faults)} failed`,
+          t`${figure(metrics.rejected)} rejected, ${figure(metrics.queue_length)} pending`,
+          t`${figure(metrics.suspensions)} times suspended`,
         ].join('; '),
       ],
       [
         'Time of a call',
         metrics.calls === 0
-          ? 'None yet'
-          : `Median ${milliseconds(metrics.time_us.p50)}, 99th percentile ${milliseconds(metrics.time_us.p99)}`,
+          ? translated('None yet')
+          : t`Median ${milliseconds(metrics.time_us.p50)}, 99th percentile ${milliseconds(metrics.time_us.p99)}`,
       ],
     ]),
     el('p', { class: 'muted small' }, 'SHA-256 of the file'),

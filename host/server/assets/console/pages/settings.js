@@ -2,6 +2,7 @@
 
 import { get } from '../api.js';
 import { text } from '../form.js';
+import { translated } from '../language.js';
 import { searched, table } from '../lists.js';
 import { badge, code, el, figure, screen } from '../view.js';
 
@@ -130,19 +131,19 @@ function grouped() {
  * @param {Setting} setting
  */
 function shown({ key, value, is_set: isSet, is_secret: isSecret }) {
-  if (isSecret) return isSet ? 'Set, and not shown' : 'Not set';
-  if (value === null || value === undefined) return 'Not set';
-  if (typeof value === 'boolean') return value ? 'On' : 'Off';
+  if (isSecret) return translated(isSet ? 'Set, and not shown' : 'Not set');
+  if (value === null || value === undefined) return translated('Not set');
+  if (typeof value === 'boolean') return translated(value ? 'On' : 'Off');
   if (typeof value === 'number') {
     const unit = UNITS[key.slice(key.lastIndexOf('.') + 1)];
-    return [figure(value), unit].filter(Boolean).join(' ');
+    return [figure(value), unit && translated(unit)].filter(Boolean).join(' ');
   }
   if (typeof value !== 'string')
-    return Array.isArray(value) && value.length === 0 ? 'None' : code(JSON.stringify(value));
+    return Array.isArray(value) && value.length === 0 ? translated('None') : code(JSON.stringify(value));
   const time = /^(\d+)(ms|s|m|h|d)$/.exec(value);
-  if (!time) return value === '' ? 'Empty' : code(value);
+  if (!time) return value === '' ? translated('Empty') : code(value);
   const [, number, unit] = time;
-  return `${figure(Number(number))} ${TIMES[unit]}${number === '1' ? '' : 's'}`;
+  return `${figure(Number(number))} ${translated(number === '1' ? TIMES[unit] : `${TIMES[unit]}s`)}`;
 }
 
 /**

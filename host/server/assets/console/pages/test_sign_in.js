@@ -1,6 +1,7 @@
 // The test sign-in of an application: a real sign-in of the administrator, step by step.
 
 import { get, post } from '../api.js';
+import { translated } from '../language.js';
 import { badge, button, el, facts, json, more, notice, panel, say } from '../view.js';
 
 /** @import { Context, HistoryEntry, Schema } from '../types.d.ts' */
@@ -195,7 +196,7 @@ function outcome(result) {
       facts([
         ['Status', result.status],
         ['Why', result.error_description],
-        ['NameID', result.name_id && `${result.name_id.value} (${result.name_id.format ?? 'no format'})`],
+        ['NameID', result.name_id && `${result.name_id.value} (${result.name_id.format ?? translated('no format')})`],
       ]),
       attributes.length > 0 && facts(attributes.map((one) => [one.friendly_name ?? one.name ?? '', one.values])),
       result.response &&

@@ -2,6 +2,7 @@
 
 import { get, getVersion, Problem, patch, post, put, remove } from '../api.js';
 import { area, FieldError, form, group, select, text, toggle } from '../form.js';
+import { t, translated } from '../language.js';
 import { pages, table } from '../lists.js';
 import { roleChips } from '../role_chips.js';
 import {
@@ -54,6 +55,7 @@ function page(content) {
     return screen(
       {
         title: user.profile.name ?? user.name,
+        isName: true,
         lead: [user.name, user.email].filter(Boolean).join(' · '),
         back: ['/admin/users', 'Users'],
         badges: user.console_role ? [badge(user.state), badge(user.console_role, 'kind')] : [badge(user.state)],
@@ -393,7 +395,7 @@ async function devices(user, _version, context) {
   const revoke = async (/** @type {Schema<'Device'>} */ row) => {
     if (
       !(await ask(
-        `Remove ${row.name}?`,
+        t`Remove ${row.name}?`,
         'It can approve nothing any more, and the sessions that it approved end.',
         'Remove it',
       ))
@@ -434,7 +436,7 @@ async function devices(user, _version, context) {
         {},
         left === 0
           ? 'There are none: without a phone, the user needs a link from an administrator.'
-          : `${left} are left. The user can create new ones in the authenticator.`,
+          : t`${left} are left. The user can create new ones in the authenticator.`,
       ),
     ),
     ...(addresses.length > 0 || writes ? [channels(user, addresses, writes, reload)] : []),
@@ -552,7 +554,7 @@ async function sessions(user, _version, { may, reload }) {
   const withdraw = async (/** @type {Schema<'Consent'>} */ row) => {
     if (
       !(await ask(
-        `Withdraw the consent for ${row.application_name}?`,
+        t`Withdraw the consent for ${row.application_name}?`,
         'The user is asked again at the next sign-in.',
         'Withdraw it',
       ))
@@ -567,8 +569,8 @@ async function sessions(user, _version, { may, reload }) {
       'Sessions',
       table(
         [
-          { label: 'Browser', cell: (row) => row.browser ?? 'Unknown' },
-          { label: 'Where', cell: (row) => row.ip_address ?? 'Unknown' },
+          { label: 'Browser', cell: (row) => row.browser ?? translated('Unknown') },
+          { label: 'Where', cell: (row) => row.ip_address ?? translated('Unknown') },
           { label: 'Signed in', cell: (row) => moment(row.signed_in_at) },
           { label: 'Last used', cell: (row) => moment(row.used_at) },
           { label: 'Applications', cell: (row) => row.applications },
@@ -587,7 +589,7 @@ async function sessions(user, _version, { may, reload }) {
             label: 'Application',
             cell: (row) =>
               may('applications:read')
-                ? link(applicationAddress(row.application_id), row.application_name)
+                ? link(applicationAddress(row.application_id), el('bdi', {}, row.application_name))
                 : row.application_name,
           },
           { label: 'May know', cell: (row) => row.scopes.join(', ') },
@@ -614,11 +616,11 @@ async function accounts(user, _version, { may, reload }) {
       label: 'Application',
       cell: (row) =>
         may('applications:read')
-          ? link(applicationAddress(row.application_id), row.application_name ?? row.application_id)
+          ? link(applicationAddress(row.application_id), el('bdi', {}, row.application_name ?? row.application_id))
           : (row.application_name ?? row.application_id),
     },
-    { label: 'Account', cell: (row) => link(accountAddress(row.id), row.name) },
-    { label: 'Roles', cell: (row) => row.effective_roles.join(', ') || 'None' },
+    { label: 'Account', cell: (row) => link(accountAddress(row.id), el('bdi', {}, row.name)) },
+    { label: 'Roles', cell: (row) => row.effective_roles.join(', ') || translated('None') },
     { label: 'State', cell: (row) => badge(row.state) },
   ];
   const list = await pages(

@@ -2,10 +2,11 @@
 
 import { address, freshKey, get, Problem, post } from '../api.js';
 import { form, group, select, text, toggle } from '../form.js';
+import { t, translated } from '../language.js';
 import { searched, table, valuesOf } from '../lists.js';
 import { order } from '../order.js';
 import { badge, button, el, facts, figure, link, moment, notice, screen, way } from '../view.js';
-import { chosenUsers } from './chosen_users.js';
+import { selection } from './bulk.js';
 
 /** @import { ChangeOptions, Child, Column, Context, Schema } from '../types.d.ts' */
 
@@ -37,7 +38,7 @@ export const userAddress = (id) => `/admin/users/${id}`;
 
 /** @type {Array<Column<Schema<'ListedUser'>>>} */
 const COLUMNS = [
-  { label: 'Name', sort: 'name', cell: (row) => link(userAddress(row.id), row.name) },
+  { label: 'Name', sort: 'name', cell: (row) => link(userAddress(row.id), el('bdi', {}, row.name)) },
   { label: 'Full name', cell: (row) => row.profile.name ?? '' },
   { label: 'E-mail', cell: (row) => row.email ?? '' },
   { label: 'State', cell: (row) => badge(row.state) },
@@ -51,7 +52,6 @@ const COLUMNS = [
  */
 export async function users(context) {
   const { may } = context;
-  const { bar, columns } = chosenUsers(context);
   /** @type {Array<['' | Schema<'ConsoleRole'>, string]>} */
   const roles = [['', 'Any']];
   for (const [id] of ROLES) roles.push([id, id[0].toUpperCase() + id.slice(1)]);
@@ -68,17 +68,24 @@ export async function users(context) {
     sorted,
   ];
   const total = el('p', { class: 'muted', role: 'status' });
+  /** @type {() => Promise<void>} */
+  let refill = async () => {};
+  const chosen = selection(context, () => refill());
   const list = await searched(
     controls,
     ({ order: by = 'name', ...values }, after) => get('/users', { ...values, order: by, after }),
-    table([...COLUMNS, ...columns], [], { empty: 'There is no such user.', caption: 'Users', order: sorted }),
+    table([...COLUMNS, ...chosen.columns], [], { empty: 'There is no such user.', caption: 'Users', order: sorted }),
     {
-      above: [total, bar],
+      above: [total, chosen.bar],
       onpage: (/** @type {Schema<'UserList'>} */ { total: count }) => {
-        total.textContent = count === undefined ? '' : `${figure(count)} ${count === 1 ? 'user' : 'users'}`;
+        // The rows are other ones.
+        chosen.clear();
+        total.textContent =
+          count === undefined ? '' : count === 1 ? t`${figure(count)} user` : t`${figure(count)} users`;
       },
     },
   );
+  refill = () => list.fill();
   const exported = el('a', { class: 'button small', download: 'users.csv' }, 'Export');
   const update = () => {
     const { q, state, role } = valuesOf(controls);
@@ -160,8 +167,8 @@ export function importer(send, about, done) {
       ...(result.rejected > 0 && result.created + result.updated === 0
         ? [
             notice(
-              `${figure(result.rejected)} of ${figure(result.rows)} rows are not valid, so nothing is imported. ` +
-                'Correct the file, then choose it again.',
+              t`${figure(result.rejected)} of ${figure(result.rows)} rows are not valid, so nothing is imported. ` +
+                translated('Correct the file, then choose it again.'),
               'bad',
             ),
           ]

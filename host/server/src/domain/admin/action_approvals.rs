@@ -169,6 +169,25 @@ pub async fn state(
     }))
 }
 
+/// A pending request of this console, with its number; `None` if it is not pending any more.
+///
+/// # Errors
+/// If the store fails.
+pub async fn pending(
+    services: &Services,
+    console: &Console,
+    id: ActionApprovalId,
+) -> Result<Option<PendingAction>> {
+    let found = find(services, console, id).await?;
+    Ok(found
+        .filter(|(_, approval)| approval.stage_at(services.now()).is_waiting())
+        .map(|(_, approval)| PendingAction {
+            id,
+            number: approval.number.to_string(),
+            expires_at: approval.expires_at,
+        }))
+}
+
 /// Cancels a pending request of this console. Returns whether there is one with this id.
 ///
 /// # Errors

@@ -86,6 +86,14 @@ pub enum Execution<T> {
 }
 
 impl<T> Execution<T> {
+    /// The execution with another outcome.
+    pub(super) fn map<U>(self, outcome: impl FnOnce(T) -> U) -> Execution<U> {
+        match self {
+            Self::Done(done) => Execution::Done(outcome(done)),
+            Self::Overtaken => Execution::Overtaken,
+        }
+    }
+
     /// The execution of a write: [`StoreError::Stale`] means that the state moved.
     ///
     /// # Errors

@@ -35,8 +35,9 @@ pub use accounts::{
 pub use activity::{EndSession, EndSessions, WithdrawConsent, consents, sessions};
 pub use admin_tokens::{admin_token, issue_admin_token, issue_admin_token_for};
 pub use applications::{
-    ApplicationQuery, ClientChange, CreateClient, DeleteApplication, RotateClientSecret,
-    SubjectKind, UpdateClient, application, application_usage, applications, find_applications,
+    ApplicationQuery, ClientChange, ClientSecretUse, CreateClient, CreateClientSecret,
+    DeleteApplication, DeleteClientSecret, NewClientSecret, RotateClientSecret, SubjectKind,
+    UpdateClient, application, application_usage, applications, client_secrets, find_applications,
     registered,
 };
 pub use assent_model::caller::{Authorization, Caller, Denied, Principal};

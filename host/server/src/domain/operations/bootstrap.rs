@@ -8,6 +8,7 @@ use crate::domain::devices::device;
 use crate::domain::{Services, audit};
 use assent_model::application::{Application, ApplicationType, InitiateLoginUri, OidcSettings};
 use assent_model::audit::{AuditContext, Event};
+use assent_model::client_secret::ClientSecrets;
 use assent_model::id::Did;
 use assent_model::redirect::RedirectUri;
 use assent_model::user::ConsoleRole;
@@ -121,8 +122,7 @@ fn demo_application(services: &Services, demo: &Demo) -> Result<Application, Adm
             initiate_login_uri,
             ..OidcSettings::new(kind)
         },
-        secret: None,
-        sealed_secret: None,
+        secrets: ClientSecrets::default(),
         version: 1,
         created_at: now,
         updated_at: now,

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use assent_model::administration::ProtectedActionKind;
 use assent_model::application::{Application, OidcSettings};
+use assent_model::clock::Timestamp;
 use assent_model::command::MemberValue;
 use assent_model::group::Assignee;
-use assent_model::id::{AccountId, DeviceId, Did, GroupId, UserId};
+use assent_model::id::{AccountId, ClientSecretId, DeviceId, Did, GroupId, UserId};
 use assent_model::key::SigningAlgorithm;
 use assent_model::name::LoginName;
 use assent_model::saml::{SamlSettings, ServiceProvider};
@@ -39,6 +40,8 @@ pub enum ProtectedAction {
     EraseUser(UserId),
     /// Creates a link that enrols another device of a user.
     EnrolDevice(UserId),
+    /// Creates recovery codes of a user, who requests them in the portal.
+    CreateRecoveryCodes(UserId),
     /// Revokes the device of a user with a console role.
     RevokeDevice(DeviceId),
     /// Lets an external authenticator approve as a user.
@@ -147,8 +150,24 @@ pub enum ProtectedAction {
     },
     /// Deletes an application.
     DeleteApplication(Did),
-    /// Replaces the secret of a client.
+    /// Replaces the secrets of a client.
     RotateClientSecret(Did),
+    /// Gives a client another secret.
+    CreateClientSecret {
+        /// The client.
+        application: Did,
+        /// Whether it has one already, which stays valid.
+        is_second: bool,
+    },
+    /// Deletes a secret of a client.
+    DeleteClientSecret {
+        /// The client.
+        application: Did,
+        /// The identifier of the secret.
+        secret: ClientSecretId,
+        /// When the secret was created.
+        created_at: Timestamp,
+    },
     /// Publishes the next certificate of a service provider.
     IssueCertificate(Did),
     /// Lets a certificate of a service provider sign.
@@ -353,6 +372,7 @@ impl ProtectedAction {
             Self::DeleteUser(_) => ProtectedActionKind::DeleteUser,
             Self::EraseUser(_) => ProtectedActionKind::EraseUser,
             Self::EnrolDevice(_) => ProtectedActionKind::EnrolDevice,
+            Self::CreateRecoveryCodes(_) => ProtectedActionKind::CreateRecoveryCodes,
             Self::RevokeDevice(_) => ProtectedActionKind::RevokeDevice,
             Self::SetExternalAuthenticator { .. } => ProtectedActionKind::SetExternalAuthenticator,
             Self::CreateAccount { .. } => ProtectedActionKind::CreateAccount,
@@ -371,7 +391,10 @@ impl ProtectedAction {
             }
             Self::ApplyMetadata { .. } => ProtectedActionKind::ApplyMetadata,
             Self::DeleteApplication(_) => ProtectedActionKind::DeleteApplication,
-            Self::RotateClientSecret(_) => ProtectedActionKind::RotateClientSecret,
+            Self::RotateClientSecret(_) | Self::CreateClientSecret { .. } => {
+                ProtectedActionKind::RotateClientSecret
+            }
+            Self::DeleteClientSecret { .. } => ProtectedActionKind::DeleteClientSecret,
             Self::IssueCertificate(_) | Self::ActivateCertificate { .. } => {
                 ProtectedActionKind::RotateKey
             }
@@ -393,6 +416,7 @@ impl ProtectedAction {
             | Self::DeleteUser(user)
             | Self::EraseUser(user)
             | Self::EnrolDevice(user)
+            | Self::CreateRecoveryCodes(user)
             | Self::SetExternalAuthenticator { user, .. } => ActionSubject::User(*user),
             Self::RevokeDevice(device) => ActionSubject::Device(*device),
             Self::CreateAccount {
@@ -420,6 +444,8 @@ impl ProtectedAction {
             | Self::ApplyMetadata { application, .. }
             | Self::DeleteApplication(application)
             | Self::RotateClientSecret(application)
+            | Self::CreateClientSecret { application, .. }
+            | Self::DeleteClientSecret { application, .. }
             | Self::IssueCertificate(application)
             | Self::ActivateCertificate { application, .. }
             | Self::WithdrawCertificate { application, .. }

@@ -165,6 +165,9 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
         A::EnrolDevice(_) => Message::new("action-enrol-device")
             .text("user", user)
             .text("since", names.since.as_str()),
+        A::CreateRecoveryCodes(_) => {
+            Message::new("action-create-recovery-codes").text("user", user)
+        }
         A::RevokeDevice(_) => Message::new("action-revoke-device")
             .text("user", user)
             .text("day", names.device_since.as_str())
@@ -218,6 +221,18 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
         A::RotateClientSecret(_) => {
             Message::new("action-rotate-client-secret").text("application", application)
         }
+        A::CreateClientSecret {
+            is_second: false, ..
+        } => Message::new("action-create-client-secret").text("application", application),
+        A::CreateClientSecret {
+            is_second: true, ..
+        } => Message::new("action-create-second-client-secret").text("application", application),
+        A::DeleteClientSecret {
+            secret, created_at, ..
+        } => Message::new("action-delete-client-secret")
+            .text("application", application)
+            .text("day", date(*created_at))
+            .text("end", end_of(&secret.to_string())),
         A::IssueCertificate(_) => {
             Message::new("action-issue-certificate").text("application", application)
         }

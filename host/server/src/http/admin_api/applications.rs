@@ -17,8 +17,8 @@ use super::input::{Query, UnparsedJson, parse, parse_strictly};
 use super::routes::Area;
 use super::{application_list, saml_metadata, service_provider_view};
 use crate::domain::admin::{
-    ClientChange, CreateClient, CreateServiceProvider, DeleteApplication, RotateClientSecret,
-    ServiceProviderChange, UpdateClient, UpdateServiceProvider,
+    ClientChange, CreateClient, CreateServiceProvider, DeleteApplication, ServiceProviderChange,
+    UpdateClient, UpdateServiceProvider,
 };
 use crate::domain::{Services, admin};
 use crate::http::admin_api::application_view::{
@@ -37,10 +37,6 @@ pub(super) fn routes() -> Area {
         .noun(
             "applications",
             "Applications: OpenID Connect clients and SAML service providers.",
-        )
-        .noun(
-            "applications.secret",
-            "The secret of an OpenID Connect client.",
         )
         .noun(
             "redirect-uris",
@@ -73,12 +69,6 @@ pub(super) fn routes() -> Area {
             Permission::ApplicationsWrite,
             ProtectedActionKind::DeleteApplication,
             routes!(remove),
-        )
-        .protected(
-            "applications.secret.rotate",
-            Permission::ApplicationsWrite,
-            ProtectedActionKind::RotateClientSecret,
-            routes!(rotate_secret),
         )
         .route(
             "redirect-uris.validate",
@@ -298,35 +288,6 @@ async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, 
         .run(DeleteApplication(id_of(&id, "application")?))
         .await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// A client secret.
-#[derive(Serialize, ToSchema)]
-#[schema(as = ClientSecret)]
-struct SecretView {
-    /// The new secret. Only this response contains it.
-    client_secret: String,
-}
-
-/// Rotate the client secret.
-///
-/// The old secret is invalid at once.
-#[utoipa::path(
-    post,
-    path = "/applications/{id}/secret/rotate",
-    responses((status = 201, description = "The new secret. Only this response contains it.", body = SecretView))
-)]
-async fn rotate_secret(
-    context: Context,
-    Path(id): Path<String>,
-) -> Result<(StatusCode, Json<SecretView>), Problem> {
-    let secret = context
-        .run(RotateClientSecret(id_of(&id, "application")?))
-        .await?;
-    let view = SecretView {
-        client_secret: secret.expose().to_owned(),
-    };
-    Ok((StatusCode::CREATED, Json(view)))
 }
 
 /// The redirect URI to validate.

@@ -2,7 +2,7 @@
 
 use crate::http::admin_api::routes::{Area, Route};
 use crate::http::admin_api::{
-    accounts, action_approvals, activity, applications, assignments, audit, claims,
+    accounts, action_approvals, activity, applications, assignments, audit, claims, client_secrets,
     error_references, external_authenticators, groups, keys, logos, me, operation, plugins,
     service_providers, test_sign_ins, transfers, users,
 };
@@ -21,6 +21,7 @@ pub(super) fn areas() -> Vec<Area> {
         groups::routes(),
         assignments::routes(),
         applications::routes(),
+        client_secrets::routes(),
         service_providers::routes(),
         logos::routes(),
         test_sign_ins::routes(),

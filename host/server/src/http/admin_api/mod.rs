@@ -14,6 +14,7 @@ mod assignments;
 mod audit;
 mod authorize;
 mod claims;
+mod client_secrets;
 mod conditional;
 mod context;
 mod error_references;

@@ -6,8 +6,9 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 
 use super::form_outcome::FormNotice;
-use super::pages::{ApplicationTile, ApplicationsPage, ButtonForm, Tab, TileStart};
+use super::pages::{ApplicationTile, ApplicationsPage, ButtonForm, SecurityCard, Tab, TileStart};
 
+use crate::domain::devices::{device, recovery};
 use crate::domain::portal::{self, SignInStart, UsableApplication};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
@@ -45,11 +46,18 @@ pub(crate) async fn show(State(services): State<Arc<Services>>, browser: Browser
 async fn listed(owner: &Owner) -> Result<ApplicationsPage, InternalError> {
     let user = &owner.signed_in.user;
     let usable = portal::applications(&owner.services, user).await?;
+    let devices = device::all_of(&owner.services, user.id).await?;
+    let security = SecurityCard {
+        devices: devices.len(),
+        locked: devices.iter().filter(|device| device.has_passkey).count(),
+        codes: recovery::left(&owner.services, user.id).await?,
+    };
     Ok(ApplicationsPage {
         layout: owner.layout(),
         frame: owner.frame(Tab::Applications)?,
         name: user.display_name().to_owned(),
         administers: user.console_role.is_some(),
+        security,
         applications: usable
             .into_iter()
             .map(|usable| tile(owner, usable))

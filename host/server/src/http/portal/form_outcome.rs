@@ -17,10 +17,11 @@ pub(super) enum FormResult {
     EndedUntold,
     OthersEnded,
     OthersEndedUntold,
+    CodesConfirmed,
 }
 
 impl FormResult {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Renamed,
         Self::Revoked,
         Self::RevokedUntold,
@@ -28,6 +29,7 @@ impl FormResult {
         Self::EndedUntold,
         Self::OthersEnded,
         Self::OthersEndedUntold,
+        Self::CodesConfirmed,
     ];
 
     pub(super) const fn as_str(self) -> &'static str {
@@ -39,6 +41,7 @@ impl FormResult {
             Self::EndedUntold => "ended-not-notified",
             Self::OthersEnded => "others-ended",
             Self::OthersEndedUntold => "others-ended-not-notified",
+            Self::CodesConfirmed => "codes-confirmed",
         }
     }
 
@@ -51,6 +54,7 @@ impl FormResult {
             Self::EndedUntold => Message::new("sessions-ended-not-notified"),
             Self::OthersEnded => Message::new("sessions-others-ended"),
             Self::OthersEndedUntold => Message::new("sessions-others-ended-not-notified"),
+            Self::CodesConfirmed => Message::new("portal-codes-confirmed"),
         }
     }
 }

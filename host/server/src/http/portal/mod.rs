@@ -11,6 +11,7 @@ mod forms;
 pub(super) mod owner;
 pub(super) mod pages;
 mod profile;
+mod recovery_codes;
 mod sessions;
 mod words;
 
@@ -40,6 +41,22 @@ pub(super) fn routes() -> Router<Arc<Services>> {
         .route(
             "/devices/{id}/revoke",
             get(devices::question).post(devices::revoke),
+        )
+        .route(
+            "/devices/recovery-codes",
+            get(recovery_codes::show).post(recovery_codes::ask),
+        )
+        .route(
+            "/devices/recovery-codes/{id}",
+            get(recovery_codes::request).post(recovery_codes::create),
+        )
+        .route(
+            "/devices/recovery-codes/{id}/decided",
+            get(recovery_codes::decided),
+        )
+        .route(
+            "/devices/recovery-codes/{id}/confirm",
+            post(recovery_codes::confirm),
         )
         .route("/sessions", get(sessions::list))
         .route("/sessions/{id}/end", post(sessions::end))

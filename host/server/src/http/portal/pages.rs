@@ -20,6 +20,9 @@ pages!(
     ApplicationsPage,
     DevicesPage,
     RevokeDevicePage,
+    RecoveryCodesPage,
+    RecoveryCodesRequestPage,
+    NewRecoveryCodesPage,
     SessionsPage,
     ConsentsPage,
     ActivityPage,
@@ -120,6 +123,93 @@ pub struct ApplicationsPage {
     pub administers: bool,
     /// What they may use.
     pub applications: Vec<ApplicationTile>,
+    /// How safe their way in is.
+    pub security: SecurityCard,
+}
+
+/// How safe the person's way in is, with the next step of each part.
+#[derive(Clone, Copy, Debug)]
+pub struct SecurityCard {
+    /// The number of their devices.
+    pub devices: usize,
+    /// How many of these have face, finger or PIN.
+    pub locked: usize,
+    /// The number of valid recovery codes.
+    pub codes: u32,
+}
+
+/// One part of the security card.
+#[derive(Clone, Debug)]
+struct SecurityItem {
+    label: Message,
+    state: Message,
+    is_good: bool,
+    step: Message,
+    address: &'static str,
+}
+
+/// With fewer codes the card advises new ones.
+const FEW_CODES: u32 = 3;
+
+impl SecurityCard {
+    fn items(self) -> [SecurityItem; 3] {
+        let Self {
+            devices,
+            locked,
+            codes,
+        } = self;
+        let count = |devices: usize| i64::try_from(devices).unwrap_or(i64::MAX);
+        let unlocked = devices.saturating_sub(locked);
+        [
+            SecurityItem {
+                label: Message::new("security-devices"),
+                state: match devices {
+                    0 => Message::new("security-devices-none"),
+                    1 => Message::new("security-devices-one"),
+                    _ => Message::new("security-devices-several").number("count", count(devices)),
+                },
+                is_good: devices > 1,
+                step: if devices > 1 {
+                    Message::new("security-devices-manage")
+                } else {
+                    Message::new("security-devices-add")
+                },
+                address: if devices > 1 {
+                    "/devices"
+                } else {
+                    "/devices#add"
+                },
+            },
+            SecurityItem {
+                label: Message::new("security-codes"),
+                state: match codes {
+                    0 => Message::new("security-codes-none"),
+                    _ => Message::new("security-codes-left").number("count", i64::from(codes)),
+                },
+                is_good: codes >= FEW_CODES,
+                step: match codes {
+                    0 => Message::new("security-codes-create"),
+                    _ => Message::new("security-codes-renew"),
+                },
+                address: "/devices/recovery-codes",
+            },
+            SecurityItem {
+                label: Message::new("security-lock"),
+                state: match unlocked {
+                    0 if devices > 0 => Message::new("security-lock-on"),
+                    _ if locked == 0 => Message::new("security-lock-off"),
+                    _ => Message::new("security-lock-partly").number("count", count(unlocked)),
+                },
+                is_good: unlocked == 0 && devices > 0,
+                step: if unlocked == 0 && devices > 0 {
+                    Message::new("security-lock-manage")
+                } else {
+                    Message::new("security-lock-turn-on")
+                },
+                address: "/authenticator",
+            },
+        ]
+    }
 }
 
 /// An application that the person may use.
@@ -195,6 +285,54 @@ pub struct RevokeDevicePage {
     pub codes: Option<PageTime>,
     /// Revokes it.
     pub form: ButtonForm,
+}
+
+/// The recovery codes, and the way to new ones.
+#[derive(Clone, Debug, Template)]
+#[template(path = "portal/recovery_codes.html")]
+pub struct RecoveryCodesPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// What every page of the portal has.
+    pub frame: Frame,
+    /// How many codes are valid.
+    pub left: u32,
+    /// Why the last attempt failed.
+    pub problem: Option<Message>,
+    /// Asks the device for the approval of new codes.
+    pub create: ButtonForm,
+}
+
+/// A request for new recovery codes, which waits for the device or is approved.
+#[derive(Clone, Debug, Template)]
+#[template(path = "portal/recovery_codes_request.html")]
+pub struct RecoveryCodesRequestPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// What every page of the portal has.
+    pub frame: Frame,
+    /// The number to type on the device. `None` once it is approved.
+    pub number: Option<String>,
+    /// Where a script waits for the decision.
+    pub decided: String,
+    /// Creates and shows the codes.
+    pub show: ButtonForm,
+}
+
+/// New recovery codes, which are shown this once.
+#[derive(Clone, Debug, Template)]
+#[template(path = "portal/new_recovery_codes.html")]
+pub struct NewRecoveryCodesPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// What every page of the portal has.
+    pub frame: Frame,
+    /// The codes, in groups of characters.
+    pub codes: Vec<String>,
+    /// Where they are used.
+    pub recover: String,
+    /// Confirms that they are saved.
+    pub confirm: ButtonForm,
 }
 
 /// The browsers in which the person is signed in.

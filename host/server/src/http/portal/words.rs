@@ -175,6 +175,8 @@ pub(super) fn activity_message(
         | Event::ApplicationDeleted
         | Event::MetadataApplied
         | Event::ClientSecretRotated
+        | Event::ClientSecretCreated
+        | Event::ClientSecretDeleted
         | Event::LogoSet
         | Event::LogoRemoved
         | Event::CertificatePublished
@@ -291,6 +293,12 @@ fn application_activity(entry: &Entry, application: Message) -> Message {
         Event::ClientSecretRotated => {
             Message::new("activity-secret-rotated").message("application", application)
         }
+        Event::ClientSecretCreated => {
+            Message::new("activity-secret-created").message("application", application)
+        }
+        Event::ClientSecretDeleted => {
+            Message::new("activity-secret-deleted").message("application", application)
+        }
         Event::LogoSet => Message::new("activity-logo-set").message("application", application),
         Event::LogoRemoved => {
             Message::new("activity-logo-removed").message("application", application)
@@ -350,11 +358,13 @@ fn action_kind(kind: ProtectedActionKind) -> Message {
         Kind::DeleteGroup => Message::new("app-action-delete-group"),
         Kind::ChangeAccess => Message::new("app-action-change-access"),
         Kind::RevokeDevice => Message::new("app-action-revoke-device"),
+        Kind::CreateRecoveryCodes => Message::new("app-action-create-recovery-codes"),
         Kind::DeleteApplication => Message::new("app-action-delete-application"),
         Kind::GrantAdminScopes => Message::new("app-action-grant-admin-scopes"),
         Kind::UpdateApplication => Message::new("app-action-update-application"),
         Kind::ApplyMetadata => Message::new("app-action-apply-metadata"),
         Kind::RotateClientSecret => Message::new("app-action-rotate-client-secret"),
+        Kind::DeleteClientSecret => Message::new("app-action-delete-client-secret"),
         Kind::RotateKey => Message::new("app-action-rotate-key"),
         Kind::RevokeKey => Message::new("app-action-revoke-key"),
         Kind::ReloadPlugins => Message::new("app-action-reload-plugins"),

@@ -6,6 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
 
 use super::reason::Reason;
+use super::secret_use::note_use;
 use crate::domain::keys::client_keys;
 use crate::domain::{InternalError, Services};
 use crate::keys::client::{JwtError, secret_purpose, verify_with_secret};
@@ -13,7 +14,7 @@ use crate::oidc::error::TokenError;
 use assent_model::application::Application;
 use assent_model::client_auth::ClientAuthentication;
 use assent_model::clock::Timestamp;
-use assent_model::id::Did;
+use assent_model::id::{ClientSecretId, Did};
 use assent_model::secret::Digest;
 use assent_store::ReplayCheck;
 
@@ -40,24 +41,15 @@ pub(super) async fn verify(
     application: &Application,
     text: &str,
 ) -> Result<Result<(), Reason>, TokenError> {
-    let verified = match (
-        &application.settings.authentication,
-        &application.sealed_secret,
-    ) {
-        (ClientAuthentication::ClientSecretJwt, Some(sealed)) => {
-            let secret = services
-                .master_key
-                .open(&secret_purpose(&application.id), sealed)
-                .map_err(InternalError::from)?;
-            verify_with_secret(text, &secret)
-        }
-        (ClientAuthentication::PrivateKeyJwt(keys), _) => {
-            client_keys::verify(services, keys, text).await
-        }
+    let verified = match &application.settings.authentication {
+        ClientAuthentication::ClientSecretJwt => verify_with_secrets(services, application, text)?,
+        ClientAuthentication::PrivateKeyJwt(keys) => client_keys::verify(services, keys, text)
+            .await
+            .map(|claims| (claims, None)),
         _ => Err(JwtError::Signature),
     };
-    let claims = match verified {
-        Ok(claims) => claims,
+    let (claims, used) = match verified {
+        Ok(verified) => verified,
         Err(JwtError::Malformed) => return Ok(Err("the client assertion is not a signed JWT")),
         Err(JwtError::Algorithm) => {
             return Ok(Err("the client assertion's algorithm is not accepted"));
@@ -85,12 +77,42 @@ pub(super) async fn verify(
         .await
         .map_err(InternalError::from)?;
     Ok(match check {
-        ReplayCheck::FirstUse => Ok(()),
+        ReplayCheck::FirstUse => {
+            if let Some(secret) = used {
+                note_use(services, application, secret);
+            }
+            Ok(())
+        }
         ReplayCheck::Replayed => {
             Err("the client assertion was used before: its jti must be new each time")
         }
     })
 }
+
+/// The claims of an assertion that was made with one of the application's secrets, and which secret that is.
+fn verify_with_secrets(
+    services: &Services,
+    application: &Application,
+    text: &str,
+) -> Result<Result<VerifiedClaims, JwtError>, InternalError> {
+    let mut failure = JwtError::Signature;
+    for known in application.secrets.iter() {
+        let Some(sealed) = &known.sealed else {
+            continue;
+        };
+        let secret = services
+            .master_key
+            .open(&secret_purpose(&application.id), sealed)?;
+        match verify_with_secret(text, &secret) {
+            Ok(claims) => return Ok(Ok((claims, Some(known.id)))),
+            Err(error) => failure = error,
+        }
+    }
+    Ok(Err(failure))
+}
+
+/// Verified claims, and the client secret that they were authenticated with, if it was one.
+type VerifiedClaims = (Map<String, Value>, Option<ClientSecretId>);
 
 /// The claims' `jti`, and until when it must be remembered.
 fn check<'a>(

@@ -5,6 +5,7 @@
 pub mod assertion;
 pub mod basic;
 mod reason;
+mod secret_use;
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use crate::domain::operations::rate_limits::Network;
 use crate::domain::{InternalError, Services};
 use crate::keys::client::certificate_is_in_time;
 use crate::oidc::client_auth::reason::Reason;
+use crate::oidc::client_auth::secret_use::note_use;
 use assent_model::application::Application;
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication};
 use assent_model::id::Did;
@@ -158,9 +160,12 @@ async fn verify(
     call: ClientAuthRequest<'_>,
 ) -> Result<Result<Option<CertificateDigest>, Reason>, TokenError> {
     let settings = &application.settings;
-    let secret_fits = |secret: &Secret| match application.secret == Some(secret.digest()) {
-        true => Ok(None),
-        false => Err("the client secret is wrong"),
+    let secret_fits = |secret: &Secret| match application.secrets.find(secret) {
+        Some(id) => {
+            note_use(services, application, id);
+            Ok(None)
+        }
+        None => Err("the client secret is wrong"),
     };
     Ok(match (presented, settings.auth_method()) {
         (Credentials::Basic { secret, .. }, method) if call.endpoint.accepts_basic(method) => {

@@ -105,6 +105,7 @@ pub async fn redeem(
     let refresh_token = refresh_expiry
         .map(|expires_at| issue_refresh(services, grant.id, (0, epoch), expires_at))
         .transpose()?;
+    let session_state = id_token::session_state(application, &grant.claims);
     let id_token =
         id_token::issue(services, application, grant.claims, access_token.expose()).await?;
     Ok(TokenResponse {
@@ -114,6 +115,7 @@ pub async fn redeem(
         id_token: Some(id_token),
         refresh_token: refresh_token.map(|token| token.expose().to_owned()),
         scope: grant.scopes.to_string(),
+        session_state,
     })
 }
 

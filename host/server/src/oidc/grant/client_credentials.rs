@@ -39,7 +39,9 @@ pub(super) async fn exchange(
             .await
             .map_err(InternalError::from)?;
         client.application = now
-            .filter(|now| now.settings == before.settings && now.secret == before.secret)
+            .filter(|now| {
+                now.settings == before.settings && now.secrets.have_all_of(&before.secrets)
+            })
             .ok_or(CHANGED)?;
     }
 }
@@ -75,6 +77,7 @@ fn issue(
         id_token: None,
         refresh_token: None,
         scope: granted.to_string(),
+        session_state: None,
     })
 }
 

@@ -24,6 +24,10 @@ pub struct TokenResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) refresh_token: Option<String>,
     pub(super) scope: String,
+    /// The `sid` of the ID token, for applications that look for it here. OpenID Connect Session Management section 2
+    /// has the member in the authentication response; there is no session management.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) session_state: Option<String>,
 }
 
 /// An access token that is about to be issued: all but its place in its family, which the store decides.

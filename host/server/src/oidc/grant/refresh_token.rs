@@ -109,6 +109,9 @@ pub(super) async fn exchange(
         epoch,
     )?;
     let refresh_token = issue_refresh(services, family.id, (counter, epoch), refresh_expiry)?;
+    let session_state = claims
+        .as_ref()
+        .and_then(|claims| id_token::session_state(application, claims));
     let id_token = match claims {
         Some(claims) => {
             Some(id_token::issue(services, application, claims, access_token.expose()).await?)
@@ -122,6 +125,7 @@ pub(super) async fn exchange(
         id_token,
         refresh_token: Some(refresh_token.expose().to_owned()),
         scope: scopes.to_string(),
+        session_state,
     })
 }
 

@@ -58,6 +58,9 @@ assent_model::admin_command! {
         protected id_token_signed_response_alg: Option<SigningAlgorithm>,
         /// Whether the claims of the scopes are only at UserInfo, and not in its ID tokens.
         harmless slim_id_token: Option<bool>,
+        /// Whether the token response has `session_state`, with the value of the ID token's `sid`, as Keycloak as a
+        /// broker needs it for back-channel logout.
+        harmless session_state: Option<bool>,
         /// Whether users have a `sub` of the application's sector.
         protected subject_type: Option<SubjectKind>,
         /// The host name of the sector; by default the common host name of its redirect URIs.
@@ -120,6 +123,7 @@ pub(super) fn apply(
         certificate,
         id_token_signed_response_alg,
         slim_id_token,
+        session_state,
         subject_type: subject_kind,
         sector_identifier,
         consent,
@@ -166,6 +170,7 @@ pub(super) fn apply(
     settings.id_token_algorithm =
         id_token_signed_response_alg.unwrap_or(settings.id_token_algorithm);
     settings.slim_id_token = slim_id_token.unwrap_or(settings.slim_id_token);
+    settings.session_state = session_state.unwrap_or(settings.session_state);
     settings.consent = consent.unwrap_or(settings.consent);
     let pairwise = subject_kind.map(|kind| kind == SubjectKind::Pairwise);
     settings.subject_type = subject_type(settings, pairwise, sector_identifier)?;

@@ -1,19 +1,17 @@
 //! Commands about OpenID Connect clients, and about applications of both protocols.
 
-use std::sync::Arc;
-
 use serde::Serialize;
 
 use super::change::{ClientChange, ProtectedClientMembers, apply};
 use super::queries::{application, registered};
+use super::secrets::replace_secrets;
 use crate::domain::admin::changes::AuditedSettings;
 use crate::domain::admin::command::{
     AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
 };
 use crate::domain::admin::{Result, fresh_did, invalid};
 use crate::domain::protected_actions::{ClientState, ProtectedAction};
-use crate::domain::{InternalError, Services, audit};
-use crate::keys::client;
+use crate::domain::{Services, audit};
 use assent_model::administration::Permission;
 use assent_model::application::{
     Application, ApplicationType, OidcSettings, RegisteredApplication,
@@ -21,6 +19,7 @@ use assent_model::application::{
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::caller::{Authorization, Caller, Denied};
 use assent_model::client_auth::ClientAuthMethod;
+use assent_model::client_secret::ClientSecrets;
 use assent_model::id::Did;
 use assent_model::secret::Secret;
 use assent_store::VersionedWrite;
@@ -109,8 +108,7 @@ fn made(services: &Services, kind: ApplicationType, change: ClientChange) -> Res
         id: fresh_did()?,
         name: String::new(),
         settings: OidcSettings::new(kind),
-        secret: None,
-        sealed_secret: None,
+        secrets: ClientSecrets::default(),
         version: 1,
         created_at: now,
         updated_at: now,
@@ -124,7 +122,7 @@ fn made(services: &Services, kind: ApplicationType, change: ClientChange) -> Res
 
 assent_model::admin_command! {
     /// Updates a client. A change to `client_secret_jwt` makes a new client secret, which is answered, this once:
-    /// of the old one nothing is kept that would do.
+    /// of the old ones nothing is kept that would do.
     #[derive(Clone, Debug, Serialize)]
     pub struct UpdateClient {
         /// The client.
@@ -193,13 +191,13 @@ impl AdminCommand for UpdateClient {
         let method = after.settings.auth_method();
         let is_new = method != before.settings.auth_method();
         let fresh = (is_new && method == ClientAuthMethod::ClientSecretJwt)
-            .then(|| give_secret(services, &mut after))
+            .then(|| replace_secrets(services, &mut after))
             .transpose()?;
         if method != ClientAuthMethod::ClientSecretJwt {
-            after.sealed_secret = None;
+            after.secrets.forget_sealed();
         }
         if !method.uses_secret() {
-            after.secret = None;
+            after.secrets = ClientSecrets::default();
         }
         let mut entries: Vec<Entry> = AuditedSettings::of_client(&before)
             .change(
@@ -220,86 +218,6 @@ impl AdminCommand for UpdateClient {
         tracing::info!(application = %after.id, "application updated");
         Ok(Execution::Done((after, fresh)))
     }
-}
-
-assent_model::admin_command! {
-    /// Gives a web application a new client secret. It is shown this once; the old one is worth nothing from now on.
-    #[derive(Clone, Debug, Serialize)]
-    pub struct RotateClientSecret(target Did);
-}
-
-impl AdminCommand for RotateClientSecret {
-    type Plan = Application;
-    type Outcome = Secret;
-
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<Application>> {
-        let client = match registered(&context.services, &self.0).await? {
-            RegisteredApplication::Client(client) => Arc::unwrap_or_clone(client),
-            RegisteredApplication::ServiceProvider(_) => {
-                return Err(invalid(
-                    "protocol",
-                    "a SAML application has certificates, and no secret",
-                ));
-            }
-        };
-        let authorization = context.caller.authorize_application(&client)?;
-        if !client.settings.application_type.is_confidential() {
-            return Err(invalid(
-                "application_type",
-                "only a web application has a client secret",
-            ));
-        }
-        let method = client.settings.auth_method();
-        if !method.uses_secret() {
-            let expected = format!(
-                "the application authenticates with {}, without a secret",
-                method.as_str()
-            );
-            return Err(invalid("token_endpoint_auth_method", expected));
-        }
-        let action = ProtectedAction::RotateClientSecret(client.id.clone());
-        Ok(Planned::protected(authorization, client, action))
-    }
-
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Application>,
-        by: &AuditContext,
-    ) -> Result<Execution<Secret>> {
-        let mut application = approved.into_plan();
-        let services = &context.services;
-        let id = application.id.clone();
-        let secret = give_secret(services, &mut application)?;
-        application.updated_at = services.now();
-        let entry =
-            audit::entry(services, Event::ClientSecretRotated, by).in_application(id.clone());
-        let written = services
-            .store
-            .update_application(application, vec![entry])
-            .await?;
-        if written == VersionedWrite::Stale {
-            return Ok(Execution::Overtaken);
-        }
-        tracing::info!(application = %id, "client secret rotated");
-        Ok(Execution::Done(secret))
-    }
-}
-
-fn give_secret(services: &Services, application: &mut Application) -> Result<Secret> {
-    let secret = Secret::random(&*services.entropy);
-    application.secret = Some(secret.digest());
-    application.sealed_secret = match application.settings.auth_method() {
-        ClientAuthMethod::ClientSecretJwt => {
-            let purpose = client::secret_purpose(&application.id);
-            let sealed =
-                services
-                    .master_key
-                    .seal(&purpose, secret.expose().as_bytes(), &*services.entropy);
-            Some(sealed.map_err(InternalError::from)?)
-        }
-        _ => None,
-    };
-    Ok(secret)
 }
 
 assent_model::admin_command! {

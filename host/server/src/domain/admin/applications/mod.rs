@@ -4,11 +4,16 @@ mod authentication;
 mod change;
 mod commands;
 mod queries;
+mod secrets;
 mod values;
 
 pub use change::{ClientChange, SubjectKind};
-pub use commands::{CreateClient, DeleteApplication, RotateClientSecret, UpdateClient};
+pub use commands::{CreateClient, DeleteApplication, UpdateClient};
 pub use queries::{
     ApplicationQuery, application, application_usage, applications, find_applications, registered,
+};
+pub use secrets::{
+    ClientSecretUse, CreateClientSecret, DeleteClientSecret, NewClientSecret, RotateClientSecret,
+    client_secrets,
 };
 pub(super) use values::{application_name, server_address};

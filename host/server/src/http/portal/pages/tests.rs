@@ -51,6 +51,11 @@ fn applications() -> ApplicationsPage {
         frame: frame(Tab::Applications),
         name: text(),
         administers: true,
+        security: SecurityCard {
+            devices: 1,
+            locked: 0,
+            codes: 0,
+        },
         applications: vec![
             tile(TileStart::Form(form()), None),
             tile(
@@ -189,6 +194,36 @@ fn seen(stopped: Option<VisibleClaimsStop>, after_consent: bool) -> VisibleClaim
     }
 }
 
+fn recovery_codes(problem: Option<Message>) -> RecoveryCodesPage {
+    RecoveryCodesPage {
+        layout: Layout::default(),
+        frame: frame(Tab::Devices),
+        left: 0,
+        problem,
+        create: form(),
+    }
+}
+
+fn recovery_codes_request(number: Option<String>) -> RecoveryCodesRequestPage {
+    RecoveryCodesRequestPage {
+        layout: Layout::default(),
+        frame: frame(Tab::Devices),
+        number,
+        decided: "/devices/recovery-codes/1/decided".to_owned(),
+        show: form(),
+    }
+}
+
+fn new_recovery_codes() -> NewRecoveryCodesPage {
+    NewRecoveryCodesPage {
+        layout: Layout::default(),
+        frame: frame(Tab::Devices),
+        codes: vec![text(), text()],
+        recover: text(),
+        confirm: form(),
+    }
+}
+
 /// Each page in a language, with and without what may be missing.
 pub(in crate::http) fn every_page_in(language: Language) -> Vec<String> {
     let mut pages = Vec::new();
@@ -211,7 +246,40 @@ pub(in crate::http) fn every_page_in(language: Language) -> Vec<String> {
             devices: Vec::new(),
             ..devices()
         },
+        ApplicationsPage {
+            security: SecurityCard {
+                devices: 2,
+                locked: 1,
+                codes: 10,
+            },
+            ..applications()
+        },
+        ApplicationsPage {
+            security: SecurityCard {
+                devices: 3,
+                locked: 3,
+                codes: 1,
+            },
+            ..applications()
+        },
+        ApplicationsPage {
+            security: SecurityCard {
+                devices: 0,
+                locked: 0,
+                codes: 0,
+            },
+            ..applications()
+        },
         revoke(),
+        recovery_codes(None),
+        recovery_codes(Some(said())),
+        RecoveryCodesPage {
+            left: 2,
+            ..recovery_codes(None)
+        },
+        recovery_codes_request(Some("42".to_owned())),
+        recovery_codes_request(None),
+        new_recovery_codes(),
         sessions(),
         SessionsPage {
             end_others: None,

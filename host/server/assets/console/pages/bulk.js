@@ -1,0 +1,101 @@
+// Several users at once: a column with a check box in each row, and what is done with the chosen ones.
+
+import { patch } from '../api.js';
+import { t } from '../language.js';
+import { ask, button, el, explain, say } from '../view.js';
+import { giveAccess, toGroup } from './chosen_users.js';
+
+/** @import { Column, Context, Schema } from '../types.d.ts' */
+
+/** @typedef {Schema<'ListedUser'>} User */
+
+/**
+ * The columns, none where this administrator may do nothing with several users, and the actions. `reload` reads the
+ * list again.
+ * @param {Context} context
+ * @param {() => unknown} reload
+ */
+export function selection({ may }, reload) {
+  /** @type {Map<string, { user: User, box: HTMLInputElement }>} */
+  const chosen = new Map();
+  const users = () => [...chosen.values()].map(({ user }) => user);
+  const count = el('p', { role: 'status' });
+  const failures = el('div', {});
+  const update = () => {
+    bar.hidden = chosen.size === 0;
+    count.textContent = chosen.size === 1 ? t`${1} user selected` : t`${chosen.size} users selected`;
+  };
+  const clear = () => {
+    for (const { box } of chosen.values()) box.checked = false;
+    chosen.clear();
+    update();
+  };
+  /**
+   * Changes the state of each chosen user who is in one of these states.
+   * @param {'active' | 'suspended'} state
+   * @param {Array<Schema<'LifecycleState'>>} from
+   */
+  const change = async (state, from) => {
+    const concerned = users().filter((user) => from.includes(user.state));
+    /** @type {Array<{ user: User, problem: unknown }>} */
+    const failed = [];
+    for (const user of concerned) {
+      try {
+        await patch('/users/{id}', { id: user.id }, { state });
+      } catch (problem) {
+        failed.push({ user, problem });
+      }
+    }
+    clear();
+    await reload();
+    failures.replaceChildren(
+      ...failed.map(({ user, problem }) =>
+        el('div', { class: 'notice bad', role: 'alert' }, el('bdi', {}, user.name), ...explain(problem)),
+      ),
+    );
+    const done = concerned.length - failed.length;
+    say(done === 1 ? t`${1} user changed` : t`${done} users changed`);
+  };
+  const suspend = async () => {
+    const yes = await ask(
+      'Suspend the selected users?',
+      'Every session and every token of them ends at once, and applications are notified. You can lift it again.',
+      'Suspend',
+    );
+    if (yes) await change('suspended', ['active', 'invited']);
+  };
+  const bar = el(
+    'div',
+    { class: 'panel bulk', hidden: true, role: 'region', 'aria-label': 'Selected users' },
+    count,
+    el(
+      'div',
+      { class: 'ways' },
+      ...(may('accounts:write')
+        ? [
+            button('Add to a group', () => toGroup(users(), clear), 'primary'),
+            button('Give access', () => giveAccess(users(), clear)),
+          ]
+        : []),
+      ...(may('users:write')
+        ? [button('Suspend', suspend), button('Lift the suspension', () => change('active', ['suspended']))]
+        : []),
+      button('Select none', clear, 'quiet'),
+    ),
+  );
+  /** @type {Column<User>} */
+  const column = {
+    label: 'Select',
+    cell: (user) => {
+      const box = el('input', { type: 'checkbox', 'aria-label': t`Select ${user.name}` });
+      box.addEventListener('change', () => {
+        if (box.checked) chosen.set(user.id, { user, box });
+        else chosen.delete(user.id);
+        update();
+      });
+      return el('label', { class: 'select' }, box);
+    },
+  };
+  const columns = may('users:write') || may('accounts:write') ? [column] : [];
+  return { columns, bar: el('div', {}, bar, failures), clear };
+}

@@ -1,0 +1,145 @@
+// The client secrets of an application. Two may be valid at the same time, so that one replaces the other without an
+// outage.
+
+import { get, post, remove } from '../api.js';
+import { table } from '../lists.js';
+import { ask, button, code, el, moment, say, section, showOnce } from '../view.js';
+
+/** @import { Context, Schema } from '../types.d.ts' */
+
+/** How many secrets an application may have. */
+const MOST = 2;
+
+/**
+ * How the server stores a client secret: for client_secret_jwt a digest is not enough.
+ * @param {Pick<Schema<'Client'>, 'token_endpoint_auth_method'>} client
+ */
+export const keptAs = ({ token_endpoint_auth_method: method }) =>
+  method === 'client_secret_jwt' ? 'Assent keeps it sealed with its master key' : 'Assent keeps a digest of it';
+
+/**
+ * Creates a secret beside the one that the application has, and shows it once.
+ * @param {Schema<'Client'>} application
+ * @param {Context['reload']} reload
+ */
+export async function createSecret(application, reload) {
+  const { client_secret: secret } = await post('/applications/{id}/secrets', { id: application.id });
+  await showSecret(application, secret);
+  await reload();
+}
+
+/**
+ * @param {Schema<'Client'>} application
+ * @param {string} secret
+ */
+function showSecret(application, secret) {
+  return showOnce(
+    'The client secret',
+    'Put it where the application keeps its secrets, and nowhere else.',
+    secret,
+    keptAs(application),
+  );
+}
+
+/**
+ * Replaces all secrets by a new one.
+ * @param {Schema<'Client'>} application
+ * @param {Context['reload']} reload
+ */
+async function replaceSecrets(application, reload) {
+  if (
+    !(await ask(
+      'Replace all secrets at once?',
+      'The secrets that the application has are no longer valid: no user can sign in to it until it has the new one.',
+      'Replace',
+    ))
+  )
+    return;
+  const { client_secret: secret } = await post('/applications/{id}/secret/rotate', { id: application.id });
+  await showSecret(application, secret);
+  await reload();
+}
+
+/**
+ * @param {Schema<'Client'>} application
+ * @param {Schema<'ClientSecret'>} secret
+ * @param {Context['reload']} reload
+ */
+async function deleteSecret(application, secret, reload) {
+  if (
+    !(await ask(
+      'Delete the secret?',
+      el(
+        'span',
+        {},
+        'Created ',
+        moment(secret.created_at, { exact: true }),
+        ', last used: ',
+        moment(secret.last_used_at),
+        '. It is no longer valid then.',
+      ),
+      'Delete',
+    ))
+  )
+    return;
+  await remove('/applications/{id}/secrets/{secret}', { id: application.id, secret: secret.id });
+  await reload();
+  say('The secret was deleted.');
+}
+
+/**
+ * The secrets of an application, with their last uses.
+ * @param {Schema<'Client'>} application
+ * @param {Context} context
+ */
+export async function clientSecrets(application, { may, reload }) {
+  const { items } = await get('/applications/{id}/secrets', { id: application.id });
+  const writes = may('applications:write');
+  const list = table(
+    [
+      { label: 'Secret', cell: ({ id }) => code(`…${id.slice(-6)}`) },
+      { label: 'Created', cell: ({ created_at: at }) => moment(at) },
+      { label: 'Last used', cell: ({ last_used_at: at }) => moment(at) },
+      ...(writes
+        ? [
+            {
+              label: 'Actions',
+              cell: (/** @type {Schema<'ClientSecret'>} */ secret) =>
+                el(
+                  'div',
+                  { class: 'ways' },
+                  button('Delete', () => deleteSecret(application, secret, reload), 'danger'),
+                ),
+            },
+          ]
+        : []),
+    ],
+    items,
+    { caption: 'Client secrets', empty: 'It has no secret yet.' },
+  );
+  return section(
+    'Client secrets',
+    el(
+      'p',
+      { class: 'muted' },
+      items.length < MOST
+        ? 'To replace a secret without an outage, create a second one, have the application use it, and delete the ' +
+            'old one when it is not used any more.'
+        : 'Both secrets are valid. Delete the one that the application does not use any more; then you can create ' +
+            'another one.',
+    ),
+    list,
+    writes &&
+      el(
+        'div',
+        { class: 'ways' },
+        items.length < MOST &&
+          button(
+            items.length === 0 ? 'Create the secret' : 'Create a second secret',
+            () => createSecret(application, reload),
+            'primary',
+          ),
+        items.length > 0 && button('Replace all at once', () => replaceSecrets(application, reload), 'danger'),
+      ),
+  );
+}

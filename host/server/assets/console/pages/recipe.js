@@ -1,0 +1,126 @@
+// A program from the list of known ones: its form, and its own settings with the values of this server.
+
+import { post } from '../api.js';
+import { fieldPanel, form, select, text } from '../form.js';
+import { t } from '../language.js';
+import { filled, PROGRAMS, recipeOf, serverValues, spoken } from '../recipes.js';
+import { copyable, el, link, notice, screen, section } from '../view.js';
+import { applicationAddress } from './applications.js';
+import { name } from './client_fields.js';
+
+/** @import { Context, Page, Schema } from '../types.d.ts' */
+/** @import { Recipe } from '../recipes.js' */
+
+/** The known programs, as links to their forms. */
+export function programs() {
+  return section(
+    'Or choose a program',
+    el('p', { class: 'muted' }, 'The form is filled in, and afterwards you get the settings of the program to copy.'),
+    el(
+      'ul',
+      { class: 'programs' },
+      ...PROGRAMS.map(([id, label]) =>
+        el('li', {}, link(`/admin/applications/new?recipe=${id}`, el('bdi', {}, label))),
+      ),
+    ),
+  );
+}
+
+/**
+ * The form of a new application for a program.
+ * @param {Context} context
+ * @param {string} id
+ * @param {Recipe} recipe
+ * @returns {Page}
+ */
+export function recipeForm({ go }, id, recipe) {
+  const questions = recipe.ask.map(({ name: asked, label, example }) =>
+    text(asked, spoken(label), { needed: 'Enter a value.', hint: t`For example ${example}` }),
+  );
+  const made = form([fieldPanel(name(), ...questions.map((one) => ({ ...one, name: `ask_${one.name}` })))], {
+    submit: 'Connect it',
+    cancel: '/admin/applications',
+    values: { name: recipe.name },
+    send: async (values) => {
+      /** @type {Record<string, string>} */
+      const answers = {};
+      for (const one of questions) answers[one.name] = (one.read() ?? '').replace(/\/+$/, '');
+      const kind = recipe.kind === 'saml' ? { protocol: 'saml' } : { application_type: recipe.kind };
+      const members = { ...filled(recipe.application, answers), name: values.name, ...kind };
+      const application = await post('/applications', {}, /** @type {Schema<'NewApplication'>} */ (members));
+      await go(`${applicationAddress(application.id)}?recipe=${id}`);
+    },
+  });
+  return screen(
+    {
+      title: t`New: ${recipe.name}`,
+      lead: "We've chosen sensible defaults. You can change them later.",
+      back: ['/admin/applications/new', 'Another kind'],
+    },
+    made,
+  );
+}
+
+/**
+ * A choice of a program, and the settings of the chosen one.
+ * @param {Schema<'Application'>} application
+ * @param {Context} context
+ */
+export async function recipeGuide(application, context) {
+  const chosen = context.query.get('recipe');
+  const field = select('recipe', 'Settings of a program', [['', 'Any program'], ...PROGRAMS]);
+  field.write(chosen ?? '');
+  field.input.addEventListener('change', () => {
+    const id = field.input.value;
+    context.go(applicationAddress(application.id) + (id === '' ? '' : `?recipe=${id}`));
+  });
+  const recipe = await recipeOf(chosen);
+  if (!recipe) return el('div', { class: 'recipe' }, field.element);
+  if ((recipe.kind === 'saml') !== (application.protocol === 'saml'))
+    return el(
+      'div',
+      { class: 'recipe' },
+      field.element,
+      notice('The recipe of this program is for another protocol than that of the application.', 'warn'),
+    );
+  const values = await serverValues(application, context);
+  const { file } = recipe;
+  const lines = file && filled(file.lines, values).join('\n');
+  return el(
+    'div',
+    { class: 'recipe' },
+    field.element,
+    section(
+      t`Settings of ${recipe.name}`,
+      el('p', {}, spoken(recipe.notes)),
+      el(
+        'dl',
+        { class: 'pasted' },
+        ...recipe.settings.map(({ label, value }) => {
+          const shown = filled(value, values);
+          return el(
+            'div',
+            {},
+            el('dt', {}, el('bdi', {}, label)),
+            el(
+              'dd',
+              {},
+              value === '{client_secret}'
+                ? 'The secret, which you create below. It is shown once.'
+                : copyable(shown, label, { wide: shown.includes('\n') }),
+            ),
+          );
+        }),
+      ),
+      lines &&
+        el(
+          'div',
+          {},
+          el('h3', {}, el('code', {}, file.name)),
+          lines.includes('CLIENT_SECRET') &&
+            el('p', { class: 'muted' }, 'CLIENT_SECRET stands for the secret, which you create below.'),
+          copyable(lines, file.name, { wide: true }),
+        ),
+    ),
+  );
+}

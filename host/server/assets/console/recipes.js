@@ -1,0 +1,121 @@
+// Recipes for known programs: the form of a new application filled in, and then the program's own settings with the
+// values of this server. Each recipe is a file of data.
+
+import { get } from './api.js';
+import { language } from './language.js';
+
+/** @import { Schema } from './types.d.ts' */
+
+/**
+ * Something that the administrator types, such as the address of the program. `{name}` stands for it.
+ * @typedef {{ name: string, label: Texts, example: string }} Question
+ */
+
+/** @typedef {{ en: string, de: string }} Texts */
+
+/**
+ * @typedef {object} Recipe
+ * @property {string} name
+ * @property {Schema<'ApplicationType'> | 'saml'} kind
+ * @property {Question[]} ask
+ * @property {Record<string, unknown>} application members of the new application, with `{name}` of questions
+ * @property {Array<{ label: string, value: string }>} settings of the program, with `{name}` of this server's values
+ * @property {{ name: string, lines: string[] }} [file] a file of the program
+ * @property {Texts} notes
+ */
+
+/**
+ * The programs: the name of the file, and that of the program.
+ * @type {ReadonlyArray<readonly [id: string, name: string]>}
+ */
+export const PROGRAMS = [
+  ['argo-cd', 'Argo CD'],
+  ['aws', 'AWS IAM Identity Center'],
+  ['gitea', 'Gitea and Forgejo'],
+  ['github-enterprise', 'GitHub Enterprise Server'],
+  ['gitlab', 'GitLab'],
+  ['google-workspace', 'Google Workspace'],
+  ['grafana', 'Grafana'],
+  ['vault', 'HashiCorp Vault'],
+  ['jenkins', 'Jenkins'],
+  ['jira', 'Jira'],
+  ['keycloak', 'Keycloak'],
+  ['kubernetes', 'Kubernetes'],
+  ['mattermost', 'Mattermost'],
+  ['mediawiki', 'MediaWiki'],
+  ['nextcloud', 'Nextcloud'],
+  ['proxmox', 'Proxmox VE'],
+  ['salesforce', 'Salesforce'],
+  ['slack', 'Slack'],
+  ['wordpress', 'WordPress'],
+  ['zabbix', 'Zabbix'],
+];
+
+/**
+ * The recipe of a program; undefined if there is none.
+ * @param {string | null} id
+ * @returns {Promise<Recipe | undefined>}
+ */
+export async function recipeOf(id) {
+  if (!PROGRAMS.some(([known]) => known === id)) return undefined;
+  const answer = await fetch(`/assets/console/recipes/${id}.json`, { redirect: 'error' });
+  return answer.ok ? answer.json() : undefined;
+}
+
+/**
+ * A text in the language of the console.
+ * @param {Texts} texts
+ */
+export const spoken = (texts) => texts[language()];
+
+/**
+ * A value with each `{name}` replaced, in texts, lists and objects alike. A name without a value stays.
+ * @template Value
+ * @param {Value} value
+ * @param {Record<string, string>} values
+ * @returns {Value}
+ */
+export function filled(value, values) {
+  if (typeof value === 'string')
+    return /** @type {Value} */ (value.replaceAll(/\{([a-z_]+)\}/g, (whole, name) => values[name] ?? whole));
+  if (Array.isArray(value)) return /** @type {Value} */ (value.map((one) => filled(one, values)));
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value).map(([name, member]) => [name, filled(member, values)]);
+    return /** @type {Value} */ (Object.fromEntries(members));
+  }
+  return value;
+}
+
+/** What stands for the client secret, which this server shows once. */
+const SECRET = 'CLIENT_SECRET';
+
+/**
+ * The values of this server for an application.
+ * @param {Schema<'Application'>} application
+ * @param {{ base: string, issuer: string }} server
+ * @returns {Promise<Record<string, string>>}
+ */
+export async function serverValues(application, { base, issuer }) {
+  if (application.protocol !== 'saml')
+    return {
+      issuer,
+      discovery: `${issuer}/.well-known/openid-configuration`,
+      authorization: `${issuer}/auth`,
+      token: `${issuer}/token`,
+      userinfo: `${issuer}/me`,
+      end_session: `${issuer}/session/end`,
+      client_id: application.id,
+      client_secret: SECRET,
+      redirect_uri: application.redirect_uris[0] ?? '',
+    };
+  const id = encodeURIComponent(application.id).replaceAll('%3A', ':');
+  const { items } = await get('/applications/{id}/certificates', { id: application.id });
+  return {
+    metadata: `${base}/sso/metadata/${id}`,
+    sso: `${base}/sso/SingleSignOnService/${id}`,
+    slo: `${base}/sso/SingleLogoutService/${id}`,
+    idp_entity_id: application.idp_entity_id ?? issuer,
+    sp_entity_id: application.entity_id,
+    certificate: items.find(({ stage }) => stage === 'signing')?.certificate ?? '',
+  };
+}

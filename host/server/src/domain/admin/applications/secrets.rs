@@ -1,0 +1,264 @@
+//! Commands about the client secrets of an application. It may have two at the same moment: the administrator creates the
+//! second one, has the application use it, and deletes the first one once it is not used any more.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::queries::registered;
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::{AdminError, Result, invalid};
+use crate::domain::protected_actions::ProtectedAction;
+use crate::domain::{InternalError, Services, audit};
+use crate::keys::client;
+use assent_model::application::{Application, RegisteredApplication};
+use assent_model::audit::{AuditContext, Event};
+use assent_model::caller::Authorization;
+use assent_model::client_auth::ClientAuthMethod;
+use assent_model::client_secret::{ClientSecret, ClientSecrets, TooManySecrets};
+use assent_model::clock::Timestamp;
+use assent_model::id::{ClientSecretId, Did};
+use assent_model::secret::Secret;
+use assent_store::VersionedWrite;
+
+/// A client secret, and when the application last used it.
+#[derive(Clone, Debug)]
+pub struct ClientSecretUse {
+    /// Its identifier.
+    pub id: ClientSecretId,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When the application last used it, up to a minute later than that on other instances.
+    pub last_used_at: Option<Timestamp>,
+}
+
+/// The client secrets of an application, the oldest first.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such application, [`AdminError::Invalid`] if it is a SAML application.
+/// Otherwise if the database fails.
+pub async fn client_secrets(services: &Services, id: &Did) -> Result<Vec<ClientSecretUse>> {
+    let client = client_of(services, id).await?;
+    let uses = services.store.client_secret_uses(id).await?;
+    let secrets = client.secrets.iter().map(|secret| ClientSecretUse {
+        id: secret.id,
+        created_at: secret.created_at,
+        last_used_at: uses.get(&secret.id).copied(),
+    });
+    Ok(secrets.collect())
+}
+
+/// A new client secret and its identifier. The secret is shown this once.
+#[derive(Clone, Debug)]
+pub struct NewClientSecret {
+    /// The identifier.
+    pub id: ClientSecretId,
+    /// The secret.
+    pub secret: Secret,
+}
+
+assent_model::admin_command! {
+    /// Gives a web application a client secret beside the one that it has, if it has one. It is shown this once.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct CreateClientSecret(target Did);
+}
+
+impl AdminCommand for CreateClientSecret {
+    type Plan = Application;
+    type Outcome = NewClientSecret;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Application>> {
+        let (authorization, client) = with_secrets(context, &self.0).await?;
+        if !client.secrets.may_have_another() {
+            return Err(FULL);
+        }
+        let action = ProtectedAction::CreateClientSecret {
+            application: client.id.clone(),
+            is_second: !client.secrets.is_empty(),
+        };
+        Ok(Planned::protected(authorization, client, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: ApprovedPlan<Application>,
+        by: &AuditContext,
+    ) -> Result<Execution<NewClientSecret>> {
+        let mut client = approved.into_plan();
+        let (stored, made) = new_secret(&context.services, &client)?;
+        client.secrets.add(stored).map_err(|TooManySecrets| FULL)?;
+        let event = (Event::ClientSecretCreated, made.id);
+        Ok(written(context, client, event, by).await?.map(|()| made))
+    }
+}
+
+/// The application has as many secrets as it may have.
+const FULL: AdminError = AdminError::Conflict(
+    "the application has two client secrets; delete the one that it does not use any more, then create another one",
+);
+
+assent_model::admin_command! {
+    /// Gives a web application a new client secret in place of all others, which are not valid from now on. It is shown
+    /// this once.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct RotateClientSecret(target Did);
+}
+
+impl AdminCommand for RotateClientSecret {
+    type Plan = Application;
+    type Outcome = NewClientSecret;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Application>> {
+        let (authorization, client) = with_secrets(context, &self.0).await?;
+        let action = ProtectedAction::RotateClientSecret(client.id.clone());
+        Ok(Planned::protected(authorization, client, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: ApprovedPlan<Application>,
+        by: &AuditContext,
+    ) -> Result<Execution<NewClientSecret>> {
+        let mut client = approved.into_plan();
+        let (stored, made) = new_secret(&context.services, &client)?;
+        client.secrets = ClientSecrets::only(stored);
+        let event = (Event::ClientSecretRotated, made.id);
+        Ok(written(context, client, event, by).await?.map(|()| made))
+    }
+}
+
+assent_model::admin_command! {
+    /// Deletes a client secret, which is not valid from now on.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct DeleteClientSecret {
+        /// The application.
+        target application: Did,
+        /// The secret.
+        target secret: ClientSecretId,
+    }
+}
+
+impl AdminCommand for DeleteClientSecret {
+    type Plan = (Application, ClientSecretId);
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<(Application, ClientSecretId)>> {
+        let (authorization, client) = with_secrets(context, &self.application).await?;
+        let known = client
+            .secrets
+            .iter()
+            .find(|known| known.id == self.secret)
+            .ok_or(AdminError::NotFound("client secret"))?;
+        let action = ProtectedAction::DeleteClientSecret {
+            application: client.id.clone(),
+            secret: known.id,
+            created_at: known.created_at,
+        };
+        Ok(Planned::protected(
+            authorization,
+            (client, self.secret),
+            action,
+        ))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: ApprovedPlan<(Application, ClientSecretId)>,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        let (mut client, secret) = approved.into_plan();
+        client.secrets.remove(secret);
+        written(context, client, (Event::ClientSecretDeleted, secret), by).await
+    }
+}
+
+/// The OpenID Connect client with this id.
+async fn client_of(services: &Services, id: &Did) -> Result<Application> {
+    match registered(services, id).await? {
+        RegisteredApplication::Client(client) => Ok(Arc::unwrap_or_clone(client)),
+        RegisteredApplication::ServiceProvider(_) => Err(invalid(
+            "protocol",
+            "a SAML application has certificates, and no secret",
+        )),
+    }
+}
+
+/// The client whose secrets the caller may change, if its authentication method has secrets.
+async fn with_secrets(context: &AdminContext, id: &Did) -> Result<(Authorization, Application)> {
+    let client = client_of(&context.services, id).await?;
+    let authorization = context.caller.authorize_application(&client)?;
+    if !client.settings.application_type.is_confidential() {
+        return Err(invalid(
+            "application_type",
+            "only a web application has a client secret",
+        ));
+    }
+    let method = client.settings.auth_method();
+    if !method.uses_secret() {
+        let expected = format!(
+            "the application authenticates with {}, without a secret",
+            method.as_str()
+        );
+        return Err(invalid("token_endpoint_auth_method", expected));
+    }
+    Ok((authorization, client))
+}
+
+/// Writes an application whose secrets were changed.
+async fn written(
+    context: &AdminContext,
+    mut client: Application,
+    (event, secret): (Event, ClientSecretId),
+    by: &AuditContext,
+) -> Result<Execution<()>> {
+    let services = &context.services;
+    let id = client.id.clone();
+    client.updated_at = services.now();
+    let entry = audit::entry(services, event, by)
+        .in_application(id.clone())
+        .with("secret_id", secret.to_string());
+    let written = services
+        .store
+        .update_application(client, vec![entry])
+        .await?;
+    if written == VersionedWrite::Stale {
+        return Ok(Execution::Overtaken);
+    }
+    tracing::info!(application = %id, secret = %secret, event = event.as_str(), "client secrets changed");
+    Ok(Execution::Done(()))
+}
+
+/// Gives a client a new secret in place of all others.
+pub(super) fn replace_secrets(services: &Services, client: &mut Application) -> Result<Secret> {
+    let (stored, made) = new_secret(services, client)?;
+    client.secrets = ClientSecrets::only(stored);
+    Ok(made.secret)
+}
+
+/// A new secret, as the database has it and as the application receives it.
+fn new_secret(
+    services: &Services,
+    client: &Application,
+) -> Result<(ClientSecret, NewClientSecret)> {
+    let now = services.now();
+    let id = ClientSecretId::new(now, &*services.entropy);
+    let secret = Secret::random(&*services.entropy);
+    let sealed = match client.settings.auth_method() {
+        ClientAuthMethod::ClientSecretJwt => {
+            let purpose = client::secret_purpose(&client.id);
+            let sealed =
+                services
+                    .master_key
+                    .seal(&purpose, secret.expose().as_bytes(), &*services.entropy);
+            Some(sealed.map_err(InternalError::from)?)
+        }
+        _ => None,
+    };
+    let stored = ClientSecret {
+        id,
+        digest: secret.digest(),
+        sealed,
+        created_at: now,
+    };
+    Ok((stored, NewClientSecret { id, secret }))
+}

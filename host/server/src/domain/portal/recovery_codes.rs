@@ -1,0 +1,170 @@
+//! New recovery codes in the portal. A browser's session must never be worth a key, so the person's device approves
+//! them first, by a summary that says what it approves. The codes of before stay valid until the person confirms that
+//! the new ones are saved.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::admin::action_approvals::{self, ActionState, Console, PendingAction};
+use crate::domain::devices::account_notifications;
+use crate::domain::protected_actions::{ProtectedAction, SummaryError, summarize};
+use crate::domain::{InternalError, Services, audit};
+use assent_model::approval::{ApprovalStage, Approver};
+use assent_model::audit::{Actor, AuditContext, Event};
+use assent_model::id::{ActionApprovalId, DeviceId, RecoveryCodeId, UserId};
+use assent_model::recovery::{CODES, RecoveryCode};
+use assent_model::secret::Digest;
+use assent_store::{ClaimedAction, DeviceWrite, Transition};
+
+/// For how long new codes can be confirmed.
+const CONFIRMATION: Duration = Duration::from_secs(30 * 60);
+
+/// Asks the person's device whether new codes may be created. `None` if no device can be asked: the one that approved
+/// the session was removed or is a vendor's, or it received too many requests in the last minute.
+///
+/// # Errors
+/// If the store fails.
+pub async fn ask_for_codes(
+    services: &Arc<Services>,
+    portal: &Console,
+) -> Result<Option<PendingAction>, InternalError> {
+    let (action, digest) = action_of(portal.signed_in.user.id)?;
+    match summarize(&services.store, &action).await {
+        Ok(summary) => action_approvals::ask(services, portal, (&action, digest), &summary).await,
+        Err(SummaryError::Gone(_)) => Ok(None),
+        Err(SummaryError::Store(error)) => Err(error.into()),
+    }
+}
+
+/// A request for new codes.
+#[derive(Clone, Debug)]
+pub enum CodesRequest {
+    /// The device was asked.
+    Pending(PendingAction),
+    /// The codes can be created, once.
+    Approved,
+    /// The person denied it.
+    Denied,
+    /// It expired, or the codes were created.
+    Ended,
+}
+
+/// The state of a request of this browser; `None` if it made none with this id.
+///
+/// # Errors
+/// If the store fails.
+pub async fn codes_request(
+    services: &Services,
+    portal: &Console,
+    id: ActionApprovalId,
+) -> Result<Option<CodesRequest>, InternalError> {
+    let state = action_approvals::state(services, portal, id).await?;
+    Ok(match state {
+        None => None,
+        Some(ActionState::Approved) => Some(CodesRequest::Approved),
+        Some(ActionState::Denied) => Some(CodesRequest::Denied),
+        Some(ActionState::Ended) => Some(CodesRequest::Ended),
+        Some(ActionState::Pending) => {
+            let pending = action_approvals::pending(services, portal, id).await?;
+            Some(pending.map_or(CodesRequest::Ended, CodesRequest::Pending))
+        }
+    })
+}
+
+/// Creates the codes that the device approved. They are shown once, and are valid when the person confirms them. `None`
+/// if the approval was not given, was used or expired.
+///
+/// # Errors
+/// If the store fails.
+pub async fn create_codes(
+    services: &Services,
+    portal: &Console,
+    id: ActionApprovalId,
+) -> Result<Option<Vec<RecoveryCode>>, InternalError> {
+    let user = portal.signed_in.user.id;
+    let (action, digest) = action_of(user)?;
+    let summary = match summarize(&services.store, &action).await {
+        Ok(summary) => summary.digest(),
+        Err(SummaryError::Gone(_)) => return Ok(None),
+        Err(SummaryError::Store(error)) => return Err(error.into()),
+    };
+    let claimed = ClaimedAction {
+        action: digest,
+        summary,
+    };
+    if action_approvals::claim(services, portal, id, claimed)
+        .await?
+        .is_none()
+    {
+        return Ok(None);
+    }
+    // The codes end with the device that approved them.
+    let Some(device) = approving_device(services, id).await? else {
+        return Ok(None);
+    };
+    let now = services.now();
+    let codes: Vec<RecoveryCode> = (0..CODES)
+        .map(|_| RecoveryCode::random(&*services.entropy))
+        .collect();
+    let kept = codes.iter().map(|code| {
+        let id = RecoveryCodeId::new(now, &*services.entropy);
+        (id, code.digest(user))
+    });
+    let written = services
+        .store
+        .add_pending_recovery_codes((user, device), id, kept.collect(), now)
+        .await?;
+    Ok((written == DeviceWrite::Done).then_some(codes))
+}
+
+/// Confirms that the codes of a request are saved: they are valid from now on, and those of before are not. Returns
+/// whether there were any to confirm.
+///
+/// # Errors
+/// If the store fails.
+pub async fn confirm_codes(
+    services: &Arc<Services>,
+    portal: &Console,
+    id: ActionApprovalId,
+) -> Result<bool, InternalError> {
+    let user = portal.signed_in.user.id;
+    let by = AuditContext::new(Actor::User(user), portal.origin.clone());
+    let entry = audit::entry(services, Event::RecoveryCodesCreated, &by)
+        .about(user)
+        .with("codes", CODES);
+    let since = services.now() - CONFIRMATION;
+    let confirmed = services
+        .store
+        .confirm_recovery_codes(user, id, since, entry)
+        .await?;
+    if confirmed == Transition::NotOpen {
+        return Ok(false);
+    }
+    tracing::info!(%user, "recovery codes created in the portal");
+    account_notifications::notify(services, user, None);
+    Ok(true)
+}
+
+/// The action, and its digest: an approval of it permits nothing else.
+fn action_of(user: UserId) -> Result<(ProtectedAction, Digest), InternalError> {
+    let action = ProtectedAction::CreateRecoveryCodes(user);
+    let digest = action.digest_in(Digest::sha256(b"recovery codes in the portal"))?;
+    Ok((action, digest))
+}
+
+/// The device that approved a request.
+async fn approving_device(
+    services: &Services,
+    id: ActionApprovalId,
+) -> Result<Option<DeviceId>, InternalError> {
+    let approval = services.store.approval_of_action(id).await?;
+    Ok(
+        match approval.map(|approval| approval.stage_at(services.now())) {
+            Some(ApprovalStage::Approved {
+                by: Approver::Device { id, .. },
+                ..
+            }) => Some(id),
+            _ => None,
+        },
+    )
+}

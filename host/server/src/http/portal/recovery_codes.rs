@@ -1,0 +1,162 @@
+//! New recovery codes in the portal: asked for, approved on the person's device, shown once, and confirmed.
+
+use std::time::Duration;
+
+use axum::extract::Path;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+
+use super::forms::PortalForm;
+use super::pages::{NewRecoveryCodesPage, RecoveryCodesPage, RecoveryCodesRequestPage, Tab};
+use crate::domain::InternalError;
+use crate::domain::admin::action_approvals::{self, Console};
+use crate::domain::devices::recovery;
+use crate::domain::portal::{self, CodesRequest};
+use crate::http::portal::form_outcome::FormResult;
+use crate::http::portal::owner::Owner;
+use crate::http::reply::{page, see_other};
+use crate::http::texts::Message;
+use assent_model::id::ActionApprovalId;
+use assent_model::login::LocalPage;
+
+/// Where the pages are.
+const PATH: &str = "/devices/recovery-codes";
+
+/// How long a script waits for a decision in one request.
+const LONGEST_WAIT: Duration = Duration::from_secs(25);
+
+/// `GET /devices/recovery-codes`
+pub(super) async fn show(owner: Owner) -> Response {
+    owner.reply(overview(&owner, None).await)
+}
+
+/// How many codes there are, and the way to new ones; with what went wrong.
+async fn overview(owner: &Owner, problem: Option<Message>) -> Result<Response, InternalError> {
+    let user = owner.signed_in.user.id;
+    let template = RecoveryCodesPage {
+        layout: owner.layout(),
+        frame: owner.frame(Tab::Devices)?,
+        left: recovery::left(&owner.services, user).await?,
+        problem,
+        create: owner.form(PATH)?,
+    };
+    Ok(page(&template, None))
+}
+
+/// `POST /devices/recovery-codes`: asks the device.
+pub(super) async fn ask(posted: PortalForm) -> Response {
+    let owner = &posted.owner;
+    let reply = async {
+        match portal::ask_for_codes(&owner.services, &console(owner)).await? {
+            Some(pending) => Ok(see_other(&format!("{PATH}/{}", pending.id))),
+            None => {
+                let problem = Message::new("portal-codes-cannot-ask");
+                let mut response = overview(owner, Some(problem)).await?;
+                *response.status_mut() = StatusCode::CONFLICT;
+                Ok(response)
+            }
+        }
+    };
+    owner.reply(reply.await)
+}
+
+/// `GET /devices/recovery-codes/{id}`: waits for the device, then offers the codes.
+pub(super) async fn request(owner: Owner, Path(id): Path<String>) -> Response {
+    let reply = async {
+        let Ok(id) = id.parse::<ActionApprovalId>() else {
+            return Ok(owner.nothing_here(Tab::Devices));
+        };
+        let state = portal::codes_request(&owner.services, &console(&owner), id).await?;
+        let number = match state {
+            None => return Ok(owner.nothing_here(Tab::Devices)),
+            Some(CodesRequest::Pending(pending)) => Some(pending.number),
+            Some(CodesRequest::Approved) => None,
+            Some(CodesRequest::Denied) => {
+                return overview(&owner, Some(Message::new("portal-codes-denied"))).await;
+            }
+            Some(CodesRequest::Ended) => {
+                return overview(&owner, Some(Message::new("portal-codes-ended"))).await;
+            }
+        };
+        let template = RecoveryCodesRequestPage {
+            layout: owner.layout(),
+            frame: owner.frame(Tab::Devices)?,
+            number,
+            decided: format!("{PATH}/{id}/decided"),
+            show: owner.form(&format!("{PATH}/{id}"))?,
+        };
+        Ok(page(&template, None))
+    };
+    owner.reply(reply.await)
+}
+
+/// `GET /devices/recovery-codes/{id}/decided`: for a script, which waits here. 204 as long as the request is pending.
+pub(super) async fn decided(owner: Owner, Path(id): Path<String>) -> Response {
+    let reply = async {
+        let Ok(id) = id.parse::<ActionApprovalId>() else {
+            return Ok(StatusCode::NOT_FOUND.into_response());
+        };
+        let console = console(&owner);
+        tokio::select! {
+            biased;
+            decided = action_approvals::decided(&owner.services, &console, id) => decided?,
+            () = tokio::time::sleep(LONGEST_WAIT) => {}
+            () = owner.services.draining.interrupts() => {}
+        }
+        let state = portal::codes_request(&owner.services, &console, id).await?;
+        Ok(match state {
+            Some(CodesRequest::Pending(_)) => StatusCode::NO_CONTENT,
+            Some(_) => StatusCode::OK,
+            None => StatusCode::NOT_FOUND,
+        }
+        .into_response())
+    };
+    owner.reply(reply.await)
+}
+
+/// `POST /devices/recovery-codes/{id}`: creates the codes, and shows them this once.
+pub(super) async fn create(Path(id): Path<String>, posted: PortalForm) -> Response {
+    let owner = &posted.owner;
+    let reply = async {
+        let Ok(id) = id.parse::<ActionApprovalId>() else {
+            return Ok(owner.nothing_here(Tab::Devices));
+        };
+        let Some(codes) = portal::create_codes(&owner.services, &console(owner), id).await? else {
+            return overview(owner, Some(Message::new("portal-codes-ended"))).await;
+        };
+        let template = NewRecoveryCodesPage {
+            layout: owner.layout(),
+            frame: owner.frame(Tab::Devices)?,
+            codes: codes.iter().map(|code| code.grouped()).collect(),
+            recover: format!("{}/recover", owner.services.settings.origin()),
+            confirm: owner.form(&format!("{PATH}/{id}/confirm"))?,
+        };
+        Ok(page(&template, None))
+    };
+    owner.reply(reply.await)
+}
+
+/// `POST /devices/recovery-codes/{id}/confirm`: the codes are saved, so those of before end.
+pub(super) async fn confirm(Path(id): Path<String>, posted: PortalForm) -> Response {
+    let owner = &posted.owner;
+    let reply = async {
+        let Ok(id) = id.parse::<ActionApprovalId>() else {
+            return Ok(owner.nothing_here(Tab::Devices));
+        };
+        match portal::confirm_codes(&owner.services, &console(owner), id).await? {
+            true => owner.done(LocalPage::Devices, FormResult::CodesConfirmed),
+            false => overview(owner, Some(Message::new("portal-codes-unconfirmed"))).await,
+        }
+    };
+    owner.reply(reply.await)
+}
+
+/// This browser, for whose session alone an approval counts.
+fn console(owner: &Owner) -> Console {
+    Console {
+        browser: owner.browser.digest(),
+        context: owner.browser.context(&owner.services),
+        origin: owner.browser.origin(),
+        signed_in: owner.signed_in.clone(),
+    }
+}

@@ -1,0 +1,95 @@
+//! Recovery codes that their user has yet to confirm. The codes of before stay valid until then.
+
+use crate::sql;
+use crate::{DeviceWrite, Result, Store, Transition, audit, devices};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::id::{ActionApprovalId, DeviceId, RecoveryCodeId, UserId};
+use assent_model::secret::Digest;
+
+impl Store {
+    /// Adds codes that are not valid yet, in place of others that were not confirmed. `batch` is the approval that
+    /// permitted them, and `device` the device that approved.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn add_pending_recovery_codes(
+        &self,
+        (user, device): (UserId, DeviceId),
+        batch: ActionApprovalId,
+        codes: Vec<(RecoveryCodeId, Digest)>,
+        now: Timestamp,
+    ) -> Result<DeviceWrite> {
+        self.write(move |db| {
+            let codes = codes.clone();
+            Box::pin(async move {
+                if !devices::lock_active_device(db, user, device).await? {
+                    return Ok(DeviceWrite::Inactive);
+                }
+                sql::query("DELETE FROM recovery_codes WHERE user_id = $1 AND is_pending = 1")
+                    .bind(user.to_string())
+                    .execute(&mut *db)
+                    .await?;
+                for (id, digest) in codes {
+                    sql::query(
+                        "INSERT INTO recovery_codes (id, user_id, digest, created_at, created_by, batch, is_pending)
+                         VALUES ($1, $2, $3, $4, $5, $6, 1)",
+                    )
+                    .bind(id.to_string())
+                    .bind(user.to_string())
+                    .bind(digest.to_text())
+                    .bind(now.millis())
+                    .bind(device.to_string())
+                    .bind(batch.to_string())
+                    .execute(&mut *db)
+                    .await?;
+                }
+                Ok(DeviceWrite::Done)
+            })
+        })
+        .await
+    }
+
+    /// Makes the codes of a batch valid that were created at `since` or later, deletes all others of the user, and ends
+    /// the links that nobody used. Not open if there are none, or if the user may not sign in.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
+    pub async fn confirm_recovery_codes(
+        &self,
+        user: UserId,
+        batch: ActionApprovalId,
+        since: Timestamp,
+        entry: Entry,
+    ) -> Result<Transition> {
+        self.write(move |db| {
+            let entry = entry.clone();
+            Box::pin(async move {
+                let confirmed = sql::query(
+                    "UPDATE recovery_codes SET is_pending = 0
+                     WHERE user_id = $1 AND batch = $2 AND is_pending = 1 AND created_at >= $3
+                       AND EXISTS (SELECT 1 FROM users WHERE users.id = $1 AND users.state = 'active')",
+                )
+                .bind(user.to_string())
+                .bind(batch.to_string())
+                .bind(since.millis())
+                .execute(&mut *db)
+                .await?;
+                if confirmed == 0 {
+                    return Ok(Transition::NotOpen);
+                }
+                sql::query(
+                    "DELETE FROM recovery_codes WHERE user_id = $1 AND (batch IS NULL OR batch <> $2)",
+                )
+                .bind(user.to_string())
+                .bind(batch.to_string())
+                .execute(&mut *db)
+                .await?;
+                devices::end_own_links(db, user).await?;
+                audit::append(db, &[entry]).await?;
+                Ok(Transition::Done)
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,194 @@
+//! Recovery codes in the portal: approved on the device, shown once, and valid once they are confirmed.
+
+use assent_test_macros::both_databases;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::{actions, returned, signed_in};
+use crate::harness::{Browser, Database, Device, Page, TestHost, TestUser, id};
+use crate::lifecycle::{entries, events};
+
+const PATH: &str = "/devices/recovery-codes";
+
+/// The codes that a device creates by itself.
+async fn codes_of_device(device: &Device) -> Vec<String> {
+    let created = device.call_ok(Method::POST, "/recovery-codes", None).await;
+    serde_json::from_value(created["codes"].clone()).expect("a list")
+}
+
+/// Asks for new codes; the page with the number.
+async fn requested(browser: &Browser) -> Page {
+    let page = browser.get(PATH).await;
+    page.submit(PATH, &[]).await.followed().await
+}
+
+/// Approves the request on the device; the page that offers the codes.
+async fn approved(ada: &TestUser, waiting: &Page) -> Page {
+    let request = &ada.device.pending_requests(5).await[0];
+    let summary = request.action.as_deref().expect("an action");
+    assert!(
+        summary.starts_with("Create new recovery codes for “ada”."),
+        "{summary}"
+    );
+    let outcome = ada.device.approve(request, &waiting.number()).await;
+    assert_eq!(outcome, "approved");
+    waiting.again().await
+}
+
+/// The codes that the page shows.
+fn shown(page: &Page) -> Vec<String> {
+    let codes = page.body.split("<li><code>").skip(1);
+    codes
+        .map(|rest| rest.split('<').next().unwrap_or_default().to_owned())
+        .collect()
+}
+
+/// Whether a code is accepted at the page for lost devices.
+async fn is_valid(host: &TestHost, code: &str) -> bool {
+    let page = Browser::new(&host.base).get("/recover").await;
+    let fields = [("name", "ada"), ("code", code)];
+    page.submit("/recover", &fields).await.status == StatusCode::SEE_OTHER
+}
+
+#[both_databases]
+async fn old_codes_stay_valid_until_the_new_ones_are_confirmed(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    let old = codes_of_device(&ada.device).await;
+    let browser = signed_in(&host, &ada).await;
+    let waiting = requested(&browser).await;
+    let script = format!("{}/decided", waiting.path());
+    let ready = approved(&ada, &waiting).await;
+    assert_eq!(browser.get(&script).await.status, StatusCode::OK);
+    let created = ready.submit(&ready.path(), &[]).await;
+    let new = shown(&created);
+    assert_eq!(new.len(), 10, "{database:?}: {}", created.body);
+    // They are shown once.
+    let again = ready.submit(&ready.path(), &[]).await;
+    assert!(
+        shown(&again).is_empty() && again.body.contains("Your old codes are still valid."),
+        "{}",
+        again.body
+    );
+    assert!(is_valid(&host, &old[0]).await, "{database:?}");
+    assert!(!is_valid(&host, &new[0]).await, "{database:?}: unconfirmed");
+    let unconfirmed = entries(&host, &format!("user={}", id(&ada.user))).await;
+    let count = |entries: &[Value]| {
+        let created = events(entries).into_iter();
+        created
+            .filter(|event| *event == "recovery.codes-created")
+            .count()
+    };
+    assert_eq!(count(&unconfirmed), 1, "{database:?}");
+
+    let confirm = format!("{}/confirm", ready.path());
+    assert_eq!(actions(&created, &confirm), [confirm.clone()]);
+    let done = created.submit(&confirm, &[]).await.followed().await;
+    assert_eq!(
+        returned(&done),
+        Some("Your new recovery codes are valid. The old ones no longer work.")
+    );
+    assert!(!is_valid(&host, &old[1]).await, "{database:?}");
+    assert!(is_valid(&host, &new[0]).await, "{database:?}");
+    assert!(!is_valid(&host, &new[0]).await, "{database:?}: used");
+    // A second press confirms nothing.
+    let late = created.submit(&confirm, &[]).await;
+    assert!(
+        late.body.contains("can’t be confirmed any more"),
+        "{}",
+        late.body
+    );
+    let audited = entries(&host, &format!("user={}", id(&ada.user))).await;
+    assert_eq!(count(&audited), 2, "{database:?}");
+    let answer = ada.device.call_ok(Method::GET, "/requests", None).await;
+    assert!(
+        answer["notifications"]
+            .to_string()
+            .contains("recovery.codes-created"),
+        "{answer}"
+    );
+}
+
+#[both_databases]
+async fn unconfirmed_codes_expire(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    let old = codes_of_device(&ada.device).await;
+    let browser = signed_in(&host, &ada).await;
+    let waiting = requested(&browser).await;
+    let ready = approved(&ada, &waiting).await;
+    let created = ready.submit(&ready.path(), &[]).await;
+    host.advance(31 * 60);
+    let confirm = format!("{}/confirm", ready.path());
+    let late = created.submit(&confirm, &[]).await;
+    assert!(
+        late.body.contains("can’t be confirmed any more"),
+        "{}",
+        late.body
+    );
+    assert!(is_valid(&host, &old[0]).await, "{database:?}");
+    assert!(!is_valid(&host, &shown(&created)[0]).await);
+}
+
+#[tokio::test]
+async fn no_session_gets_codes_without_its_own_approval() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let (browser, thief) = (signed_in(&host, &ada).await, signed_in(&host, &ada).await);
+    let waiting = requested(&browser).await;
+    let pending = browser.get(&waiting.url).await;
+    let page = thief.get(PATH).await;
+    assert_eq!(thief.get(&waiting.url).await.status, StatusCode::NOT_FOUND);
+    // Neither before the approval nor, for another session, after it.
+    let csrf = pending.body.contains("Show my new codes");
+    assert!(!csrf, "{}", pending.body);
+    let ready = approved(&ada, &waiting).await;
+    let foreign = thief.post(&ready.path(), &[("csrf", &page.csrf())]).await;
+    assert_eq!(foreign.status, StatusCode::FORBIDDEN, "{}", foreign.body);
+    assert!(shown(&foreign).is_empty());
+    assert_eq!(shown(&ready.submit(&ready.path(), &[]).await).len(), 10);
+
+    // A denial changes nothing.
+    let waiting = requested(&browser).await;
+    let request = &ada.device.pending_requests(5).await[0];
+    assert_eq!(ada.device.deny(request).await, "denied");
+    let denied = waiting.again().await;
+    assert!(
+        denied.body.contains("You denied new recovery codes."),
+        "{}",
+        denied.body
+    );
+}
+
+#[tokio::test]
+async fn the_start_page_shows_how_safe_the_way_in_is() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = signed_in(&host, &ada).await;
+    let page = browser.get("/").await;
+    for text in [
+        "One device. If you lose it, you need a recovery code.",
+        "No recovery codes.",
+        "Off. Anyone who can unlock your phone can approve for you.",
+    ] {
+        assert!(page.body.contains(text), "{text}: {}", page.body);
+    }
+    assert_eq!(page.body.matches("data-state=\"warn\"").count(), 3);
+    codes_of_device(&ada.device).await;
+    let path = format!("/users/{}/enrolments", id(&ada.user));
+    let enrolment = host.admin_ok(Method::POST, &path, json!(null)).await;
+    let link = enrolment["link"].as_str().expect("a link");
+    Device::enrol(link, "Second phone").await;
+    let page = browser.get("/").await;
+    assert!(
+        page.body.contains("2 devices can approve for you."),
+        "{}",
+        page.body
+    );
+    assert!(
+        page.body.contains("10 valid recovery codes"),
+        "{}",
+        page.body
+    );
+    assert_eq!(page.body.matches("data-state=\"good\"").count(), 2);
+}

@@ -1,0 +1,45 @@
+// Each known program in the console: the server accepts the filled form, and each value of the program is filled in.
+//
+// Environment: BASE_URL, ENROL_URL, LOGIN_NAME (an owner); CHROMIUM and SCREENSHOTS as in browser.mjs.
+
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+
+import { run } from './console.mjs';
+
+const folder = new URL('../../host/server/assets/console/recipes/', import.meta.url);
+const files = (await readdir(folder)).toSorted();
+
+await run(async (admin) => {
+  await admin.open('/admin/applications/new', 'Connect an application');
+  await admin.look('programs');
+  for (const file of files) {
+    const { name, kind, ask, settings } = JSON.parse(await readFile(new URL(file, folder), 'utf8'));
+    await admin.open('/admin/applications/new', 'Connect an application');
+    await admin.follow(name);
+    await admin.heading(`New: ${name}`);
+    assert.equal(await admin.field('Name').inputValue(), name);
+    for (const { label, example } of ask) await admin.field(label.en).fill(example);
+    await admin.press('Connect it');
+    await admin.heading(name);
+    const recipe = admin.desk.locator('.recipe');
+    await recipe.getByRole('heading', { name: `Settings of ${name}` }).waitFor();
+    assert.equal(await recipe.locator('dt').count(), settings.length, name);
+    const shown = await recipe.locator('code').allTextContents();
+    assert.deepEqual(
+      shown.filter((text) => /(?<!\$)\{[a-z_]+\}/.test(text)),
+      [],
+      name,
+    );
+    const own = kind === 'saml' ? '/sso/' : '/oidc';
+    assert.ok(
+      shown.some((text) => text.includes(own)),
+      `${name}: ${shown.join()}`,
+    );
+    if (['grafana.json', 'keycloak.json', 'zabbix.json'].includes(file))
+      await admin.look(`recipe-${file.slice(0, -5)}`);
+  }
+  // The program can be chosen afterwards, too; one of the other protocol does not fit.
+  await admin.desk.getByLabel('Settings of a program').selectOption('Grafana');
+  await admin.desk.locator('#console:not([aria-busy]) .recipe .notice').or(admin.desk.getByText('API URL')).waitFor();
+});
