@@ -19,6 +19,7 @@ pub mod delivery;
 pub mod device;
 pub mod entropy;
 pub mod id;
+pub mod invitation;
 pub mod key;
 pub mod language;
 pub mod login;

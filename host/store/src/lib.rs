@@ -34,6 +34,7 @@ mod held_requests;
 mod idempotency;
 mod instance;
 mod instances;
+mod invitations;
 mod keys;
 mod logins;
 mod logos;
@@ -83,6 +84,7 @@ pub use deliveries::ChannelWork;
 pub use dispatches::DISPATCH_LEASE;
 pub use error::{Result, StoreError, ValueError};
 pub use idempotency::IdempotentRow;
+pub use invitations::NewInvitation;
 pub use logins::{Completion, IssuedGrant, NewSession, SignInRecord};
 pub use migrations::{
     Backfill, HEARTBEAT_LIMIT, MIGRATIONS, Migration, MigrationKind, MigrationOutcome,

@@ -91,6 +91,12 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
     in_background(&mut background, &services, "geoip", refresh_geoip);
     in_background(&mut background, &services, "changes", poll_changes);
     in_background(&mut background, &services, "logouts", backchannel::deliver);
+    in_background(
+        &mut background,
+        &services,
+        "mail",
+        domain::mail::outbox::run,
+    );
     let deliveries = domain::approvals::deliveries::run;
     in_background(&mut background, &services, "approval_channels", deliveries);
     let traces = domain::claims::traces::run_trace_writer;

@@ -3,8 +3,8 @@
 use crate::http::admin_api::routes::{Area, Route};
 use crate::http::admin_api::{
     accounts, action_approvals, activity, applications, audit, claims, error_references,
-    external_authenticators, keys, logos, me, operation, plugins, service_providers, test_sign_ins,
-    transfers, users,
+    external_authenticators, invitations, keys, logos, mail, me, operation, plugins,
+    service_providers, test_sign_ins, transfers, users,
 };
 
 /// The areas, which have all nouns and routes.
@@ -14,6 +14,7 @@ pub(super) fn areas() -> Vec<Area> {
         action_approvals::routes(),
         users::routes(),
         transfers::of_users(),
+        invitations::routes(),
         activity::routes(),
         external_authenticators::routes(),
         accounts::routes(),
@@ -27,6 +28,7 @@ pub(super) fn areas() -> Vec<Area> {
         error_references::routes(),
         keys::routes(),
         plugins::routes(),
+        mail::routes(),
         operation::routes(),
     ]
 }
