@@ -152,6 +152,7 @@ async fn create_users(host: &TestHost, count: usize) -> Vec<LoginName> {
             did,
             name: name.clone(),
             email: None,
+            was_active: false,
             profile: Profile::default(),
             console_role: None,
             state: LifecycleState::Active,

@@ -18,6 +18,7 @@ mod keys;
 mod lan;
 mod lifecycle;
 mod login;
+mod mail;
 mod migrations;
 mod oidc;
 mod pages;

@@ -43,7 +43,7 @@ const LAYERS: [&[&str]; 8] = [
     &["test_sign_in"],
     &["oidc", "saml"],
     &["domain"],
-    &["keys", "config", "geoip", "audit_stream"],
+    &["keys", "config", "geoip", "audit_stream", "smtp"],
     &["messages"],
 ];
 

@@ -21,6 +21,7 @@ pub mod device;
 pub mod entropy;
 pub mod group;
 pub mod id;
+pub mod invitation;
 pub mod key;
 pub mod language;
 pub mod login;

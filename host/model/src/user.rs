@@ -119,6 +119,8 @@ pub struct User {
     pub console_role: Option<ConsoleRole>,
     /// The lifecycle state.
     pub state: LifecycleState,
+    /// Whether the user was ever active. When a suspension is lifted, a user who never was is invited again.
+    pub was_active: bool,
     /// How often it was changed: a change counts only if it was made to the newest version.
     pub version: i64,
     /// When the user was made.
@@ -128,6 +130,15 @@ pub struct User {
 }
 
 impl User {
+    /// The state when a suspension is lifted: invited if the user was never active, because there may be nothing to
+    /// approve with.
+    pub const fn state_after_suspension(&self) -> LifecycleState {
+        match self.was_active {
+            true => LifecycleState::Active,
+            false => LifecycleState::Invited,
+        }
+    }
+
     /// Whether nobody can sign in as them yet, and whoever could would have no more by it than a name: to give them
     /// something to approve with takes nothing from anybody.
     pub fn is_only_invited(&self) -> bool {

@@ -631,7 +631,7 @@ app-enrol-no-key = Dieser Browser konnte keinen Schlüssel erzeugen oder aufbewa
 app-enrol-checking = Der Link wird geprüft…
 app-enrol-unchecked = Der Link ließ sich nicht prüfen
 app-enrol-unusable = Dieser Link ist nicht mehr gültig
-app-enrol-unusable-about = Er wurde schon benutzt, oder seine Zeit ist abgelaufen. Erzeugen Sie einen auf einem anderen Ihrer Geräte, verwenden Sie einen Wiederherstellungscode, oder bitten Sie Ihre Administration um einen neuen.
+app-enrol-unusable-about = Er wurde schon benutzt oder zurückgezogen, oder seine Zeit ist abgelaufen. Erzeugen Sie einen auf einem anderen Ihrer Geräte, verwenden Sie einen Wiederherstellungscode, oder bitten Sie Ihre Administration um einen neuen.
 app-enrol-again-try = Noch einmal versuchen
 app-enrol-scan-picture = QR-Code dieses Einrichtungslinks
 app-enrol-scan = An einem Computer?
@@ -1050,3 +1050,25 @@ portal-codes-confirm = Ich habe sie gesichert
 portal-codes-discard = Verwerfen
 portal-codes-confirmed = Ihre neuen Wiederherstellungscodes gelten. Die alten gelten nicht mehr.
 portal-codes-unconfirmed = Diese Codes können nicht mehr bestätigt werden. Ihre alten Codes gelten noch.
+
+## E-Mail
+
+mail-invitation-subject = Ihre Einladung zur Anmeldung bei { $operator }
+mail-greeting = Guten Tag { $name },
+mail-invitation-lead = { $operator } lädt Sie ein, sich ohne Passwort anzumelden. Stattdessen bestätigt Ihr Telefon jede Anmeldung.
+mail-invitation-steps = Öffnen Sie diesen Link auf Ihrem Telefon. Auf einem Computer zeigt er einen Code, den Sie mit dem Telefon scannen.
+mail-invitation-link = Mein Telefon einrichten
+mail-invitation-expires = Der Link gilt einmal, bis zum { $date } um { $time } (UTC).
+mail-invitation-private = Leiten Sie ihn nicht weiter. Wer ihn zuerst öffnet, kann sich als Sie anmelden.
+mail-support = Fragen? Wenden Sie sich an { $support }.
+mail-foot = { $operator } hat diese E-Mail automatisch von { $address } gesendet. Darin wird nie nach einem Passwort gefragt.
+mail-test-subject = Test-E-Mail von { $operator }
+mail-test-text = Dies ist ein Test. Der Server kann mit den aktuellen Einstellungen E-Mails senden.
+
+## Was geschah: Einladungen
+
+activity-invitation-sent = Ihre Einladung wurde per E-Mail gesendet
+activity-invitation-failed = Ihre Einladung konnte nicht per E-Mail gesendet werden
+activity-invitation-resent = Ihre Einladung wurde erneut gesendet, der frühere Link gilt nicht mehr
+activity-invitation-withdrawn = Ihre Einladung wurde zurückgezogen
+activity-mail-tested = Eine Test-E-Mail wurde gesendet

@@ -632,7 +632,7 @@ app-enrol-no-key = This browser could not create or store a key. Private windows
 app-enrol-checking = Checking the link…
 app-enrol-unchecked = The link could not be checked
 app-enrol-unusable = This link doesn’t work
-app-enrol-unusable-about = It was already used, or it has expired. Create another one on another device of yours, use a recovery code, or ask your administrator for a new one.
+app-enrol-unusable-about = It was already used or withdrawn, or it has expired. Create another one on another device of yours, use a recovery code, or ask your administrator for a new one.
 app-enrol-again-try = Try again
 app-enrol-scan-picture = QR code of this enrolment link
 app-enrol-scan = On a computer?
@@ -1051,3 +1051,25 @@ portal-codes-confirm = I saved them
 portal-codes-discard = Discard them
 portal-codes-confirmed = Your new recovery codes are valid. The old ones no longer work.
 portal-codes-unconfirmed = These codes can’t be confirmed any more. Your old codes are still valid.
+
+## E-mail
+
+mail-invitation-subject = Your invitation to sign in at { $operator }
+mail-greeting = Hello { $name },
+mail-invitation-lead = { $operator } invites you to sign in without a password. Your phone approves each sign-in instead.
+mail-invitation-steps = Open this link on your phone. On a computer, it shows a code that you scan with your phone.
+mail-invitation-link = Set up my phone
+mail-invitation-expires = The link works once, until { $date } at { $time } (UTC).
+mail-invitation-private = Do not forward it. Anyone who opens it first can sign in as you.
+mail-support = Questions? Contact { $support }.
+mail-foot = { $operator } sent this e-mail automatically from { $address }. It never asks for a password.
+mail-test-subject = Test e-mail from { $operator }
+mail-test-text = This is a test. The server can send e-mail with its current settings.
+
+## What happened: invitations
+
+activity-invitation-sent = Your invitation was sent by e-mail
+activity-invitation-failed = Your invitation could not be sent by e-mail
+activity-invitation-resent = Your invitation was sent again, and the earlier link is no longer valid
+activity-invitation-withdrawn = Your invitation was withdrawn
+activity-mail-tested = A test e-mail was sent

@@ -11,19 +11,21 @@ use std::sync::Arc;
 
 use tracing_appender::non_blocking::ErrorCounter;
 
-use crate::config::{Migrate, Settings};
+use crate::config::{MailSecurity, Migrate, Settings};
 use crate::domain::Services;
 use crate::domain::operations::bootstrap::{BootstrapResult, bootstrap};
 use crate::domain::operations::branding::{Logo, LogoFileError};
-use crate::domain::operations::plugin_specs::plugin_specs;
+use crate::domain::operations::plugin_specs::{plugin_specs, read_secret};
 use crate::geoip::GeoIp;
 use crate::keys::{KeyRing, MasterKey, PushKey, TokenSealer};
+use crate::smtp::{Mailer, SmtpSecurity, SmtpServer};
 use crate::{domain, keys};
 use assent_model::audit::chain::ChainKey;
 use assent_model::clock::{SharedClock, SystemClock};
 use assent_model::entropy::{SharedEntropy, SystemEntropy};
 use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
+use assent_model::secret::Secret;
 use assent_plugin_host::egress::Egress;
 use assent_plugin_host::{CompilationCache, Compiler, Credentials, Loader, Plugins};
 use assent_store::{
@@ -128,6 +130,7 @@ pub async fn compose(
         ),
         None => None,
     };
+    let mailer = mailer(&settings)?;
     let geoip = GeoIp::open(settings.geoip.database_file.as_deref())?;
     let logo = logo(&settings)?;
     let passkeys = domain::devices::relying_party::RelyingParty::new(&settings);
@@ -139,6 +142,7 @@ pub async fn compose(
         ),
         settings,
         egress,
+        mailer,
         geoip,
         saml_keys: crate::keys::saml::OpenKeys::default(),
         fetched_keys: domain::keys::fetched_keys::FetchedKeys::default(),
@@ -214,6 +218,42 @@ pub fn logo(settings: &Settings) -> Result<Option<Logo>, LogoFileError> {
         .as_deref()
         .map(Logo::read)
         .transpose()
+}
+
+/// The client of the SMTP server, if the settings name one.
+fn mailer(settings: &Settings) -> Result<Option<Mailer>, StartError> {
+    let Some(mail) = &settings.mail else {
+        return Ok(None);
+    };
+    let unusable = || StartError::Mail("the settings cannot be used".to_owned());
+    let (host, port) = mail.server().ok_or_else(unusable)?;
+    let password = match (&mail.password, &mail.password_file) {
+        (Some(password), _) => Some(Secret::new(password.as_str())),
+        (None, Some(file)) => Some(read_secret("mail.password_file", file)?),
+        (None, None) => None,
+    };
+    let base_host = settings.base_url.host_str().unwrap_or("localhost");
+    let server = SmtpServer {
+        host,
+        port,
+        security: match mail.security {
+            MailSecurity::Starttls => SmtpSecurity::StartTls,
+            MailSecurity::Implicit => SmtpSecurity::Implicit,
+            MailSecurity::None => SmtpSecurity::None,
+        },
+        credentials: mail.user.clone().zip(password),
+        from: mail.sender().ok_or_else(unusable)?,
+        hello_name: mail
+            .hello_name
+            .as_deref()
+            .unwrap_or(base_host)
+            .trim_matches(['[', ']'])
+            .to_owned(),
+        timeout: mail.timeout.get(),
+    };
+    Mailer::new(server, mail.ca_file.as_deref())
+        .map(Some)
+        .map_err(StartError::Mail)
 }
 
 /// All keys, after a fresh one was made for each purpose that had none which may sign.

@@ -2,7 +2,7 @@
 //!
 //! The modules are layers: each uses only those below it (`tests/it/tidy.rs` checks that). From the top: `cli` and
 //! `app` (composition), `http` (the edge), `oidc` and `saml` (protocols), `domain` (use cases), the adapters `keys`,
-//! `config`, `geoip` and `audit_stream`, and `messages`, the texts for people. Below them are crates of their own: the
+//! `config`, `geoip`, `audit_stream` and `smtp`, and `messages`, the texts for people. Below them are crates of their own: the
 //! store, the plugin host, the SAML core, and the model.
 
 pub mod app;
@@ -17,4 +17,5 @@ pub mod keys;
 pub mod messages;
 pub mod oidc;
 pub mod saml;
+pub mod smtp;
 pub mod test_sign_in;

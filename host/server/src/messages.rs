@@ -5,6 +5,7 @@
 //! values. Values that come from people are isolated in their direction, so that a name can't turn round what stands
 //! beside it. What they hold of such marks themselves is dropped.
 
+use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use fluent_bundle::concurrent::FluentBundle;
@@ -82,6 +83,20 @@ impl Message {
     /// As plain text.
     pub fn plain(&self, language: Language) -> String {
         self.formatted(language).replace([OPEN, CLOSE], "")
+    }
+
+    /// As HTML: escaped, its values isolated.
+    pub(crate) fn markup(&self, language: Language) -> String {
+        let mut html = String::new();
+        for character in self.formatted(language).chars() {
+            match character {
+                OPEN => html.push_str("<bdi>"),
+                CLOSE => html.push_str("</bdi>"),
+                '<' | '>' | '&' | '"' | '\'' => _ = write!(html, "&#{};", u32::from(character)),
+                other => html.push(other),
+            }
+        }
+        html
     }
 
     /// With the values between the marks of their direction.

@@ -24,6 +24,8 @@ CREATE TABLE users (
     console_role        TEXT,
     state               TEXT   NOT NULL DEFAULT 'invited'
                         CHECK (state IN ('invited', 'active', 'suspended', 'terminated')),
+    -- Whether the user was ever active. When a suspension is lifted, a user who never was is invited again.
+    was_active          BIGINT NOT NULL DEFAULT 0,
     -- Browsers in which the user signed in before this time are not known browsers any more: the user reported one of them.
     known_browsers_not_before BIGINT NOT NULL DEFAULT 0,
     -- The number of account notifications so far.
@@ -253,9 +255,29 @@ CREATE TABLE enrolments (
     created_by TEXT,
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
-    used_at    BIGINT
+    used_at    BIGINT,
+    -- Who created it for another user, as in the audit log.
+    inviter_kind TEXT,
+    inviter_id TEXT,
+    -- How its e-mail fares; NULL if it is not sent by e-mail.
+    delivery   TEXT   CHECK (delivery IN ('queued', 'sent', 'failed')),
+    -- When it was queued, sent or given up.
+    delivery_at BIGINT,
+    -- Why the last attempt failed.
+    delivery_error TEXT
 );
 CREATE INDEX enrolments_by_user ON enrolments (user_id);
+
+-- The outbox of invitations: e-mails that are not sent yet. The row is written with the enrolment. An instance leases it for an
+-- attempt by moving `next_attempt_at`; it is deleted when the e-mail was sent or given up.
+CREATE TABLE invitation_mails (
+    enrolment_id    TEXT   NOT NULL PRIMARY KEY REFERENCES enrolments (id) ON DELETE CASCADE,
+    -- The link, sealed with the master key.
+    sealed_link     TEXT   NOT NULL,
+    attempts        BIGINT NOT NULL,
+    next_attempt_at BIGINT NOT NULL
+);
+CREATE INDEX invitation_mails_by_attempt ON invitation_mails (next_attempt_at);
 
 -- A device's passkey, with which the device verifies the user. A device has at most one.
 CREATE TABLE passkeys (

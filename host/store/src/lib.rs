@@ -35,6 +35,7 @@ mod held_requests;
 mod idempotency;
 mod instance;
 mod instances;
+mod invitations;
 mod keys;
 mod logins;
 mod logos;
@@ -86,6 +87,7 @@ pub use dispatches::DISPATCH_LEASE;
 pub use error::{Result, StoreError, ValueError};
 pub use groups::{GroupSummary, MOST_MEMBERS_COUNTED, MemberChange};
 pub use idempotency::IdempotentRow;
+pub use invitations::NewInvitation;
 pub use logins::{Completion, IssuedGrant, NewSession, SignInRecord};
 pub use migrations::{
     Backfill, HEARTBEAT_LIMIT, MIGRATIONS, Migration, MigrationKind, MigrationOutcome,

@@ -91,6 +91,7 @@ impl AdminScope {
                     | P::PluginsRead
                     | P::PluginsWrite
                     | P::SettingsRead
+                    | P::MailSend
                     | P::OverviewRead
             ),
         }

@@ -80,6 +80,8 @@ permissions! {
     PluginsWrite = "plugins:write",
     /// To read the settings in force.
     SettingsRead = "settings:read",
+    /// To send a test e-mail.
+    MailSend = "mail:send",
     /// To read the counts of the overview.
     OverviewRead = "overview:read",
     /// To give and take console roles and admin scopes, and to act upon those who have them.

@@ -282,6 +282,16 @@ events! {
     CooldownLifted = "cooldown.lifted",
     /// A link to enrol an authenticator was made.
     EnrolmentLinkCreated = "enrolment.link-created",
+    /// The e-mail with an invitation was sent.
+    InvitationSent = "invitation.sent",
+    /// The e-mail with an invitation was given up.
+    InvitationFailed = "invitation.failed",
+    /// A link took the place of an invited user's earlier one.
+    InvitationResent = "invitation.resent",
+    /// The link of an invited user was withdrawn.
+    InvitationWithdrawn = "invitation.withdrawn",
+    /// A test e-mail was sent.
+    MailTested = "mail.tested",
     /// An authenticator was enrolled.
     DeviceEnrolled = "device.enrolled",
     /// An authenticator got another name.

@@ -12,6 +12,7 @@ import { applications } from './pages/applications.js';
 import { audit } from './pages/audit.js';
 import { claims } from './pages/claims.js';
 import { groupPages, groups, newGroup } from './pages/groups.js';
+import { invitations } from './pages/invitations.js';
 import { keys } from './pages/keys.js';
 import { newApplication } from './pages/new_application.js';
 import { overview } from './pages/overview.js';
@@ -48,6 +49,7 @@ const PAGES = [
   ['/admin/users', users, 'users:read'],
   ['/admin/users/new', newUser, 'users:write'],
   ['/admin/users/import', importUsers, 'users:write'],
+  ['/admin/invitations', invitations, 'users:read'],
   ['/admin/users/:id', userPages.profile, 'users:read'],
   ['/admin/users/:id/accounts', userPages.accounts, 'accounts:read'],
   ['/admin/users/:id/devices', userPages.devices, 'users:read'],

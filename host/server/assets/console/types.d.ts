@@ -124,6 +124,8 @@ export interface Handover {
   name?: string;
   /** A link to enrol a phone is to be created. */
   enrol?: boolean;
+  /** An invitation is to be sent by e-mail. */
+  send?: boolean;
 }
 
 /** What the browser stores with each entry of its history. */

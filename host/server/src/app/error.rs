@@ -39,6 +39,8 @@ pub enum StartError {
         address: SocketAddr,
         reason: std::io::Error,
     },
+    #[error("mail: {0}")]
+    Mail(String),
     #[error(transparent)]
     Tls(#[from] TlsError),
     #[error(transparent)]

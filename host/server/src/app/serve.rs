@@ -99,6 +99,12 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
         write_client_secret_uses,
     );
     in_background(&mut background, &services, "logouts", backchannel::deliver);
+    in_background(
+        &mut background,
+        &services,
+        "mail",
+        domain::mail::outbox::run,
+    );
     let deliveries = domain::approvals::deliveries::run;
     in_background(&mut background, &services, "approval_channels", deliveries);
     let traces = domain::claims::traces::run_trace_writer;

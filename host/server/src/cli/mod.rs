@@ -276,10 +276,13 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
         .await?
         .with_context(|| format!("there is no user {name}"))?;
     let context = AdminContext::of_operator(Arc::clone(&services));
-    let EnrolmentLink {
-        link,
-        expires_at: until,
-    } = context.run(&EnrolDevice(user.id)).await?;
+    let (
+        _,
+        EnrolmentLink {
+            link,
+            expires_at: until,
+        },
+    ) = context.run(&EnrolDevice(user.id)).await?;
     services.store.close().await;
     let hours = until.remaining(services.now()).as_secs().div_ceil(3600);
     eprintln!(

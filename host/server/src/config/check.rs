@@ -4,7 +4,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::http::is_bare;
 use super::{
-    HumanDuration, Settings, approvals, bootstrap, branding, http, keys, lifetimes, plugins,
+    HumanDuration, Settings, approvals, bootstrap, branding, http, keys, lifetimes, mail, plugins,
     rate_limits, saml,
 };
 use assent_model::name::display_text;
@@ -49,6 +49,9 @@ pub(super) fn check(settings: &Settings) -> Vec<(String, String)> {
         "expected sqlite://path/to/file or postgres://user@host/database",
     );
     keys::check(&settings.keys, &mut expect);
+    if let Some(mail) = &settings.mail {
+        mail::check(mail, &mut expect);
+    }
     saml::check(&settings.saml, &mut expect);
     settings.audit.retention.check(
         "audit.retention",

@@ -8,7 +8,7 @@ use super::Settings;
 use super::environment::variable_of;
 
 /// Keys whose values are secrets, or may hold one.
-const SECRETS: [&str; 2] = ["keys.master_key", "database.url"];
+const SECRETS: [&str; 3] = ["keys.master_key", "database.url", "mail.password"];
 
 /// The source of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +113,8 @@ mod tests {
         let file = folder.path().join("assent.toml");
         let text = "base_url = \"http://localhost:1\"\n[database]\nurl = \"postgres://assent:hunter2@db/assent\"\n\
                     [keys]\nmaster_key = \"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"\n\
+                    [mail]\nserver = \"smtp.example.org\"\nfrom = \"id@example.org\"\nuser = \"a\"\n\
+                    password = \"hunter2\"\n\
                     [[plugins.claim_mappers]]\nname = \"a\"\nfile = \"a.wasm\"\nwrites = [\"account\"]\nconfig = { \
                          password = \"hunter2\" }\n";
         std::fs::write(&file, text).unwrap();

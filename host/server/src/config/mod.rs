@@ -18,6 +18,7 @@ mod keys;
 mod lifetimes;
 mod load;
 mod log;
+mod mail;
 mod plugins;
 mod rate_limits;
 mod resources;
@@ -37,6 +38,7 @@ pub use keys::Keys;
 pub use lifetimes::{Lifetimes, Session};
 pub use load::{ConfigError, load};
 pub use log::{Log, LogFormat};
+pub use mail::{Mail, MailSecurity};
 pub use plugins::{
     ApprovalChannel, ClaimMapper, Credential, OnFailure, PluginLimits, Plugins, Trust,
 };

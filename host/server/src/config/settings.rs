@@ -13,6 +13,7 @@ use crate::config::http::Http;
 use crate::config::keys::Keys;
 use crate::config::lifetimes::{Lifetimes, Session};
 use crate::config::log::Log;
+use crate::config::mail::Mail;
 use crate::config::plugins::Plugins;
 use crate::config::rate_limits::RateLimits;
 use crate::config::resources::{Database, Egress, GeoIp};
@@ -66,6 +67,9 @@ pub struct Settings {
     /// The bootstrap of an empty database at the first start. Without this table the first start creates nothing.
     #[serde(default)]
     pub bootstrap: Option<Bootstrap>,
+    /// E-mail: the SMTP server that sends invitations. Without this table the server sends no e-mail.
+    #[serde(default)]
+    pub mail: Option<Mail>,
     /// SAML 2.0.
     #[serde(default)]
     pub saml: Saml,

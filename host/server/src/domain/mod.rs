@@ -12,6 +12,7 @@ pub mod claims;
 pub mod devices;
 mod error;
 pub mod keys;
+pub mod mail;
 pub mod operations;
 pub mod portal;
 pub mod protected_actions;

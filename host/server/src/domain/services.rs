@@ -26,6 +26,7 @@ use crate::config::Settings;
 use crate::geoip::GeoIp;
 use crate::keys::saml::OpenKeys;
 use crate::keys::{KeyRing, MasterKey, PushKey, TokenSealer};
+use crate::smtp::Mailer;
 use assent_model::clock::{SharedClock, Timestamp};
 use assent_model::entropy::SharedEntropy;
 use assent_model::secret::Digest;
@@ -51,6 +52,8 @@ pub struct Services {
     pub push_key: Arc<PushKey>,
     /// The way out, to the addresses that applications registered.
     pub egress: Egress,
+    /// Sends e-mail, if the settings name an SMTP server.
+    pub mailer: Option<Mailer>,
     /// Where addresses are.
     pub geoip: GeoIp,
     /// SAML keys that were opened before.

@@ -2,7 +2,6 @@
 //! that come from people.
 
 use std::convert::Infallible;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use askama::filters::Safe;
@@ -12,7 +11,6 @@ use axum::http::header::ACCEPT_LANGUAGE;
 use axum::http::request::Parts;
 
 use crate::domain::Services;
-use crate::messages::{CLOSE, OPEN};
 pub use crate::messages::{Message, source};
 use assent_model::language::Language;
 
@@ -43,16 +41,7 @@ impl FromRequestParts<Arc<Services>> for PageLanguage {
 impl Message {
     /// As HTML: escaped, its values isolated.
     pub fn html(&self, language: Language) -> Safe<String> {
-        let mut html = String::new();
-        for character in self.formatted(language).chars() {
-            match character {
-                OPEN => html.push_str("<bdi>"),
-                CLOSE => html.push_str("</bdi>"),
-                '<' | '>' | '&' | '"' | '\'' => _ = write!(html, "&#{};", u32::from(character)),
-                other => html.push(other),
-            }
-        }
-        Safe(html)
+        Safe(self.markup(language))
     }
 }
 

@@ -25,9 +25,9 @@ pub(crate) fn ensure_all_written(rows: usize, kept: u64, what: &'static str) -> 
 
 static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "INSERT INTO users (id, did, subject, name, email, profile, console_role, state, version, created_at,
-           updated_at)
-         VALUES {($, $, $, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
+        "INSERT INTO users (id, did, subject, name, email, profile, console_role, state, was_active, version,
+           created_at, updated_at)
+         VALUES {($, $, $, $, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
         0,
     )
 });
@@ -78,6 +78,9 @@ pub(super) async fn insert_all(db: &mut Connection, users: &[User]) -> Result<()
                 .bind(to_json(&user.profile)?)
                 .bind(user.console_role.map(ConsoleRole::as_str))
                 .bind(user.state.as_str())
+                .bind(i64::from(
+                    user.was_active || user.state == LifecycleState::Active,
+                ))
                 .bind(user.version)
                 .bind(user.created_at.millis())
                 .bind(user.updated_at.millis());

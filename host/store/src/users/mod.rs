@@ -49,7 +49,8 @@ pub(crate) async fn activate(
     now: Timestamp,
 ) -> Result<()> {
     let activated = sql::query(
-        "UPDATE users SET state = 'active', version = version + 1, updated_at = $2 WHERE id = $1 AND state = 'invited'",
+        "UPDATE users SET state = 'active', was_active = 1, version = version + 1, updated_at = $2
+         WHERE id = $1 AND state = 'invited'",
     )
     .bind(id.to_string())
     .bind(now.millis())

@@ -14,6 +14,7 @@ crate::sql::row! {
         profile: String,
         console_role: Option<String>,
         state: String,
+        was_active: bool,
         version: i64,
         created_at: i64,
         updated_at: i64,
@@ -38,6 +39,7 @@ impl TryFrom<UserRow> for User {
                 .map(|role| console_role(&role, cell("users", "console_role", &row.id)))
                 .transpose()?,
             state: lifecycle_state(&row.state, cell("users", "state", &row.id))?,
+            was_active: row.was_active,
             version: row.version,
             created_at: moment(row.created_at),
             updated_at: moment(row.updated_at),

@@ -76,6 +76,7 @@ async fn update(
     }
     let result = sql::query(
         "UPDATE users SET name = $2, email = $3, profile = $4, console_role = $5, state = $6,
+                          was_active = CASE WHEN $6 = 'active' THEN 1 ELSE was_active END,
                           version = version + 1, updated_at = $7
          WHERE id = $1 AND version = $8",
     )

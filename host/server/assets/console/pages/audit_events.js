@@ -133,6 +133,22 @@ export const GROUPS = [
         'calm',
         ({ who, user }) => [who, ' created a link to enrol a phone of ', user],
       ],
+      'invitation.sent': ['Invitation sent', 'good', ({ user }) => ['The invitation of ', user, ' was sent by e-mail']],
+      'invitation.failed': [
+        'Invitation not sent',
+        'bad',
+        ({ user }) => ['The e-mail with the invitation of ', user, ' was given up'],
+      ],
+      'invitation.resent': [
+        'Invitation sent again',
+        'calm',
+        ({ who, user }) => [who, ' invited ', user, ' again; the earlier link ended'],
+      ],
+      'invitation.withdrawn': [
+        'Invitation withdrawn',
+        'warn',
+        ({ who, user }) => [who, ' withdrew the invitation of ', user],
+      ],
       'device.enrolled': ['Phone enrolled', 'good', (names) => [names.user, ' enrolled ', ...phone(names)]],
       'device.renamed': ['Phone renamed', 'calm', (names) => [names.user, ' renamed a phone to ', names.device]],
       'device.revoked': [
@@ -336,6 +352,7 @@ export const GROUPS = [
       'signing-key.revoked': ['Signing key revoked', 'bad', ({ who }) => [who, ' revoked a signing key']],
       'plugins.reloaded': ['Plugins reloaded', 'calm', ({ who }) => [who, ' reloaded the plugins']],
       'plugins.rolled-back': ['Plugins rolled back', 'warn', ({ who }) => [who, ' rolled the plugins back']],
+      'mail.tested': ['Test e-mail sent', 'calm', ({ who }) => [who, ' sent a test e-mail']],
       'admin-token.created': ['Admin token created', 'warn', ({ who }) => [who, ' created an admin token']],
     },
   ],

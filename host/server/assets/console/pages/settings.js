@@ -5,8 +5,9 @@ import { text } from '../form.js';
 import { translated } from '../language.js';
 import { searched, table } from '../lists.js';
 import { badge, code, el, figure, screen } from '../view.js';
+import { mail } from './mail.js';
 
-/** @import { Column, ListElement, Schema } from '../types.d.ts' */
+/** @import { Column, Context, ListElement, Schema } from '../types.d.ts' */
 
 /** @typedef {Schema<'Setting'>} Setting */
 
@@ -22,6 +23,7 @@ const GROUPS = {
   approvals: 'Approvals',
   rate_limits: 'Rate limits',
   plugins: 'Plugins',
+  mail: 'E-mail',
   saml: 'SAML',
   keys: 'Keys',
   http: 'Listeners and proxies',
@@ -68,7 +70,10 @@ const COLUMNS = [
   },
 ];
 
-export async function settings() {
+/**
+ * @param {Context} context
+ */
+export async function settings(context) {
   const { items } = await get('/settings');
   const list = await searched(
     [text('q', 'Name or description', { type: 'search' })],
@@ -82,6 +87,7 @@ export async function settings() {
         'As this instance read them from its file and its environment when it started. To change one, change it ' +
         'there and restart the instance.',
     },
+    await mail(context),
     list,
   );
 }

@@ -10,8 +10,6 @@ import {
   badge,
   button,
   code,
-  copyable,
-  dialog,
   disableAll,
   el,
   facts,
@@ -27,6 +25,7 @@ import {
 import { accountAddress } from './account.js';
 import { applicationAddress } from './applications.js';
 import { entries } from './audit.js';
+import { canSend, sendInvitation, showNewLink } from './invitation_link.js';
 import { picker } from './picker.js';
 import { groupsOfUser } from './user_groups.js';
 import { ROLES, userAddress } from './users.js';
@@ -250,9 +249,9 @@ function errorOfField(error) {
  */
 function state(user, version, { may, reload }) {
   const setState = async (/** @type {Schema<'LifecycleState'>} */ to, /** @type {string} */ message) => {
-    await patch('/users/{id}', { id: user.id }, { state: to }, version);
+    const { state: now } = await patch('/users/{id}', { id: user.id }, { state: to }, version);
     await reload();
-    say(message);
+    say(now === to ? message : 'The user is invited again. Send a new link: the earlier one ended.');
   };
   const texts = {
     invited: 'Invited: the user has no phone yet to approve with.',
@@ -419,16 +418,17 @@ async function devices(user, _version, context) {
   );
   const enrol = button(
     phones.length === 0 ? 'Create a link to enrol a phone' : 'Create a link to enrol another phone',
-    () => enrolmentLink(user),
-    'primary',
+    () => showNewLink(user, context.me),
+    canSend(user, context.me) ? '' : 'primary',
   );
-  if (writes && handover.enrol) {
+  const send = button('Send the invitation by e-mail', () => sendInvitation(user), 'primary');
+  if (writes && (handover.enrol || handover.send)) {
     history.replaceState(null, '');
     // After the page is shown, as if the administrator had pressed it.
-    setTimeout(() => enrol.click());
+    setTimeout(() => (handover.send && canSend(user, context.me) ? send : enrol).click());
   }
   return [
-    section('Phones', list, writes && el('div', { class: 'ways' }, enrol)),
+    section('Phones', list, writes && el('div', { class: 'ways' }, canSend(user, context.me) && send, enrol)),
     section(
       'Recovery codes',
       el(
@@ -441,28 +441,6 @@ async function devices(user, _version, context) {
     ),
     ...(addresses.length > 0 || writes ? [channels(user, addresses, writes, reload)] : []),
   ];
-}
-
-/**
- * @param {Schema<'User'>} user
- */
-async function enrolmentLink(user) {
-  const { link: address, expires_at: until } = await post('/users/{id}/enrolments', { id: user.id });
-  await dialog('A link to enrol a phone', (close) => [
-    el(
-      'p',
-      {},
-      'Send this link privately. Anyone who opens it first can sign in as this person. It works once and expires ',
-      moment(until, { exact: true }),
-      '. It is not shown again.',
-    ),
-    copyable(address, 'the link', { wide: true }),
-    el(
-      'div',
-      { class: 'actions' },
-      el('button', { class: 'button primary', type: 'button', onclick: () => close() }, 'Done'),
-    ),
-  ]);
 }
 
 /**

@@ -101,6 +101,7 @@ export async function users(context) {
       actions: [
         may('users:write') && way('/admin/users/new', 'Invite a user', 'primary'),
         may('users:write') && way('/admin/users/import', 'Import'),
+        way('/admin/invitations', 'Open invitations'),
         exported,
       ],
     },
@@ -120,17 +121,21 @@ const userFields = () => [
 /**
  * @param {Context} context
  */
-export async function newUser({ go, may }) {
+export async function newUser({ go, may, me }) {
+  const sends = toggle('send', 'Send the invitation by e-mail', { hint: 'To the address above, with a link.' });
   const link = toggle('link', 'Create a link to enrol a phone at once', {
     hint: 'The next page shows it. Send it to the user.',
   });
-  const made = form([group('The user', null, ...userFields(), link)], {
-    values: { link: true },
+  const made = form([group('The user', null, ...userFields(), ...(me.sends_mail ? [sends] : []), link)], {
+    values: { link: !me.sends_mail, send: me.sends_mail },
     submit: 'Invite',
     cancel: '/admin/users',
-    send: async ({ full, link: wanted, ...values }) => {
+    send: async ({ full, link: wanted, send: byMail, ...values }) => {
       const user = await post('/users', {}, { ...values, ...(full && { profile: { name: full } }) });
-      await go(`${userAddress(user.id)}/devices`, { enrol: wanted && may('users:write') });
+      await go(`${userAddress(user.id)}/devices`, {
+        enrol: wanted && may('users:write'),
+        send: byMail && may('users:write'),
+      });
     },
   });
   return screen(
@@ -252,7 +257,12 @@ export async function importUsers() {
         ),
         el('p', {}, 'The server checks the file first, and changes nothing while a row is not valid.'),
       ],
-      link('/admin/users', 'To the users'),
+      el(
+        'span',
+        { class: 'ways' },
+        way('/admin/invitations?state=no_link', 'Invite the new users', 'primary'),
+        link('/admin/users', 'To the users'),
+      ),
     ),
   );
 }

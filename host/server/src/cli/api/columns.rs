@@ -10,10 +10,26 @@ use assent_admin_client::terminal::{Table, harmless};
 
 /// The columns of lists whose items have more than a line holds: members, with a head of their own after `=`. A list
 /// without an entry has one column for each member that is a single value.
-pub(super) const COLUMNS: [(&str, &[&str]); 10] = [
+pub(super) const COLUMNS: [(&str, &[&str]); 12] = [
     (
         "User",
         &["id", "name", "email", "state", "console_role", "created_at"],
+    ),
+    (
+        "Invitation",
+        &[
+            "user_id",
+            "name",
+            "email",
+            "state",
+            "inviter_name",
+            "sent_at",
+            "expires_at",
+        ],
+    ),
+    (
+        "CreatedInvitation",
+        &["user_id", "name", "link", "expires_at", "skipped"],
     ),
     (
         "Application",

@@ -23,6 +23,9 @@ pub enum AdminError {
     /// It can't be done as things stand.
     #[error("{0}")]
     Conflict(&'static str),
+    /// The SMTP server did not accept an e-mail.
+    #[error("{0}")]
+    Mail(String),
     /// Whoever calls may not do it.
     #[error("{0}")]
     Forbidden(&'static str),

@@ -19,8 +19,10 @@ mod import;
 mod import_accounts;
 mod import_tables;
 mod import_users;
+mod invitations;
 mod keys;
 mod logos;
+mod mail;
 mod names;
 mod overview;
 mod plugins;
@@ -67,8 +69,12 @@ pub use import::{ImportReport, ImportRow, RowError};
 pub use import_accounts::{ACCOUNT_COLUMNS, PlannedAccounts, account_cells};
 pub use import_tables::{ImportTable, TablePlan};
 pub use import_users::PlannedUsers;
+pub use invitations::{
+    InvitationDelivery, InviteUsers, InvitedUser, WithdrawInvitations, invitations,
+};
 pub use keys::{RevokeSigningKey, RotateSigningKeys};
 pub use logos::{RemoveLogo, SetLogo, logo};
+pub use mail::{MailPreview, SendTestMail, mail_preview};
 pub use names::Names;
 pub use overview::{Overview, Range, SignIns, count_sign_ins, overview};
 pub use plugins::{ReloadPlugins, RollBackPlugins};

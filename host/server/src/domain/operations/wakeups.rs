@@ -10,6 +10,8 @@ use tokio::sync::Notify;
 pub enum Wakeup {
     /// An approval channel has a new delivery, or there is news of one.
     Carried,
+    /// The outbox has a new e-mail.
+    MailQueued,
     /// A session may have ended, so that applications are to be notified.
     LoggedOut,
 }
@@ -18,6 +20,7 @@ pub enum Wakeup {
 #[derive(Debug, Default)]
 pub struct Wakeups {
     carried: Notify,
+    mail_queued: Notify,
     logged_out: Notify,
 }
 
@@ -25,6 +28,7 @@ impl Wakeups {
     const fn of(&self, wakeup: Wakeup) -> &Notify {
         match wakeup {
             Wakeup::Carried => &self.carried,
+            Wakeup::MailQueued => &self.mail_queued,
             Wakeup::LoggedOut => &self.logged_out,
         }
     }

@@ -3,7 +3,8 @@
 use crate::http::admin_api::routes::{Area, Route};
 use crate::http::admin_api::{
     accounts, action_approvals, activity, applications, assignments, audit, claims, client_secrets,
-    error_references, external_authenticators, groups, keys, logos, me, operation, plugins,
+    error_references, external_authenticators, groups, invitations, keys, logos, mail, me, operation,
+    plugins,
     service_providers, test_sign_ins, transfers, users,
 };
 
@@ -14,6 +15,7 @@ pub(super) fn areas() -> Vec<Area> {
         action_approvals::routes(),
         users::routes(),
         transfers::of_users(),
+        invitations::routes(),
         activity::routes(),
         external_authenticators::routes(),
         accounts::routes(),
@@ -30,6 +32,7 @@ pub(super) fn areas() -> Vec<Area> {
         error_references::routes(),
         keys::routes(),
         plugins::routes(),
+        mail::routes(),
         operation::routes(),
     ]
 }

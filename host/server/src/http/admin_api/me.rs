@@ -50,6 +50,8 @@ struct Me {
     admin_scopes: Option<AdminScopes>,
     /// The caller's permissions.
     permissions: Vec<Permission>,
+    /// Whether the server sends e-mail.
+    sends_mail: bool,
     /// For a session: the value of the header `X-Assent-CSRF` for requests that change something.
     csrf_token: Option<String>,
 }
@@ -90,6 +92,7 @@ async fn read(
         role,
         admin_scopes,
         permissions,
+        sends_mail: services.mailer.is_some(),
         csrf_token,
     }))
 }

@@ -14,8 +14,11 @@ use crate::domain::devices::recovery;
 use crate::domain::{Services, admin};
 use crate::http::admin_api::context::Context;
 use crate::http::admin_api::input::List;
+use crate::http::admin_api::invitations::{InvitationMessage, message};
 use crate::http::admin_api::values::{id_of, moment};
+use crate::http::devices::qr_code;
 use crate::http::problem::Problem;
+use assent_model::user::LifecycleState;
 
 /// A link that enrols a device.
 #[derive(Serialize, ToSchema)]
@@ -25,6 +28,10 @@ pub(super) struct EnrolmentView {
     link: String,
     #[schema(format = DateTime)]
     expires_at: String,
+    /// The link as a QR code, an SVG image.
+    qr_code: Option<String>,
+    /// A message for an invited user with the link, in the user's language.
+    message: Option<InvitationMessage>,
 }
 
 /// Create a link that enrols one device of a user.
@@ -37,8 +44,13 @@ pub(super) async fn enrol(
     context: Context,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<EnrolmentView>), Problem> {
-    let EnrolmentLink { link, expires_at } = context.run(EnrolDevice(id_of(&id, "user")?)).await?;
+    let (user, created) = context.run(EnrolDevice(id_of(&id, "user")?)).await?;
+    let EnrolmentLink { link, expires_at } = created;
+    let is_invited = user.state == LifecycleState::Invited;
+    let message = is_invited.then(|| message(&context.0.services, &user, &link, expires_at));
     let view = EnrolmentView {
+        qr_code: qr_code(&link),
+        message,
         link,
         expires_at: moment(expires_at),
     };

@@ -173,6 +173,7 @@ fn shown(user: User) -> UserView {
         profile,
         console_role,
         state,
+        was_active: _,
         version: _,
         created_at,
         updated_at,

@@ -71,7 +71,7 @@ pub(super) async fn preview(
 }
 
 /// The link as a QR code for a phone's camera, in SVG; nothing where it is too long for one.
-pub(super) fn qr_code(link: &str) -> Option<String> {
+pub(crate) fn qr_code(link: &str) -> Option<String> {
     let code = qrcode::QrCode::new(link).ok()?;
     Some(
         code.render::<qrcode::render::svg::Color<'_>>()

@@ -22,7 +22,9 @@ mod web_app;
 
 pub(crate) use device::PushBody;
 pub(crate) use device_api_error::DeviceApiError;
-pub(crate) use enrolments::{EnrolledDevice, EnrolmentBody, EnrolmentPreview, EnrolmentToken};
+pub(crate) use enrolments::{
+    EnrolledDevice, EnrolmentBody, EnrolmentPreview, EnrolmentToken, qr_code,
+};
 pub(crate) use error_code::ErrorCode;
 pub use openapi::text as openapi_document;
 pub(crate) use request_body::parse;

@@ -191,6 +191,11 @@ pub(super) fn activity_message(
         | Event::CooldownStarted
         | Event::CooldownLifted
         | Event::EnrolmentLinkCreated
+        | Event::InvitationSent
+        | Event::InvitationFailed
+        | Event::InvitationResent
+        | Event::InvitationWithdrawn
+        | Event::MailTested
         | Event::RecoveryCodesCreated
         | Event::RecoveryCodeUsed
         | Event::RecoveryFailed
@@ -254,6 +259,11 @@ const fn plain_activity(event: Event) -> Message {
         Event::CooldownStarted => Message::new("activity-cooldown-started"),
         Event::CooldownLifted => Message::new("activity-cooldown-lifted"),
         Event::EnrolmentLinkCreated => Message::new("activity-enrolment-link"),
+        Event::InvitationSent => Message::new("activity-invitation-sent"),
+        Event::InvitationFailed => Message::new("activity-invitation-failed"),
+        Event::InvitationResent => Message::new("activity-invitation-resent"),
+        Event::InvitationWithdrawn => Message::new("activity-invitation-withdrawn"),
+        Event::MailTested => Message::new("activity-mail-tested"),
         Event::RecoveryCodesCreated => Message::new("activity-recovery-codes"),
         Event::RecoveryCodeUsed => Message::new("activity-recovery-used"),
         Event::RecoveryFailed => Message::new("activity-recovery-failed"),

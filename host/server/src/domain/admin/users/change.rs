@@ -163,10 +163,16 @@ pub(in crate::domain::admin) fn apply_to_user(user: &mut User, change: UserChang
         user.console_role = role;
     }
     if let Some(state) = state {
-        user.state = user
-            .state
-            .to(state)
-            .map_err(|error| invalid("state", error.to_string()))?;
+        let is_lifted = user.state == LifecycleState::Suspended
+            && (state == LifecycleState::Active || state == user.state_after_suspension());
+        user.state = match is_lifted {
+            true => user.state_after_suspension(),
+            false => user
+                .state
+                .to(state)
+                .map_err(|error| invalid("state", error.to_string()))?,
+        };
+        user.was_active |= user.state == LifecycleState::Active;
     }
     Ok(())
 }

@@ -4,17 +4,19 @@ use serde::Serialize;
 
 use super::queries::user;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::invitations::{InvitationDelivery, insert_link};
 use crate::domain::admin::{AdminError, Result, invalid};
+use crate::domain::devices::device;
 use crate::domain::devices::device::OwnDevice;
-use crate::domain::devices::{account_notifications, device};
 use crate::domain::protected_actions::ProtectedAction;
-use crate::domain::{Services, audit};
-use assent_model::audit::{AuditContext, Event};
+use crate::domain::{InternalError, Services};
+use assent_model::audit::AuditContext;
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
 use assent_model::id::{DeviceId, UserId};
 use assent_model::recovery::CodesOfDevice;
 use assent_model::user::User;
+use assent_store::StoreError;
 
 assent_model::admin_command! {
     /// Creates a link by which a person enrols one authenticator.
@@ -33,7 +35,7 @@ pub struct EnrolmentLink {
 
 impl AdminCommand for EnrolDevice {
     type Plan = User;
-    type Outcome = EnrolmentLink;
+    type Outcome = (User, EnrolmentLink);
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<User>> {
         let user = user(&context.services, self.0).await?;
@@ -53,27 +55,14 @@ impl AdminCommand for EnrolDevice {
         context: &AdminContext,
         approved: ApprovedPlan<User>,
         by: &AuditContext,
-    ) -> Result<Execution<EnrolmentLink>> {
+    ) -> Result<Execution<(User, EnrolmentLink)>> {
         let user = approved.into_plan();
-        let services = &context.services;
-        let (enrolment, token) = device::prepare_enrolment(services, user.id);
-        let expires_at = enrolment.expires_at;
-        let entry = audit::entry(services, Event::EnrolmentLinkCreated, by)
-            .about(user.id)
-            .with("enrolment", enrolment.id.to_string());
-        let inserted = services
-            .store
-            .insert_enrolment(enrolment, &user, vec![entry], services.now())
-            .await;
-        let Execution::Done(()) = Execution::from_write(inserted)? else {
-            return Ok(Execution::Overtaken);
-        };
-        tracing::info!(user = %user.id, "enrolment link created");
-        account_notifications::notify(services, user.id, None);
-        Ok(Execution::Done(EnrolmentLink {
-            link: device::enrolment_link(services, &token),
-            expires_at,
-        }))
+        let created = insert_link(&context.services, &user, InvitationDelivery::Link, by).await;
+        match created {
+            Ok(link) => Ok(Execution::Done((user, link))),
+            Err(InternalError::Store(StoreError::Stale)) => Ok(Execution::Overtaken),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ mod new_user;
 mod queries;
 
 pub use change::UserChange;
-pub(super) use change::{DeniedMember, VOUCHING, apply_to_user};
+pub(super) use change::{DeniedMember, VOUCHING, apply_to_user, email_address};
 pub use commands::{CreateUser, DeleteUser, EraseUser, UpdateUser};
 pub use devices::{EnrolDevice, EnrolmentLink, RevokeDevice, devices};
 pub(super) use entries::{changed, creation, differences};

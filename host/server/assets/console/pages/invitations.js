@@ -1,0 +1,211 @@
+// Open invitations: who was invited by whom, how the e-mail fares, and links for many users at once.
+
+import { get, post } from '../api.js';
+import { select } from '../form.js';
+import { searched, table } from '../lists.js';
+import { ask, badge, button, el, figure, link, moment, notice, say, screen } from '../view.js';
+import { picture } from './invitation_link.js';
+
+/** @import { Child, Column, Context, Schema } from '../types.d.ts' */
+
+/** @typedef {Schema<'Invitation'>} Invitation */
+/** @typedef {Schema<'InvitationDelivery'>} Delivery */
+
+// The server takes so many users in one request.
+const MOST = 100;
+
+/** @type {Array<['' | Schema<'InvitationState'>, string]>} */
+const STATES = [
+  ['', 'Any'],
+  ['no_link', 'Without a link'],
+  ['link', 'Link handed over'],
+  ['queued', 'E-mail waiting'],
+  ['sent', 'E-mail sent'],
+  ['failed', 'E-mail failed'],
+  ['expired', 'Expired'],
+];
+const TONES = { no_link: 'draft', link: 'kind', queued: 'kind', sent: 'active', failed: 'suspended', expired: 'draft' };
+
+/** @param {Schema<'InvitationState'>} state */
+const stateBadge = (state) => badge(new Map(STATES).get(state) ?? state, TONES[state]);
+
+/** @param {Invitation} row */
+function inviter(row) {
+  if (!row.inviter_kind) return row.created_at ? 'Unknown' : '';
+  if (row.inviter_kind === 'user') return row.inviter_name ?? 'A deleted user';
+  return row.inviter_kind === 'application' ? 'An application' : 'The operator';
+}
+
+/**
+ * @param {Context} context
+ */
+export async function invitations({ may, me }) {
+  const writes = may('users:write');
+  /** @type {Map<string, HTMLInputElement>} The boxes of the rows that are shown, by the user's id. */
+  const boxes = new Map();
+  const chosen = () => [...boxes].filter(([, box]) => box.checked).map(([id]) => id);
+  const status = el('p', { class: 'muted', role: 'status' });
+  const all = el('input', { type: 'checkbox', id: 'select-all' });
+  const actions = el('div', { class: 'ways' });
+  const update = () => {
+    const count = chosen().length;
+    status.textContent = count === 0 ? 'Nobody is selected.' : `${figure(count)} selected.`;
+    all.checked = count > 0 && count === boxes.size;
+    for (const press of actions.querySelectorAll('button')) press.disabled = count === 0;
+  };
+  all.addEventListener('change', () => {
+    for (const box of boxes.values()) box.checked = all.checked;
+    update();
+  });
+  /** @param {Invitation} row */
+  const box = (row) => {
+    if (row.has_console_role) return 'On the user’s page';
+    const input = el('input', { type: 'checkbox', 'aria-label': `Select ${row.name}`, onchange: update });
+    boxes.set(row.user_id, input);
+    return el('label', { class: 'choice' }, input);
+  };
+  /** @type {Array<Column<Invitation>>} */
+  const columns = [
+    { label: 'User', cell: (row) => link(`/admin/users/${row.user_id}/devices`, row.display_name) },
+    ...(writes ? [{ label: 'Select', cell: box }] : []),
+    { label: 'E-mail', cell: (row) => row.email ?? 'None' },
+    {
+      label: 'State',
+      cell: (row) =>
+        el(
+          'div',
+          { class: 'stack' },
+          stateBadge(row.state),
+          row.delivery_error && el('p', { class: 'small muted' }, row.delivery_error),
+        ),
+    },
+    { label: 'Invited by', cell: inviter },
+    { label: 'Link created', cell: (row) => (row.created_at ? moment(row.created_at) : '') },
+    { label: 'E-mail sent', cell: (row) => (row.sent_at ? moment(row.sent_at) : '') },
+    { label: 'Expires', cell: (row) => (row.expires_at ? moment(row.expires_at) : '') },
+  ];
+  const rows = table(columns, [], { empty: 'Nobody is invited.', caption: 'Open invitations' });
+  const cleared = rows.clear;
+  rows.clear = () => {
+    boxes.clear();
+    cleared();
+  };
+  const list = await searched(
+    [select('state', 'State', STATES, { none: '' })],
+    async (values, after) => get('/invitations', { ...values, after }),
+    rows,
+    { onpage: update },
+  );
+  list.addEventListener('change', update);
+  const place = el('div', { 'aria-live': 'polite', class: 'stack' });
+  /** @param {Delivery} delivery */
+  const create = async (delivery) => {
+    const created = await inBatches(chosen(), (users) => post('/invitations', {}, { users, delivery }));
+    const items = created.flatMap((one) => one.items);
+    await list.fill();
+    update();
+    place.replaceChildren(...result(items, delivery));
+    place.querySelector('h2')?.focus();
+  };
+  const withdraw = async () => {
+    const users = chosen();
+    const yes = await ask(
+      users.length === 1 ? 'Withdraw this invitation?' : `Withdraw ${figure(users.length)} invitations?`,
+      'Their links end at once. The users stay, and you can invite them again.',
+      'Withdraw',
+    );
+    if (!yes) return;
+    const results = await inBatches(users, (part) => post('/invitations/withdraw', {}, { users: part }));
+    const count = results.reduce((sum, { withdrawn }) => sum + withdrawn, 0);
+    await list.fill();
+    update();
+    place.replaceChildren();
+    say(count === 1 ? 'One invitation was withdrawn.' : `${figure(count)} invitations were withdrawn.`);
+  };
+  if (writes) {
+    actions.append(
+      ...(me.sends_mail ? [button('Send by e-mail', () => create('email'), 'primary')] : []),
+      button('Create links to print', () => create('link')),
+      button('Withdraw', withdraw, 'danger'),
+    );
+  }
+  update();
+  return screen(
+    {
+      title: 'Open invitations',
+      lead: 'Users who have not enrolled a phone yet. A new link ends the earlier one of the same user.',
+      back: ['/admin/users', 'Users'],
+    },
+    writes && el('div', { class: 'choice no-print' }, all, el('label', { for: 'select-all' }, 'Select all shown')),
+    writes && status,
+    writes && actions,
+    place,
+    list,
+  );
+}
+
+/**
+ * Sends requests for some users at a time.
+ * @template Answer
+ * @param {string[]} users
+ * @param {(users: string[]) => Promise<Answer>} send
+ */
+async function inBatches(users, send) {
+  /** @type {Answer[]} */
+  const answers = [];
+  for (let at = 0; at < users.length; at += MOST) answers.push(await send(users.slice(at, at + MOST)));
+  return answers;
+}
+
+/**
+ * What was created: a sheet to print, or a message.
+ * @param {Array<Schema<'CreatedInvitation'>>} items
+ * @param {Delivery} delivery
+ * @returns {HTMLElement[]}
+ */
+function result(items, delivery) {
+  const skipped = items.filter((one) => one.skipped);
+  const made = items.filter((one) => !one.skipped);
+  const notes = skipped.map(({ name, skipped: why }) => notice(`${name} was skipped: ${why}.`, 'warn'));
+  if (delivery === 'email') {
+    if (made.length > 0) say(`${figure(made.length)} ${made.length === 1 ? 'e-mail is' : 'e-mails are'} being sent.`);
+    return notes;
+  }
+  if (made.length === 0) return notes;
+  return [
+    ...notes,
+    el(
+      'section',
+      { class: 'sheet' },
+      el('h2', { tabindex: -1 }, 'Links to hand over'),
+      el(
+        'p',
+        { class: 'no-print' },
+        'Print them now: the links are not shown again. Give each one privately to its own user.',
+      ),
+      el(
+        'div',
+        { class: 'ways no-print' },
+        button('Print', () => window.print(), 'primary'),
+      ),
+      el('ul', { class: 'sheet-entries' }, ...made.map(entry)),
+    ),
+  ];
+}
+
+/**
+ * An entry of the sheet.
+ * @param {Schema<'CreatedInvitation'>} one
+ */
+function entry({ display_name: name, name: login, link: address, qr_code: code, expires_at: until }) {
+  return el(
+    'li',
+    {},
+    el('h3', {}, el('bdi', {}, name)),
+    el('p', {}, 'Name at sign-in: ', el('bdi', {}, login)),
+    code && picture(code, `QR code of the link of ${login}`),
+    el('p', {}, 'Scan this code with your phone, or open the link there. It works once.'),
+    el('p', { class: 'small' }, el('code', {}, address ?? '')),
+    until && el('p', { class: 'small' }, 'Valid until ', moment(until, { exact: true })),
+  );
+}

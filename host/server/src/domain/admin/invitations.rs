@@ -1,0 +1,253 @@
+//! Invitations: links for invited users, one by one or many at once, handed over or sent by e-mail.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use super::{AdminError, Result, invalid};
+use crate::domain::admin::users::EnrolmentLink;
+use crate::domain::devices::{account_notifications, device};
+use crate::domain::mail::outbox;
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::{InternalError, Services, audit};
+use assent_model::administration::Permission;
+use assent_model::audit::{AuditContext, Event};
+use assent_model::caller::{Authorization, Caller};
+use assent_model::clock::Timestamp;
+use assent_model::id::UserId;
+use assent_model::invitation::{Invitation, InvitationState};
+use assent_model::user::User;
+use assent_store::{NewInvitation, StoreError};
+
+/// How many users one request may name.
+pub const MOST_INVITATIONS: usize = 100;
+
+/// How a link reaches the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InvitationDelivery {
+    /// The response has the link, and the administrator hands it over.
+    Link,
+    /// The server sends it to the user's e-mail address.
+    Email,
+}
+
+/// A link of a user, or why there is none.
+#[derive(Clone, Debug)]
+pub struct InvitedUser {
+    /// The user.
+    pub user: User,
+    /// The link, or why the user was skipped.
+    pub link: std::result::Result<EnrolmentLink, &'static str>,
+}
+
+assent_model::admin_command! {
+    /// Creates a link for each of several invited users. An earlier link of the same user ends.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct InviteUsers {
+        /// The users.
+        target users: Vec<UserId>,
+        /// How the links reach them.
+        target delivery: InvitationDelivery,
+    }
+}
+
+/// The users, each with the reason for which it is skipped, if there is one.
+type Invitees = Vec<(User, Option<&'static str>)>;
+
+impl AdminCommand for InviteUsers {
+    type Plan = (Invitees, InvitationDelivery);
+    type Outcome = Vec<InvitedUser>;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Self::Plan>> {
+        let services = &context.services;
+        let by_email = self.delivery == InvitationDelivery::Email;
+        if by_email && services.mailer.is_none() {
+            return Err(AdminError::Conflict(NO_MAIL));
+        }
+        let authorization = authorize(&context.caller)?;
+        let mut invitees = Vec::new();
+        for user in users(services, &self.users).await? {
+            let skipped = match &user {
+                user if !user.is_only_invited() => Some(reason(user)),
+                user if by_email && user.email.is_none() => Some("the user has no e-mail address"),
+                _ => None,
+            };
+            invitees.push((user, skipped));
+        }
+        Ok(Planned::harmless(authorization, (invitees, self.delivery)))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: ApprovedPlan<Self::Plan>,
+        by: &AuditContext,
+    ) -> Result<Execution<Vec<InvitedUser>>> {
+        let (invitees, delivery) = approved.into_plan();
+        let mut invited = Vec::new();
+        for (user, skipped) in invitees {
+            let link = match skipped {
+                Some(why) => Err(why),
+                None => create_link(&context.services, &user, delivery, by).await?,
+            };
+            invited.push(InvitedUser { user, link });
+        }
+        if delivery == InvitationDelivery::Email {
+            context.services.wakeups.send(Wakeup::MailQueued);
+        }
+        Ok(Execution::Done(invited))
+    }
+}
+
+/// Why the server sends no e-mail.
+pub(super) const NO_MAIL: &str =
+    "this server sends no e-mail; set the table [mail] in its settings, and restart it";
+
+fn authorize(caller: &Caller) -> Result<Authorization> {
+    Ok(caller.authorize(Permission::UsersWrite, "you may not invite users")?)
+}
+
+/// Why a user gets no link without an approval.
+const fn reason(user: &User) -> &'static str {
+    match user.console_role {
+        Some(_) => "the user has a role in the console; create the link on the user's own page",
+        None => "the user is not invited any more",
+    }
+}
+
+async fn users(services: &Services, ids: &[UserId]) -> Result<Vec<User>> {
+    let distinct: BTreeSet<UserId> = ids.iter().copied().collect();
+    if distinct.is_empty() || distinct.len() > MOST_INVITATIONS {
+        return Err(invalid(
+            "users",
+            format!("expected 1 to {MOST_INVITATIONS} ids of users"),
+        ));
+    }
+    let mut users = Vec::new();
+    for id in distinct {
+        users.push(super::users::user(services, id).await?);
+    }
+    Ok(users)
+}
+
+/// Creates the link of an invited user. The inner error is why there is none.
+async fn create_link(
+    services: &std::sync::Arc<Services>,
+    user: &User,
+    delivery: InvitationDelivery,
+    by: &AuditContext,
+) -> Result<std::result::Result<EnrolmentLink, &'static str>> {
+    match insert_link(services, user, delivery, by).await {
+        Ok(link) => Ok(Ok(link)),
+        Err(InternalError::Store(StoreError::Stale)) => {
+            Ok(Err("the user was changed at the same time; try again"))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Creates a link for a user as seen, in the place of an invited user's earlier one.
+///
+/// # Errors
+/// [`StoreError::Stale`] if the user is not as seen. Otherwise if the database or the cryptographic library fails.
+pub(super) async fn insert_link(
+    services: &std::sync::Arc<Services>,
+    user: &User,
+    delivery: InvitationDelivery,
+    by: &AuditContext,
+) -> std::result::Result<EnrolmentLink, InternalError> {
+    let (enrolment, token) = device::prepare_enrolment(services, user.id);
+    let link = device::enrolment_link(services, &token);
+    let (id, expires_at) = (enrolment.id, enrolment.expires_at);
+    let sealed_link = match delivery {
+        InvitationDelivery::Link => None,
+        InvitationDelivery::Email => Some(outbox::seal_link(
+            &services.master_key,
+            id,
+            &link,
+            &*services.entropy,
+        )?),
+    };
+    let entry = |event| {
+        audit::entry(services, event, by)
+            .about(user.id)
+            .with("enrolment", id.to_string())
+    };
+    let invitation = NewInvitation {
+        enrolment,
+        inviter: by.actor.clone(),
+        sealed_link,
+        entries: vec![entry(Event::EnrolmentLinkCreated)],
+        resent: Some(entry(Event::InvitationResent)),
+    };
+    services
+        .store
+        .insert_invitation(invitation, user, services.now())
+        .await?;
+    tracing::info!(user = %user.id, "enrolment link created");
+    account_notifications::notify(services, user.id, None);
+    Ok(EnrolmentLink { link, expires_at })
+}
+
+assent_model::admin_command! {
+    /// Withdraws the links of several invited users.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct WithdrawInvitations {
+        /// The users.
+        target users: Vec<UserId>,
+    }
+}
+
+impl AdminCommand for WithdrawInvitations {
+    type Plan = Vec<User>;
+    type Outcome = u64;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Vec<User>>> {
+        let mut authorization = authorize(&context.caller)?;
+        let users = users(&context.services, &self.users).await?;
+        for user in &users {
+            authorization = authorization.and(context.caller.authorize_user_access(user)?);
+        }
+        Ok(Planned::harmless(authorization, users))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: ApprovedPlan<Vec<User>>,
+        by: &AuditContext,
+    ) -> Result<Execution<u64>> {
+        let services = &context.services;
+        let mut withdrawn = 0;
+        for user in approved.into_plan() {
+            let entry = audit::entry(services, Event::InvitationWithdrawn, by).about(user.id);
+            let ended = services
+                .store
+                .withdraw_invitation(&user, entry, services.now())
+                .await;
+            match ended {
+                Ok(true) => withdrawn += 1,
+                // The user enrolled a phone, or was changed: there is nothing to withdraw any more, or another
+                // request did more.
+                Ok(false) | Err(StoreError::Stale) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Execution::Done(withdrawn))
+    }
+}
+
+/// Invited users with their links, in the order of their creation; only those in a state, if one is given.
+///
+/// # Errors
+/// If the database fails.
+pub async fn invitations(
+    services: &Services,
+    state: Option<InvitationState>,
+    after: Option<UserId>,
+    limit: u32,
+    now: Timestamp,
+) -> Result<Vec<Invitation>> {
+    Ok(services.store.invitations(state, after, limit, now).await?)
+}

@@ -1,0 +1,90 @@
+//! The test e-mail, and the preview of e-mails.
+
+use serde::Serialize;
+
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use super::invitations::NO_MAIL;
+use super::users::email_address;
+use super::{AdminError, Result};
+use crate::domain::mail::letter::Letter;
+use crate::domain::{Services, audit};
+use assent_model::administration::Permission;
+use assent_model::audit::{AuditContext, Event};
+use assent_model::id::AuditId;
+use assent_model::language::Language;
+
+assent_model::admin_command! {
+    /// Sends a test e-mail to an address.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct SendTestMail(target String);
+}
+
+impl AdminCommand for SendTestMail {
+    type Plan = String;
+    type Outcome = String;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<String>> {
+        let authorization = context
+            .caller
+            .authorize(Permission::MailSend, "you may not send e-mail")?;
+        if context.services.mailer.is_none() {
+            return Err(AdminError::Conflict(NO_MAIL));
+        }
+        // In the form in which users have theirs.
+        email_address(&self.0)?;
+        Ok(Planned::harmless(authorization, self.0.trim().to_owned()))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: ApprovedPlan<String>,
+        by: &AuditContext,
+    ) -> Result<Execution<String>> {
+        let (services, to) = (&context.services, approved.into_plan());
+        let Some(mailer) = &services.mailer else {
+            return Err(AdminError::Conflict(NO_MAIL));
+        };
+        let letter = Letter::test(services, services.settings.branding.language);
+        let id = AuditId::new(services.now(), &*services.entropy).to_string();
+        let message = letter
+            .addressed(services, mailer.from(), (None, &to), &id)
+            .map_err(|why| super::invalid("to", why))?;
+        let answer = mailer
+            .send(message.envelope(), &message.formatted())
+            .await
+            .map_err(|error| AdminError::Mail(error.to_string()))?;
+        let entry = audit::entry(services, Event::MailTested, by).personal("email", to);
+        services.store.append_audit(vec![entry]).await?;
+        tracing::info!("test e-mail sent");
+        Ok(Execution::Done(answer))
+    }
+}
+
+/// An e-mail as its reader sees it.
+#[derive(Clone, Debug)]
+pub struct MailPreview {
+    /// The sender; `None` if the server sends no e-mail.
+    pub from: Option<String>,
+    /// The subject.
+    pub subject: String,
+    /// The body as plain text.
+    pub text: String,
+    /// The body as HTML.
+    pub html: String,
+}
+
+/// The invitation in a language, with a link that does not work.
+pub fn mail_preview(services: &Services, language: Language) -> MailPreview {
+    let expires_at = services.now() + services.settings.lifetimes.enrolment.get();
+    let link = format!("{}/authenticator", services.settings.origin());
+    let letter = Letter::invitation(services, language, ("Ada Lovelace", &link), expires_at);
+    MailPreview {
+        from: services
+            .mailer
+            .as_ref()
+            .map(|mailer| mailer.from().to_string()),
+        subject: letter.subject(),
+        text: letter.text(),
+        html: letter.html(),
+    }
+}

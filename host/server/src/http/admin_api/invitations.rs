@@ -1,0 +1,361 @@
+//! Invitations: the links of invited users.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
+
+use super::context::Context;
+use super::input::{Body, List, PageLimit, Query, after};
+use super::routes::Area;
+use crate::domain::Services;
+use crate::domain::admin::{
+    self, InvitationDelivery, InviteUsers, InvitedUser, Names, WithdrawInvitations,
+};
+use crate::domain::mail::letter::{Letter, language_of};
+use crate::http::admin_api::values::moment;
+use crate::http::devices::qr_code;
+use crate::http::problem::Problem;
+use assent_model::administration::Permission;
+use assent_model::audit::Actor;
+use assent_model::clock::Timestamp;
+use assent_model::id::UserId;
+use assent_model::invitation::{Invitation, InvitationLink, InvitationState, MailDelivery};
+use assent_model::user::User;
+
+pub(super) fn routes() -> Area {
+    Area::new()
+        .noun("invitations", "The links of invited users.")
+        .route("invitations.list", Permission::UsersRead, routes!(list))
+        .route(
+            "invitations.create",
+            Permission::UsersWrite,
+            routes!(create),
+        )
+        .route(
+            "invitations.withdraw",
+            Permission::UsersWrite,
+            routes!(withdraw),
+        )
+}
+
+/// The state of an invitation.
+#[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = InvitationState)]
+enum StateView {
+    /// The user has no link.
+    NoLink,
+    /// The link is valid; an administrator hands it over.
+    Link,
+    /// The e-mail waits to be sent.
+    Queued,
+    /// The e-mail was sent.
+    Sent,
+    /// The e-mail was given up. The link is still valid.
+    Failed,
+    /// The link expired.
+    Expired,
+}
+
+impl From<InvitationState> for StateView {
+    fn from(state: InvitationState) -> Self {
+        match state {
+            InvitationState::NoLink => Self::NoLink,
+            InvitationState::Link => Self::Link,
+            InvitationState::Queued => Self::Queued,
+            InvitationState::Sent => Self::Sent,
+            InvitationState::Failed => Self::Failed,
+            InvitationState::Expired => Self::Expired,
+        }
+    }
+}
+
+impl From<StateView> for InvitationState {
+    fn from(state: StateView) -> Self {
+        match state {
+            StateView::NoLink => Self::NoLink,
+            StateView::Link => Self::Link,
+            StateView::Queued => Self::Queued,
+            StateView::Sent => Self::Sent,
+            StateView::Failed => Self::Failed,
+            StateView::Expired => Self::Expired,
+        }
+    }
+}
+
+/// An invited user, with the link that was created last.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Invitation)]
+struct InvitationView {
+    user_id: String,
+    /// The user's name at sign-in.
+    name: String,
+    /// The user's display name.
+    display_name: String,
+    email: Option<String>,
+    state: StateView,
+    /// Whether the user has a role in the console, so that only the user's own page creates links.
+    has_console_role: bool,
+    /// The kind of caller that created the link: `user`, `admin_token`, `application` or `server`.
+    inviter_kind: Option<String>,
+    /// The id of that caller.
+    inviter_id: Option<String>,
+    /// The name of that caller, if it is a user.
+    inviter_name: Option<String>,
+    #[schema(format = DateTime)]
+    created_at: Option<String>,
+    /// When the e-mail was sent.
+    #[schema(format = DateTime)]
+    sent_at: Option<String>,
+    #[schema(format = DateTime)]
+    expires_at: Option<String>,
+    /// When the e-mail was queued, attempted last, sent or given up.
+    #[schema(format = DateTime)]
+    delivery_at: Option<String>,
+    /// Why the last attempt to send the e-mail failed.
+    delivery_error: Option<String>,
+}
+
+fn view(invitation: Invitation, names: &Names, now: Timestamp) -> InvitationView {
+    let state = invitation.state_at(now);
+    let Invitation { user, link } = invitation;
+    let mut view = InvitationView {
+        user_id: user.id.to_string(),
+        display_name: user.display_name().to_owned(),
+        name: user.name.to_string(),
+        has_console_role: user.console_role.is_some(),
+        email: user.email.map(Into::into),
+        state: state.into(),
+        inviter_kind: None,
+        inviter_id: None,
+        inviter_name: None,
+        created_at: None,
+        sent_at: None,
+        expires_at: None,
+        delivery_at: None,
+        delivery_error: None,
+    };
+    let Some(InvitationLink {
+        id: _,
+        created_at,
+        expires_at,
+        inviter,
+        mail,
+    }) = link
+    else {
+        return view;
+    };
+    view.created_at = Some(moment(created_at));
+    view.expires_at = Some(moment(expires_at));
+    if let Some((delivery, since, why)) = mail {
+        let is_sent = delivery == MailDelivery::Sent;
+        view.sent_at = is_sent.then(|| moment(since));
+        view.delivery_at = Some(moment(since));
+        view.delivery_error = why;
+    }
+    if let Some(inviter) = inviter {
+        view.inviter_kind = Some(inviter.kind().to_owned());
+        view.inviter_id = inviter.id();
+        if let Actor::User(user) = inviter {
+            view.inviter_name = names.user(user);
+        }
+    }
+    view
+}
+
+/// Which invitations are listed.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct InvitationsQuery {
+    /// Only those in this state.
+    #[param(inline)]
+    state: Option<StateView>,
+    /// The beginning of the page: `next` of the previous page.
+    after: Option<String>,
+    /// The maximum number of items on the page.
+    #[serde(default)]
+    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
+    limit: PageLimit,
+}
+
+/// List the invited users with their links.
+#[utoipa::path(
+    get,
+    path = "/invitations",
+    params(InvitationsQuery),
+    responses((status = 200, description = "A page of invited users.", body = List<InvitationView>))
+)]
+async fn list(
+    State(services): State<Arc<Services>>,
+    Query(query): Query<InvitationsQuery>,
+) -> Result<Json<List<InvitationView>>, Problem> {
+    let now = services.now();
+    let (state, cursor) = (
+        query.state.map(Into::into),
+        after::<UserId>(query.after.as_deref())?,
+    );
+    let found = admin::invitations(&services, state, cursor, query.limit.and_one(), now).await?;
+    let inviter = |invitation: &Invitation| match invitation.link.as_ref()?.inviter {
+        Some(Actor::User(user)) => Some(user),
+        _ => None,
+    };
+    let inviters = found.iter().filter_map(inviter).collect();
+    let names = Names::read(&services, inviters, BTreeSet::new()).await?;
+    Ok(Json(List::from_rows(
+        found,
+        query.limit.get(),
+        |invitation| invitation.user.id.to_string(),
+        |invitation| view(invitation, &names, now),
+    )))
+}
+
+/// The users to invite.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct NewInvitations {
+    /// The ids of the users: 1 to 100.
+    users: Vec<String>,
+    /// How the links reach the users.
+    delivery: InvitationDelivery,
+}
+
+/// The message for a user, in the user's language.
+#[derive(Serialize, ToSchema)]
+pub(super) struct InvitationMessage {
+    subject: String,
+    text: String,
+}
+
+/// The message with which an administrator hands a link over.
+pub(super) fn message(
+    services: &Services,
+    user: &User,
+    link: &str,
+    expires_at: Timestamp,
+) -> InvitationMessage {
+    let language = language_of(services, user);
+    let letter = Letter::invitation(services, language, (user.display_name(), link), expires_at);
+    InvitationMessage {
+        subject: letter.subject(),
+        text: letter.text(),
+    }
+}
+
+/// A link, or why there is none.
+#[derive(Serialize, ToSchema)]
+#[schema(as = CreatedInvitation)]
+struct CreatedView {
+    user_id: String,
+    name: String,
+    display_name: String,
+    email: Option<String>,
+    /// Why the user was skipped; `null` if there is a link.
+    skipped: Option<&'static str>,
+    /// The link, unless the server sends it. Only this response contains it.
+    link: Option<String>,
+    /// The link as a QR code, an SVG image.
+    qr_code: Option<String>,
+    #[schema(format = DateTime)]
+    expires_at: Option<String>,
+}
+
+/// The created links.
+#[derive(Serialize, ToSchema)]
+#[schema(as = CreatedInvitations)]
+struct CreatedInvitationsView {
+    items: Vec<CreatedView>,
+}
+
+fn created(invited: InvitedUser, delivery: InvitationDelivery) -> CreatedView {
+    let InvitedUser { user, link } = invited;
+    let mut view = CreatedView {
+        user_id: user.id.to_string(),
+        display_name: user.display_name().to_owned(),
+        name: user.name.to_string(),
+        email: user.email.map(Into::into),
+        skipped: None,
+        link: None,
+        qr_code: None,
+        expires_at: None,
+    };
+    match link {
+        Err(why) => view.skipped = Some(why),
+        Ok(created) => {
+            view.expires_at = Some(moment(created.expires_at));
+            if delivery == InvitationDelivery::Link {
+                view.qr_code = qr_code(&created.link);
+                view.link = Some(created.link);
+            }
+        }
+    }
+    view
+}
+
+/// The ids of a body. One that is no id names no user.
+fn ids(texts: &[String]) -> Result<Vec<UserId>, Problem> {
+    texts
+        .iter()
+        .map(|text| super::values::id_of(text, "user"))
+        .collect()
+}
+
+/// Create links for invited users, or send them by e-mail.
+///
+/// An earlier link of the same user is invalid from then on, so this also sends an invitation again. Users who are not
+/// invited, who have a role in the console or, with `email`, who have no e-mail address are skipped.
+#[utoipa::path(
+    post,
+    path = "/invitations",
+    request_body = NewInvitations,
+    responses((status = 201, description = "The links.", body = CreatedInvitationsView))
+)]
+async fn create(
+    context: Context,
+    Body(NewInvitations { users, delivery }): Body<NewInvitations>,
+) -> Result<(StatusCode, Json<CreatedInvitationsView>), Problem> {
+    let users = ids(&users)?;
+    let invited = context.run(InviteUsers { users, delivery }).await?;
+    let items = invited
+        .into_iter()
+        .map(|invited| created(invited, delivery))
+        .collect();
+    Ok((StatusCode::CREATED, Json(CreatedInvitationsView { items })))
+}
+
+/// The users whose links are withdrawn.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Withdrawal {
+    /// The ids of the users: 1 to 100.
+    users: Vec<String>,
+}
+
+/// The result of a withdrawal.
+#[derive(Serialize, ToSchema)]
+struct WithdrawalResult {
+    /// The number of users whose link was valid, and is not any more.
+    withdrawn: u64,
+}
+
+/// Withdraw the links of invited users.
+#[utoipa::path(
+    post,
+    path = "/invitations/withdraw",
+    request_body = Withdrawal,
+    responses((status = 200, description = "The links are invalid.", body = WithdrawalResult))
+)]
+async fn withdraw(
+    context: Context,
+    Body(Withdrawal { users }): Body<Withdrawal>,
+) -> Result<Json<WithdrawalResult>, Problem> {
+    let users = ids(&users)?;
+    let withdrawn = context.run(WithdrawInvitations { users }).await?;
+    Ok(Json(WithdrawalResult { withdrawn }))
+}

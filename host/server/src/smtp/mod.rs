@@ -1,0 +1,176 @@
+//! The SMTP client: one message, or a check of the connection. Messages and replies are those of `lettre`; TLS is that
+//! of OpenSSL.
+
+mod connection;
+mod error;
+mod stream;
+
+use std::path::Path;
+use std::time::Duration;
+
+use lettre::address::Envelope;
+use lettre::message::Mailbox;
+use lettre::transport::smtp::authentication::{Credentials, Mechanism};
+use lettre::transport::smtp::client::AsyncSmtpConnection;
+use lettre::transport::smtp::extension::ClientId;
+use openssl::ssl::SslConnector;
+
+use assent_model::secret::Secret;
+use connection::StepError;
+use error::one_line;
+
+pub use connection::SmtpSecurity;
+pub use error::{SmtpError, SmtpStep};
+
+/// The SMTP server, and how to use it.
+#[derive(Clone, Debug)]
+pub struct SmtpServer {
+    /// Its host name, which its certificate must have.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// How the connection is protected.
+    pub security: SmtpSecurity,
+    /// User and password.
+    pub credentials: Option<(String, Secret)>,
+    /// The sender of all messages.
+    pub from: Mailbox,
+    /// Our name in EHLO.
+    pub hello_name: String,
+    /// How long one message may take.
+    pub timeout: Duration,
+}
+
+/// Sends messages.
+pub struct Mailer {
+    server: SmtpServer,
+    connector: SslConnector,
+    hello: ClientId,
+}
+
+impl std::fmt::Debug for Mailer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mailer")
+            .field("server", &self.server)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Mailer {
+    /// A client of this server, which trusts these authorities, in PEM, or those of the system.
+    ///
+    /// # Errors
+    /// The sentence about the file of authorities, if it cannot be used.
+    pub fn new(server: SmtpServer, authorities: Option<&Path>) -> Result<Self, String> {
+        let hello = match server.hello_name.parse() {
+            Ok(std::net::IpAddr::V4(address)) => ClientId::Ipv4(address),
+            Ok(std::net::IpAddr::V6(address)) => ClientId::Ipv6(address),
+            Err(_) => ClientId::Domain(server.hello_name.clone()),
+        };
+        Ok(Self {
+            connector: connection::connector(authorities)?,
+            server,
+            hello,
+        })
+    }
+
+    /// The sender of all messages.
+    pub const fn from(&self) -> &Mailbox {
+        &self.server.from
+    }
+
+    /// How long one message may take.
+    pub const fn timeout(&self) -> Duration {
+        self.server.timeout
+    }
+
+    /// Host and port of the server.
+    pub fn address(&self) -> String {
+        format!("{}:{}", self.server.host, self.server.port)
+    }
+
+    /// Sends one message, and returns the server's answer in one line.
+    ///
+    /// # Errors
+    /// [`SmtpError`], with the server's answer.
+    pub async fn send(&self, envelope: &Envelope, message: &[u8]) -> Result<String, SmtpError> {
+        self.in_time(async {
+            let mut connection = self.open().await?;
+            let answer = connection
+                .send(envelope, message)
+                .await
+                .map_err(|error| self.error_of(SmtpStep::Message, &error))?;
+            // The message is accepted, whatever the server answers now.
+            let _ = connection.quit().await;
+            let text = answer.message().collect::<Vec<_>>().join(" ");
+            Ok(one_line(&format!("{} {text}", answer.code())))
+        })
+        .await
+    }
+
+    /// Connects and authenticates, and sends nothing.
+    ///
+    /// # Errors
+    /// [`SmtpError`], with the server's answer.
+    pub async fn check(&self) -> Result<(), SmtpError> {
+        self.in_time(async {
+            let mut connection = self.open().await?;
+            let _ = connection.quit().await;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn open(&self) -> Result<AsyncSmtpConnection, SmtpError> {
+        let SmtpServer {
+            host,
+            port,
+            security,
+            credentials,
+            ..
+        } = &self.server;
+        let mut connection =
+            connection::connect((host, *port), *security, &self.connector, &self.hello)
+                .await
+                .map_err(|error| self.error(error))?;
+        if let Some((user, password)) = credentials {
+            let credentials = Credentials::new(user.clone(), password.expose().to_owned());
+            connection
+                .auth(&[Mechanism::Plain, Mechanism::Login], &credentials)
+                .await
+                .map_err(|error| self.error_of(SmtpStep::Authentication, &error))?;
+        }
+        Ok(connection)
+    }
+
+    async fn in_time<T>(
+        &self,
+        work: impl Future<Output = Result<T, SmtpError>>,
+    ) -> Result<T, SmtpError> {
+        match tokio::time::timeout(self.server.timeout, work).await {
+            Ok(done) => done,
+            Err(_) => Err(self.error((
+                SmtpStep::Connect,
+                format!("no answer within {} s", self.server.timeout.as_secs()),
+            ))),
+        }
+    }
+
+    fn error(&self, (step, detail): StepError) -> SmtpError {
+        SmtpError {
+            step,
+            server: self.address(),
+            detail: one_line(&detail),
+            is_permanent: false,
+        }
+    }
+
+    /// A reply to a message with 5xx is about this message. One to the authentication is about the settings, which an
+    /// operator corrects, so the message is sent again later.
+    fn error_of(&self, step: SmtpStep, error: &lettre::transport::smtp::Error) -> SmtpError {
+        SmtpError {
+            is_permanent: step == SmtpStep::Message && (error.is_permanent() || error.is_client()),
+            ..self.error((step, error.to_string()))
+        }
+    }
+}

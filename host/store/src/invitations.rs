@@ -1,0 +1,351 @@
+//! Invitations: the links of invited users, and the outbox of the e-mails that bring them. The row of an e-mail is
+//! written with its link. An instance leases it for one attempt; if that instance stops, another one sends it after the
+//! lease. So an e-mail is sent at least once, and in a duplicate its Message-ID is the same.
+
+use std::time::Duration;
+
+use crate::devices::insert_enrolment;
+use crate::rows::{cell, moment, parse};
+use crate::sql::{self, Connection};
+use crate::users::{UserGuard, UserRow};
+use crate::{Result, Store, StoreError, audit};
+use assent_model::audit::{Actor, Entry};
+use assent_model::clock::Timestamp;
+use assent_model::device::Enrolment;
+use assent_model::id::UserId;
+use assent_model::invitation::{
+    Invitation, InvitationLink, InvitationState, LeasedMail, MailDelivery, MailOutcome,
+};
+use assent_model::user::User;
+
+/// A new link of a user that an administrator creates.
+#[derive(Clone, Debug)]
+pub struct NewInvitation {
+    /// The link.
+    pub enrolment: Enrolment,
+    /// Who creates it.
+    pub inviter: Actor,
+    /// The link itself, sealed, if it is sent by e-mail.
+    pub sealed_link: Option<String>,
+    /// The entries of the audit log.
+    pub entries: Vec<Entry>,
+    /// The entry to add if it takes the place of an open link.
+    pub resent: Option<Entry>,
+}
+
+crate::sql::row! {
+    struct LinkRow {
+        link_id: Option<String>,
+        link_created_at: Option<i64>,
+        link_expires_at: Option<i64>,
+        inviter_kind: Option<String>,
+        inviter_id: Option<String>,
+        delivery: Option<String>,
+        delivery_at: Option<i64>,
+        delivery_error: Option<String>,
+    }
+}
+
+crate::sql::row! {
+    struct InvitationRow {
+        user: UserRow,
+        link: LinkRow,
+    }
+}
+
+crate::sql::row! {
+    struct MailRow {
+        enrolment_id: String,
+        user_id: String,
+        sealed_link: String,
+        expires_at: i64,
+        attempts: i64,
+    }
+}
+
+impl LinkRow {
+    fn into_link(self) -> Result<Option<InvitationLink>> {
+        let (Some(id), Some(created_at), Some(expires_at)) =
+            (self.link_id, self.link_created_at, self.link_expires_at)
+        else {
+            return Ok(None);
+        };
+        let at = |column| cell("enrolments", column, &id);
+        let inviter = self
+            .inviter_kind
+            .map(|kind| {
+                Actor::parse(&kind, self.inviter_id.as_deref())
+                    .ok_or_else(|| at("inviter_kind").unexpected())
+            })
+            .transpose()?;
+        let mail = match (self.delivery, self.delivery_at) {
+            (Some(delivery), Some(since)) => {
+                let delivery =
+                    MailDelivery::parse(&delivery).ok_or_else(|| at("delivery").unexpected())?;
+                Some((delivery, moment(since), self.delivery_error))
+            }
+            _ => None,
+        };
+        Ok(Some(InvitationLink {
+            id: parse(&id, at("id"))?,
+            created_at: moment(created_at),
+            expires_at: moment(expires_at),
+            inviter,
+            mail,
+        }))
+    }
+}
+
+/// Ends the open links of an invited user. How many there were.
+async fn end_open_links(db: &mut Connection, user: UserId, now: Timestamp) -> Result<u64> {
+    let ended: Vec<(i64,)> = sql::query_as(
+        "DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL
+           AND EXISTS (SELECT 1 FROM users WHERE users.id = $1 AND users.state = 'invited')
+         RETURNING expires_at",
+    )
+    .bind(user.to_string())
+    .fetch_all(db)
+    .await?;
+    let open = ended.iter().filter(|(until,)| *until > now.millis());
+    Ok(open.count() as u64)
+}
+
+impl Store {
+    /// Adds a link of a user, and the row of its e-mail. An invited user has one link at a time: an earlier one ends.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if the user is not as seen. Otherwise if the database fails.
+    pub async fn insert_invitation(
+        &self,
+        invitation: NewInvitation,
+        whom: impl Into<UserGuard>,
+        now: Timestamp,
+    ) -> Result<()> {
+        let whom = whom.into();
+        self.write(move |db| {
+            let invitation = invitation.clone();
+            Box::pin(async move {
+                let user = whom.lock(db).await?;
+                let ended = end_open_links(db, user, now).await?;
+                let NewInvitation {
+                    enrolment,
+                    inviter,
+                    sealed_link,
+                    mut entries,
+                    resent,
+                } = invitation;
+                insert_enrolment(db, &enrolment, now).await?;
+                let id = enrolment.id.to_string();
+                let delivery = sealed_link.as_ref().map(|_| MailDelivery::Queued);
+                sql::query(
+                    "UPDATE enrolments SET inviter_kind = $2, inviter_id = $3, delivery = $4, delivery_at = $5
+                     WHERE id = $1",
+                )
+                .bind(id.clone())
+                .bind(inviter.kind().to_owned())
+                .bind(inviter.id())
+                .bind(delivery.map(MailDelivery::as_str))
+                .bind(delivery.map(|_| now.millis()))
+                .execute(&mut *db)
+                .await?;
+                if let Some(sealed) = sealed_link {
+                    sql::query(
+                        "INSERT INTO invitation_mails (enrolment_id, sealed_link, attempts, next_attempt_at)
+                         VALUES ($1, $2, 0, $3)",
+                    )
+                    .bind(id)
+                    .bind(sealed)
+                    .bind(now.millis())
+                    .execute(&mut *db)
+                    .await?;
+                }
+                entries.extend(resent.filter(|_| ended > 0));
+                audit::append(db, &entries).await
+            })
+        })
+        .await
+    }
+
+    /// Ends the links of an invited user. `false`, and nothing done, if there is no open one.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if the user is not as seen. Otherwise if the database fails.
+    pub async fn withdraw_invitation(
+        &self,
+        whom: &User,
+        entry: Entry,
+        now: Timestamp,
+    ) -> Result<bool> {
+        let whom = UserGuard::from(whom);
+        self.write(move |db| {
+            let entry = entry.clone();
+            Box::pin(async move {
+                let user = whom.lock(db).await?;
+                if end_open_links(db, user, now).await? == 0 {
+                    return Ok(false);
+                }
+                audit::append(db, &[entry]).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    /// Invited users in the order of their creation, each with the last unused link; only those in a state, if one is
+    /// given.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn invitations(
+        &self,
+        state: Option<InvitationState>,
+        after: Option<UserId>,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Vec<Invitation>> {
+        let rows: Vec<InvitationRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            UserRow::COLUMNS,
+            ", enrolments.id AS link_id, enrolments.created_at AS link_created_at,
+               enrolments.expires_at AS link_expires_at, enrolments.inviter_kind, enrolments.inviter_id,
+               enrolments.delivery, enrolments.delivery_at, enrolments.delivery_error
+             FROM users LEFT JOIN enrolments ON enrolments.id =
+               (SELECT MAX(latest.id) FROM enrolments AS latest
+                WHERE latest.user_id = users.id AND latest.used_at IS NULL AND latest.created_by IS NULL)
+             WHERE users.state = 'invited' AND users.id > $1
+               AND ($2 = '' OR $2 = CASE WHEN enrolments.id IS NULL THEN 'no_link'
+                                         WHEN enrolments.expires_at <= $3 THEN 'expired'
+                                         WHEN enrolments.delivery IS NULL THEN 'link'
+                                         ELSE enrolments.delivery END)
+             ORDER BY users.id LIMIT $4"
+        ))
+        .bind(after.map(|id| id.to_string()).unwrap_or_default())
+        .bind(state.map(InvitationState::as_str).unwrap_or_default())
+        .bind(now.millis())
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter()
+            .map(|row| {
+                Ok(Invitation {
+                    user: row.user.try_into()?,
+                    link: row.link.into_link()?,
+                })
+            })
+            .collect()
+    }
+
+    /// Leases the e-mail that is due longest, for one attempt. `None` if none is due, or another instance leased it at
+    /// this moment.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn lease_invitation_mail(
+        &self,
+        lease: Duration,
+        now: Timestamp,
+    ) -> Result<Option<LeasedMail>> {
+        if self
+            .next_invitation_mail()
+            .await?
+            .is_none_or(|due| due > now)
+        {
+            return Ok(None);
+        }
+        self.write(move |db| {
+            Box::pin(async move {
+                let row: Option<MailRow> = sql::query_as(
+                    "UPDATE invitation_mails SET attempts = attempts + 1, next_attempt_at = $1
+                     WHERE enrolment_id = (SELECT due.enrolment_id FROM invitation_mails AS due
+                                           WHERE due.next_attempt_at <= $2 ORDER BY due.next_attempt_at LIMIT 1)
+                       AND next_attempt_at <= $2
+                     RETURNING enrolment_id, sealed_link, attempts,
+                       (SELECT user_id FROM enrolments WHERE enrolments.id = enrolment_id) AS user_id,
+                       (SELECT expires_at FROM enrolments WHERE enrolments.id = enrolment_id) AS expires_at",
+                )
+                .bind((now + lease).millis())
+                .bind(now.millis())
+                .fetch_optional(db)
+                .await?;
+                row.map(LeasedMail::try_from).transpose()
+            })
+        })
+        .await
+    }
+
+    /// When the next e-mail is due; `None` if there is none.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn next_invitation_mail(&self) -> Result<Option<Timestamp>> {
+        let (next,): (Option<i64>,) =
+            sql::query_as("SELECT MIN(next_attempt_at) FROM invitation_mails")
+                .fetch_one(&self.readers)
+                .await?;
+        Ok(next.map(moment))
+    }
+
+    /// Ends an attempt. `false`, and nothing done, if the link was withdrawn, or another attempt has begun.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
+    pub async fn settle_invitation_mail(
+        &self,
+        mail: &LeasedMail,
+        outcome: MailOutcome,
+        entry: Option<Entry>,
+        now: Timestamp,
+    ) -> Result<bool> {
+        let (id, attempt) = (mail.enrolment.to_string(), i64::from(mail.attempt));
+        self.write(move |db| {
+            let (id, outcome, entry) = (id.clone(), outcome.clone(), entry.clone());
+            Box::pin(async move {
+                let settled = match &outcome {
+                    MailOutcome::Retry { at, .. } => sql::query(
+                        "UPDATE invitation_mails SET next_attempt_at = $3 WHERE enrolment_id = $1 AND attempts = $2",
+                    )
+                    .bind(id.clone())
+                    .bind(attempt)
+                    .bind(at.millis()),
+                    MailOutcome::Sent | MailOutcome::GivenUp { .. } => {
+                        sql::query("DELETE FROM invitation_mails WHERE enrolment_id = $1 AND attempts = $2")
+                            .bind(id.clone())
+                            .bind(attempt)
+                    }
+                };
+                if settled.execute(&mut *db).await? == 0 {
+                    return Ok(false);
+                }
+                let (delivery, why) = match outcome {
+                    MailOutcome::Sent => (MailDelivery::Sent, None),
+                    MailOutcome::Retry { why, .. } => (MailDelivery::Queued, Some(why)),
+                    MailOutcome::GivenUp { why } => (MailDelivery::Failed, Some(why)),
+                };
+                sql::query("UPDATE enrolments SET delivery = $2, delivery_at = $3, delivery_error = $4 WHERE id = $1")
+                    .bind(id)
+                    .bind(delivery.as_str())
+                    .bind(now.millis())
+                    .bind(why)
+                    .execute(&mut *db)
+                    .await?;
+                audit::append(db, entry.as_slice()).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+}
+
+impl TryFrom<MailRow> for LeasedMail {
+    type Error = StoreError;
+    fn try_from(row: MailRow) -> Result<Self> {
+        let at = |column| cell("invitation_mails", column, &row.enrolment_id);
+        Ok(Self {
+            enrolment: parse(&row.enrolment_id, at("enrolment_id"))?,
+            user: parse(&row.user_id, at("user_id"))?,
+            sealed_link: row.sealed_link.clone(),
+            expires_at: moment(row.expires_at),
+            attempt: u32::try_from(row.attempts).map_err(|_| at("attempts").unexpected())?,
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! Invitations by e-mail, delivered to a real SMTP server on loopback.
+
+mod connection;
+mod console;
+mod invitations;
+mod letters;
+mod outbox;
+mod server;
+
+pub use server::{MailServer, Security};
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{TestHost, Text, id, in_time};
+
+/// Sends the invitations of these users by e-mail.
+async fn invite(host: &TestHost, users: &[&Value]) -> Value {
+    let users: Vec<&str> = users.iter().map(|user| id(user)).collect();
+    let body = json!({"users": users, "delivery": "email"});
+    host.admin_ok(Method::POST, "/invitations", body).await
+}
+
+/// The invitation of a user, once it is in this state.
+async fn invitation_in(host: &TestHost, user: &Value, state: &str) -> Value {
+    invitation_once(host, user, |invitation| invitation["state"] == state).await
+}
+
+/// The invitation of a user, once it is as expected. Requests follow each other until then.
+async fn invitation_once(
+    host: &TestHost,
+    user: &Value,
+    is_expected: impl Fn(&Value) -> bool,
+) -> Value {
+    in_time(async {
+        loop {
+            let list = host
+                .admin_ok(Method::GET, "/invitations?limit=200", Value::Null)
+                .await;
+            let items = list["items"].as_array().expect("a list");
+            let found = items.iter().find(|one| one["user_id"] == user["id"]);
+            if let Some(found) = found.filter(|found| is_expected(found)) {
+                return found.clone();
+            }
+        }
+    })
+    .await
+}
+
+/// The link in a message.
+fn link_in(message: &Value) -> String {
+    let text = message["text"].text();
+    text.lines()
+        .find(|line| line.contains("/authenticator#enrol="))
+        .unwrap_or_else(|| panic!("no link in {text}"))
+        .trim()
+        .to_owned()
+}
+
+/// Whether a link still works.
+async fn is_open(host: &TestHost, link: &str) -> bool {
+    let (_, token) = link.split_once("#enrol=").expect("a token");
+    let response = crate::harness::http_client()
+        .post(format!(
+            "{}/authenticator/api/enrolments/preview",
+            host.base
+        ))
+        .json(&json!({"token": token}))
+        .send()
+        .await
+        .expect("a response");
+    response.status().is_success()
+}
+
+/// The events of the audit log about a user, the latest first.
+async fn events(host: &TestHost, user: &Value) -> Vec<String> {
+    let path = format!("/audit?user={}&limit=200", id(user));
+    let list = host.admin_ok(Method::GET, &path, Value::Null).await;
+    let items = list["items"].as_array().expect("a list").clone();
+    items
+        .iter()
+        .map(|entry| entry["event"].text().to_owned())
+        .collect()
+}

@@ -1,0 +1,159 @@
+// An administrator invites users in the console: one by one, after an import, by e-mail or with a printed sheet; and
+// sends invitations again, or withdraws them.
+//
+// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; WITH_MAIL, empty if the server sends no e-mail; CHROMIUM
+// and SCREENSHOTS as in browser.mjs.
+
+import assert from 'node:assert/strict';
+
+import { phone } from './browser.mjs';
+import { ASKED, run } from './console.mjs';
+
+const hasMail = process.env.WITH_MAIL !== '';
+
+async function inviteOne(admin) {
+  await admin.open('/admin/users/new', 'Invite a user');
+  await admin.field('Name at sign-in').fill('grace');
+  await admin.field('E-mail address').fill('grace@example.org');
+  await admin.field('Full name').fill('Grace Hopper');
+  await admin.look(`invite${hasMail ? '-by-mail' : ''}`);
+  await admin.press('Invite');
+  if (hasMail) {
+    await admin.said('The invitation is being sent to grace@example.org.');
+    await admin.press('Create a link to enrol a phone');
+  }
+  const shown = admin.desk.getByRole('dialog', { name: 'A link to enrol a phone' });
+  await shown.waitFor();
+  await shown.getByRole('img', { name: 'QR code of the link' }).waitFor();
+  await admin.look(`invitation-link${hasMail ? '-by-mail' : ''}`);
+  const link = await shown.locator('code').first().textContent();
+  await shown.getByRole('button', { name: 'Copy a message' }).click();
+  assert.ok((await admin.desk.evaluate(() => navigator.clipboard.readText())).includes(link));
+  if (hasMail) {
+    await shown.getByRole('button', { name: 'Send by e-mail instead' }).click();
+    await shown.waitFor({ state: 'detached' });
+  } else {
+    const address = await shown.getByRole('link', { name: 'Write an e-mail' }).getAttribute('href');
+    assert.match(address, /^mailto:grace@example\.org\?subject=Your%20invitation.*&body=/);
+    assert.ok(decodeURIComponent(address).includes(link));
+    await admin.press('Done');
+  }
+  return link;
+}
+
+/** A link that was replaced or withdrawn leads to a page that explains it. */
+async function ended(admin, browser, link) {
+  const theirs = await (await phone(browser)).newPage();
+  await theirs.goto(link);
+  await theirs.getByText('It was already used or withdrawn, or it has expired.').waitFor();
+  assert.equal(await theirs.getByRole('button', { name: /enrol this/i }).count(), 0);
+  await theirs.close();
+  await admin.desk.bringToFront();
+}
+
+async function importMany(admin) {
+  await admin.open('/admin/users/import', 'Import users');
+  const text = 'name,email,display_name\nlinus,linus@example.org,Linus\nmargaret,,Margaret\n';
+  await admin.desk
+    .getByLabel('CSV file')
+    .setInputFiles({ name: 'users.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+  await admin.press('Check the file');
+  await admin.desk.getByText('Would be created').waitFor();
+  await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
+  await admin.approveAction();
+  await admin.desk.getByText('The file was imported.').waitFor();
+  await admin.follow('Invite the new users');
+  await admin.heading('Open invitations');
+  await admin.desk.getByRole('row', { name: /Margaret/ }).waitFor();
+  assert.equal(await admin.desk.getByRole('row', { name: /Grace/ }).count(), 0, 'those without a link');
+  await admin.look('invitations-new');
+}
+
+async function printSheet(admin) {
+  await admin.desk.evaluate(() => {
+    window.print = () => {
+      window.printed = true;
+    };
+  });
+  await admin.desk.getByLabel('Select all shown').check();
+  await admin.press('Create links to print');
+  const sheet = admin.desk.locator('.sheet');
+  await sheet.getByRole('heading', { name: 'Margaret' }).waitFor();
+  assert.equal(await sheet.getByRole('img', { name: /^QR code/ }).count(), 2);
+  await admin.look('invitations-sheet');
+  await sheet.getByRole('button', { name: 'Print' }).click();
+  assert.equal(await admin.desk.evaluate(() => window.printed), true);
+  await admin.desk.emulateMedia({ media: 'print' });
+  assert.equal(await sheet.getByRole('heading', { name: 'Linus' }).isVisible(), true);
+  assert.equal(await admin.desk.locator('#parts').isVisible(), false);
+  assert.equal(await sheet.getByRole('button', { name: 'Print' }).isVisible(), false);
+  await admin.desk.emulateMedia({ media: null });
+}
+
+async function sendMany(admin) {
+  await admin.open('/admin/invitations', 'Open invitations');
+  await admin.desk.getByLabel('Select linus').check();
+  await admin.desk.getByLabel('Select margaret').check();
+  await admin.press('Send by e-mail');
+  await admin.desk.getByText('margaret was skipped: the user has no e-mail address.').waitFor();
+  await admin.said('1 e-mail is being sent.');
+  await admin.look('invitations-sent');
+}
+
+async function withdraw(admin, browser) {
+  await admin.open('/admin/users?q=linus', 'Users');
+  await admin.follow('linus');
+  await admin.part('Phones');
+  await admin.press('Create a link to enrol a phone');
+  const link = await admin.desk.getByRole('dialog').locator('code').first().textContent();
+  await admin.press('Done');
+  await admin.open('/admin/invitations', 'Open invitations');
+  await admin.desk.getByLabel('Select linus').check();
+  await admin.press('Withdraw');
+  await admin.look('invitations-withdraw');
+  await admin.desk.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+  await admin.said('One invitation was withdrawn.');
+  await admin.field('State').selectOption('no_link');
+  await admin.desk.getByRole('row', { name: /Linus/ }).waitFor();
+  await ended(admin, browser, link);
+}
+
+async function lift(admin) {
+  await admin.open('/admin/users?q=margaret', 'Users');
+  await admin.follow('margaret');
+  await admin.press('Suspend');
+  await admin.desk.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
+  await admin.said('The user is suspended.');
+  await admin.press('Lift the suspension');
+  await admin.said('The user is invited again.');
+  await admin.desk.getByText('Invited: the user has no phone yet to approve with.').waitFor();
+}
+
+async function settings(admin) {
+  await admin.open('/admin/settings', 'Settings');
+  await admin.desk.getByText('Preview of the invitation').click();
+  await admin.field('Language').selectOption('de');
+  await admin.desk.getByText('Guten Tag Ada Lovelace,').first().waitFor();
+  if (hasMail) {
+    await admin.field('Send a test e-mail to').fill('ada@example.org');
+    await admin.press('Send a test e-mail');
+    await admin.desk.getByText(/The SMTP server accepted the e-mail: 250/).waitFor();
+  } else {
+    await admin.desk.getByText('This server sends no e-mail.').first().waitFor();
+  }
+  await admin.look(`settings-mail${hasMail ? '' : '-off'}`);
+}
+
+await run(
+  async (admin, browser) => {
+    const link = await inviteOne(admin);
+    if (hasMail) await ended(admin, browser, link);
+    await importMany(admin);
+    await printSheet(admin);
+    if (hasMail) await sendMany(admin);
+    await withdraw(admin, browser);
+    await lift(admin);
+    await settings(admin);
+  },
+  { expected: [ASKED] },
+);
