@@ -3,9 +3,8 @@
 use crate::http::admin_api::routes::{Area, Route};
 use crate::http::admin_api::{
     accounts, action_approvals, activity, applications, assignments, audit, claims, client_secrets,
-    error_references, external_authenticators, groups, invitations, keys, logos, mail, me, operation,
-    plugins,
-    service_providers, test_sign_ins, transfers, users,
+    error_references, external_authenticators, groups, invitations, keys, logos, mail, me,
+    operation, plugins, service_providers, test_sign_ins, transfers, users,
 };
 
 /// The areas, which have all nouns and routes.
