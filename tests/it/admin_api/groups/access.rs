@@ -48,8 +48,11 @@ async fn is_refused(host: &TestHost, user: &TestUser) -> bool {
     let browser = Browser::new(&host.base);
     let waiting = user.begin_sign_in(&browser, &[]).await;
     user.approve(&waiting).await;
-    let page = browser.get(&waiting.url).await;
-    page.status == StatusCode::FORBIDDEN
+    browser
+        .get(&waiting.url)
+        .await
+        .body
+        .contains("You have no account with")
 }
 
 #[both_databases]
@@ -146,13 +149,11 @@ async fn a_suspended_account_wins_over_groups(database: Database) {
     assert_eq!(userinfo(&host.base, access).await, StatusCode::UNAUTHORIZED);
     let (_, answer) = refresh(&host.base, &ada.application, refresh_token(&granted), &[]).await;
     assert_eq!(answer["error"], "invalid_grant", "{database:?}");
-    let browser = Browser::new(&host.base);
-    let waiting = ada.begin_sign_in(&browser, &[]).await;
+    ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     assert!(
         ada.device.pending_requests(0).await.is_empty(),
         "no phone is asked"
     );
-    assert_eq!(browser.get(&waiting.url).await.outcome(), waiting.outcome());
 }
 
 /// What ends the access of a user.

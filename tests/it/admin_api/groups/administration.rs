@@ -36,7 +36,11 @@ async fn groups_are_created_found_renamed_and_deleted(database: Database) {
     );
     assert_eq!(names("?q=%C3%A9DIT").await.0, ["Éditeurs"]);
     assert!(names("?q=x").await.0.is_empty());
-    for (name, pointer) in [("STAFF", "taken"), ("", "expected"), ("a\nb", "expected")] {
+    for (name, pointer) in [
+        ("STAFF", "another group has the name"),
+        ("", "expected"),
+        ("a\nb", "expected"),
+    ] {
         let (status, answer) = host
             .admin(Method::POST, "/groups", json!({"name": name}))
             .await;
@@ -89,13 +93,15 @@ async fn members_are_added_replaced_and_removed(database: Database) {
         items
             .iter()
             .map(|one| one["user_name"].text().to_owned())
-            .collect::<Vec<_>>()
+            .collect::<std::collections::BTreeSet<_>>()
     };
-    assert_eq!(members().await, ["bob", "eve"], "{database:?}");
+    // Users of one moment have no order.
+    let set = |names: [&str; 2]| names.map(str::to_owned).into();
+    assert_eq!(members().await, set(["bob", "eve"]), "{database:?}");
     let users = json!({"users": [id(&ada), id(&bob)]});
     let changed = host.admin_ok(Method::PUT, &path, users).await;
     assert_eq!(changed, json!({"added": 1, "removed": 1}));
-    assert_eq!(members().await, ["ada", "bob"]);
+    assert_eq!(members().await, set(["ada", "bob"]));
     let unknown = json!({"users": ["0".repeat(32)]});
     let (status, answer) = host.admin(Method::POST, &path, unknown).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{answer}");
@@ -107,7 +113,7 @@ async fn members_are_added_replaced_and_removed(database: Database) {
     let noted = entries(&host, "event=group.member-added").await;
     assert_eq!(noted.len(), 4);
     assert_eq!(noted[0]["detail"]["group_name"], "Staff");
-    assert_eq!(noted[0]["user_id"], ada["id"]);
+    assert!(noted.iter().any(|entry| entry["user_id"] == ada["id"]));
     assert_eq!(entries(&host, "event=group.member-removed").await.len(), 2);
 }
 
@@ -272,6 +278,8 @@ async fn an_erased_user_is_in_no_group(database: Database) {
     let bob = host.user("bob").await;
     let staff = group(&host, "Staff", &[&bob]).await;
     let path = format!("/users/{}", id(&bob));
+    host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
+        .await;
     host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
         .await;
     let members = format!("/groups/{}/members", id(&staff));

@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 
 use super::{assign, assign_everyone, group};
 use crate::harness::{
-    Body, Browser, HostOptions, Respond, TestHost, Text, component, get, http_client, id,
-    jwt_claims, shipped,
+    Body, Browser, Respond, TestHost, Text, component, get, http_client, id, jwt_claims,
 };
 
 const SCOPE: [(&str, Option<&str>); 1] = [("scope", Some("openid groups"))];
@@ -129,12 +128,7 @@ async fn plugins_receive_assigned_groups_only() {
 /// The shipped plugins take the union of the roles.
 #[tokio::test]
 async fn the_preview_of_an_account_has_the_effective_roles() {
-    let settings = shipped();
-    let host = TestHost::start_with(HostOptions {
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start().await;
     let ada = host.ada().await;
     let staff = group(&host, "Staff", &[&ada.user]).await;
     assign(&host, &ada.application, &staff, &["approver"]).await;

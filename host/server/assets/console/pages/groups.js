@@ -63,7 +63,9 @@ export async function groups({ may }) {
 const groupFields = (isNew) => [
   text('name', 'Name', {
     needed: 'Enter a name.',
-    hint: `Applications receive it in the claim groups.${isNew ? '' : ' Another name may change what members may do there.'}`,
+    hint: isNew
+      ? 'Applications receive it in the claim groups.'
+      : 'Applications receive it in the claim groups. Another name may change what members may do there.',
   }),
   text('description', 'Description', { none: '', hint: 'What the group is for.' }),
 ];
