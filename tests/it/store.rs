@@ -86,6 +86,7 @@ pub fn user(name: &str) -> User {
         },
         console_role: None,
         state: LifecycleState::Active,
+        was_active: true,
         version: 1,
         created_at: NOW,
         updated_at: NOW,
