@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use assent::saml::sign_on::{Assertion, Envelope, success};
 use assent_model::clock::Timestamp;
-use assent_model::saml::{NameId, NameIdFormat};
+use assent_model::saml::{NameId, NameIdFormat, PasskeyContext};
 use assent_model::session::{Amr, Authentication};
 use assent_plugin_host::{SamlAttribute, ValueType};
 use assent_saml_core::xml::{Document, Namespace, Signer, TrustedKey, Writer, XmlLimits};
@@ -183,6 +183,7 @@ fn response(signer: &Signer) -> String {
         },
         session_index: "x4wQbD3nEaVY5vW2n1lQ8h7K",
         unspecified_context: false,
+        passkey_context: PasskeyContext::Free,
         lifetime: std::time::Duration::from_secs(300),
         attributes: &attributes.collect::<Vec<_>>(),
     };

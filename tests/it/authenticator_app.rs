@@ -47,6 +47,26 @@ async fn a_user_approves_with_a_passkey_in_chromium() {
 }
 
 #[tokio::test]
+async fn a_user_signs_in_with_a_passkey_in_chromium() {
+    let host = TestHost::start().await;
+    let application = host.web_application().await;
+    let path = format!("/applications/{}", application.id);
+    let permitted = json!({"passkey_sign_in": true});
+    host.admin_ok(Method::PATCH, &path, permitted).await;
+    let ada = host.user("ada").await;
+    host.account(&ada, &application).await;
+    let link = host.enrolment_link(&ada).await;
+    let authorize = format!("{}{}", host.base, application.request(&[]));
+    let variables = [
+        ("BASE_URL", host.base.as_str()),
+        ("ENROL_URL", &link),
+        ("AUTHORIZE", &authorize),
+        ("REDIRECT_URI", "https://rp.example/cb"),
+    ];
+    run_with(&host, "passkey_sign_in.mjs", &variables).await;
+}
+
+#[tokio::test]
 async fn the_app_installs_works_offline_and_updates_in_chromium() {
     let host = TestHost::start().await;
     let links = administrators(&host, &["ada"]).await;

@@ -180,7 +180,7 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
         browser: login.browser,
         scanned_by: None,
         is_same_browser: false,
-        number: MatchingNumber::parse("42").expect("a number"),
+        number: MatchingNumber::parse("42"),
         shown: PromptDetails {
             application: None,
             application_name: "Assent".to_owned(),

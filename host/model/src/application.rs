@@ -208,6 +208,14 @@ impl RegisteredApplication {
         }
     }
 
+    /// Whether users who agreed to it sign in with a passkey on the login page.
+    pub fn permits_passkeys(&self) -> bool {
+        match self {
+            Self::Client(client) => client.settings.passkey_sign_in,
+            Self::ServiceProvider(provider) => provider.settings.passkey_sign_in,
+        }
+    }
+
     /// How often it was changed.
     pub fn version(&self) -> i64 {
         match self {
@@ -270,6 +278,9 @@ pub struct OidcSettings {
     /// Whether users are asked for consent.
     #[serde(default)]
     pub consent: ConsentPolicy,
+    /// Whether users who agreed to it sign in with a passkey on the login page.
+    #[serde(default)]
+    pub passkey_sign_in: bool,
     /// Where it is told that a session ended.
     #[serde(default)]
     pub backchannel_logout: Option<BackchannelLogout>,
@@ -306,6 +317,7 @@ impl OidcSettings {
             session_state: false,
             subject_type: SubjectType::default(),
             consent: ConsentPolicy::default(),
+            passkey_sign_in: false,
             backchannel_logout: None,
             initiate_login_uri: None,
             lenient_assertion_audience: false,

@@ -30,13 +30,14 @@ pub struct Approval {
     pub name_digest: Digest,
     /// The digest of the cookie of the browser that waits.
     pub browser: Digest,
-    /// The person's own device, where it scanned the code of the login's page; `None` where somebody typed a name.
+    /// The person's own device, where it scanned the code of the login's page, or its passkey was used there; `None`
+    /// where somebody typed a name.
     pub scanned_by: Option<DeviceId>,
     /// Whether that device is in the browser that waits: the user of the one is the user of the other.
     pub is_same_browser: bool,
     /// The number that the browser shows and the user types. No two unexpired requests of one user or name have the
-    /// same one.
-    pub number: MatchingNumber,
+    /// same one. `None` for a sign-in by a passkey, which no device is asked about.
+    pub number: Option<MatchingNumber>,
     /// What the person is shown.
     pub shown: PromptDetails,
     /// When it was asked for.
@@ -131,6 +132,8 @@ pub enum RequestKind {
     Qr,
     /// An administrator's protected action.
     Action,
+    /// A passkey was used on the login page: the approval is given as the row begins.
+    Passkey,
 }
 
 impl RequestKind {
@@ -142,6 +145,7 @@ impl RequestKind {
             Self::StaleBrowser => "stale_browser",
             Self::Qr => "qr",
             Self::Action => "action",
+            Self::Passkey => "passkey",
         }
     }
 }
@@ -158,6 +162,8 @@ pub enum Approver {
     },
     /// A vendor said so, through the delegated channel with this name.
     Channel(String),
+    /// The passkey of this device answered the challenge of the login page.
+    Passkey(DeviceId),
 }
 
 impl Approver {
@@ -174,6 +180,11 @@ impl Approver {
                 at,
                 amr: vec![Amr::Mca],
                 channel: Some(channel.clone()),
+            },
+            Self::Passkey(_) => Authentication {
+                at,
+                amr: Amr::BY_PASSKEY.to_vec(),
+                channel: None,
             },
         }
     }

@@ -103,10 +103,20 @@ impl LoginRequest {
     /// Whether only an approval by a device of this host will do: the application says that it can't do without that,
     /// or it is the console, which decides over everybody's sign-ins.
     pub fn needs_device(&self) -> bool {
+        !self.admits(Acr::Delegated)
+    }
+
+    /// Whether a sign-in of this kind meets what the application says that it can't do without. The host's own pages
+    /// take no passkey of a login page: they have no setting for it.
+    pub fn admits(&self, acr: Acr) -> bool {
         match self {
-            Self::Oidc(request) => !request.admits(Acr::Delegated),
-            Self::Saml(request) => request.needs_device,
-            Self::Local { page } => matches!(page, LocalPage::Console),
+            Self::Oidc(request) => request.admits(acr),
+            Self::Saml(request) => request.admits(acr),
+            Self::Local { page } => match acr {
+                Acr::Device => true,
+                Acr::Delegated => !matches!(page, LocalPage::Console),
+                Acr::PhishingResistant => false,
+            },
         }
     }
 }

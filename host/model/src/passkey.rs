@@ -20,6 +20,29 @@ pub struct DevicePasskey {
     pub counter: u32,
     /// When it was added.
     pub added_at: Timestamp,
+    /// Whether it signs in by itself on login pages.
+    pub sign_in: PasskeySignIn,
+}
+
+/// Whether a passkey signs its user in on the login pages of applications that permit it, without an approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PasskeySignIn {
+    /// It was created for approvals only, and is not a discoverable credential (section 6.2.2): no login page finds it.
+    Unavailable,
+    /// It is a discoverable credential, and its user withdrew the agreement.
+    Declined,
+    /// Its user agreed.
+    Agreed {
+        /// When.
+        at: Timestamp,
+    },
+}
+
+impl PasskeySignIn {
+    /// Whether the user agreed.
+    pub const fn is_agreed(self) -> bool {
+        matches!(self, Self::Agreed { .. })
+    }
 }
 
 /// A good assertion of a device's passkey: the passkey as it is after it.
@@ -38,6 +61,9 @@ pub enum PasskeyPurpose<'a> {
     Add,
     /// To remove it.
     Remove,
+    /// To add a passkey that signs in, in place of the one with this credential id, whose assertion permitted it; or to
+    /// a device without one.
+    AddForSignIn(Option<&'a [u8]>),
     /// To let another device in later: the method and path of the call that does so.
     Call(&'a str),
     /// To approve a request: the text that the device signed, which names the request and the device, and holds all
@@ -46,12 +72,15 @@ pub enum PasskeyPurpose<'a> {
 }
 
 impl PasskeyPurpose<'_> {
-    /// The digest that a ceremony is found by again. No signed text can pass for one of the two words, or for a call.
+    /// The digest that a ceremony is found by again. No signed text can pass for one of the words, or for a call.
     pub fn digest(self) -> Digest {
-        Digest::sha256(match self {
-            Self::Add => b"add",
-            Self::Remove => b"remove",
-            Self::Call(text) | Self::Approve(text) => text.as_bytes(),
-        })
+        match self {
+            Self::Add => Digest::sha256(b"add"),
+            Self::Remove => Digest::sha256(b"remove"),
+            Self::AddForSignIn(replaces) => {
+                Digest::sha256(&[b"add for sign-in ", replaces.unwrap_or_default()].concat())
+            }
+            Self::Call(text) | Self::Approve(text) => Digest::sha256(text.as_bytes()),
+        }
     }
 }

@@ -19,7 +19,7 @@ pub use settings::{
     AssertionConsumer, Binding, CustomAttribute, IdpInitiated, PartnerCertificate, RelayStateError,
     SamlSettings, SingleLogout,
 };
-pub use sign_on::{MessageClaim, PendingSignOn, RequestedSubject, SignOnRequest};
+pub use sign_on::{MessageClaim, PasskeyContext, PendingSignOn, RequestedSubject, SignOnRequest};
 
 /// A SAML service provider.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -38,6 +38,8 @@ impl Authentication {
     pub fn acr(&self) -> Acr {
         if self.amr.contains(&Amr::Mca) {
             Acr::Delegated
+        } else if self.amr.contains(&Amr::Pop) {
+            Acr::PhishingResistant
         } else {
             Acr::Device
         }
@@ -51,6 +53,9 @@ pub enum Acr {
     Device,
     /// A vendor's word.
     Delegated,
+    /// An assertion of a passkey on the login page itself: the browser bound it to this server's origin (OpenID Connect
+    /// EAP ACR Values 1.0 section 2).
+    PhishingResistant,
 }
 
 impl Acr {
@@ -59,29 +64,38 @@ impl Acr {
         match self {
             Self::Device => "urn:assent:acr:device",
             Self::Delegated => "urn:assent:acr:delegated",
+            Self::PhishingResistant => "phr",
         }
     }
 }
 
-/// An authentication method (RFC 8176 section 2).
+/// An authentication method (RFC 8176 section 2, OpenID Connect EAP ACR Values 1.0 section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Amr {
     /// Proof of possession of a key that software keeps.
     Swk,
-    /// The person was there: they typed the number.
+    /// Proof of possession of a key that may be in hardware or in software. Without attestation it is unknown where a
+    /// passkey is kept, and passkey managers synchronise it.
+    Pop,
+    /// The person was there: they typed the number, or used the passkey.
     User,
-    /// More than one factor: the device's key, and a passkey that the phone used only after it was unlocked.
+    /// More than one factor: the device's key, and a passkey that the phone used only after it was unlocked; or such a
+    /// passkey, which is possession, and face, finger or PIN.
     Mfa,
     /// Another channel than the browser's was used; of what happened there nothing is known.
     Mca,
 }
 
 impl Amr {
+    /// What a sign-in by a passkey shows.
+    pub const BY_PASSKEY: [Self; 3] = [Self::Pop, Self::User, Self::Mfa];
+
     /// The method's name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Swk => "swk",
+            Self::Pop => "pop",
             Self::User => "user",
             Self::Mfa => "mfa",
             Self::Mca => "mca",
@@ -92,6 +106,20 @@ impl Amr {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_passkey_sign_in_is_phishing_resistant() {
+        let authentication = Authentication {
+            at: Timestamp::from_millis(0),
+            amr: Amr::BY_PASSKEY.to_vec(),
+            channel: None,
+        };
+        assert_eq!(authentication.acr().as_str(), "phr");
+        assert_eq!(
+            serde_json::to_string(&authentication.amr).expect("JSON"),
+            r#"["pop","user","mfa"]"#
+        );
+    }
 
     #[test]
     fn an_authentication_that_was_kept_by_an_earlier_release_is_understood() {

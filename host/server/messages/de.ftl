@@ -1072,3 +1072,27 @@ activity-invitation-failed = Ihre Einladung konnte nicht per E-Mail gesendet wer
 activity-invitation-resent = Ihre Einladung wurde erneut gesendet, der frühere Link gilt nicht mehr
 activity-invitation-withdrawn = Ihre Einladung wurde zurückgezogen
 activity-mail-tested = Eine Test-E-Mail wurde gesendet
+
+## Passkeys, mit denen man sich auf der Anmeldeseite anmeldet
+
+login-passkey = Mit einem Passkey anmelden
+login-passkey-failed = Mit diesem Passkey können Sie sich hier nicht anmelden. Wählen Sie einen anderen Weg, oder schalten Sie ihn zuerst frei: Öffnen Sie auf jenem Gerät den Authenticator und wählen Sie „Mit diesem Passkey anmelden“.
+devices-passkey = Anmeldung mit seinem Passkey
+devices-passkey-on = Erlaubt, wo eine Anwendung sie zulässt
+devices-passkey-stop = Beenden
+devices-passkey-stop-label = Anmeldung mit dem Passkey von { $device } beenden
+devices-passkey-stopped = Der Passkey dieses Geräts meldet Sie nicht mehr an.
+activity-passkey-approved = Sie haben sich bei { $application } mit einem Passkey angemeldet
+activity-passkey-sign-in-allowed = Anmeldung mit einem Passkey erlaubt: { $device }
+activity-passkey-sign-in-stopped = Anmeldung mit einem Passkey nicht mehr erlaubt: { $device }
+app-passkey-sign-in-offer = Bei manchen Anwendungen können Sie sich allein mit dem Passkey dieses Geräts anmelden, ohne eine Anfrage zu bestätigen.
+app-passkey-sign-in-allow = Mit diesem Passkey anmelden
+app-passkey-sign-in-set = Der Passkey dieses Geräts meldet Sie auch an, wo eine Anwendung das zulässt.
+app-passkey-sign-in-stop = Nicht mehr damit anmelden
+app-passkey-sign-in-allowed = Sie können sich ab jetzt mit dem Passkey dieses Geräts anmelden.
+app-passkey-sign-in-stopped = Der Passkey dieses Geräts meldet Sie nicht mehr an.
+app-devices-passkey-sign-in = Sein Passkey meldet Sie an
+app-notification-passkey-sign-in-allowed = { $day }, { $time }: Der Passkey des Geräts „{ $device }“ kann Sie ab jetzt anmelden.
+app-notification-passkey-sign-in-stopped = { $day }, { $time }: Der Passkey des Geräts „{ $device }“ meldet Sie nicht mehr an.
+action-passkeys-permitted = Benutzer, die dem zugestimmt haben, melden sich mit einem Passkey an, ohne eine Anfrage auf einem Gerät
+action-passkeys-refused = Niemand meldet sich dort nur mit einem Passkey an

@@ -1073,3 +1073,27 @@ activity-invitation-failed = Your invitation could not be sent by e-mail
 activity-invitation-resent = Your invitation was sent again, and the earlier link is no longer valid
 activity-invitation-withdrawn = Your invitation was withdrawn
 activity-mail-tested = A test e-mail was sent
+
+## Passkeys that sign in on the login page
+
+login-passkey = Sign in with a passkey
+login-passkey-failed = That passkey can’t sign you in here. Use another way, or turn it on first: open the authenticator on that device and choose “Sign in with this passkey”.
+devices-passkey = Sign-in with its passkey
+devices-passkey-on = Allowed, where an application permits it
+devices-passkey-stop = Stop
+devices-passkey-stop-label = Stop signing in with the passkey of { $device }
+devices-passkey-stopped = That device’s passkey no longer signs you in.
+activity-passkey-approved = You signed in to { $application } with a passkey
+activity-passkey-sign-in-allowed = Sign-in with a passkey allowed: { $device }
+activity-passkey-sign-in-stopped = Sign-in with a passkey no longer allowed: { $device }
+app-passkey-sign-in-offer = Some applications let you sign in with this device’s passkey alone, without a request to approve.
+app-passkey-sign-in-allow = Sign in with this passkey
+app-passkey-sign-in-set = This device’s passkey also signs you in, where an application permits it.
+app-passkey-sign-in-stop = Don’t sign in with it any more
+app-passkey-sign-in-allowed = You can now sign in with this device’s passkey.
+app-passkey-sign-in-stopped = This device’s passkey no longer signs you in.
+app-devices-passkey-sign-in = Its passkey signs you in
+app-notification-passkey-sign-in-allowed = { $day }, { $time }: the passkey of the device “{ $device }” can now sign you in.
+app-notification-passkey-sign-in-stopped = { $day }, { $time }: the passkey of the device “{ $device }” no longer signs you in.
+action-passkeys-permitted = Users who agreed to it sign in with a passkey, without a request on a device
+action-passkeys-refused = Nobody signs in to it with only a passkey

@@ -287,7 +287,12 @@ CREATE TABLE passkeys (
     credential    TEXT   NOT NULL,
     -- The signature counter at the last use.
     counter       BIGINT NOT NULL,
-    added_at      BIGINT NOT NULL
+    added_at      BIGINT NOT NULL,
+    -- Whether it signs in on login pages: `unavailable` for one that no login page finds, `declined` for one whose user withdrew.
+    sign_in       TEXT   NOT NULL DEFAULT 'unavailable' CHECK (sign_in IN ('unavailable', 'declined', 'agreed')),
+    -- When the user agreed to that.
+    agreed_at     BIGINT,
+    CHECK ((sign_in = 'agreed') = (agreed_at IS NOT NULL))
 );
 
 -- Pending WebAuthn ceremonies: a registration or an authentication. A device has at most one; a new one replaces the old one. The
@@ -358,6 +363,14 @@ CREATE INDEX logins_open ON logins (id)
     WHERE approval_id IS NULL AND session_id IS NULL AND answered_at IS NULL AND network IS NOT NULL;
 CREATE INDEX logins_by_session ON logins (session_id) WHERE session_id IS NOT NULL;
 
+-- Pending WebAuthn ceremonies of login pages. A sign-in has at most one; a new one replaces the old one, and the answer deletes the
+-- row. It ends with the sign-in.
+CREATE TABLE sign_in_ceremonies (
+    login_id TEXT NOT NULL PRIMARY KEY REFERENCES logins (id) ON DELETE CASCADE,
+    -- JSON of webauthn-rs: the challenge and the expected values.
+    state    TEXT NOT NULL
+);
+
 -- The approvals of protected actions: what an administrator does in the console with a fresh approval on their own device.
 CREATE TABLE action_approvals (
     id                 TEXT   NOT NULL PRIMARY KEY,
@@ -402,15 +415,15 @@ CREATE TABLE approvals (
     name_digest        TEXT   NOT NULL,
     -- How the request began.
     kind               TEXT   NOT NULL DEFAULT 'typed'
-                   CHECK (kind IN ('typed', 'known_browser', 'stale_browser', 'qr', 'action')),
+                   CHECK (kind IN ('typed', 'known_browser', 'stale_browser', 'qr', 'action', 'passkey')),
     -- The digest of the browser's cookie.
     browser            TEXT   NOT NULL DEFAULT '',
-    -- The device that scanned the QR code of the login page.
+    -- The device that scanned the QR code of the login page, or whose passkey was used there.
     scanned_by         TEXT,
     -- 1 if that device is in the browser that waits.
     same_browser       BIGINT NOT NULL DEFAULT 0,
-    -- The matching number.
-    number             TEXT   NOT NULL,
+    -- The matching number; NULL for a passkey, which approves as the row begins.
+    number             TEXT,
     attempts_left      BIGINT NOT NULL,
     -- JSON: what the device shows and signs. The summary of a protected action comes to it, which is not stored.
     prompt             TEXT   NOT NULL,
@@ -434,7 +447,9 @@ CREATE TABLE approvals (
     requested_at       BIGINT NOT NULL,
     expires_at         BIGINT NOT NULL,
     decided_at         BIGINT,
-    CHECK ((login_id IS NULL) <> (action_approval_id IS NULL))
+    CHECK ((login_id IS NULL) <> (action_approval_id IS NULL)),
+    CHECK ((kind = 'passkey') = (number IS NULL)),
+    CHECK (kind <> 'passkey' OR state IN ('approved', 'withdrawn'))
 );
 CREATE UNIQUE INDEX approvals_by_action ON approvals (action_approval_id) WHERE action_approval_id IS NOT NULL;
 CREATE INDEX approvals_by_user ON approvals (user_id, id);

@@ -240,7 +240,9 @@ fn free_number(
             return false;
         }
         let number = number.to_string();
-        unexpired.iter().all(|other| other.number != number)
+        unexpired
+            .iter()
+            .all(|other| other.number.as_deref() != Some(number.as_str()))
     };
     request.numbers.iter().copied().find(is_free)
 }
@@ -264,7 +266,7 @@ fn has_place(pending: &[&UnexpiredRequest], request: &ApprovalRequest) -> bool {
             others(RequestKind::Typed) + others(RequestKind::StaleBrowser) < PENDING_TYPED
         }
         RequestKind::KnownBrowser => others(RequestKind::KnownBrowser) < PENDING_KNOWN,
-        RequestKind::Qr | RequestKind::Action => true,
+        RequestKind::Qr | RequestKind::Action | RequestKind::Passkey => true,
     }
 }
 
@@ -330,6 +332,8 @@ async fn replace(db: &mut Connection, request: &ApprovalRequest) -> Result<Vec<S
              WHERE browser = $1 AND named_user = $2 AND kind = 'qr' AND state = 'requested' AND expires_at > $3
              RETURNING id"
         }
+        // No device is asked about a passkey: see `passkey_sign_ins`.
+        RequestKind::Passkey => return Ok(Vec::new()),
         RequestKind::Action => {
             "UPDATE approvals SET state = 'replaced', decided_at = $3
              WHERE browser = $1 AND named_user = $2 AND kind = 'action' AND state = 'requested' AND expires_at > $3

@@ -45,6 +45,7 @@ mod open_sign_ins;
 mod outcomes;
 mod overview;
 mod partitions;
+mod passkey_sign_ins;
 mod passkeys;
 mod pending_recovery_codes;
 mod portal;
@@ -96,6 +97,7 @@ pub use migrations::{
 pub use open_sign_ins::OpenSignIns;
 pub use outcomes::{DeviceWrite, ReplayCheck, Transition, VersionedWrite};
 pub use overview::{QUARTER, SignInHour};
+pub use passkey_sign_ins::{PasskeyApproval, PasskeyApprovalOutcome};
 pub use passkeys::PasskeyUseOutcome;
 pub use portal::OpenSession;
 pub use recovery::Recovery;

@@ -60,6 +60,9 @@ impl SignInHour {
 struct EntryDetail {
     #[serde(default)]
     approval_time_ms: Option<u64>,
+    /// `passkey` for a sign-in that no device was asked about.
+    #[serde(default)]
+    method: Option<String>,
 }
 
 crate::sql::row! {
@@ -164,11 +167,18 @@ impl Store {
         .await?;
         for (id, hour, detail) in rows {
             let detail: EntryDetail = from_json(&detail, cell("audit_entries", "detail", &id))?;
-            if let (Some(hour), Some(waited)) = (hours.get_mut(&hour), detail.approval_time_ms) {
+            let Some(hour) = hours.get_mut(&hour) else {
+                continue;
+            };
+            if let Some(waited) = detail.approval_time_ms {
                 *hour
                     .approval_times
                     .entry((waited + QUARTER / 2) / QUARTER)
                     .or_default() += 1;
+            }
+            // Its request has no entry of its own.
+            if detail.method.as_deref() == Some("passkey") {
+                hour.requested += 1;
             }
         }
         Ok(hours.into_values().collect())

@@ -1,22 +1,46 @@
 //! Passkeys, and the questions put to them. A question is answered once: whoever answers takes it out of the table.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use crate::sql::{self, Connection};
 
 use crate::rows::{cell, from_json, moment, parse, to_json};
-use crate::{DeviceWrite, Result, Store, audit, taken};
+use crate::{DeviceWrite, Result, Store, StoreError, audit, taken};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, UserId};
-use assent_model::passkey::{DevicePasskey, PasskeyUse};
+use assent_model::passkey::{DevicePasskey, PasskeySignIn, PasskeyUse};
 use assent_model::secret::Digest;
 
 crate::sql::row! {
-    struct PasskeyRow {
+    struct PasskeyRow of passkeys {
         credential: String,
         counter: i64,
         added_at: i64,
+        sign_in: String,
+        agreed_at: Option<i64>,
+        device_id: String,
+    }
+}
+
+impl TryFrom<PasskeyRow> for DevicePasskey {
+    type Error = StoreError;
+    fn try_from(row: PasskeyRow) -> Result<Self> {
+        let id = &row.device_id;
+        let sign_in = match (row.sign_in.as_str(), row.agreed_at) {
+            ("unavailable", None) => PasskeySignIn::Unavailable,
+            ("declined", None) => PasskeySignIn::Declined,
+            ("agreed", Some(at)) => PasskeySignIn::Agreed { at: moment(at) },
+            _ => return Err(cell("passkeys", "sign_in", id).unexpected()),
+        };
+        Ok(Self {
+            device_id: parse(id, cell("passkeys", "device_id", id))?,
+            credential: from_json(&row.credential, cell("passkeys", "credential", id))?,
+            counter: u32::try_from(row.counter)
+                .map_err(|_| cell("passkeys", "counter", id).unexpected())?,
+            added_at: moment(row.added_at),
+            sign_in,
+        })
     }
 }
 
@@ -36,39 +60,50 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn passkey(&self, device: DeviceId) -> Result<Option<DevicePasskey>> {
-        let row: Option<PasskeyRow> = sql::query_as(
-            "SELECT credential, counter, added_at FROM passkeys WHERE device_id = $1",
-        )
+        let row: Option<PasskeyRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            PasskeyRow::COLUMNS,
+            " FROM passkeys WHERE device_id = $1"
+        ))
         .bind(device.to_string())
         .fetch_optional(&self.readers)
         .await?;
-        let id = device.to_string();
-        row.map(|row| {
-            Ok(DevicePasskey {
-                device_id: device,
-                credential: from_json(&row.credential, cell("passkeys", "credential", &id))?,
-                counter: u32::try_from(row.counter)
-                    .map_err(|_| cell("passkeys", "counter", &id).unexpected())?,
-                added_at: moment(row.added_at),
-            })
-        })
-        .transpose()
+        row.map(DevicePasskey::try_from).transpose()
     }
 
-    /// Those of a person's devices that have a passkey.
+    /// The passkey with this credential id, of a device that is not revoked.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
-    pub async fn devices_with_passkey(&self, user: UserId) -> Result<HashSet<DeviceId>> {
-        let rows: Vec<(String,)> = sql::query_as(
-            "SELECT passkeys.device_id FROM passkeys JOIN devices ON devices.id = passkeys.device_id
-             WHERE devices.user_id = $1 AND devices.revoked_at IS NULL",
-        )
+    pub async fn passkey_by_credential(&self, credential: &[u8]) -> Result<Option<DevicePasskey>> {
+        let row: Option<PasskeyRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            PasskeyRow::COLUMNS,
+            " FROM passkeys JOIN devices ON devices.id = passkeys.device_id
+             WHERE passkeys.credential_id = $1 AND devices.revoked_at IS NULL"
+        ))
+        .bind(hex::encode(credential))
+        .fetch_optional(&self.readers)
+        .await?;
+        row.map(DevicePasskey::try_from).transpose()
+    }
+
+    /// Those of a person's devices that have a passkey, and whether it signs in.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn passkeys_of(&self, user: UserId) -> Result<HashMap<DeviceId, PasskeySignIn>> {
+        let rows: Vec<PasskeyRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            PasskeyRow::COLUMNS,
+            " FROM passkeys JOIN devices ON devices.id = passkeys.device_id
+             WHERE devices.user_id = $1 AND devices.revoked_at IS NULL"
+        ))
         .bind(user.to_string())
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
-            .map(|(id,)| parse(&id, cell("passkeys", "device_id", &id)))
+            .map(|row| DevicePasskey::try_from(row).map(|one| (one.device_id, one.sign_in)))
             .collect()
     }
 
@@ -145,19 +180,8 @@ impl Store {
         self.write(move |db| {
             let (passkey, entries) = (passkey.clone(), entries.clone());
             Box::pin(async move {
-                let added = sql::query(
-                    "INSERT INTO passkeys (device_id, credential_id, credential, counter, added_at)
-                     SELECT $1, $2, $3, $4, $5 FROM devices WHERE devices.id = $1 AND devices.revoked_at IS NULL",
-                )
-                .bind(passkey.device_id.to_string())
-                .bind(hex::encode(passkey.credential.cred_id()))
-                .bind(to_json(&passkey.credential)?)
-                .bind(i64::from(passkey.counter))
-                .bind(passkey.added_at.millis())
-                .execute(&mut *db)
-                .await
-                .map_err(taken("the passkey"))?;
-                if added == 0 {
+                let added = insert(db, &passkey).await?;
+                if !added {
                     return Ok(DeviceWrite::Inactive);
                 }
                 audit::append(db, &entries).await?;
@@ -227,8 +251,32 @@ pub(crate) async fn may_approve(
     }
 }
 
+/// Adds a passkey to a device that is not revoked. Returns whether it is not.
+pub(crate) async fn insert(db: &mut Connection, passkey: &DevicePasskey) -> Result<bool> {
+    let (sign_in, agreed_at) = match passkey.sign_in {
+        PasskeySignIn::Unavailable => ("unavailable", None),
+        PasskeySignIn::Declined => ("declined", None),
+        PasskeySignIn::Agreed { at } => ("agreed", Some(at.millis())),
+    };
+    let added = sql::query(
+        "INSERT INTO passkeys (device_id, credential_id, credential, counter, added_at, sign_in, agreed_at)
+         SELECT $1, $2, $3, $4, $5, $6, $7 FROM devices WHERE devices.id = $1 AND devices.revoked_at IS NULL",
+    )
+    .bind(passkey.device_id.to_string())
+    .bind(hex::encode(passkey.credential.cred_id()))
+    .bind(to_json(&passkey.credential)?)
+    .bind(i64::from(passkey.counter))
+    .bind(passkey.added_at.millis())
+    .bind(sign_in)
+    .bind(agreed_at)
+    .execute(db)
+    .await
+    .map_err(taken("the passkey"))?;
+    Ok(added > 0)
+}
+
 /// Records a use of a device's passkey. Of two copies of a key at most one is accepted.
-async fn record_use(
+pub(crate) async fn record_use(
     db: &mut Connection,
     device: DeviceId,
     used: &PasskeyUse,

@@ -84,7 +84,7 @@ crate::sql::row! {
     /// An unexpired request of the user or the name.
     pub(crate) struct UnexpiredRequest {
         pub(crate) id: String,
-        pub(crate) number: String,
+        pub(crate) number: Option<String>,
         pub(crate) kind: String,
         pub(crate) state: String,
         pub(crate) user_id: Option<String>,

@@ -468,6 +468,12 @@ async fn application_takeover_by_update_requires_approval() {
         (
             Method::PATCH,
             of.clone(),
+            json!({"passkey_sign_in": true}),
+            "passkey_sign_in. Users who agreed to it sign in with a passkey, without a request on a device",
+        ),
+        (
+            Method::PATCH,
+            of.clone(),
             json!({"lenient_assertion_audience": true}),
             "lenient_assertion_audience true. Its client assertions may be addressed to the token endpoint",
         ),
@@ -569,7 +575,8 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
         "grant_types": [], "token_endpoint_auth_method": "client_secret_basic", "jwks": {}, "jwks_uri": "x",
             "public_key": "x",
         "certificate": "x", "id_token_signed_response_alg": "RS256", "slim_id_token": true, "session_state": true,
-        "subject_type": "public", "sector_identifier": "x", "consent": "ask", "backchannel_logout_uri": null,
+        "subject_type": "public", "sector_identifier": "x", "consent": "ask", "passkey_sign_in": true,
+        "backchannel_logout_uri": null,
         "backchannel_logout_session_required": true, "initiate_login_uri": null, "lenient_assertion_audience": true,
         "admin_scopes": [],
     });
@@ -578,7 +585,7 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
         "other_name_id_formats": [], "name_id_source": "account_name", "require_signed_requests": true,
             "certificates": [],
         "custom_attributes": [], "idp_initiated": true, "default_relay_state": null, "relay_states": [],
-        "clock_skew_seconds": 1, "idp_entity_id": null, "metadata_url": null,
+        "clock_skew_seconds": 1, "idp_entity_id": null, "metadata_url": null, "passkey_sign_in": true,
     });
     let names = |value: &Value| value.members().len();
     let (client_members, provider_members) = (names(&client), names(&provider));

@@ -17,6 +17,8 @@ use crate::harness::{
     Application, Browser, Database, Json, Page, TestHost, Text, VERIFIER, component, id,
 };
 use crate::lifecycle::entries;
+use crate::passkeys::sign_in::{agree, permit, use_passkey};
+use crate::passkeys::software::Software;
 use crate::saml::service_provider::{Response, TestServiceProvider};
 
 /// An owner in the console, with an account in the application.
@@ -174,6 +176,31 @@ async fn a_web_application_is_tested_by_a_real_sign_in(database: Database) {
     assert!(
         returned.to_string().matches("eyJ").count() <= 1,
         "no token is shown whole: {returned}"
+    );
+}
+
+#[tokio::test]
+async fn a_test_sign_in_can_use_a_passkey() {
+    let host = TestHost::start().await;
+    let application = host.web_application().await;
+    let (console, grace, browser) = grace(&host, &application).await;
+    let mut passkey = Software::new(&host.base);
+    agree(&grace.device, &mut passkey).await;
+    permit(&host, &application.id, true).await;
+    let test = begin(&console, &application.id).await;
+    let mut login = browser.get(test["url"].text()).await.followed().await;
+    if login.status.is_redirection() {
+        login = login.followed().await;
+    }
+    use_passkey(&browser, &login, &passkey).await;
+    let done = browser.finish(&login.url).await.followed().await;
+    assert_eq!(done.outcome(), "completed", "{}", done.body);
+    let returned = read(&console, &test).await;
+    assert_eq!(returned["state"], "completed", "{returned}");
+    assert_eq!(step(&returned, "approval")["data"]["acr"], "phr");
+    assert_eq!(
+        step(&returned, "identification")["detail"],
+        "a passkey was used on the page"
     );
 }
 

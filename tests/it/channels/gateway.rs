@@ -77,7 +77,7 @@ async fn a_vendor_approval_is_visible_in_acr_and_amr(database: Database) {
         host.base
     ));
     let discovery: Value = discovery.response().await.read_json().await;
-    let acrs = json!(["urn:assent:acr:device", "urn:assent:acr:delegated"]);
+    let acrs = json!(["urn:assent:acr:device", "urn:assent:acr:delegated", "phr"]);
     assert_eq!(discovery["acr_values_supported"], acrs);
     assert_eq!((vendor.forged(), vendor.cancelled(&question)), (0, 0));
 }

@@ -121,6 +121,13 @@ async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_s
         tracing::subscriber::set_default(tracing_subscriber::registry().with(statements.clone()));
     let host = TestHost::start_on(Database::Postgres).await;
     let application = host.web_application().await;
+    // The page with the button for passkeys: neither it nor its challenge depends on a name.
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/applications/{}", application.id),
+        json!({"passkey_sign_in": true}),
+    )
+    .await;
     let new_user = async |name: &str| host.user_with_account(name, application.clone()).await;
     let [known, suspended, closed, paused] = [
         new_user("known").await,

@@ -95,7 +95,7 @@ fn expected(issuer: &str) -> Value {
         "prompt_values_supported": ["none", "login", "consent", "select_account"],
         "display_values_supported": ["page", "popup", "touch", "wap"],
         "ui_locales_supported": ["en", "de"],
-        "acr_values_supported": ["urn:assent:acr:device"],
+        "acr_values_supported": ["urn:assent:acr:device", "phr"],
         "subject_types_supported": ["public", "pairwise"],
         "id_token_signing_alg_values_supported": ["RS256", "PS256"],
         "token_endpoint_auth_methods_supported": AUTH_METHODS,

@@ -1,8 +1,9 @@
 //! The size of the login page with all its resources.
 
-use reqwest::Response;
+use reqwest::{Method, Response};
+use serde_json::json;
 
-use crate::harness::{Browser, Respond, TestHost, http_client};
+use crate::harness::{Browser, Respond, TestHost, TestUser, http_client};
 
 /// What everything together may weigh, in bytes.
 const MOST: usize = 30_000;
@@ -25,6 +26,15 @@ async fn weight(response: Response) -> (usize, String) {
 async fn the_login_page_and_its_resources_are_smaller_than_30_kilobytes() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
+    assert_small(&host, &ada, 3).await;
+    let path = format!("/applications/{}", ada.application.id);
+    let permitted = json!({"passkey_sign_in": true});
+    host.admin_ok(Method::PATCH, &path, permitted).await;
+    assert_small(&host, &ada, 4).await;
+}
+
+/// The login page and the given number of resources are small enough together.
+async fn assert_small(host: &TestHost, ada: &TestUser, resources: usize) {
     let browser = Browser::new(&host.base);
     let login = browser
         .get(&ada.application.request(&[("ui_locales", Some("de"))]))
@@ -33,12 +43,12 @@ async fn the_login_page_and_its_resources_are_smaller_than_30_kilobytes() {
     let (mut all, page) = weight(browser.stream(address.as_str()).await).await;
     assert!(page.contains("Bei <bdi>"), "{page}");
     println!("{all:>6} {}", "the page");
-    // All that it loads: the stylesheet, the icon, and a script that it can be used without.
+    // All that it loads: the stylesheet, the icon, and scripts that it can be used without.
     let loaded: Vec<&str> = page
         .split('"')
         .filter(|value| value.starts_with("/assets/"))
         .collect();
-    assert_eq!(loaded.len(), 3, "{loaded:?}");
+    assert_eq!(loaded.len(), resources, "{loaded:?}");
     assert!(
         page.split("<script")
             .skip(1)

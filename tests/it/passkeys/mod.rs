@@ -1,7 +1,8 @@
 //! Devices with a passkey approve only with it.
 
 mod rejected;
-mod software;
+pub(crate) mod sign_in;
+pub(crate) mod software;
 
 use assent::authenticator::{PendingRequest, Reply};
 use assent::config;

@@ -25,6 +25,10 @@ pub struct Software {
     pub origin: String,
     pub verified: bool,
     pub counter: u32,
+    /// The user handle that it returns, which a discoverable credential has.
+    pub handle: Value,
+    /// Whether the browser says that the page is in a frame of another origin.
+    pub cross_origin: bool,
 }
 
 impl Software {
@@ -45,6 +49,8 @@ impl Software {
             origin: base.to_owned(),
             verified: true,
             counter: 1,
+            handle: Value::Null,
+            cross_origin: false,
         }
     }
 
@@ -78,7 +84,7 @@ impl Software {
             "clientDataJSON": encoded(&client_data),
             "authenticatorData": encoded(&data),
             "signature": encoded(&signature),
-            "userHandle": null,
+            "userHandle": self.handle,
         }))
     }
 
@@ -89,7 +95,7 @@ impl Software {
 
     fn client_data(&self, kind: &str, options: &Value) -> Vec<u8> {
         let challenge = options["challenge"].text();
-        json!({"type": kind, "challenge": challenge, "origin": self.origin, "crossOrigin": false})
+        json!({"type": kind, "challenge": challenge, "origin": self.origin, "crossOrigin": self.cross_origin})
             .to_string()
             .into_bytes()
     }

@@ -6,7 +6,7 @@ use std::slice;
 
 use assent::saml::sign_on::{Assertion, Envelope, success};
 use assent_model::clock::Timestamp;
-use assent_model::saml::{NameId, NameIdFormat};
+use assent_model::saml::{NameId, NameIdFormat, PasskeyContext};
 use assent_model::session::{Amr, Authentication};
 use assent_plugin_host::{SamlAttribute, ValueType};
 use assent_saml_core::xml::{
@@ -190,6 +190,7 @@ fn xmlsec1_and_the_schema_accept_a_sign_on_response() {
         },
         session_index: "session",
         unspecified_context: false,
+        passkey_context: PasskeyContext::Free,
         lifetime: std::time::Duration::from_secs(300),
         attributes: &attributes,
     };

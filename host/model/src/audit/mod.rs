@@ -302,6 +302,11 @@ events! {
     PasskeyAdded = "passkey.added",
     /// It was removed, by an assertion of it.
     PasskeyRemoved = "passkey.removed",
+    /// Its user agreed that it signs in by itself where an application permits that. It may be a new one, in place of the
+    /// one before.
+    PasskeySignInAllowed = "passkey.sign-in-allowed",
+    /// Its user withdrew that.
+    PasskeySignInStopped = "passkey.sign-in-stopped",
     /// Its signature counter went backwards, so somebody may have a copy of it. Nothing was approved.
     PasskeyCloneSuspected = "passkey.clone-suspected",
     /// Recovery codes were made, in place of those before.
@@ -414,6 +419,8 @@ impl Event {
                 | Self::DeviceRevoked
                 | Self::PasskeyAdded
                 | Self::PasskeyRemoved
+                | Self::PasskeySignInAllowed
+                | Self::PasskeySignInStopped
                 | Self::PasskeyCloneSuspected
                 | Self::ExternalAuthenticatorSet
                 | Self::RecoveryCodesCreated

@@ -43,6 +43,9 @@ pub struct SamlSettings {
     /// Where its metadata is read from again.
     #[serde(default)]
     pub metadata_url: Option<Url>,
+    /// Whether users who agreed to it sign in with a passkey on the login page.
+    #[serde(default)]
+    pub passkey_sign_in: bool,
 }
 
 const fn default_clock_skew() -> u32 {
@@ -68,6 +71,7 @@ impl SamlSettings {
             clock_skew: Self::CLOCK_SKEW,
             idp_entity_id: None,
             metadata_url: None,
+            passkey_sign_in: false,
         }
     }
 

@@ -9,6 +9,7 @@ use crate::purpose::SignInPurpose;
 use crate::redirect::CheckedRedirect;
 use crate::saml::name_id::NameIdFormat;
 use crate::secret::Digest;
+use crate::session::Acr;
 
 /// A checked request for sign-on (SAML core section 3.4.1), or one that began here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,9 +38,40 @@ pub struct SignOnRequest {
     /// The assertion names the class `unspecified`, because `RequestedAuthnContext` requests it.
     #[serde(default)]
     pub unspecified_context: bool,
+    /// What the assertion says of a sign-in by a passkey.
+    #[serde(default)]
+    pub passkey_context: PasskeyContext,
     /// What it is for.
     #[serde(default, skip_serializing_if = "SignInPurpose::is_application")]
     pub purpose: SignInPurpose,
+}
+
+/// How `RequestedAuthnContext` and the class of phishing-resistant sign-ins relate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PasskeyContext {
+    /// The request has no `RequestedAuthnContext`, so a sign-in by a passkey has that class.
+    #[default]
+    Free,
+    /// The request names that class and others that an approval meets.
+    Named,
+    /// Only that class meets the request.
+    Required,
+    /// The request names other classes only: the assertion names one of them.
+    Unnamed,
+}
+
+impl SignOnRequest {
+    /// Whether a sign-in of this kind meets `RequestedAuthnContext`. One by a passkey meets whatever an approval meets.
+    pub fn admits(&self, acr: Acr) -> bool {
+        match acr {
+            Acr::PhishingResistant => true,
+            Acr::Device => self.passkey_context != PasskeyContext::Required,
+            Acr::Delegated => {
+                !self.needs_device && self.passkey_context != PasskeyContext::Required
+            }
+        }
+    }
 }
 
 /// Whom an AuthnRequest asks for.

@@ -114,6 +114,7 @@ function row({ renaming, errors }, device, act) {
           : text('app-devices-unused'),
       ),
       device.has_passkey && line(text('app-devices-protected')),
+      device.passkey_sign_in && line(text('app-devices-passkey-sign-in')),
       complaint(errors[device.id] ?? ''),
     ),
     el(
@@ -270,6 +271,10 @@ const NOTIFICATIONS = {
   'device.revoked': ({ device, day, time }) => text('app-notification-revoked', { device, day, time }),
   'passkey.added': ({ device, day, time }) => text('app-notification-passkey-added', { device, day, time }),
   'passkey.removed': ({ device, day, time }) => text('app-notification-passkey-removed', { device, day, time }),
+  'passkey.sign-in-allowed': ({ device, day, time }) =>
+    text('app-notification-passkey-sign-in-allowed', { device, day, time }),
+  'passkey.sign-in-stopped': ({ device, day, time }) =>
+    text('app-notification-passkey-sign-in-stopped', { device, day, time }),
   'passkey.clone-suspected': ({ device, day, time }) =>
     text('app-notification-passkey-clone-suspected', { device, day, time }),
   'external-authenticator.set': ({ day, time }) => text('app-notification-external-authenticator', { day, time }),

@@ -45,8 +45,10 @@ async function unlocked(act) {
  * Not every browser that shows notifications has `parseCreationOptionsFromJSON` and `toJSON`, so it is done here.
  * @param {PublicKeyCredential} credential
  */
-function inJson({ id, type, rawId }) {
-  return { id, rawId: base64url(rawId), type, clientExtensionResults: {} };
+function inJson(credential) {
+  const { id, type, rawId } = credential;
+  const { credProps } = credential.getClientExtensionResults();
+  return { id, rawId: base64url(rawId), type, clientExtensionResults: credProps ? { credProps } : {} };
 }
 
 /**
@@ -134,6 +136,40 @@ async function unprotect(account) {
 }
 
 /**
+ * Agrees to sign in with the phone's passkey. Login pages may need another one, which takes its place.
+ * @param {Account} account
+ */
+async function allowSignIn(account) {
+  const { options } = await callWithPasskey(account, 'post', '/device/passkey/sign-in', { value: {} });
+  if (options) {
+    const made = await make(options);
+    await call(account, 'put', '/device/passkey/sign-in', { value: made });
+    await hideOthers(options, made.id);
+  }
+  say(text('app-passkey-sign-in-allowed'));
+}
+
+/**
+ * Has the browser hide the passkeys that this one replaced, where it can (the signal API of WebAuthn Level 3).
+ * @param {import('./types.d.ts').PasskeyCreationOptions} options
+ * @param {string} id
+ */
+async function hideOthers({ rp, user }, id) {
+  try {
+    const accepted = { rpId: rp.id, userId: user.id, allAcceptedCredentialIds: [id] };
+    await /** @type {any} */ (PublicKeyCredential).signalAllAcceptedCredentials?.(accepted);
+  } catch {
+    // The old one stays in the list of the login page, which then says that it can't sign in.
+  }
+}
+
+/** @param {Account} account */
+async function stopSignIn(account) {
+  await call(account, 'delete', '/device/passkey/sign-in', {});
+  say(text('app-passkey-sign-in-stopped'));
+}
+
+/**
  * How an account's approvals are protected, and what the user can do about it.
  * @param {State} state
  * @param {Followed} known
@@ -147,9 +183,20 @@ export function protection(state, { account, passkey, busy, errors }, act) {
   const error = complaint(errors.passkey);
   if (state.lockable === null) {
     content = [];
-  } else if (passkey === 'set') {
+  } else if (passkey === 'set' || passkey === 'signs_in') {
     const remove = button(text('app-passkey-remove'), () => act.unprotect(deviceId), 'quiet small', options);
-    content = [el('p', {}, text('app-passkey-set')), remove, error];
+    const signIn = { disabled: busy, 'data-part': 'sign-in' };
+    const ways =
+      passkey === 'set'
+        ? [
+            el('p', { class: 'muted small' }, text('app-passkey-sign-in-offer')),
+            button(text('app-passkey-sign-in-allow'), () => act.allowSignIn(deviceId), 'small', signIn),
+          ]
+        : [
+            el('p', {}, text('app-passkey-sign-in-set')),
+            button(text('app-passkey-sign-in-stop'), () => act.stopSignIn(deviceId), 'quiet small', signIn),
+          ];
+    content = [el('p', {}, text('app-passkey-set')), remove, ...ways, error];
   } else if (passkey === 'none' && state.lockable) {
     const add = button(text('app-passkey-add'), () => act.protect(deviceId), 'small', options);
     content = [el('p', {}, text('app-passkey-offer')), add, error];
@@ -192,9 +239,10 @@ async function withPasskey(deviceId, act, failed) {
  * @param {string} deviceId
  * @param {(account: Account) => Promise<void>} act
  * @param {PasskeyState} standing how it stands if that worked
+ * @param {string} [part] the button
  */
-async function fromCard(deviceId, act, standing) {
-  const card = `[data-account="${CSS.escape(deviceId)}"] [data-part="protect"]`;
+async function fromCard(deviceId, act, standing, part = 'protect') {
+  const card = `[data-account="${CSS.escape(deviceId)}"] [data-part="${part}"]`;
   if (!(await withPasskey(deviceId, act, card))) return;
   change(({ accounts }) => {
     const known = accounts.get(deviceId);
@@ -228,6 +276,16 @@ export const passkeyActions = {
     const about = text('app-passkey-remove-about');
     if (!(await ask(text('app-passkey-remove-ask'), about, text('app-passkey-remove-yes')))) return;
     await fromCard(deviceId, unprotect, 'none');
+  },
+
+  /** @param {string} deviceId */
+  async allowSignIn(deviceId) {
+    await fromCard(deviceId, allowSignIn, 'signs_in', 'sign-in');
+  },
+
+  /** @param {string} deviceId */
+  async stopSignIn(deviceId) {
+    await fromCard(deviceId, stopSignIn, 'set', 'sign-in');
   },
 
   async protectEnrolled() {

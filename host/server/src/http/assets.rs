@@ -62,6 +62,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     CSS "portal.css",
     JAVASCRIPT "portal.js",
     JAVASCRIPT "login.js",
+    JAVASCRIPT "passkey_sign_in.js",
     JAVASCRIPT "waiting.js",
     JAVASCRIPT "decided.js",
     JAVASCRIPT "form_post.js",

@@ -111,9 +111,9 @@ async fn administrator(
     services: &Services,
     browser: &Browser,
 ) -> Result<ConsoleVisitor, InternalError> {
-    let request = console();
     let enough = |signed_in: &BrowserSession| {
-        channels::is_enough_for(services, &request, &signed_in.session.authentication)
+        let authentication = &signed_in.session.authentication;
+        channels::is_enough_here(services, LocalPage::Console, authentication)
     };
     Ok(match browser.signed_in(services).await?.filter(enough) {
         Some(signed_in) if signed_in.user.console_role.is_some() => {

@@ -232,6 +232,11 @@ fn sign_in_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     never_by_head("GET, POST", pages)
         .route("/sso/metadata/{application}", get(metadata::metadata))
         .route("/login/{id}/events", get(login::events))
+        .route("/login/{id}/passkey", post(login::passkey))
+        .route(
+            "/login/{id}/passkey/challenge",
+            post(login::passkey_challenge),
+        )
         .route("/login/{id}/cancel", post(login::cancel))
         .route("/login/{id}/again", post(login::again))
         .route("/login/{id}/continue", post(login::go_on))

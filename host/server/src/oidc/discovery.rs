@@ -86,14 +86,18 @@ pub fn has_delegated_channel(services: &Services) -> bool {
     services.plugins.has_delegated_channel()
 }
 
-/// How sign-ins are made here: by a vendor's word only where the operator takes one's.
+/// How sign-ins are made here: by a vendor's word only where the operator takes one's, and by passkeys where the server
+/// has a domain. Whether an application takes passkeys is its own setting.
 fn acr_values(services: &Services) -> Vec<&'static str> {
-    let acrs = if has_delegated_channel(services) {
-        &[Acr::Device, Acr::Delegated][..]
-    } else {
-        &[Acr::Device]
-    };
-    acrs.iter().map(|acr| acr.as_str()).collect()
+    [
+        Some(Acr::Device),
+        has_delegated_channel(services).then_some(Acr::Delegated),
+        services.passkeys.as_ref().map(|_| Acr::PhishingResistant),
+    ]
+    .into_iter()
+    .flatten()
+    .map(Acr::as_str)
+    .collect()
 }
 
 /// Where an application with a client certificate calls (RFC 8705 section 5).

@@ -5,7 +5,7 @@ use crate::rows::{cell, digest, from_json, moment, parse};
 use crate::sql;
 use crate::{Result, Store, StoreError, approval_conflicts};
 use assent_model::approval::{
-    Approval, ApprovalStage, ApprovalSubject, Approver, FailureReason, MatchingNumber,
+    Approval, ApprovalStage, ApprovalSubject, Approver, FailureReason, MatchingNumber, RequestKind,
 };
 use assent_model::clock::Timestamp;
 use assent_model::id::{ActionApprovalId, ApprovalId, LoginId, UserId};
@@ -20,7 +20,8 @@ crate::sql::row! {
         browser: String,
         scanned_by: Option<String>,
         same_browser: i64,
-        number: String,
+        kind: String,
+        number: Option<String>,
         prompt: String,
         requested_at: i64,
         expires_at: i64,
@@ -87,12 +88,15 @@ impl ApprovalRow {
     }
 
     fn approver(&self) -> Result<Approver> {
-        match (&self.device_id, &self.amr, &self.channel) {
-            (Some(device), Some(amr), None) => Ok(Approver::Device {
-                id: parse(device, cell("approvals", "device_id", &self.id))?,
+        let is_passkey = self.kind == RequestKind::Passkey.as_str();
+        let device_id = |device| parse(device, cell("approvals", "device_id", &self.id));
+        match (is_passkey, &self.device_id, &self.amr, &self.channel) {
+            (false, Some(device), Some(amr), None) => Ok(Approver::Device {
+                id: device_id(device)?,
                 amr: from_json(amr, cell("approvals", "amr", &self.id))?,
             }),
-            (None, None, Some(channel)) => Ok(Approver::Channel(channel.clone())),
+            (false, None, None, Some(channel)) => Ok(Approver::Channel(channel.clone())),
+            (true, Some(device), None, None) => Ok(Approver::Passkey(device_id(device)?)),
             _ => Err(cell("approvals", "device_id", &self.id).unexpected()),
         }
     }
@@ -117,8 +121,14 @@ impl TryFrom<ApprovalRow> for Approval {
                 .map(|id| parse(id, cell("approvals", "scanned_by", &row.id)))
                 .transpose()?,
             is_same_browser: row.same_browser != 0,
-            number: MatchingNumber::parse(&row.number)
-                .ok_or(cell("approvals", "number", &row.id).unexpected())?,
+            number: row
+                .number
+                .as_deref()
+                .map(|number| {
+                    MatchingNumber::parse(number)
+                        .ok_or(cell("approvals", "number", &row.id).unexpected())
+                })
+                .transpose()?,
             shown: from_json(&row.prompt, cell("approvals", "prompt", &row.id))?,
             requested_at: moment(row.requested_at),
             expires_at: moment(row.expires_at),

@@ -81,7 +81,11 @@ export const GROUPS = [
       'sign-in.approved': [
         'Sign-in approved',
         'good',
-        ({ user, application }) => [user, ' approved a sign-in to ', application],
+        ({ user, application, detail }) => [
+          user,
+          detail.method === 'passkey' ? ' signed in with a passkey to ' : ' approved a sign-in to ',
+          application,
+        ],
       ],
       'sign-in.denied': [
         'Sign-in denied',
@@ -165,6 +169,16 @@ export const GROUPS = [
         'Passkey removed',
         'warn',
         (names) => [names.user, ' removed face, finger or PIN from ', ...phone(names)],
+      ],
+      'passkey.sign-in-allowed': [
+        'Sign-in with a passkey allowed',
+        'good',
+        (names) => [names.user, ' agreed to sign in with the passkey of ', ...phone(names)],
+      ],
+      'passkey.sign-in-stopped': [
+        'Sign-in with a passkey stopped',
+        'calm',
+        (names) => [names.user, ' signs in no more with the passkey of ', ...phone(names)],
       ],
       'passkey.clone-suspected': [
         'Copied passkey suspected',

@@ -55,6 +55,18 @@ function postLogoutRedirectUris(type) {
   });
 }
 
+/** How users sign in, for an application of either protocol. */
+export const passkeyFields = () =>
+  group(
+    'How users sign in',
+    null,
+    toggle('passkey_sign_in', 'Sign-in with a passkey', {
+      hint:
+        'Users who agreed to it in their authenticator sign in with a passkey on the sign-in page, without a request ' +
+        'to approve. Phishing-resistant (acr phr).',
+    }),
+  );
+
 /**
  * All settings, except the credentials.
  * @param {Schema<'ApplicationType'>} type
@@ -85,6 +97,7 @@ export function clientFields(type, { owner }) {
         ['implied', 'Never ask: the application is our own'],
       ]),
     ),
+    passkeyFields(),
     group(
       'What it receives',
       null,

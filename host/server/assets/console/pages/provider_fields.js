@@ -2,6 +2,7 @@
 
 import { area, group, lines, number, rows, select, several, text, toggle } from '../form.js';
 import { el } from '../view.js';
+import { passkeyFields } from './client_fields.js';
 
 /** @import { Field, FieldsOf, Schema, Values } from '../types.d.ts' */
 
@@ -86,6 +87,7 @@ export function providerFields() {
       ),
       number('clock_skew_seconds', 'Allowed clock skew, in seconds', { min: 0, max: 600 }),
     ),
+    passkeyFields(),
     group(
       'Sign-on from here',
       null,

@@ -408,6 +408,7 @@ async function devices(user, _version, context) {
     [
       { label: 'Phone', cell: (row) => row.name },
       { label: 'Asks for face, finger or PIN', cell: (row) => row.has_passkey },
+      { label: 'Signs in with its passkey', cell: (row) => row.passkey_sign_in },
       { label: 'Push', cell: (row) => row.has_push },
       { label: 'Enrolled', cell: (row) => moment(row.created_at) },
       { label: 'Last used', cell: (row) => moment(row.used_at) },

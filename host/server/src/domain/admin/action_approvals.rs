@@ -131,10 +131,12 @@ pub async fn ask(
     let stored = services.store.approval_of_action(id).await?;
     Ok(stored
         .filter(|stored| stored.stage_at(services.now()).is_waiting())
-        .map(|stored| PendingAction {
-            id,
-            number: stored.number.to_string(),
-            expires_at: stored.expires_at,
+        .and_then(|stored| {
+            Some(PendingAction {
+                id,
+                number: stored.number?.to_string(),
+                expires_at: stored.expires_at,
+            })
         }))
 }
 

@@ -15,7 +15,7 @@ use assent_model::device::Device;
 use assent_model::id::ApprovalId;
 
 pub(crate) use application_name::application_name;
-pub(crate) use audit_note::audit_note;
+pub(crate) use audit_note::{audit_note, passkey_entry};
 pub use device_answer::{DecisionResult, DeviceProof, answer};
 pub(crate) use draft::RequestedAction;
 pub use request::{ask, refuse};

@@ -5,8 +5,9 @@
 //! Nothing of it delays the browser's page, and a device finds the request by asking, whatever becomes of the channels.
 
 use crate::domain::{InternalError, Services};
+use assent_model::application::Application;
 use assent_model::id::{ApprovalId, Did};
-use assent_model::login::LoginRequest;
+use assent_model::login::{LocalPage, LoginRequest};
 use assent_model::session::{Acr, Authentication};
 use assent_plugin_host::Trust;
 
@@ -15,15 +16,37 @@ const BINDING_LETTERS: &str = "BCDFGHJKLMNPQRSTVWXZ";
 /// How many of them bind a request to its browser: one guess in 160,000 is right.
 const BINDING_LENGTH: usize = 4;
 
-/// Whether an authentication is good enough for an application, or without one for the server's own pages: a vendor's
-/// word counts only where the operator lets that very vendor's channel serve, now.
-pub fn is_enough(
-    services: &Services,
-    application: Option<&Did>,
-    authentication: &Authentication,
-) -> bool {
+/// Who asks for an authentication, and what it takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Asker<'a> {
+    /// `None` for the server's own pages.
+    application: Option<&'a Did>,
+    /// Whether a passkey on the login page is enough.
+    permits_passkeys: bool,
+}
+
+impl<'a> Asker<'a> {
+    /// The server's own pages, which take no passkey of a login page.
+    pub const SERVER: Self = Self {
+        application: None,
+        permits_passkeys: false,
+    };
+
+    /// An OpenID Connect client.
+    pub const fn client(application: &'a Application) -> Self {
+        Self {
+            application: Some(&application.id),
+            permits_passkeys: application.settings.passkey_sign_in,
+        }
+    }
+}
+
+/// Whether an authentication is good enough for an application, or for the server's own pages: a vendor's word counts
+/// only where the operator lets that very vendor's channel serve, now; a passkey only where the application has the
+/// setting, now. So a session that began with a passkey opens no application without the setting.
+pub fn is_enough(services: &Services, asker: Asker<'_>, authentication: &Authentication) -> bool {
     let serves = |name: &String| {
-        let serving = services.plugins.channels_for(application);
+        let serving = services.plugins.channels_for(asker.application);
         serving
             .iter()
             .any(|channel| channel.trust == Trust::Delegated && channel.name == *name)
@@ -31,17 +54,60 @@ pub fn is_enough(
     match authentication.acr() {
         Acr::Device => true,
         Acr::Delegated => authentication.channel.as_ref().is_some_and(serves),
+        Acr::PhishingResistant => asker.permits_passkeys,
     }
 }
 
-/// The same for what a login asks for: where only a device will do, no vendor's word does.
-pub fn is_enough_for(
+/// The same for an application whose settings are not at hand.
+///
+/// # Errors
+/// If the database fails.
+pub async fn is_enough_at(
+    services: &Services,
+    application: &Did,
+    authentication: &Authentication,
+) -> Result<bool, InternalError> {
+    let permits_passkeys = match authentication.acr() {
+        Acr::PhishingResistant => services
+            .store
+            .registered(application)
+            .await?
+            .is_some_and(|found| found.permits_passkeys()),
+        Acr::Device | Acr::Delegated => false,
+    };
+    let asker = Asker {
+        application: Some(application),
+        permits_passkeys,
+    };
+    Ok(is_enough(services, asker, authentication))
+}
+
+/// The same for what a login asks for.
+///
+/// # Errors
+/// If the database fails.
+pub async fn is_enough_for(
     services: &Services,
     request: &LoginRequest,
     authentication: &Authentication,
+) -> Result<bool, InternalError> {
+    if !request.admits(authentication.acr()) {
+        return Ok(false);
+    }
+    match request.application() {
+        Some(application) => is_enough_at(services, application, authentication).await,
+        None => Ok(is_enough(services, Asker::SERVER, authentication)),
+    }
+}
+
+/// The same for one of the server's own pages.
+pub fn is_enough_here(
+    services: &Services,
+    page: LocalPage,
+    authentication: &Authentication,
 ) -> bool {
-    let strong = !request.needs_device() || authentication.acr() == Acr::Device;
-    strong && is_enough(services, request.application(), authentication)
+    LoginRequest::Local { page }.admits(authentication.acr())
+        && is_enough(services, Asker::SERVER, authentication)
 }
 
 /// Whether a delegated channel serves this application, or without one the server's own pages.

@@ -209,6 +209,8 @@ pub struct OwnDevice {
     pub used_at: Option<Timestamp>,
     /// Whether each approval requires the device's passkey.
     pub has_passkey: bool,
+    /// Whether the passkey signs in by itself.
+    pub passkey_sign_in: bool,
 }
 
 /// A person's devices, the one that was enrolled last first.
@@ -217,12 +219,15 @@ pub struct OwnDevice {
 /// If the database fails.
 pub async fn all_of(services: &Services, user: UserId) -> Result<Vec<OwnDevice>, InternalError> {
     let uses = services.store.device_uses(user).await?;
-    let passkeys = services.store.devices_with_passkey(user).await?;
+    let passkeys = services.store.passkeys_of(user).await?;
     let devices = services.store.devices_of(user).await?.into_iter().rev();
     Ok(devices
         .map(|device| OwnDevice {
             used_at: uses.get(&device.id).copied(),
-            has_passkey: passkeys.contains(&device.id),
+            has_passkey: passkeys.contains_key(&device.id),
+            passkey_sign_in: passkeys
+                .get(&device.id)
+                .is_some_and(|passkey| passkey.is_agreed()),
             device,
         })
         .collect())

@@ -22,7 +22,7 @@ use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::device::Device;
 use assent_model::id::DeviceId;
-use assent_model::passkey::{DevicePasskey, PasskeyPurpose, PasskeyUse};
+use assent_model::passkey::{DevicePasskey, PasskeyPurpose, PasskeySignIn, PasskeyUse};
 use assent_store::{DeviceWrite, PasskeyUseOutcome, StoreError};
 
 /// How a device stands to passkeys.
@@ -33,7 +33,7 @@ pub enum PasskeyStatus {
     /// It has none.
     None,
     /// It has one, and approves with it alone.
-    Set,
+    Set(PasskeySignIn),
 }
 
 /// How a device stands to passkeys.
@@ -45,7 +45,7 @@ pub async fn standing(
     device: &Device,
 ) -> Result<PasskeyStatus, InternalError> {
     Ok(match services.store.passkey(device.id).await? {
-        Some(_) => PasskeyStatus::Set,
+        Some(passkey) => PasskeyStatus::Set(passkey.sign_in),
         None if services.passkeys.is_some() => PasskeyStatus::None,
         None => PasskeyStatus::Impossible,
     })
@@ -134,6 +134,7 @@ pub async fn add(
         credential,
         counter: 0,
         added_at: services.now(),
+        sign_in: PasskeySignIn::Unavailable,
     };
     match services
         .store
@@ -314,24 +315,14 @@ pub(crate) async fn ask(
         Err(error) => {
             tracing::warn!(device = %device.id, %error, "passkey assertion rejected");
             if matches!(error, WebauthnError::CredentialPossibleCompromise) {
-                // It may be a copy that speaks as this device, so that the device itself is told too.
-                let by = AuditContext::new(Actor::Server, by.origin.clone());
-                services
-                    .store
-                    .append_audit(vec![entry(
-                        services,
-                        Event::PasskeyCloneSuspected,
-                        device,
-                        &by,
-                    )])
-                    .await?;
+                report_clone(services, device, by).await?;
             }
             Ok(AssertionCheck::Refused)
         }
     }
 }
 
-async fn begin<S: Serialize>(
+pub(super) async fn begin<S: Serialize>(
     services: &Services,
     device: DeviceId,
     purpose: PasskeyPurpose<'_>,
@@ -345,7 +336,19 @@ async fn begin<S: Serialize>(
         .await?)
 }
 
-async fn claim<S: DeserializeOwned>(
+/// Notes that a passkey's counter went backwards. It may be a copy that speaks as this device, so that the device
+/// itself is told too.
+pub(crate) async fn report_clone(
+    services: &Services,
+    device: &Device,
+    by: &AuditContext,
+) -> Result<(), InternalError> {
+    let by = AuditContext::new(Actor::Server, by.origin.clone());
+    let entry = entry(services, Event::PasskeyCloneSuspected, device, &by);
+    Ok(services.store.append_audit(vec![entry]).await?)
+}
+
+pub(super) async fn claim<S: DeserializeOwned>(
     services: &Services,
     device: DeviceId,
     purpose: PasskeyPurpose<'_>,
@@ -358,12 +361,17 @@ async fn claim<S: DeserializeOwned>(
     Ok(state.map_err(|_| StoreError::Internal("the state of a passkey ceremony is unreadable"))?)
 }
 
-fn passkey_error(error: impl std::fmt::Display) -> InternalError {
+pub(crate) fn passkey_error(error: impl std::fmt::Display) -> InternalError {
     InternalError::Passkey(error.to_string())
 }
 
 /// An entry of the audit log about a device's passkey.
-fn entry(services: &Services, event: Event, device: &Device, by: &AuditContext) -> Entry {
+pub(super) fn entry(
+    services: &Services,
+    event: Event,
+    device: &Device,
+    by: &AuditContext,
+) -> Entry {
     audit::entry(services, event, by)
         .about(device.user_id)
         .with("device", device.id.to_string())

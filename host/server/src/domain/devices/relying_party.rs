@@ -8,7 +8,7 @@ use crate::config::Settings;
 
 /// This server as passkeys know it: by the domain of its base URL.
 #[derive(Debug)]
-pub struct RelyingParty(pub(super) Webauthn);
+pub struct RelyingParty(pub(in crate::domain) Webauthn);
 
 impl RelyingParty {
     /// The server with these settings. `None` where its base URL names an address (section 5.1.3: a relying party's

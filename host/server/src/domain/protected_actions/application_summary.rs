@@ -143,6 +143,10 @@ pub(super) fn updated_client(
     let (was, is) = (addresses_of(before), addresses_of(after));
     told.extend((was != is).then(|| answered_at(&was, &is)));
     told.extend(signing_in_and_out(&before.settings, &after.settings));
+    told.extend(passkeys(
+        before.settings.passkey_sign_in,
+        after.settings.passkey_sign_in,
+    ));
     if after.settings.lenient_assertion_audience && !before.settings.lenient_assertion_audience {
         told.push(Message::new("action-lenient-audience"));
     }
@@ -154,6 +158,14 @@ fn availability(was_enabled: bool, is_enabled: bool) -> Option<Message> {
     (was_enabled != is_enabled).then(|| match is_enabled {
         true => Message::new("action-enabled"),
         false => Message::new("action-disabled"),
+    })
+}
+
+/// What the setting for passkeys means.
+fn passkeys(were_permitted: bool, are_permitted: bool) -> Option<Message> {
+    (were_permitted != are_permitted).then(|| match are_permitted {
+        true => Message::new("action-passkeys-permitted"),
+        false => Message::new("action-passkeys-refused"),
     })
 }
 
@@ -210,6 +222,7 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
         told.push(Message::new("action-its-name").text("name", unquoted(&after.name)));
     }
     told.extend(availability(was.enabled, is.enabled));
+    told.extend(passkeys(was.passkey_sign_in, is.passkey_sign_in));
     if was.entity_id != is.entity_id {
         let id = unquoted(&is.entity_id.to_string());
         told.push(Message::new("action-its-entity-id").text("id", id));

@@ -10,5 +10,6 @@ pub mod consent;
 pub mod context;
 pub mod known_browsers;
 pub mod login;
+pub mod passkey;
 pub mod qr_sign_in;
 pub mod test_sign_in;

@@ -59,6 +59,8 @@ pub(super) struct ApplicationView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sector_identifier: Option<String>,
     pub(super) consent: ConsentPolicy,
+    /// Whether users who agreed to it sign in with a passkey on the login page, without an approval.
+    pub(super) passkey_sign_in: bool,
     pub(super) backchannel_logout_uri: Option<String>,
     pub(super) backchannel_logout_session_required: bool,
     pub(super) initiate_login_uri: Option<String>,
@@ -126,6 +128,7 @@ pub(super) fn view(application: Application) -> ApplicationView {
         session_state,
         subject_type,
         consent,
+        passkey_sign_in,
         backchannel_logout,
         initiate_login_uri,
         lenient_assertion_audience,
@@ -158,6 +161,7 @@ pub(super) fn view(application: Application) -> ApplicationView {
         subject_type,
         sector_identifier,
         consent,
+        passkey_sign_in,
         backchannel_logout_uri: uri,
         backchannel_logout_session_required: session_required.unwrap_or(false),
         initiate_login_uri: initiate_login_uri.map(|uri| uri.as_str().to_owned()),

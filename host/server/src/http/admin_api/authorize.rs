@@ -21,7 +21,7 @@ use crate::http::problem::{Problem, ProblemKind};
 use crate::oidc::bearer::{self, BearerError, BearerToken};
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::id::SessionId;
-use assent_model::login::{LocalPage, LoginRequest};
+use assent_model::login::LocalPage;
 use assent_model::token::{TokenScopes, prefix};
 
 /// The header with the token that shows that a request comes from the console's own page.
@@ -169,11 +169,9 @@ async fn by_session(
     browser: &Browser,
     parts: &axum::http::request::Parts,
 ) -> Result<(Caller, ConsoleSession), Problem> {
-    let console = LoginRequest::Local {
-        page: LocalPage::Console,
-    };
     let signed_in = browser.signed_in(services).await?.ok_or_else(unknown)?;
-    if !channels::is_enough_for(services, &console, &signed_in.session.authentication) {
+    let authentication = &signed_in.session.authentication;
+    if !channels::is_enough_here(services, LocalPage::Console, authentication) {
         let detail =
             "the session does not permit the console; sign in at /admin, with an enrolled device";
         return Err(Problem::with_kind(ProblemKind::Unauthenticated, detail));

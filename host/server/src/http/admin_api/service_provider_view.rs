@@ -43,6 +43,8 @@ pub(super) struct ServiceProviderView {
     clock_skew_seconds: u32,
     idp_entity_id: Option<String>,
     metadata_url: Option<String>,
+    /// Whether users who agreed to it sign in with a passkey on the login page, without an approval.
+    passkey_sign_in: bool,
     #[schema(format = DateTime)]
     created_at: String,
     #[schema(format = DateTime)]
@@ -95,6 +97,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         clock_skew,
         idp_entity_id,
         metadata_url,
+        passkey_sign_in,
     } = settings;
     let IdpInitiated {
         enabled: is_idp_initiated,
@@ -124,6 +127,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         clock_skew_seconds: clock_skew,
         idp_entity_id,
         metadata_url: metadata_url.map(String::from),
+        passkey_sign_in,
         created_at: moment(created_at),
         updated_at: moment(updated_at),
         notes: Vec::new(),

@@ -67,6 +67,8 @@ pub(super) struct DeviceView {
     has_push: bool,
     /// Whether each approval requires the device's passkey.
     has_passkey: bool,
+    /// Whether the user agreed to sign in with the passkey on login pages.
+    passkey_sign_in: bool,
     #[schema(format = DateTime)]
     created_at: String,
     /// When it last decided a request.
@@ -88,11 +90,13 @@ pub(super) async fn devices(
                     device,
                     used_at,
                     has_passkey,
+                    passkey_sign_in,
                 }| DeviceView {
         id: device.id.to_string(),
         name: device.name,
         has_push: device.push.is_some(),
         has_passkey,
+        passkey_sign_in,
         created_at: moment(device.created_at),
         used_at: used_at.map(moment),
     };

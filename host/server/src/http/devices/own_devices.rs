@@ -39,6 +39,8 @@ pub(super) struct DeviceView {
     used_at: Option<i64>,
     /// Whether it approves only with a passkey.
     has_passkey: bool,
+    /// Whether the user agreed to sign in with the passkey on login pages.
+    passkey_sign_in: bool,
     /// Whether it is the device that calls.
     is_current: bool,
 }
@@ -60,11 +62,13 @@ pub(super) async fn list(call: SignedCall) -> Result<Json<Devices>, DeviceApiErr
                     device,
                     used_at,
                     has_passkey,
+                    passkey_sign_in,
                 }| DeviceView {
         id: device.id,
         enrolled_at: device.created_at.seconds(),
         used_at: used_at.map(Timestamp::seconds),
         has_passkey,
+        passkey_sign_in,
         is_current: device.id == call.device.id,
         name: device.name,
     };

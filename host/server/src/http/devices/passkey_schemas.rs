@@ -19,10 +19,25 @@ pub(super) struct PasskeyCreationOptions {
     user: PasskeyUser,
     /// Valid once, for this ceremony.
     challenge: String,
+    /// Which authenticators may create it.
+    #[schema(nullable = false)]
+    authenticator_selection: Option<PasskeySelection>,
     pub_key_cred_params: Vec<PasskeyAlgorithm>,
     /// In milliseconds.
     #[schema(nullable = false)]
     timeout: Option<u32>,
+}
+
+/// Which authenticators may create a passkey.
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+pub(super) struct PasskeySelection {
+    /// `required` if login pages must find the passkey.
+    #[schema(nullable = false)]
+    resident_key: Option<String>,
+    require_resident_key: bool,
+    /// `required`.
+    user_verification: String,
 }
 
 /// The server, as the passkey knows it.
@@ -133,6 +148,16 @@ pub(super) fn creation_options<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     options.public_key.serialize(serializer)
+}
+
+/// The same where there may be none.
+#[expect(clippy::ref_option, reason = "serde passes a reference to the member")]
+pub(super) fn optional_creation_options<S: Serializer>(
+    options: &Option<Box<CreationChallengeResponse>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let options = options.as_ref().map(|options| &options.public_key);
+    options.serialize(serializer)
 }
 
 /// Writes the options of a request as [`PasskeyRequestOptions`].

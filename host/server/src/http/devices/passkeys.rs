@@ -13,6 +13,8 @@ use crate::domain::devices::passkey;
 use crate::domain::devices::passkey::{
     Offer, PasskeyAddition, PasskeyConfirmation, PasskeyRemoval, PasskeyStatus,
 };
+use crate::domain::devices::passkey_agreement;
+use crate::domain::devices::passkey_agreement::AgreementOutcome;
 use crate::http::devices::device_api_error::DeviceApiError;
 use crate::http::devices::error_code::ErrorCode;
 use crate::http::devices::passkey_schemas::{
@@ -20,6 +22,7 @@ use crate::http::devices::passkey_schemas::{
 };
 use crate::http::devices::request_body::parse;
 use crate::http::devices::signed_call::SignedCall;
+use assent_model::passkey::PasskeySignIn;
 
 /// Whether the device approves with a passkey.
 #[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
@@ -27,6 +30,8 @@ use crate::http::devices::signed_call::SignedCall;
 pub(crate) enum PasskeyState {
     /// The device has one, and approves only with it.
     Set,
+    /// The same, and the user agreed to sign in with it on login pages.
+    SignsIn,
     /// It has none.
     None,
     /// The issuer has an IP address in place of a domain name, so it can have none.
@@ -36,7 +41,8 @@ pub(crate) enum PasskeyState {
 impl From<PasskeyStatus> for PasskeyState {
     fn from(standing: PasskeyStatus) -> Self {
         match standing {
-            PasskeyStatus::Set => Self::Set,
+            PasskeyStatus::Set(PasskeySignIn::Agreed { .. }) => Self::SignsIn,
+            PasskeyStatus::Set(PasskeySignIn::Unavailable | PasskeySignIn::Declined) => Self::Set,
             PasskeyStatus::None => Self::None,
             PasskeyStatus::Impossible => Self::Unsupported,
         }
@@ -77,6 +83,62 @@ pub(super) async fn add(call: SignedCall) -> Result<StatusCode, DeviceApiError> 
         PasskeyAddition::Refused => Err(ErrorCode::InvalidPasskey.into()),
         PasskeyAddition::Taken => Err(ErrorCode::PasskeyExists.into()),
     }
+}
+
+/// How the agreement continues.
+#[derive(Serialize, ToSchema)]
+pub(super) struct PasskeyAgreement {
+    /// The options with which the browser creates a passkey that login pages find; `null` if the passkey of the device
+    /// signs in from now on.
+    #[serde(serialize_with = "passkey_schemas::optional_creation_options")]
+    #[schema(value_type = Option<PasskeyCreationOptions>, required)]
+    options: Option<Box<CreationChallengeResponse>>,
+}
+
+/// Agree to sign in with the passkey of the device on login pages. The passkey that the device has must confirm it.
+/// Login pages may need another passkey, which then takes its place.
+#[utoipa::path(post, path = "/device/passkey/sign-in", operation_id = "device.passkey.sign-in.allow",
+    request_body = Option<Confirmation>,
+    responses((status = 200, description = "How the agreement continues.", body = PasskeyAgreement)))]
+pub(super) async fn allow_sign_in(
+    call: SignedCall,
+) -> Result<Json<PasskeyAgreement>, DeviceApiError> {
+    let Confirmation { passkey } = Confirmation::read(&call)?;
+    let outcome =
+        passkey_agreement::agree(&call.services, &call.device, passkey.as_ref(), &call.by())
+            .await?;
+    match outcome {
+        AgreementOutcome::Create(options) => Ok(Json(PasskeyAgreement {
+            options: Some(options),
+        })),
+        AgreementOutcome::Agreed => Ok(Json(PasskeyAgreement { options: None })),
+        AgreementOutcome::Required(options) => Err(DeviceApiError::passkey_required(options)),
+        AgreementOutcome::Refused => Err(ErrorCode::InvalidPasskey.into()),
+        AgreementOutcome::Impossible => Err(ErrorCode::PasskeysUnsupported.into()),
+    }
+}
+
+/// Add the passkey that the browser created for the agreement, in place of the one before.
+#[utoipa::path(put, path = "/device/passkey/sign-in", operation_id = "device.passkey.sign-in.add",
+    request_body = PasskeyRegistration,
+    responses((status = 204, description = "The passkey confirms approvals, and signs in on login pages.")))]
+pub(super) async fn add_for_sign_in(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
+    let made: RegisterPublicKeyCredential = parse(&call.body)?;
+    match passkey_agreement::add(&call.services, &call.device, &made, &call.by()).await? {
+        PasskeyAddition::Added => Ok(StatusCode::NO_CONTENT),
+        PasskeyAddition::Refused => Err(ErrorCode::InvalidPasskey.into()),
+        PasskeyAddition::Taken => Err(ErrorCode::PasskeyExists.into()),
+    }
+}
+
+/// Withdraw the agreement to sign in with the passkey of the device. The passkey still confirms approvals.
+#[utoipa::path(delete, path = "/device/passkey/sign-in", operation_id = "device.passkey.sign-in.stop",
+    responses((status = 204, description = "The passkey signs in nowhere.")))]
+pub(super) async fn stop_sign_in(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
+    let device = &call.device;
+    let from = Some(device.id);
+    passkey_agreement::withdraw(&call.services, device.user_id, device, from, &call.by()).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// The body of a call that a passkey confirms. Without a passkey there need be no body.

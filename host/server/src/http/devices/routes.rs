@@ -113,6 +113,19 @@ pub(super) fn operations() -> Vec<DeviceOperation> {
             &[E::InvalidPasskey, E::PasskeyExists],
         ),
         signed(
+            routes!(passkeys::allow_sign_in),
+            &[
+                E::PasskeyRequired,
+                E::InvalidPasskey,
+                E::PasskeysUnsupported,
+            ],
+        ),
+        signed(
+            routes!(passkeys::add_for_sign_in),
+            &[E::InvalidPasskey, E::PasskeyExists],
+        ),
+        signed(routes!(passkeys::stop_sign_in), &[]),
+        signed(
             routes!(passkeys::remove),
             &[E::PasskeyRequired, E::InvalidPasskey],
         ),

@@ -32,10 +32,23 @@ pub struct LoginPage {
     pub remembered: bool,
     /// Whom the person may go on as without typing anything.
     pub choice: Option<Choice>,
+    /// How a passkey signs in; `None` where the application does not permit it.
+    pub passkey: Option<PasskeyForm>,
     /// What the authenticator may scan in place of a name that is typed.
     pub scan: Option<Scan>,
     /// The address of the event stream; its event `changed` says that the page is to be loaded again.
     pub events: String,
+}
+
+/// The form that a script fills in with the answer of a passkey. Without the script it is hidden.
+#[derive(Clone, Debug)]
+pub struct PasskeyForm {
+    /// Where it is sent: `csrf` and `assertion`.
+    pub action: String,
+    /// Where the script gets the challenge.
+    pub challenge: String,
+    /// Whether the last answer was rejected.
+    pub failed: bool,
 }
 
 /// A code that the authenticator scans.

@@ -29,6 +29,11 @@ fn login() -> LoginPage {
             action: "/login/1/continue".to_owned(),
             user_token: MARKUP.to_owned(),
         }),
+        passkey: Some(PasskeyForm {
+            action: "/login/1/passkey".to_owned(),
+            challenge: "/login/1/passkey/challenge".to_owned(),
+            failed: true,
+        }),
     }
 }
 

@@ -11,6 +11,7 @@ use super::words::PageTime;
 use crate::domain::InternalError;
 use crate::domain::devices::device;
 use crate::domain::devices::device::{OwnDevice, RenameOutcome};
+use crate::domain::devices::passkey_agreement;
 use crate::domain::portal::{self, Revocation};
 use crate::http::portal::form_outcome::FormResult;
 use crate::http::portal::owner::{Owner, way_in};
@@ -46,6 +47,7 @@ fn card(
         device,
         used_at,
         has_passkey,
+        passkey_sign_in,
     }: OwnDevice,
     unfit: Option<DeviceId>,
 ) -> Result<DeviceCard, InternalError> {
@@ -62,6 +64,10 @@ fn card(
             Message::new("devices-key-browser")
         },
         rename,
+        passkey_sign_in: match passkey_sign_in {
+            true => Some(owner.form(&format!("/devices/{}/passkey-sign-in", device.id))?),
+            false => None,
+        },
         unfit: unfit == Some(device.id),
         revoke: LocalPage::RevokeDevice(device.id).path().into_owned(),
     })
@@ -85,6 +91,25 @@ pub(super) async fn rename(Path(id): Path<String>, posted: PortalForm) -> Respon
                 Ok(response)
             }
         }
+    };
+    owner.reply(reply.await)
+}
+
+/// `POST /devices/{id}/passkey-sign-in`: the passkey of the device does not sign in any more. It takes a way in away, so
+/// any session of the user's may do it.
+pub(super) async fn stop_passkey(Path(id): Path<String>, posted: PortalForm) -> Response {
+    let owner = &posted.owner;
+    let reply = async {
+        let Ok(id) = id.parse::<DeviceId>() else {
+            return Ok(owner.nothing_here(Tab::Devices));
+        };
+        let user = &owner.signed_in.user;
+        let Some((device, _)) = portal::device(&owner.services, user, id).await? else {
+            return Ok(owner.nothing_here(Tab::Devices));
+        };
+        let by = AuditContext::new(Actor::User(user.id), owner.browser.origin());
+        passkey_agreement::withdraw(&owner.services, user.id, &device, None, &by).await?;
+        owner.done(LocalPage::Devices, FormResult::PasskeyStopped)
     };
     owner.reply(reply.await)
 }

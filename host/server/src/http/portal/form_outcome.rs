@@ -10,6 +10,7 @@ use assent_model::user::User;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FormResult {
     Renamed,
+    PasskeyStopped,
     Revoked,
     /// Service providers of sessions that ended could not be told.
     RevokedUntold,
@@ -23,6 +24,7 @@ pub(super) enum FormResult {
 impl FormResult {
     const ALL: [Self; 8] = [
         Self::Renamed,
+        Self::PasskeyStopped,
         Self::Revoked,
         Self::RevokedUntold,
         Self::Ended,
@@ -35,6 +37,7 @@ impl FormResult {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Renamed => "renamed",
+            Self::PasskeyStopped => "passkey-stopped",
             Self::Revoked => "revoked",
             Self::RevokedUntold => "revoked-not-notified",
             Self::Ended => "ended",
@@ -48,6 +51,7 @@ impl FormResult {
     const fn message(self) -> Message {
         match self {
             Self::Renamed => Message::new("devices-renamed"),
+            Self::PasskeyStopped => Message::new("devices-passkey-stopped"),
             Self::Revoked => Message::new("devices-revoked"),
             Self::RevokedUntold => Message::new("devices-revoked-not-notified"),
             Self::Ended => Message::new("sessions-ended"),

@@ -38,6 +38,7 @@ pub(super) fn routes() -> Router<Arc<Services>> {
         .route("/applications/{id}/start", get(applications::start))
         .route("/devices", get(devices::list))
         .route("/devices/{id}/name", post(devices::rename))
+        .route("/devices/{id}/passkey-sign-in", post(devices::stop_passkey))
         .route(
             "/devices/{id}/revoke",
             get(devices::question).post(devices::revoke),

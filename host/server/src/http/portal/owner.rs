@@ -17,7 +17,7 @@ use crate::http::portal::form_outcome::FormNotice;
 use crate::http::portal::pages::{Frame, Tab};
 use crate::http::reply::{ErrorReply, internal_error, layout, page, see_other, with_browser};
 use crate::http::texts::Message;
-use assent_model::login::{LocalPage, LoginRequest};
+use assent_model::login::LocalPage;
 
 /// Where whoever is not signed in, or not lately enough, goes to come to this page.
 pub(super) fn way_in(page: LocalPage) -> String {
@@ -62,11 +62,7 @@ impl FromRequestParts<Arc<Services>> for Owner {
 
 /// Whether the session is by an authentication that the portal still takes.
 pub(crate) fn is_enough(services: &Services, page: LocalPage, signed_in: &BrowserSession) -> bool {
-    channels::is_enough_for(
-        services,
-        &LoginRequest::Local { page },
-        &signed_in.session.authentication,
-    )
+    channels::is_enough_here(services, page, &signed_in.session.authentication)
 }
 
 impl Owner {

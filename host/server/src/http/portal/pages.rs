@@ -263,6 +263,8 @@ pub struct DeviceCard {
     pub key: Message,
     /// The form that takes another name: `csrf` and `name`.
     pub rename: ButtonForm,
+    /// The form that stops its passkey from signing in, if it does: `csrf`.
+    pub passkey_sign_in: Option<ButtonForm>,
     /// Whether the name that was sent can't be one.
     pub unfit: bool,
     /// Where the question is whether to revoke it.

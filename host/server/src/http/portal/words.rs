@@ -113,6 +113,11 @@ pub(super) fn activity_message(
         Event::SignInRequested => {
             Message::new("activity-requested").message("application", application())
         }
+        Event::SignInApproved
+            if entry.detail.get("method").and_then(Value::as_str) == Some("passkey") =>
+        {
+            Message::new("activity-passkey-approved").message("application", application())
+        }
         Event::SignInApproved => {
             Message::new("activity-approved").message("application", application())
         }
@@ -140,6 +145,12 @@ pub(super) fn activity_message(
         }
         Event::PasskeyRemoved => {
             Message::new("activity-passkey-removed").text("device", personal("name"))
+        }
+        Event::PasskeySignInAllowed => {
+            Message::new("activity-passkey-sign-in-allowed").text("device", personal("name"))
+        }
+        Event::PasskeySignInStopped => {
+            Message::new("activity-passkey-sign-in-stopped").text("device", personal("name"))
         }
         Event::PasskeyCloneSuspected => {
             Message::new("activity-passkey-clone-suspected").text("device", personal("name"))

@@ -6,6 +6,7 @@ mod ended;
 mod finish;
 mod identify;
 mod no_login;
+mod passkey;
 mod posted;
 mod waiting;
 
@@ -15,7 +16,7 @@ use asking::disabled;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use ended::{ended_page, rejected_page};
-use identify::identify_page;
+use identify::{IdentifyError, identify_page};
 use no_login::unknown;
 use posted::find;
 use waiting::waiting_page;
@@ -36,6 +37,7 @@ pub(crate) use ended::{leave, return_by_itself};
 pub(crate) use finish::{finish, resumed, session_before};
 pub(crate) use identify::{go_on, identify};
 pub(crate) use no_login::{answered_before, disabled_application};
+pub(crate) use passkey::{passkey, passkey_challenge};
 pub(crate) use posted::Posted;
 pub(crate) use waiting::events;
 
@@ -65,7 +67,9 @@ async fn show_view(
         return rejected_page(services, browser, login, why, None).await;
     }
     match view {
-        LoginView::Identify(login) => identify_page(services, browser, &login, None).await,
+        LoginView::Identify(login) => {
+            identify_page(services, browser, &login, IdentifyError::None).await
+        }
         LoginView::Waiting(login, approval) => {
             waiting_page(services, browser, &login, &approval).await
         }
@@ -87,7 +91,7 @@ async fn show_view(
                 }
                 None => {
                     login::again(services, &login).await?;
-                    identify_page(services, browser, &login, None).await
+                    identify_page(services, browser, &login, IdentifyError::None).await
                 }
             }
         }

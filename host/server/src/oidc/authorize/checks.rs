@@ -259,11 +259,15 @@ impl UncheckedRequest<'_> {
         let asked = ClaimsRequest::parse(text)
             .or_else(|error| fail(AuthorizeErrorCode::InvalidRequest, error.to_string()))?;
         let delegated = channels::are_delegated(services, Some(&self.application.id));
-        let ours = if delegated {
-            &[Acr::Device, Acr::Delegated][..]
-        } else {
-            &[Acr::Device]
-        };
+        let passkeys = services.passkeys.is_some() && self.application.settings.passkey_sign_in;
+        let ours: Vec<Acr> = [
+            Some(Acr::Device),
+            delegated.then_some(Acr::Delegated),
+            passkeys.then_some(Acr::PhishingResistant),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
         for wanted in asked.wanted("acr").filter(|wanted| wanted.essential) {
             if !ours.iter().any(|acr| wanted.admits(&json!(acr.as_str()))) {
                 let ours: Vec<&str> = ours.iter().map(|acr| acr.as_str()).collect();

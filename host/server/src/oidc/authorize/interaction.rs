@@ -1,6 +1,7 @@
 //! Why a person is asked something: whether the session that they have is enough for a request.
 
 use crate::domain::approvals::channels;
+use crate::domain::approvals::channels::Asker;
 use crate::domain::claims::standard_claims;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
@@ -33,7 +34,7 @@ pub fn session_suffices(
 ) -> Result<bool, InternalError> {
     Ok(!request.fresh_login
         && is_young_enough(services, request, signed_in)
-        && is_strong_enough(services, request, signed_in)
+        && is_strong_enough(services, application, request, signed_in)
         && is_requested_subject(services, application, request, &signed_in.user)?)
 }
 
@@ -50,12 +51,13 @@ fn is_young_enough(
 /// Whether what the session began with counts at the application, and is what it says that it can't do without.
 fn is_strong_enough(
     services: &Services,
+    application: &Application,
     request: &AuthorizationRequest,
     signed_in: &BrowserSession,
 ) -> bool {
     let authentication = &signed_in.session.authentication;
     request.admits(authentication.acr())
-        && channels::is_enough(services, Some(&request.application), authentication)
+        && channels::is_enough(services, Asker::client(application), authentication)
 }
 
 /// The login name to start with, where `id_token_hint` names the user of this browser's session. The page shows no

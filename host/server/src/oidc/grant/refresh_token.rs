@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use crate::domain::approvals::channels;
+use crate::domain::approvals::channels::Asker;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::ClaimSubject;
 use crate::domain::sign_in::access;
@@ -58,8 +59,8 @@ pub(super) async fn exchange(
         .await?
         .ok_or(ACCOUNT_CLOSED)?;
     let authentication = &family.context.authentication;
-    // The operator may have taken a vendor's trust away since.
-    if !channels::is_enough(services, Some(&application.id), authentication) {
+    // The operator may have taken a vendor's trust away since, or the application its setting for passkeys.
+    if !channels::is_enough(services, Asker::client(application), authentication) {
         return Err(TokenError::InvalidGrant("the person has to sign in again"));
     }
     // Before the token is used: a plugin that fails costs no user their sign-in.

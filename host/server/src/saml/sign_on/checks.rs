@@ -6,7 +6,7 @@ mod authn_context;
 use std::sync::Arc;
 use std::time::Duration;
 
-use authn_context::{is_for_unspecified, is_met, is_met_by_any};
+use authn_context::{is_for_unspecified, is_met, is_met_by_any, names_phishing_resistant};
 
 use super::denied::SignOnDenied;
 use super::respond::{SignOnAnswer, failed};
@@ -17,8 +17,8 @@ use assent_model::name::QuotedText;
 use assent_model::purpose::SignInPurpose;
 use assent_model::redirect::{AdmittedRedirect, OwnRequest, RedirectPolicy};
 use assent_model::saml::{
-    Binding, NameIdFormat, PendingSignOn, RelayStateError, RequestedSubject, ServiceProvider,
-    SignOnRequest,
+    Binding, NameIdFormat, PasskeyContext, PendingSignOn, RelayStateError, RequestedSubject,
+    ServiceProvider, SignOnRequest,
 };
 use assent_saml_core::binding::{BindingError, Incoming, MessageKind, Signature, TrustError};
 use assent_saml_core::message::{AuthnRequest, MessageError, NameIdPolicy, UnsupportedError};
@@ -159,6 +159,7 @@ pub async fn check(
         login_hint,
         needs_device: false,
         unspecified_context: false,
+        passkey_context: PasskeyContext::Free,
         purpose: redirect.purpose,
     };
     let once = once(services, &provider, &header.id);
@@ -217,6 +218,7 @@ pub async fn unsolicited(
         login_hint: None,
         needs_device: false,
         unspecified_context: false,
+        passkey_context: PasskeyContext::Free,
         purpose: SignInPurpose::Application,
     };
     Ok((request, provider))
@@ -265,9 +267,13 @@ fn ask(
         request.name_id_format = name_id_format(provider, policy)?;
     }
     if let Some(context) = &message.requested_authn_context {
-        if !is_met(context) {
-            return Err(SignOnDenied::NoAuthnContext);
-        }
+        let named = provider.settings.passkey_sign_in && names_phishing_resistant(context);
+        request.passkey_context = match (is_met(context), named) {
+            (true, true) => PasskeyContext::Named,
+            (true, false) => PasskeyContext::Unnamed,
+            (false, true) => PasskeyContext::Required,
+            (false, false) => return Err(SignOnDenied::NoAuthnContext),
+        };
         request.needs_device = !is_met_by_any(context);
         request.unspecified_context = is_for_unspecified(context);
     }

@@ -214,6 +214,7 @@ async fn grant(
         authentication: &session.authentication,
         session_index: &session_index,
         unspecified_context: request.unspecified_context,
+        passkey_context: request.passkey_context,
         lifetime: services.settings.saml.assertion_validity.get(),
         attributes: &content.attributes,
     };

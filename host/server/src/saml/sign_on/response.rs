@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assent_model::clock::Timestamp;
-use assent_model::saml::NameId;
+use assent_model::saml::{NameId, PasskeyContext};
 use assent_model::session::{Acr, Authentication};
 use assent_plugin_host::SamlAttribute;
 use assent_saml_core::message::names::{ISSUER, NAME_ID, SAML, SAMLP, SUBJECT};
@@ -20,6 +20,10 @@ pub const AUTHN_CONTEXT: &str = "urn:oasis:names:tc:SAML:2.0:ac:classes:Password
 /// How the person signed in by a vendor's authenticator: nothing is promised of it (SAML authentication context section
 /// 3.4.25).
 pub const UNSPECIFIED: &str = "urn:oasis:names:tc:SAML:2.0:ac:classes:unspecified";
+/// How the person signed in by a passkey on the login page: the class of the level `phr` in IANA's registry of
+/// level-of-assurance profiles (OpenID Connect EAP ACR Values 1.0 section 6.1).
+pub const PHISHING_RESISTANT: &str =
+    "http://schemas.openid.net/pape/policies/2007/06/phishing-resistant";
 /// How names of attributes are meant, unless a plugin says otherwise (SAML core section 8.2.3).
 const BASIC: &str = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic";
 
@@ -53,6 +57,8 @@ pub struct Assertion<'a> {
     pub session_index: &'a str,
     /// Whether the request asks for exactly the class `unspecified`.
     pub unspecified_context: bool,
+    /// What it says of a sign-in by a passkey.
+    pub passkey_context: PasskeyContext,
     /// How long it is valid.
     pub lifetime: Duration,
     /// What the plugins made.
@@ -161,8 +167,12 @@ fn conditions(writer: &mut Writer, envelope: &Envelope<'_>, assertion: &Assertio
 
 fn authn_statement(writer: &mut Writer, assertion: &Assertion<'_>) {
     let class = match assertion.authentication.acr() {
-        Acr::Device if !assertion.unspecified_context => AUTHN_CONTEXT,
-        Acr::Device | Acr::Delegated => UNSPECIFIED,
+        Acr::Delegated => UNSPECIFIED,
+        Acr::Device | Acr::PhishingResistant if assertion.unspecified_context => UNSPECIFIED,
+        Acr::PhishingResistant if assertion.passkey_context != PasskeyContext::Unnamed => {
+            PHISHING_RESISTANT
+        }
+        Acr::Device | Acr::PhishingResistant => AUTHN_CONTEXT,
     };
     writer
         .open(SAML.name("AuthnStatement"))

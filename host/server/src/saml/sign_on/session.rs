@@ -6,7 +6,7 @@ use crate::domain::sign_in::access::{Access, access};
 use crate::domain::{InternalError, Services};
 use crate::saml::sign_on::requested_subject;
 use assent_model::saml::SignOnRequest;
-use assent_model::session::{Acr, Authentication};
+use assent_model::session::Authentication;
 
 /// Whether the person may go on with this session: no fresh login is asked for, the last one is strong enough, and they
 /// are who is meant. Whether they
@@ -17,9 +17,10 @@ pub async fn may_go_on(
     signed_in: &BrowserSession,
 ) -> Result<bool, InternalError> {
     let authentication = &signed_in.session.authentication;
-    let strong = meets(request, authentication)
-        && channels::is_enough(services, Some(&request.application), authentication);
-    if request.fresh_login || !strong {
+    if request.fresh_login || !meets(request, authentication) {
+        return Ok(false);
+    }
+    if !channels::is_enough_at(services, &request.application, authentication).await? {
         return Ok(false);
     }
     if request.subject.is_none() {
@@ -46,5 +47,5 @@ pub async fn may_go_on(
 
 /// Whether what the person was authenticated by is what the request asks for.
 pub(super) fn meets(request: &SignOnRequest, authentication: &Authentication) -> bool {
-    !request.needs_device || authentication.acr() == Acr::Device
+    request.admits(authentication.acr())
 }

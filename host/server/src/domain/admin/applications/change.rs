@@ -67,6 +67,10 @@ assent_model::admin_command! {
         protected sector_identifier: Option<String>,
         /// Whether users are asked for consent.
         protected consent: Option<ConsentPolicy>,
+        /// Whether users who agreed to it sign in with a passkey on the login page, without an approval.
+        // It opens another way in, which shows no request on any device: so it is protected, as are the other settings
+        // of authentication.
+        protected explained passkey_sign_in: Option<bool>,
         /// The URI that receives logout tokens; null removes it.
         #[serde(default, deserialize_with = "present")]
         protected explained backchannel_logout_uri: Option<Option<String>>,
@@ -127,6 +131,7 @@ pub(super) fn apply(
         subject_type: subject_kind,
         sector_identifier,
         consent,
+        passkey_sign_in,
         backchannel_logout_uri,
         backchannel_logout_session_required,
         initiate_login_uri,
@@ -172,6 +177,7 @@ pub(super) fn apply(
     settings.slim_id_token = slim_id_token.unwrap_or(settings.slim_id_token);
     settings.session_state = session_state.unwrap_or(settings.session_state);
     settings.consent = consent.unwrap_or(settings.consent);
+    settings.passkey_sign_in = passkey_sign_in.unwrap_or(settings.passkey_sign_in);
     let pairwise = subject_kind.map(|kind| kind == SubjectKind::Pairwise);
     settings.subject_type = subject_type(settings, pairwise, sector_identifier)?;
     settings.backchannel_logout = backchannel_logout(

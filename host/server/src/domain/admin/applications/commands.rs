@@ -60,6 +60,7 @@ impl AdminCommand for CreateClient {
             subject_type: _,
             sector_identifier: _,
             consent: _,
+            passkey_sign_in: _,
             backchannel_logout_uri: _,
             initiate_login_uri: _,
             lenient_assertion_audience: _,

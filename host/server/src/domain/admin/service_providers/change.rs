@@ -70,6 +70,9 @@ assent_model::admin_command! {
         /// The URL of its metadata for later updates; null removes it.
         #[serde(deserialize_with = "present")]
         protected explained metadata_url: Option<Option<String>>,
+        /// Whether users who agreed to it sign in with a passkey on the login page, without an approval.
+        // Protected for the reason that a client's is.
+        protected explained passkey_sign_in: Option<bool>,
     }
 }
 
@@ -90,6 +93,7 @@ impl ServiceProviderChange {
             clock_skew,
             idp_entity_id,
             metadata_url,
+            passkey_sign_in,
         } = settings;
         let consumer = |consumer: &AssertionConsumer| AcsChange {
             url: consumer.url.as_str().to_owned(),
@@ -126,6 +130,7 @@ impl ServiceProviderChange {
             clock_skew_seconds: Some(*clock_skew),
             idp_entity_id: Some(idp_entity_id.clone()),
             metadata_url: Some(metadata_url.as_ref().map(ToString::to_string)),
+            passkey_sign_in: Some(*passkey_sign_in),
         }
     }
 }
@@ -208,6 +213,7 @@ pub(super) fn apply(
         clock_skew_seconds,
         idp_entity_id,
         metadata_url,
+        passkey_sign_in,
     } = change;
     let allow_insecure = services.settings.allow_insecure_redirect_uris;
     if let Some(name) = name {
@@ -266,6 +272,7 @@ pub(super) fn apply(
             .map(|text| relay_state("relay_states", text));
         settings.idp_initiated.relay_states = checked.collect::<Result<_>>()?;
     }
+    settings.passkey_sign_in = passkey_sign_in.unwrap_or(settings.passkey_sign_in);
     settings.clock_skew = clock_skew_seconds.unwrap_or(settings.clock_skew);
     if settings.clock_skew > MOST_CLOCK_SKEW {
         return Err(invalid(

@@ -76,6 +76,7 @@ impl AdminCommand for CreateServiceProvider {
             clock_skew_seconds: _,
             idp_entity_id: _,
             metadata_url: _,
+            passkey_sign_in: _,
         } = change.protected();
         Ok(Planned::harmless(authorization, provider))
     }

@@ -28,6 +28,11 @@ pub(super) fn approval_entry(
     entry
 }
 
+/// The entry about a sign-in that a passkey approved on the login page.
+pub(crate) fn passkey_entry(services: &Services, approval: &Approval, by: &AuditContext) -> Entry {
+    approval_entry(services, Event::SignInApproved, approval, by).with("method", "passkey")
+}
+
 /// What is noted of an answer to a request, if it counts.
 pub(crate) fn audit_note(
     services: &Services,

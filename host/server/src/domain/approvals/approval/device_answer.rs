@@ -229,7 +229,7 @@ async fn verdict(
             tracing::warn!(approval = %approval.id, device = %device_id, "approval rejected: other browser");
             return Ok(Err(DecisionResult::OtherBrowser));
         }
-    } else if MatchingNumber::parse(&proof.number) != Some(approval.number) {
+    } else if approval.number.is_none() || MatchingNumber::parse(&proof.number) != approval.number {
         return Ok(Ok(DeviceAnswer::NumberMismatch {
             device: device_id,
             number: Digest::sha256(proof.number.as_bytes()),

@@ -181,7 +181,7 @@ async fn approval(
         browser: draft.subject.browser(),
         scanned_by: draft.scanned_by,
         is_same_browser: draft.is_same_browser,
-        number,
+        number: Some(number),
         shown: PromptDetails {
             application: login.and_then(|login| login.request.application()).cloned(),
             application_name,

@@ -118,6 +118,10 @@ pub async fn view(
         return Ok(LoginView::Ended(login, LoginEnd::Expired));
     };
     Ok(match approval.stage_at(now) {
+        // Its user showed who they are: the page reveals nothing.
+        ApprovalStage::Withdrawn if approval.number.is_none() => {
+            LoginView::Ended(login, LoginEnd::Expired)
+        }
         // A withdrawn or reported request looks like a pending one: the page must not show that the name is known, or
         // that its user answered.
         ApprovalStage::Requested | ApprovalStage::Withdrawn | ApprovalStage::Reported => {
@@ -125,8 +129,8 @@ pub async fn view(
         }
         ApprovalStage::Approved { by, at } => {
             let authentication = by.authentication(at);
-            // The operator may have taken the trust away from a vendor in between.
-            if channels::is_enough_for(services, &login.request, &authentication) {
+            // The operator may have taken the trust away from a vendor in between, or the application its setting.
+            if channels::is_enough_for(services, &login.request, &authentication).await? {
                 let is_test_sign_in = !login.request.purpose().is_application();
                 LoginView::Approved(
                     login,

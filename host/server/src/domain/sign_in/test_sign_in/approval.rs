@@ -63,11 +63,10 @@ async fn is_own(
 }
 
 fn of_approval(approval: &Approval, now: Timestamp) -> Vec<RecordedStep> {
-    let scanned = approval.scanned_by.is_some();
-    let how = if scanned {
-        "the device scanned the QR code of the page"
-    } else {
-        "the name was typed"
+    let how = match (approval.number, approval.scanned_by) {
+        (None, _) => "a passkey was used on the page",
+        (Some(_), Some(_)) => "the device scanned the QR code of the page",
+        (Some(_), None) => "the name was typed",
     };
     let named = StepNote::good(how).with(json!({ "name": approval.shown.account }));
     let mut steps = vec![(TestSignInStep::Identification, approval.requested_at, named)];

@@ -75,6 +75,7 @@ fn devices() -> DevicesPage {
         used,
         key: said(),
         rename: form(),
+        passkey_sign_in: Some(form()),
         unfit,
         revoke: "/devices/1/revoke".to_owned(),
     };

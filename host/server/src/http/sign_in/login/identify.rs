@@ -11,14 +11,14 @@ use crate::domain::operations::rate_limits::RateLimitError;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::sign_in::login::LoginView;
-use crate::domain::sign_in::{login, qr_sign_in};
+use crate::domain::sign_in::{login, passkey, qr_sign_in};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::cookies::Cookie;
 use crate::http::csrf;
 use crate::http::devices::recover::recover_address;
 use crate::http::operations::rate_limits::{too_many_pages, try_again};
-use crate::http::pages::{Choice, LoginPage, Scan};
+use crate::http::pages::{Choice, LoginPage, PasskeyForm, Scan};
 use crate::http::reply::{layout, page, with_browser};
 use crate::http::sign_in::login::asking::{asking, disabled};
 use crate::http::sign_in::login::posted::Posted;
@@ -47,22 +47,11 @@ pub(crate) async fn identify(posted: Posted) -> Response {
             return Ok(posted.shown());
         }
         let Ok(valid) = form.name.parse::<LoginName>() else {
-            let mut reply =
-                identify_page(services, browser, login, Some(form.name.clone())).await?;
-            *reply.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
-            return Ok(reply);
+            let unfit = IdentifyError::Name(form.name.clone());
+            return identify_page(services, browser, login, unfit).await;
         };
-        // Counted before anything is looked for, so that it says nothing of who has an account.
-        let (limits, now) = (&services.rate_limits, services.now());
-        let from = limits
-            .sign_ins_per_ip
-            .count_call(&browser.origin().address.into(), now);
-        let from = from.and_then(|()| {
-            limits
-                .sign_ins_per_browser
-                .count_call(&browser.digest().into(), now)
-        });
-        let from = from.map_err(|exhausted| (exhausted, Message::new("error-too-many-here")));
+        let from = count_attempt(services, browser)
+            .map_err(|exhausted| (exhausted, Message::new("error-too-many-here")));
         let too_many = |(exhausted, refused)| {
             let next = try_again(&posted.address());
             Ok(too_many_pages(
@@ -85,9 +74,10 @@ pub(crate) async fn identify(posted: Posted) -> Response {
             .standing(services, &valid)
             .await?;
         if standing == BrowserStatus::Unknown
-            && let Err(exhausted) = limits
+            && let Err(exhausted) = services
+                .rate_limits
                 .sign_ins_per_user_name
-                .count_call(&(&valid).into(), now)
+                .count_call(&(&valid).into(), services.now())
         {
             approval::refuse(services, login, &valid).await?;
             return too_many((exhausted, by_name()));
@@ -112,6 +102,18 @@ pub(crate) async fn identify(posted: Posted) -> Response {
         ))
     };
     posted.reply(reply.await)
+}
+
+/// Counts an attempt to sign in from this browser and its network: before anything is looked for, so that it says
+/// nothing of who has an account.
+pub(super) fn count_attempt(services: &Services, browser: &Browser) -> Result<(), RateLimitError> {
+    let (limits, now) = (&services.rate_limits, services.now());
+    limits
+        .sign_ins_per_ip
+        .count_call(&browser.origin().address.into(), now)?;
+    limits
+        .sign_ins_per_browser
+        .count_call(&browser.digest().into(), now)
 }
 
 /// Has the browser remember the name that was typed, or forget the one that it has.
@@ -199,17 +201,32 @@ async fn hinted_name(
     }
 }
 
+/// What the page says is wrong.
+pub(super) enum IdentifyError {
+    /// Nothing.
+    None,
+    /// What was typed can't be a name.
+    Name(String),
+    /// The passkey did not sign in.
+    Passkey,
+}
+
 pub(super) async fn identify_page(
     services: &Services,
     browser: &Browser,
     login: &Login,
-    rejected: Option<String>,
+    error: IdentifyError,
 ) -> Result<Response, InternalError> {
     let id = login.id.to_string();
     let asking = asking(services, login).await?;
     let hint = hinted_name(services, browser, login)
         .await?
         .map(String::from);
+    let (rejected, passkey_failed) = match error {
+        IdentifyError::None => (None, false),
+        IdentifyError::Name(name) => (Some(name), false),
+        IdentifyError::Passkey => (None, true),
+    };
     let unfit = rejected.is_some();
     let known = browser.name().map(|name| name.as_str().to_owned());
     let remembered = known.is_some();
@@ -238,15 +255,26 @@ pub(super) async fn identify_page(
         unfit,
         remembered,
         choice,
+        passkey: passkey::is_offered(services, login)
+            .await?
+            .then(|| PasskeyForm {
+                action: format!("/login/{id}/passkey"),
+                challenge: format!("/login/{id}/passkey/challenge"),
+                failed: passkey_failed,
+            }),
         scan: Scan::new(
             &services.settings.origin(),
             qr_sign_in::path(services, login)?,
         ),
         events: format!("/login/{id}/events"),
     };
-    Ok(with_browser(
+    let mut response = with_browser(
         page(&login_page, asking.form_target.as_deref()),
         services,
         browser,
-    ))
+    );
+    if unfit || passkey_failed {
+        *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+    }
+    Ok(response)
 }

@@ -30,6 +30,9 @@ pub(crate) struct LoginForm {
     /// A token that shows for whom the page was made.
     #[serde(default)]
     pub(crate) user: String,
+    /// The answer of a passkey, in JSON.
+    #[serde(default)]
+    pub(super) assertion: String,
     /// The button that was pressed.
     #[serde(default)]
     pub(crate) decision: String,

@@ -101,7 +101,10 @@ pub(super) async fn waiting_page(
             .scanned_by
             .is_none()
             .then(|| approval.shown.account.clone()),
-        number: approval.number.to_string(),
+        number: approval
+            .number
+            .map(|number| number.to_string())
+            .unwrap_or_default(),
         // They depend on the request only, and so reveal nothing about the name.
         delegated: delegation.possible,
         binding: delegation

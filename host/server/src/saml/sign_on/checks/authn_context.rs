@@ -1,6 +1,6 @@
 //! RequestedAuthnContext (SAML core section 3.3.2.2.1).
 
-use crate::saml::sign_on::response::{AUTHN_CONTEXT, UNSPECIFIED};
+use crate::saml::sign_on::response::{AUTHN_CONTEXT, PHISHING_RESISTANT, UNSPECIFIED};
 use assent_saml_core::message::{Comparison, RequestedAuthnContext};
 
 /// Ways to sign in that are no stronger than ours (SAML authentication context section 3.4).
@@ -13,7 +13,8 @@ const WEAKER: [&str; 5] = [
 ];
 
 /// Ways to sign in that are stronger than ours.
-const STRONGER: [&str; 9] = [
+const STRONGER: [&str; 10] = [
+    PHISHING_RESISTANT,
     "urn:oasis:names:tc:SAML:2.0:ac:classes:MobileTwoFactorContract",
     "urn:oasis:names:tc:SAML:2.0:ac:classes:MobileTwoFactorUnregistered",
     "urn:oasis:names:tc:SAML:2.0:ac:classes:Smartcard",
@@ -46,6 +47,17 @@ pub(super) fn is_met_by_any(context: &RequestedAuthnContext) -> bool {
 pub(super) fn is_for_unspecified(context: &RequestedAuthnContext) -> bool {
     let has = |wanted: &str| context.classes.iter().any(|class| class == wanted);
     context.comparison == Comparison::Exact && has(UNSPECIFIED) && !has(AUTHN_CONTEXT)
+}
+
+/// Whether the request names the class of sign-ins by a passkey.
+pub(super) fn names_phishing_resistant(context: &RequestedAuthnContext) -> bool {
+    let is_named = context
+        .classes
+        .iter()
+        .any(|class| class == PHISHING_RESISTANT);
+    !context.declarations
+        && is_named
+        && matches!(context.comparison, Comparison::Exact | Comparison::Minimum)
 }
 
 /// Whether an assertion about a sign-in by a device meets what is asked for (SAML core section 3.3.2.2.1). It says

@@ -1,0 +1,228 @@
+//! The user's agreement to sign in with a device's passkey on login pages, without an approval.
+//!
+//! The device's key signs the calls, and the passkey that the device has confirms them. Login pages find only
+//! discoverable credentials (W3C Web Authentication Level 3, section 6.2.2). Passkeys for approvals are none, because
+//! a password manager would show them where they are of no use; so the agreement creates another passkey. Its user
+//! handle differs from that of the one before, so an authenticator does not overwrite that one: if the server never
+//! receives the new passkey, the device can still approve with the old one.
+
+use std::sync::Arc;
+
+use webauthn_rs::prelude::{
+    AuthenticatorAttachment, CreationChallengeResponse, PasskeyRegistration, PublicKeyCredential,
+    RegisterPublicKeyCredential, RequestChallengeResponse, Uuid,
+};
+use webauthn_rs_proto::ResidentKeyRequirement;
+
+use crate::domain::devices::account_notifications;
+use crate::domain::devices::passkey::{
+    AssertionCheck, PasskeyAddition, ask, begin, claim, entry, passkey_error,
+};
+use crate::domain::devices::relying_party::{PATIENCE, RelyingParty};
+use crate::domain::{InternalError, Services};
+use assent_model::audit::{AuditContext, Event};
+use assent_model::device::Device;
+use assent_model::id::{DeviceId, UserId};
+use assent_model::passkey::{DevicePasskey, PasskeyPurpose, PasskeySignIn};
+use assent_store::{DeviceWrite, PasskeyUseOutcome, StoreError};
+
+/// What the passkey of the device confirms.
+const CALL: &str = "sign in with the passkey";
+
+/// The outcome of the wish to sign in with the device's passkey.
+#[derive(Debug)]
+pub enum AgreementOutcome {
+    /// The browser must create a discoverable passkey first: `PublicKeyCredentialCreationOptions` (section 5.4).
+    Create(Box<CreationChallengeResponse>),
+    /// The passkey signs in from now on.
+    Agreed,
+    /// The passkey must confirm it first: `PublicKeyCredentialRequestOptions` (section 5.5).
+    Required(Box<RequestChallengeResponse>),
+    /// The assertion is not valid.
+    Refused,
+    /// This server has an address in place of a domain, so there are no passkeys.
+    Impossible,
+}
+
+/// Records the agreement, if the device's passkey can sign in; or begins to create one that can.
+///
+/// # Errors
+/// If the database fails, or the options of a passkey cannot be made.
+pub async fn agree(
+    services: &Arc<Services>,
+    device: &Device,
+    assertion: Option<&PublicKeyCredential>,
+    by: &AuditContext,
+) -> Result<AgreementOutcome, InternalError> {
+    if services.passkeys.is_none() {
+        return Ok(AgreementOutcome::Impossible);
+    }
+    let Some(known) = services.store.passkey(device.id).await? else {
+        return create(services, device, None).await;
+    };
+    if known.sign_in.is_agreed() {
+        return Ok(AgreementOutcome::Agreed);
+    }
+    let purpose = PasskeyPurpose::Call(CALL);
+    let used = match ask(services, device, purpose, assertion, PATIENCE, by).await? {
+        AssertionCheck::Shown(used) => *used,
+        AssertionCheck::Required(options) => return Ok(AgreementOutcome::Required(options)),
+        AssertionCheck::Refused | AssertionCheck::NoPasskey => {
+            return Ok(AgreementOutcome::Refused);
+        }
+    };
+    if known.sign_in == PasskeySignIn::Unavailable {
+        return match services.store.use_passkey(device.id, used).await? {
+            PasskeyUseOutcome::Accepted => {
+                create(
+                    services,
+                    device,
+                    Some(known.credential.cred_id().as_slice()),
+                )
+                .await
+            }
+            PasskeyUseOutcome::Rejected => Ok(AgreementOutcome::Refused),
+        };
+    }
+    let entries = vec![entry(services, Event::PasskeySignInAllowed, device, by)];
+    let agreed = services
+        .store
+        .allow_passkey_sign_in(device.id, used, services.now(), entries)
+        .await?;
+    Ok(match agreed {
+        PasskeyUseOutcome::Accepted => {
+            allowed(services, device);
+            AgreementOutcome::Agreed
+        }
+        PasskeyUseOutcome::Rejected => AgreementOutcome::Refused,
+    })
+}
+
+/// The options of a discoverable passkey, in place of the one with the credential id `replaces`.
+async fn create(
+    services: &Services,
+    device: &Device,
+    replaces: Option<&[u8]>,
+) -> Result<AgreementOutcome, InternalError> {
+    let Some(RelyingParty(webauthn)) = &services.passkeys else {
+        return Ok(AgreementOutcome::Impossible);
+    };
+    let user = services
+        .store
+        .user(device.user_id)
+        .await?
+        .ok_or(StoreError::Internal("a device has no user"))?;
+    let (mut options, state) = webauthn
+        .start_passkey_registration(
+            user_handle(device.id),
+            user.name.as_str(),
+            user.display_name(),
+            None,
+        )
+        .map_err(passkey_error)?;
+    if let Some(selection) = &mut options.public_key.authenticator_selection {
+        selection.authenticator_attachment = Some(AuthenticatorAttachment::Platform);
+        selection.resident_key = Some(ResidentKeyRequirement::Required);
+        selection.require_resident_key = true;
+    }
+    let purpose = PasskeyPurpose::AddForSignIn(replaces);
+    begin(services, device.id, purpose, &state, PATIENCE).await?;
+    Ok(AgreementOutcome::Create(Box::new(options)))
+}
+
+/// The user handle of a device's discoverable passkey. It identifies nobody outside of this server (section 14.6.1).
+pub(crate) fn user_handle(device: DeviceId) -> Uuid {
+    let digest = openssl::sha::sha256(&[b"sign-in passkey ", &device.as_bytes()[..]].concat());
+    Uuid::from_bytes(*digest.first_chunk().unwrap_or(&[0; 16]))
+}
+
+/// Adds the passkey that the browser created with the agreement (section 7.1), in place of the one before.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
+pub async fn add(
+    services: &Arc<Services>,
+    device: &Device,
+    made: &RegisterPublicKeyCredential,
+    by: &AuditContext,
+) -> Result<PasskeyAddition, InternalError> {
+    let Some(RelyingParty(webauthn)) = &services.passkeys else {
+        return Ok(PasskeyAddition::Refused);
+    };
+    // The purpose names the passkey that confirmed it, so no other one is replaced.
+    let known = services.store.passkey(device.id).await?;
+    let replaces = known
+        .as_ref()
+        .map(|known| known.credential.cred_id().as_slice());
+    let purpose = PasskeyPurpose::AddForSignIn(replaces);
+    let Some(state) = claim::<PasskeyRegistration>(services, device.id, purpose).await? else {
+        return Ok(PasskeyAddition::Refused);
+    };
+    let properties = made.extensions.cred_props.as_ref();
+    if properties.is_some_and(|properties| properties.rk == Some(false)) {
+        tracing::warn!(device = %device.id, "passkey registration rejected: not discoverable");
+        return Ok(PasskeyAddition::Refused);
+    }
+    let credential = match webauthn.finish_passkey_registration(made, &state) {
+        Ok(credential) => credential,
+        Err(error) => {
+            tracing::warn!(device = %device.id, %error, "passkey registration rejected");
+            return Ok(PasskeyAddition::Refused);
+        }
+    };
+    let now = services.now();
+    let passkey = DevicePasskey {
+        device_id: device.id,
+        credential,
+        counter: 0,
+        added_at: now,
+        sign_in: PasskeySignIn::Agreed { at: now },
+    };
+    let replaced = replaces.map(<[u8]>::to_vec);
+    let mut entries = vec![entry(services, Event::PasskeySignInAllowed, device, by)];
+    if replaced.is_none() {
+        entries.insert(0, entry(services, Event::PasskeyAdded, device, by));
+    }
+    match services
+        .store
+        .add_sign_in_passkey(passkey, replaced, entries)
+        .await
+    {
+        Ok(DeviceWrite::Done) => {
+            allowed(services, device);
+            Ok(PasskeyAddition::Added)
+        }
+        Ok(DeviceWrite::Inactive) => Ok(PasskeyAddition::Refused),
+        Err(StoreError::Taken(_)) => Ok(PasskeyAddition::Taken),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn allowed(services: &Arc<Services>, device: &Device) {
+    tracing::info!(device = %device.id, "passkey sign-in allowed");
+    account_notifications::notify(services, device.user_id, Some(device.id));
+}
+
+/// Withdraws the agreement for a device of this user. The passkey remains for approvals. `from_device` receives no
+/// notification. Returns whether there was an agreement.
+///
+/// # Errors
+/// If the database fails, or the audit log cannot be extended.
+pub async fn withdraw(
+    services: &Arc<Services>,
+    user: UserId,
+    device: &Device,
+    from_device: Option<DeviceId>,
+    by: &AuditContext,
+) -> Result<bool, InternalError> {
+    let entries = vec![entry(services, Event::PasskeySignInStopped, device, by)];
+    let stopped = services
+        .store
+        .stop_passkey_sign_in(user, device.id, services.now(), entries)
+        .await?;
+    if stopped {
+        tracing::info!(device = %device.id, "passkey sign-in stopped");
+        account_notifications::notify(services, user, from_device);
+    }
+    Ok(stopped)
+}

@@ -1,0 +1,285 @@
+//! Signing in with a passkey on the login page (W3C Web Authentication Level 3, section 7.2).
+//!
+//! The page asks for a discoverable credential, so it sends no credential ids for a name (`allowCredentials` is always
+//! empty), real or fake: neither the page nor its challenge depends on a name, and so they cannot reveal one. Only who
+//! holds an agreed passkey finds out that it is one.
+//!
+//! What the browser answers is valid once, for this sign-in and its browser's cookie. Every rejection is the same to
+//! the browser; the log has the reason.
+
+use webauthn_rs::prelude::{
+    DiscoverableAuthentication, PublicKeyCredential, RequestChallengeResponse, WebauthnError,
+};
+
+use crate::domain::approvals::approval;
+use crate::domain::devices::passkey::{passkey_error, report_clone};
+use crate::domain::devices::passkey_agreement::user_handle;
+use crate::domain::devices::relying_party::RelyingParty;
+use crate::domain::{InternalError, Services};
+use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, Approver, PromptDetails};
+use assent_model::audit::{Actor, AuditContext, Origin};
+use assent_model::device::Device;
+use assent_model::id::ApprovalId;
+use assent_model::login::{BrowserContext, Login};
+use assent_model::passkey::{DevicePasskey, PasskeyUse};
+use assent_model::secret::Digest;
+use assent_model::session::Acr;
+use assent_model::user::{LifecycleState, User};
+use assent_store::{PasskeyApproval, PasskeyApprovalOutcome, StoreError};
+
+/// Whether the login page offers it: the server has a domain, the application has the setting and is enabled, and the
+/// request admits it. It does not depend on a name.
+///
+/// # Errors
+/// If the database fails.
+pub async fn is_offered(services: &Services, login: &Login) -> Result<bool, InternalError> {
+    if services.passkeys.is_none() || !login.request.admits(Acr::PhishingResistant) {
+        return Ok(false);
+    }
+    let Some(id) = login.request.application() else {
+        return Ok(false);
+    };
+    let found = services.store.registered(id).await?;
+    Ok(found.is_some_and(|found| found.is_enabled() && found.permits_passkeys()))
+}
+
+/// A fresh challenge for a login page, in place of the one before: `PublicKeyCredentialRequestOptions` (section 5.5).
+/// It ends with the sign-in, because the browser's list of passkeys waits as long as the page. `None` if the page may
+/// not ask, or the sign-in does not wait for its user.
+///
+/// # Errors
+/// If the database fails, or the challenge cannot be made.
+pub async fn challenge(
+    services: &Services,
+    login: &Login,
+) -> Result<Option<Box<RequestChallengeResponse>>, InternalError> {
+    let Some(RelyingParty(webauthn)) = &services.passkeys else {
+        return Ok(None);
+    };
+    if !is_offered(services, login).await? {
+        return Ok(None);
+    }
+    let (options, state) = webauthn
+        .start_discoverable_authentication()
+        .map_err(passkey_error)?;
+    let state = serde_json::to_string(&state).map_err(passkey_error)?;
+    let begun = services
+        .store
+        .begin_sign_in_ceremony(login.id, login.browser, state, services.now())
+        .await?;
+    Ok(begun.then(|| Box::new(options)))
+}
+
+/// An answer of the browser.
+#[derive(Clone, Debug)]
+pub struct PasskeyAnswer {
+    /// The assertion.
+    pub assertion: PublicKeyCredential,
+    /// Whether the passkey is in the device of the browser, by the browser's own account. If it is in another device,
+    /// the page names the account before the user is signed in: its owner may be another person than the user of the
+    /// browser.
+    pub is_same_device: bool,
+}
+
+/// The outcome of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PasskeySignInOutcome {
+    /// The sign-in is approved.
+    Approved,
+    /// It is not.
+    Rejected,
+    /// The sign-in does not wait for its user any more.
+    NotOpen,
+}
+
+/// Takes an answer to the challenge of a login page. `context` is what the browser says about itself.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
+pub async fn answer(
+    services: &Services,
+    login: &Login,
+    answer: &PasskeyAnswer,
+    context: BrowserContext,
+    from: Origin,
+) -> Result<PasskeySignInOutcome, InternalError> {
+    if !is_offered(services, login).await? {
+        return Ok(PasskeySignInOutcome::Rejected);
+    }
+    // First: whatever follows, nobody answers this challenge again.
+    let state = services
+        .store
+        .claim_sign_in_ceremony(login.id, login.browser, services.now())
+        .await?;
+    let Some(state) = state else {
+        return Ok(rejected(login, "no pending challenge"));
+    };
+    let state: DiscoverableAuthentication = serde_json::from_str(&state)
+        .map_err(|_| StoreError::Internal("the state of a passkey ceremony is unreadable"))?;
+    let Some(owner) = owner_of(services, &answer.assertion).await? else {
+        return Ok(rejected(login, "no active device with an agreed passkey"));
+    };
+    let by = AuditContext::new(Actor::Device(owner.device.id), from);
+    let Some(used) = verify(services, login, &owner, (answer, state), &by).await? else {
+        return Ok(PasskeySignInOutcome::Rejected);
+    };
+    let approval = approved(services, login, &owner, answer.is_same_device, context).await?;
+    let request = PasskeyApproval {
+        entry: approval::passkey_entry(services, &approval, &by),
+        user: owner.user.id,
+        device: owner.device.id,
+        used,
+        approval,
+    };
+    let outcome = services
+        .store
+        .approve_by_passkey(request, services.now())
+        .await?;
+    Ok(match outcome {
+        PasskeyApprovalOutcome::Approved => {
+            tracing::info!(login = %login.id, device = %owner.device.id, "sign-in approved by passkey");
+            PasskeySignInOutcome::Approved
+        }
+        PasskeyApprovalOutcome::Rejected => rejected(login, "the user may not sign in with it"),
+        PasskeyApprovalOutcome::NotOpen => PasskeySignInOutcome::NotOpen,
+    })
+}
+
+fn rejected(login: &Login, reason: &'static str) -> PasskeySignInOutcome {
+    tracing::warn!(login = %login.id, reason, "passkey sign-in rejected");
+    PasskeySignInOutcome::Rejected
+}
+
+/// Whose passkey it is.
+struct PasskeyOwner {
+    passkey: DevicePasskey,
+    device: Device,
+    user: User,
+}
+
+/// The owner of the passkey that an assertion names, if they agreed to sign in with it. The authenticator returns the
+/// user handle of a discoverable credential (section 7.2, step 6), which must be that of the device.
+async fn owner_of(
+    services: &Services,
+    assertion: &PublicKeyCredential,
+) -> Result<Option<PasskeyOwner>, InternalError> {
+    let found = services
+        .store
+        .passkey_by_credential(assertion.get_credential_id())
+        .await?;
+    let handle = assertion.get_user_unique_id();
+    let Some(passkey) = found.filter(|passkey| {
+        passkey.sign_in.is_agreed()
+            && handle == Some(user_handle(passkey.device_id).as_bytes().as_slice())
+    }) else {
+        return Ok(None);
+    };
+    let Some(device) = services
+        .store
+        .device(passkey.device_id)
+        .await?
+        .filter(|device| device.revoked_at.is_none())
+    else {
+        return Ok(None);
+    };
+    let user = services
+        .store
+        .user(device.user_id)
+        .await?
+        .filter(|user| user.state == LifecycleState::Active);
+    Ok(user.map(|user| PasskeyOwner {
+        passkey,
+        device,
+        user,
+    }))
+}
+
+/// Verifies an assertion: type, challenge, origin, RP ID, user presence and verification, signature and counter
+/// (section 7.2, steps 7 to 22). `None` if it is not valid.
+async fn verify(
+    services: &Services,
+    login: &Login,
+    owner: &PasskeyOwner,
+    (answer, state): (&PasskeyAnswer, DiscoverableAuthentication),
+    by: &AuditContext,
+) -> Result<Option<PasskeyUse>, InternalError> {
+    let Some(RelyingParty(webauthn)) = &services.passkeys else {
+        return Ok(None);
+    };
+    if is_cross_origin(&answer.assertion) {
+        rejected(login, "in a frame of another origin");
+        return Ok(None);
+    }
+    let mut credential = owner.passkey.credential.clone();
+    let verified =
+        webauthn.finish_discoverable_authentication_v2(&answer.assertion, state, &credential);
+    match verified {
+        // The library says so itself where it was required; that it was is what the approval stands on.
+        Ok(shown) if shown.user_verified() && credential.update_credential(&shown).is_some() => {
+            Ok(Some(PasskeyUse {
+                credential,
+                counter: shown.counter(),
+            }))
+        }
+        Ok(_) => {
+            rejected(login, "without user verification");
+            Ok(None)
+        }
+        Err(error) => {
+            tracing::warn!(login = %login.id, device = %owner.device.id, %error, "passkey sign-in rejected");
+            if matches!(error, WebauthnError::CredentialPossibleCompromise) {
+                report_clone(services, &owner.device, by).await?;
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// Whether the browser says that the page was in a frame of another origin (section 7.2, step 10). No page of a sign-in
+/// may be framed.
+fn is_cross_origin(assertion: &PublicKeyCredential) -> bool {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct ClientData {
+        #[serde(default)]
+        cross_origin: bool,
+    }
+    serde_json::from_slice::<ClientData>(&assertion.response.client_data_json)
+        .is_ok_and(|data| data.cross_origin)
+}
+
+/// The approval, as it is stored.
+async fn approved(
+    services: &Services,
+    login: &Login,
+    owner: &PasskeyOwner,
+    is_same_device: bool,
+    context: BrowserContext,
+) -> Result<Approval, InternalError> {
+    let now = services.now();
+    let name = owner.user.name.as_str();
+    Ok(Approval {
+        id: ApprovalId::new(now, &*services.entropy),
+        subject: ApprovalSubject::SignIn(login.id),
+        user_id: Some(owner.user.id),
+        name_digest: Digest::sha256(name.as_bytes()),
+        browser: login.browser,
+        scanned_by: Some(owner.device.id),
+        is_same_browser: is_same_device,
+        number: None,
+        shown: PromptDetails {
+            application: login.request.application().cloned(),
+            application_name: approval::application_name(services, login).await?,
+            account: name.to_owned(),
+            place: context.place,
+            browser: context.browser,
+        },
+        requested_at: now,
+        expires_at: now + services.settings.lifetimes.approval.get(),
+        attempts_left: 0,
+        stage: ApprovalStage::Approved {
+            by: Approver::Passkey(owner.device.id),
+            at: now,
+        },
+    })
+}

@@ -1,0 +1,86 @@
+//! Signing in with a passkey on the page on which a user says who they are.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use webauthn_rs::prelude::PublicKeyCredential;
+
+use crate::domain::sign_in::login::LoginView;
+use crate::domain::sign_in::passkey;
+use crate::domain::sign_in::passkey::{PasskeyAnswer, PasskeySignInOutcome};
+use crate::http::operations::rate_limits::{too_many_pages, try_again};
+use crate::http::sign_in::login::asking::disabled;
+use crate::http::sign_in::login::identify::{IdentifyError, count_attempt, identify_page};
+use crate::http::sign_in::login::posted::Posted;
+use crate::http::texts::Message;
+
+/// `POST /login/{id}/passkey/challenge`: a fresh challenge for the script of the page, as
+/// `PublicKeyCredentialRequestOptionsJSON`. It is the same question for everybody.
+pub(crate) async fn passkey_challenge(posted: Posted) -> Response {
+    let LoginView::Identify(login) = &posted.view else {
+        return StatusCode::CONFLICT.into_response();
+    };
+    let reply = async {
+        Ok(match passkey::challenge(&posted.services, login).await? {
+            Some(options) => Json(options.public_key).into_response(),
+            None => StatusCode::NOT_FOUND.into_response(),
+        })
+    };
+    posted.reply(reply.await)
+}
+
+/// What the script sends: an `AuthenticationResponseJSON`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Assertion {
+    #[serde(flatten)]
+    credential: PublicKeyCredential,
+    #[serde(default)]
+    authenticator_attachment: Option<String>,
+}
+
+/// `POST /login/{id}/passkey`: the answer of a passkey.
+pub(crate) async fn passkey(posted: Posted) -> Response {
+    let Posted {
+        services,
+        browser,
+        form,
+        view,
+        ..
+    } = &posted;
+    let reply = async {
+        // A second answer, or a stale page: show how far it has come.
+        let LoginView::Identify(login) = view else {
+            return Ok(posted.shown());
+        };
+        if disabled(services, login).await?.is_some() {
+            return Ok(posted.shown());
+        }
+        // A cooldown and the limits of names do not hold a passkey, as they do not hold a scan: they are against
+        // requests that the user did not begin, and a stranger must not lock the user out.
+        if let Err(exhausted) = count_attempt(services, browser) {
+            return Ok(too_many_pages(
+                services,
+                browser.language(),
+                exhausted,
+                Message::new("error-too-many-here"),
+                try_again(&posted.address()),
+            ));
+        }
+        let rejected = || identify_page(services, browser, login, IdentifyError::Passkey);
+        let Ok(assertion) = serde_json::from_str::<Assertion>(&form.assertion) else {
+            return rejected().await;
+        };
+        let answer = PasskeyAnswer {
+            assertion: assertion.credential,
+            is_same_device: assertion.authenticator_attachment.as_deref() == Some("platform"),
+        };
+        let context = browser.context(services);
+        match passkey::answer(services, login, &answer, context, browser.origin()).await? {
+            PasskeySignInOutcome::Approved | PasskeySignInOutcome::NotOpen => Ok(posted.shown()),
+            PasskeySignInOutcome::Rejected => rejected().await,
+        }
+    };
+    posted.reply(Box::pin(reply).await)
+}
