@@ -1,8 +1,8 @@
-// An administrator gives a group access to an application in the console: the group, its members by hand and from the list
-// of users, the assignment with suggested roles, and its end. Clicks and keystrokes of giving access are counted.
+// An administrator gives a group access to an application in the console: the group, its members by hand and from the
+// list of users, the assignment with suggested roles, and its end. Clicks and keystrokes of giving access are counted.
 //
-// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; APPLICATION_NAME of an application in which an account has
-// the role editor; users called bob and eve; CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; APPLICATION_NAME of an application in which an account
+// has the role editor; users called bob and eve; CHROMIUM and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 

@@ -249,9 +249,9 @@ function errorOfField(error) {
  */
 function state(user, version, { may, reload }) {
   const setState = async (/** @type {Schema<'LifecycleState'>} */ to, /** @type {string} */ message) => {
-    const { state: now } = await patch('/users/{id}', { id: user.id }, { state: to }, version);
+    const { value: changed } = await patch('/users/{id}', { id: user.id }, { state: to }, version);
     await reload();
-    say(now === to ? message : 'The user is invited again. Send a new link: the earlier one ended.');
+    say(changed.state === to ? message : 'The user is invited again. Send a new link: the earlier one ended.');
   };
   const texts = {
     invited: 'Invited: the user has no phone yet to approve with.',
