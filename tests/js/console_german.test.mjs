@@ -20,6 +20,7 @@ const NO_TEXT = new Set([
   'ArrowDown',
   'ArrowUp',
   'Authorization',
+  'Backspace',
   'CLIENT_SECRET',
   'Content-Type',
   'DELETE',
@@ -36,14 +37,16 @@ const NO_TEXT = new Set([
   'X-Assent-CSRF',
   'assent audit verify',
   'not all',
+  'quiet danger',
   'status {}',
   'dot tone-{}',
   'button {}',
   '{}-hint ',
+  '{}-hint {}-error',
   'button small {}',
   'notice {}',
 ]);
-/** Texts that the console builds from names of the API. */
+/** Texts that the console builds from names of the API, and those that the API has in its responses. */
 const BUILT = [
   ...kinds(),
   'single-page app',
@@ -55,6 +58,9 @@ const BUILT = [
   'millisecond',
   ...['seconds', 'minutes', 'hours', 'days', 'milliseconds', 'skipped', 'denied', 'changed', 'failed'],
   ...['active', 'invited', 'suspended', 'terminated', 'default', 'file', 'environment'],
+  "the user has a role in the console; create the link on the user's own page",
+  'the user is not invited any more',
+  'the user has no e-mail address',
 ];
 
 /** The kinds of protected actions, in words. */

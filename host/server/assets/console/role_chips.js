@@ -1,5 +1,6 @@
 // A field for roles: each chosen one is a chip, and the known ones are suggested.
 
+import { t, translated } from './language.js';
 import { el } from './view.js';
 
 /** @import { Field } from './types.d.ts' */
@@ -32,8 +33,8 @@ export function roleChips(name, label, { known = [], hint = 'Enter adds a role, 
     'aria-describedby': `${id}-hint ${id}-error`,
   });
   const error = el('p', { class: 'field-error', id: `${id}-error`, role: 'alert' });
-  const chips = el('ul', { class: 'chips', 'aria-label': `${label}: chosen` });
-  const offers = el('ul', { class: 'chips', 'aria-label': `${label}: suggested` });
+  const chips = el('ul', { class: 'chips', 'aria-label': t`${translated(label)}: chosen` });
+  const offers = el('ul', { class: 'chips', 'aria-label': t`${translated(label)}: suggested` });
   const options = el('datalist', { id: `${id}-known` });
   const element = el(
     'div',
@@ -57,22 +58,22 @@ export function roleChips(name, label, { known = [], hint = 'Enter adds a role, 
     input.value = '';
     changed();
   };
-  const chip = (/** @type {string} */ role, /** @type {string} */ action, /** @type {() => void} */ onclick) =>
+  const chip = (/** @type {string} */ role, /** @type {boolean} */ isChosen, /** @type {() => void} */ onclick) =>
     el(
       'li',
       {},
       el(
         'button',
-        { type: 'button', class: 'chip', 'aria-label': `${action} ${role}`, onclick },
+        { type: 'button', class: 'chip', 'aria-label': isChosen ? t`Remove ${role}` : t`Add ${role}`, onclick },
         el('bdi', {}, role),
-        el('span', { 'aria-hidden': 'true' }, action === 'Add' ? ' +' : ' ×'),
+        el('span', { 'aria-hidden': 'true' }, isChosen ? ' ×' : ' +'),
       ),
     );
   const show = () => {
     chips.hidden = chosen.length === 0;
     chips.replaceChildren(
       ...chosen.map((role) =>
-        chip(role, 'Remove', () => {
+        chip(role, true, () => {
           chosen = chosen.filter((one) => one !== role);
           show();
           changed();
@@ -84,7 +85,7 @@ export function roleChips(name, label, { known = [], hint = 'Enter adds a role, 
     offers.hidden = left.length === 0;
     offers.replaceChildren(
       ...left.slice(0, SUGGESTED).map((role) =>
-        chip(role, 'Add', () => {
+        chip(role, false, () => {
           add(role);
           changed();
           input.focus();
@@ -114,7 +115,7 @@ export function roleChips(name, label, { known = [], hint = 'Enter adds a role, 
     name,
     element,
     fail: (message) => {
-      error.textContent = message ?? '';
+      error.textContent = translated(message ?? '');
     },
     focus: () => input.focus(),
     // What was typed last counts without Enter.

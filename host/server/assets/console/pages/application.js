@@ -388,8 +388,12 @@ async function accounts(application, context) {
  */
 function accessBy({ individual, groups, everyone }) {
   const names = groups.map(({ name }) => name);
-  const all = [...(individual ? ['Own account'] : []), ...names, ...(everyone ? ['Everyone'] : [])];
-  return all.join(', ') || 'None';
+  const all = [
+    ...(individual ? [translated('Own account')] : []),
+    ...names,
+    ...(everyone ? [translated('Everyone')] : []),
+  ];
+  return all.join(', ') || translated('None');
 }
 
 /**

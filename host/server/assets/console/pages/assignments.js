@@ -2,6 +2,7 @@
 
 import { get, put, remove } from '../api.js';
 import { FieldError, form } from '../form.js';
+import { t, translated } from '../language.js';
 import { table } from '../lists.js';
 import { roleChips } from '../role_chips.js';
 import { ask, button, dialog, el, link, more, say, section } from '../view.js';
@@ -32,9 +33,16 @@ export async function assignments(application, known, { may, reload }) {
   };
   /** @type {Array<Column<Assigned>>} */
   const columns = [
-    { label: 'Who', cell: ({ group }) => (group ? link(groupAddress(group.id), group.name) : 'Everyone') },
-    { label: 'Members', figure: true, cell: ({ group }) => (group ? membersOf(group) : 'All active users') },
-    { label: 'Roles', cell: ({ roles }) => roles.join(', ') || 'None' },
+    {
+      label: 'Who',
+      cell: ({ group }) => (group ? link(groupAddress(group.id), el('bdi', {}, group.name)) : translated('Everyone')),
+    },
+    {
+      label: 'Members',
+      figure: true,
+      cell: ({ group }) => (group ? membersOf(group) : translated('All active users')),
+    },
+    { label: 'Roles', cell: ({ roles }) => roles.join(', ') || translated('None') },
   ];
   if (may('accounts:write'))
     columns.push({
@@ -94,8 +102,11 @@ function forEveryone(known, give) {
   });
 }
 
-/** @param {Assigned} row */
-const nameOf = ({ group }) => (group ? group.name : 'everyone');
+/**
+ * The name of the group, or everyone.
+ * @param {Assigned} row
+ */
+const nameOf = ({ group }) => (group ? group.name : translated('everyone'));
 
 /**
  * @param {Assigned} row
@@ -105,7 +116,7 @@ const nameOf = ({ group }) => (group ? group.name : 'everyone');
 function editButton(row, known, set) {
   const edit = async () => {
     const chips = roleChips('roles', 'Roles', { known });
-    const roles = await dialog(`Roles of ${nameOf(row)}`, (/** @type {(answer?: string[]) => void} */ close) => [
+    const roles = await dialog(t`Roles of ${nameOf(row)}`, (/** @type {(answer?: string[]) => void} */ close) => [
       form([chips], { values: { roles: row.roles }, submit: 'Save', send: async (values) => close(values.roles) }),
       el('div', { class: 'actions' }, el('button', { class: 'button', onclick: () => close() }, 'Cancel')),
     ]);
@@ -115,7 +126,7 @@ function editButton(row, known, set) {
     }
   };
   const press = button('Roles', edit, 'quiet');
-  press.setAttribute('aria-label', `Change the roles of ${nameOf(row)}`);
+  press.setAttribute('aria-label', t`Change the roles of ${nameOf(row)}`);
   return press;
 }
 
@@ -127,8 +138,8 @@ function editButton(row, known, set) {
 function removeButton(application, row, reload) {
   const drop = async () => {
     const yes = await ask(
-      `Remove the access of ${nameOf(row)}?`,
-      `Users who have access to ${application.name} only by this lose it at once, and are signed out of it.`,
+      t`Remove the access of ${nameOf(row)}?`,
+      t`Users who have access to ${application.name} only by this lose it at once, and are signed out of it.`,
       'Remove',
     );
     if (!yes) return;
@@ -139,6 +150,6 @@ function removeButton(application, row, reload) {
     say('The access was removed.');
   };
   const press = button('Remove', drop, 'quiet danger');
-  press.setAttribute('aria-label', `Remove the access of ${nameOf(row)}`);
+  press.setAttribute('aria-label', t`Remove the access of ${nameOf(row)}`);
   return press;
 }

@@ -146,7 +146,7 @@ export const GROUPS = [
       'invitation.resent': [
         'Invitation sent again',
         'calm',
-        ({ who, user }) => [who, ' invited ', user, ' again; the earlier link ended'],
+        ({ who, user }) => [who, ' sent the invitation of ', user, ' again; the earlier link ended'],
       ],
       'invitation.withdrawn': [
         'Invitation withdrawn',

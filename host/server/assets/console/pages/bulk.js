@@ -1,8 +1,8 @@
-// Several users at once: a column with a check box in each row, and what is done with the chosen ones.
+// Several users at once: a column with a check box in each row, and the actions for the chosen ones.
 
 import { patch } from '../api.js';
 import { t } from '../language.js';
-import { ask, button, el, explain, say } from '../view.js';
+import { ask, button, el, explain, figure, say } from '../view.js';
 import { giveAccess, toGroup } from './chosen_users.js';
 
 /** @import { Column, Context, Schema } from '../types.d.ts' */
@@ -23,7 +23,9 @@ export function selection({ may }, reload) {
   const failures = el('div', {});
   const update = () => {
     bar.hidden = chosen.size === 0;
-    count.textContent = chosen.size === 1 ? t`${1} user selected` : t`${chosen.size} users selected`;
+    // They are of the action before this selection.
+    if (chosen.size > 0) failures.replaceChildren();
+    count.textContent = chosen.size === 1 ? t`${1} user selected` : t`${figure(chosen.size)} users selected`;
   };
   const clear = () => {
     for (const { box } of chosen.values()) box.checked = false;
@@ -54,7 +56,7 @@ export function selection({ may }, reload) {
       ),
     );
     const done = concerned.length - failed.length;
-    say(done === 1 ? t`${1} user changed` : t`${done} users changed`);
+    say(done === 1 ? t`${1} user changed` : t`${figure(done)} users changed`);
   };
   const suspend = async () => {
     const yes = await ask(
@@ -87,6 +89,8 @@ export function selection({ may }, reload) {
   const column = {
     label: 'Select',
     cell: (user) => {
+      // None of the actions is for them.
+      if (user.state === 'terminated') return '';
       const box = el('input', { type: 'checkbox', 'aria-label': t`Select ${user.name}` });
       box.addEventListener('change', () => {
         if (box.checked) chosen.set(user.id, { user, box });

@@ -1,4 +1,4 @@
-// What is done with several users at once.
+// Groups and access for several users at once.
 
 import { get, Problem, post } from '../api.js';
 import { FieldError, form } from '../form.js';
@@ -16,7 +16,7 @@ import { picker } from './picker.js';
 const MOST = 200;
 
 /**
- * Adds users to a group.
+ * Adds users to a group. `done` is called if they were added.
  * @param {User[]} users
  * @param {() => void} done
  */
@@ -26,12 +26,12 @@ export async function toGroup(users, done) {
       submit: 'Add',
       send: async ({ group }) => {
         if (!group) throw new FieldError('group', 'Choose a group from the list.');
-        let added = 0;
+        let count = 0;
         for (let at = 0; at < users.length; at += MOST) {
           const ids = users.slice(at, at + MOST).map(({ id }) => id);
-          added += (await post('/groups/{id}/members', { id: group }, { users: ids })).added;
+          count += (await post('/groups/{id}/members', { id: group }, { users: ids })).added;
         }
-        close(added);
+        close(count);
       },
     }),
     cancel(close),
@@ -42,7 +42,7 @@ export async function toGroup(users, done) {
 }
 
 /**
- * Gives each user an account of their own.
+ * Gives each user an account of their own. `done` is called even if some users got none; these are shown.
  * @param {User[]} users
  * @param {() => void} done
  */
@@ -65,8 +65,8 @@ export async function giveAccess(users, done) {
     cancel(close),
   ]);
   if (failed === undefined) return;
+  done();
   if (failed.length === 0) {
-    done();
     say('The users have access.');
     return;
   }
@@ -95,7 +95,10 @@ async function accountsFor(users, id, roles) {
   return failed;
 }
 
-/** @param {(answer?: never) => void} close */
+/**
+ * The button that closes a dialog without a change.
+ * @param {(answer?: never) => void} close
+ */
 function cancel(close) {
   return el(
     'div',

@@ -2,6 +2,7 @@
 
 import { address, get, getVersion, patch, post, remove } from '../api.js';
 import { FieldError, fieldPanel, form, text } from '../form.js';
+import { t, translated } from '../language.js';
 import { pages, searched, table } from '../lists.js';
 import { ask, badge, button, el, figure, link, moment, more, panel, say, screen, tabs, way } from '../view.js';
 import { applicationAddress } from './applications.js';
@@ -17,7 +18,7 @@ export const groupAddress = (id) => `/admin/groups/${id}`;
  * The number of members in words.
  * @param {Schema<'Group'>} group
  */
-export const membersOf = (group) => (group.more_members ? 'More than 1,000' : figure(group.members));
+export const membersOf = (group) => (group.more_members ? translated('More than 1,000') : figure(group.members));
 
 /**
  * A field that finds a group.
@@ -33,7 +34,7 @@ export const groupPicker = (name) =>
 
 /** @type {Array<Column<Schema<'Group'>>>} */
 const COLUMNS = [
-  { label: 'Name', cell: (row) => link(groupAddress(row.id), row.name) },
+  { label: 'Name', cell: (row) => link(groupAddress(row.id), el('bdi', {}, row.name)) },
   { label: 'Description', cell: (row) => row.description },
   { label: 'Members', figure: true, cell: membersOf },
   { label: 'Applications', figure: true, cell: (row) => figure(row.applications) },
@@ -95,7 +96,12 @@ function page(content) {
     const { value: group, version } = await getVersion('/groups/{id}', { id });
     const at = groupAddress(group.id);
     return screen(
-      { title: group.name, lead: group.description || 'Group', back: ['/admin/groups', 'Groups'] },
+      {
+        title: group.name,
+        isName: true,
+        lead: group.description ? el('bdi', {}, group.description) : 'Group',
+        back: ['/admin/groups', 'Groups'],
+      },
       tabs('Parts of the group', [
         [at, 'Members'],
         [`${at}/applications`, 'Applications'],
@@ -115,11 +121,11 @@ async function members(group, { may, reload }) {
   const drop = async (/** @type {Schema<'GroupMember'>} */ row) => {
     await remove('/groups/{id}/members/{user}', { id, user: row.user_id });
     await reload();
-    say(`${row.user_name} is no longer a member.`);
+    say(t`${row.user_name} is no longer a member.`);
   };
   /** @type {Array<Column<Schema<'GroupMember'>>>} */
   const columns = [
-    { label: 'User', cell: (row) => link(userAddress(row.user_id), row.user_name) },
+    { label: 'User', cell: (row) => link(userAddress(row.user_id), el('bdi', {}, row.user_name)) },
     { label: 'Full name', cell: (row) => row.display_name ?? '' },
     { label: 'State', cell: (row) => badge(row.state) },
     { label: 'Added', cell: (row) => moment(row.added_at) },
@@ -129,7 +135,7 @@ async function members(group, { may, reload }) {
       label: 'Change',
       cell: (row) => {
         const press = button('Remove', () => drop(row), 'quiet');
-        press.setAttribute('aria-label', `Remove ${row.user_name} from the group`);
+        press.setAttribute('aria-label', t`Remove ${row.user_name} from the group`);
         return press;
       },
     });
@@ -204,10 +210,13 @@ async function applicationsOf(group, { may }) {
       label: 'Application',
       cell: (row) =>
         may('applications:read')
-          ? link(`${applicationAddress(row.application_id)}/accounts`, row.application_name ?? row.application_id)
+          ? link(
+              `${applicationAddress(row.application_id)}/accounts`,
+              el('bdi', {}, row.application_name ?? row.application_id),
+            )
           : (row.application_name ?? row.application_id),
     },
-    { label: 'Roles of the members', cell: (row) => row.roles.join(', ') || 'None' },
+    { label: 'Roles of the members', cell: (row) => row.roles.join(', ') || translated('None') },
   ];
   return [
     el('p', { class: 'muted' }, 'Give the group access on the page of the application, under Accounts.'),
@@ -236,7 +245,7 @@ function settings(group, version, { go, reload }) {
   });
   const drop = async () => {
     const yes = await ask(
-      `Delete ${group.name}?`,
+      t`Delete ${group.name}?`,
       'Members who have access to an application only by this group lose it at once.',
       'Delete it',
       group.name,

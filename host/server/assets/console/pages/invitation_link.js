@@ -1,6 +1,7 @@
 // A new link of a user: to copy, to scan, or to send.
 
 import { post } from '../api.js';
+import { t, translated } from '../language.js';
 import { button, copyable, copyButton, dialog, el, moment, say } from '../view.js';
 
 /** @import { Schema } from '../types.d.ts' */
@@ -32,8 +33,8 @@ function mailto(to, { subject, text }) {
 export async function sendInvitation(user) {
   const { items } = await post('/invitations', {}, { users: [user.id], delivery: 'email' });
   const [{ skipped }] = items;
-  if (skipped) throw new Error(`No e-mail was sent: ${skipped}.`);
-  say(`The invitation is being sent to ${user.email}.`);
+  if (skipped) throw new Error(t`No e-mail was sent: ${translated(skipped)}.`);
+  say(t`The invitation is being sent to ${user.email}.`);
 }
 
 /**

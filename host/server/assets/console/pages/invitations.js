@@ -2,6 +2,7 @@
 
 import { get, post } from '../api.js';
 import { select } from '../form.js';
+import { t, translated } from '../language.js';
 import { searched, table } from '../lists.js';
 import { ask, badge, button, el, figure, link, moment, notice, say, screen } from '../view.js';
 import { picture } from './invitation_link.js';
@@ -29,11 +30,14 @@ const TONES = { no_link: 'draft', link: 'kind', queued: 'kind', sent: 'active', 
 /** @param {Schema<'InvitationState'>} state */
 const stateBadge = (state) => badge(new Map(STATES).get(state) ?? state, TONES[state]);
 
-/** @param {Invitation} row */
+/**
+ * Who invited the user.
+ * @param {Invitation} row
+ */
 function inviter(row) {
-  if (!row.inviter_kind) return row.created_at ? 'Unknown' : '';
-  if (row.inviter_kind === 'user') return row.inviter_name ?? 'A deleted user';
-  return row.inviter_kind === 'application' ? 'An application' : 'The operator';
+  if (!row.inviter_kind) return row.created_at ? translated('Unknown') : '';
+  if (row.inviter_kind === 'user') return row.inviter_name ?? translated('A deleted user');
+  return translated(row.inviter_kind === 'application' ? 'An application' : 'The operator');
 }
 
 /**
@@ -41,7 +45,10 @@ function inviter(row) {
  */
 export async function invitations({ may, me }) {
   const writes = may('users:write');
-  /** @type {Map<string, HTMLInputElement>} The boxes of the rows that are shown, by the user's id. */
+  /**
+   * The boxes of the rows that are shown, by the user's id.
+   * @type {Map<string, HTMLInputElement>}
+   */
   const boxes = new Map();
   const chosen = () => [...boxes].filter(([, box]) => box.checked).map(([id]) => id);
   const status = el('p', { class: 'muted', role: 'status' });
@@ -49,7 +56,7 @@ export async function invitations({ may, me }) {
   const actions = el('div', { class: 'ways' });
   const update = () => {
     const count = chosen().length;
-    status.textContent = count === 0 ? 'Nobody is selected.' : `${figure(count)} selected.`;
+    status.textContent = count === 0 ? translated('Nobody is selected.') : t`${figure(count)} selected.`;
     all.checked = count > 0 && count === boxes.size;
     for (const press of actions.querySelectorAll('button')) press.disabled = count === 0;
   };
@@ -59,16 +66,16 @@ export async function invitations({ may, me }) {
   });
   /** @param {Invitation} row */
   const box = (row) => {
-    if (row.has_console_role) return 'On the user’s page';
-    const input = el('input', { type: 'checkbox', 'aria-label': `Select ${row.name}`, onchange: update });
+    if (row.has_console_role) return translated('On the user’s page');
+    const input = el('input', { type: 'checkbox', 'aria-label': t`Select ${row.name}`, onchange: update });
     boxes.set(row.user_id, input);
     return el('label', { class: 'choice' }, input);
   };
   /** @type {Array<Column<Invitation>>} */
   const columns = [
-    { label: 'User', cell: (row) => link(`/admin/users/${row.user_id}/devices`, row.display_name) },
+    { label: 'User', cell: (row) => link(`/admin/users/${row.user_id}/devices`, el('bdi', {}, row.display_name)) },
     ...(writes ? [{ label: 'Select', cell: box }] : []),
-    { label: 'E-mail', cell: (row) => row.email ?? 'None' },
+    { label: 'E-mail', cell: (row) => row.email ?? translated('None') },
     {
       label: 'State',
       cell: (row) =>
@@ -110,7 +117,7 @@ export async function invitations({ may, me }) {
   const withdraw = async () => {
     const users = chosen();
     const yes = await ask(
-      users.length === 1 ? 'Withdraw this invitation?' : `Withdraw ${figure(users.length)} invitations?`,
+      users.length === 1 ? 'Withdraw this invitation?' : t`Withdraw ${figure(users.length)} invitations?`,
       'Their links end at once. The users stay, and you can invite them again.',
       'Withdraw',
     );
@@ -120,7 +127,7 @@ export async function invitations({ may, me }) {
     await list.fill();
     update();
     place.replaceChildren();
-    say(count === 1 ? 'One invitation was withdrawn.' : `${figure(count)} invitations were withdrawn.`);
+    say(count === 1 ? 'One invitation was withdrawn.' : t`${figure(count)} invitations were withdrawn.`);
   };
   if (writes) {
     actions.append(
@@ -166,9 +173,12 @@ async function inBatches(users, send) {
 function result(items, delivery) {
   const skipped = items.filter((one) => one.skipped);
   const made = items.filter((one) => !one.skipped);
-  const notes = skipped.map(({ name, skipped: why }) => notice(`${name} was skipped: ${why}.`, 'warn'));
+  const notes = skipped.map(({ name, skipped: why }) =>
+    notice(t`${name} was skipped: ${translated(why ?? '')}.`, 'warn'),
+  );
   if (delivery === 'email') {
-    if (made.length > 0) say(`${figure(made.length)} ${made.length === 1 ? 'e-mail is' : 'e-mails are'} being sent.`);
+    if (made.length > 0)
+      say(made.length === 1 ? t`${1} e-mail is being sent.` : t`${figure(made.length)} e-mails are being sent.`);
     return notes;
   }
   if (made.length === 0) return notes;
@@ -203,7 +213,7 @@ function entry({ display_name: name, name: login, link: address, qr_code: code, 
     {},
     el('h3', {}, el('bdi', {}, name)),
     el('p', {}, 'Name at sign-in: ', el('bdi', {}, login)),
-    code && picture(code, `QR code of the link of ${login}`),
+    code && picture(code, t`QR code of the link of ${login}`),
     el('p', {}, 'Scan this code with your phone, or open the link there. It works once.'),
     el('p', { class: 'small' }, el('code', {}, address ?? '')),
     until && el('p', { class: 'small' }, 'Valid until ', moment(until, { exact: true })),

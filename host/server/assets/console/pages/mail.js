@@ -2,6 +2,7 @@
 
 import { get, post } from '../api.js';
 import { form, select, text } from '../form.js';
+import { t } from '../language.js';
 import { el, facts, notice, section } from '../view.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
@@ -45,7 +46,7 @@ function test() {
     send: async ({ to }) => {
       told.replaceChildren();
       const { answer } = await post('/mail/test', {}, { to: to ?? '' });
-      told.replaceChildren(notice(`The SMTP server accepted the e-mail: ${answer}`, 'calm'));
+      told.replaceChildren(notice(t`The SMTP server accepted the e-mail: ${answer}`, 'calm'));
     },
   });
   return el('div', { class: 'panel stack' }, made, told);

@@ -147,7 +147,7 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
     element,
     input,
     fail: (message) => {
-      error.textContent = message ?? '';
+      error.textContent = translated(message ?? '');
     },
     focus: () => input.focus(),
     read: () => value,

@@ -2,8 +2,9 @@
 
 import { get, post, remove } from '../api.js';
 import { FieldError, form } from '../form.js';
+import { t } from '../language.js';
 import { table } from '../lists.js';
-import { button, link, panel, say } from '../view.js';
+import { button, el, link, panel, say } from '../view.js';
 import { groupAddress, groupPicker } from './groups.js';
 
 /** @import { Column, Context, Schema } from '../types.d.ts' */
@@ -16,20 +17,20 @@ export async function groupsOfUser(user, { may, reload }) {
   const { items } = await get('/users/{id}/groups', { id: user.id });
   /** @type {Array<Column<Schema<'UserGroup'>>>} */
   const columns = [
-    { label: 'Group', cell: (row) => link(groupAddress(row.id), row.name) },
+    { label: 'Group', cell: (row) => link(groupAddress(row.id), el('bdi', {}, row.name)) },
     { label: 'Description', cell: (row) => row.description },
   ];
   if (!may('accounts:write')) return [table(columns, items, { empty: 'The user is in no group.', caption: 'Groups' })];
   const drop = async (/** @type {Schema<'UserGroup'>} */ row) => {
     await remove('/groups/{id}/members/{user}', { id: row.id, user: user.id });
     await reload();
-    say(`The user is no longer a member of ${row.name}.`);
+    say(t`The user is no longer a member of ${row.name}.`);
   };
   columns.push({
     label: 'Change',
     cell: (row) => {
       const press = button('Remove', () => drop(row), 'quiet');
-      press.setAttribute('aria-label', `Remove the user from ${row.name}`);
+      press.setAttribute('aria-label', t`Remove the user from ${row.name}`);
       return press;
     },
   });
