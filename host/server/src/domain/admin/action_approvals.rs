@@ -183,10 +183,12 @@ pub async fn pending(
     let found = find(services, console, id).await?;
     Ok(found
         .filter(|(_, approval)| approval.stage_at(services.now()).is_waiting())
-        .map(|(_, approval)| PendingAction {
-            id,
-            number: approval.number.to_string(),
-            expires_at: approval.expires_at,
+        .and_then(|(_, approval)| {
+            Some(PendingAction {
+                id,
+                number: approval.number?.to_string(),
+                expires_at: approval.expires_at,
+            })
         }))
 }
 

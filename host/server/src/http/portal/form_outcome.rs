@@ -22,7 +22,7 @@ pub(super) enum FormResult {
 }
 
 impl FormResult {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Renamed,
         Self::PasskeyStopped,
         Self::Revoked,
