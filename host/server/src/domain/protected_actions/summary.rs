@@ -218,45 +218,60 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
         A::DeleteApplication(_) => {
             Message::new("action-delete-application").text("application", application)
         }
-        A::RotateClientSecret(_) => {
-            Message::new("action-rotate-client-secret").text("application", application)
-        }
-        A::CreateClientSecret {
-            is_second: false, ..
-        } => Message::new("action-create-client-secret").text("application", application),
-        A::CreateClientSecret {
-            is_second: true, ..
-        } => Message::new("action-create-second-client-secret").text("application", application),
-        A::DeleteClientSecret {
-            secret, created_at, ..
-        } => Message::new("action-delete-client-secret")
-            .text("application", application)
-            .text("day", date(*created_at))
-            .text("end", end_of(&secret.to_string())),
-        A::IssueCertificate(_) => {
-            Message::new("action-issue-certificate").text("application", application)
-        }
-        A::ActivateCertificate { sha256, .. } => Message::new("action-activate-certificate")
-            .text("application", application)
-            .text("digest", sha256.as_str()),
-        A::WithdrawCertificate { sha256, .. } => Message::new("action-withdraw-certificate")
-            .text("application", application)
-            .text("digest", sha256.as_str()),
+        A::RotateClientSecret(_)
+        | A::CreateClientSecret { .. }
+        | A::DeleteClientSecret { .. }
+        | A::IssueCertificate(_)
+        | A::ActivateCertificate { .. }
+        | A::WithdrawCertificate { .. } => credential(action, application),
         A::RotateSigningKeys { algorithm, now } => new_keys(*algorithm, *now),
         A::RevokeSigningKey { kid } => {
             Message::new("action-revoke-key").text("key", shortened(kid))
         }
-        A::ReloadPlugins => Message::new("action-reload-plugins"),
+        A::ReloadPlugins | A::RollBackPlugins { .. } | A::TryComponent { .. } => plugins(action),
+        A::ImportTable {
+            application: of,
+            table,
+        } => import(of.as_ref().map(|_| application), table),
+    }
+}
+
+/// The summary of an action on an application's secrets or certificates.
+fn credential(action: &ProtectedAction, application: &str) -> Message {
+    use ProtectedAction as A;
+    let message = match action {
+        A::RotateClientSecret(_) => Message::new("action-rotate-client-secret"),
+        A::CreateClientSecret {
+            is_second: true, ..
+        } => Message::new("action-create-second-client-secret"),
+        A::DeleteClientSecret {
+            secret, created_at, ..
+        } => Message::new("action-delete-client-secret")
+            .text("day", date(*created_at))
+            .text("end", end_of(&secret.to_string())),
+        A::IssueCertificate(_) => Message::new("action-issue-certificate"),
+        A::ActivateCertificate { sha256, .. } => {
+            Message::new("action-activate-certificate").text("digest", sha256.as_str())
+        }
+        A::WithdrawCertificate { sha256, .. } => {
+            Message::new("action-withdraw-certificate").text("digest", sha256.as_str())
+        }
+        _ => Message::new("action-create-client-secret"),
+    };
+    message.text("application", application)
+}
+
+/// The summary of an action on the plugins.
+fn plugins(action: &ProtectedAction) -> Message {
+    use ProtectedAction as A;
+    match action {
         A::RollBackPlugins { plugins, .. } => {
             Message::new("action-roll-back-plugins").text("plugins", plugins.as_str())
         }
         A::TryComponent { plugin, component } => Message::new("action-try-component")
             .text("plugin", unquoted(plugin))
             .text("digest", component.as_str()),
-        A::ImportTable {
-            application: of,
-            table,
-        } => import(of.as_ref().map(|_| application), table),
+        _ => Message::new("action-reload-plugins"),
     }
 }
 

@@ -99,13 +99,6 @@ pub(super) fn activity_message(
     application: &Message,
 ) -> Message {
     let application = || application.clone();
-    let personal = |name: &str| {
-        entry
-            .personal
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
     if let Some(told) = action.and_then(|action| protected_action(entry.event, action)) {
         return told;
     }
@@ -131,30 +124,14 @@ pub(super) fn activity_message(
             Message::new("activity-number-mismatch").message("application", application())
         }
         Event::SignedIn => Message::new("activity-signed-in").message("application", application()),
-        Event::DeviceEnrolled => {
-            Message::new("activity-device-enrolled").text("device", personal("name"))
-        }
-        Event::DeviceRenamed => {
-            Message::new("activity-device-renamed").text("device", personal("new_name"))
-        }
-        Event::DeviceRevoked => {
-            Message::new("activity-device-revoked").text("device", personal("name"))
-        }
-        Event::PasskeyAdded => {
-            Message::new("activity-passkey-added").text("device", personal("name"))
-        }
-        Event::PasskeyRemoved => {
-            Message::new("activity-passkey-removed").text("device", personal("name"))
-        }
-        Event::PasskeySignInAllowed => {
-            Message::new("activity-passkey-sign-in-allowed").text("device", personal("name"))
-        }
-        Event::PasskeySignInStopped => {
-            Message::new("activity-passkey-sign-in-stopped").text("device", personal("name"))
-        }
-        Event::PasskeyCloneSuspected => {
-            Message::new("activity-passkey-clone-suspected").text("device", personal("name"))
-        }
+        Event::DeviceEnrolled
+        | Event::DeviceRenamed
+        | Event::DeviceRevoked
+        | Event::PasskeyAdded
+        | Event::PasskeyRemoved
+        | Event::PasskeySignInAllowed
+        | Event::PasskeySignInStopped
+        | Event::PasskeyCloneSuspected => device_activity(entry),
         Event::UserLifecycleChanged => user_state(entry),
         Event::GroupCreated
         | Event::GroupUpdated
@@ -162,26 +139,16 @@ pub(super) fn activity_message(
         | Event::GroupMemberAdded
         | Event::GroupMemberRemoved
         | Event::GroupMembersExported => group_activity(entry),
-        Event::AccessAssigned => {
-            Message::new("activity-access-assigned").message("application", application())
-        }
-        Event::AccessRemoved => {
-            Message::new("activity-access-removed").message("application", application())
-        }
         Event::AccountCreated
         | Event::AccountUpdated
         | Event::AccountLifecycleChanged
         | Event::AccountsExported
         | Event::AccountDeleted => account_activity(entry, application()),
-        Event::ConsentGranted => {
-            Message::new("activity-consent-granted").message("application", application())
-        }
-        Event::ConsentWithdrawn => {
-            Message::new("activity-consent-withdrawn").message("application", application())
-        }
-        Event::RefreshTokenReused => {
-            Message::new("activity-refresh-token-reused").message("application", application())
-        }
+        Event::AccessAssigned
+        | Event::AccessRemoved
+        | Event::ConsentGranted
+        | Event::ConsentWithdrawn
+        | Event::RefreshTokenReused => access_activity(entry.event, application()),
         Event::ApplicationCreated
         | Event::ApplicationDeleted
         | Event::MetadataApplied
@@ -229,7 +196,35 @@ pub(super) fn activity_message(
     }
 }
 
-/// What happened to a group, by one of the events that [`happened`] lists for it.
+/// What happened to a user's access, by one of the events that [`activity_message`] lists for it.
+fn access_activity(event: Event, application: Message) -> Message {
+    let message = match event {
+        Event::AccessAssigned => Message::new("activity-access-assigned"),
+        Event::AccessRemoved => Message::new("activity-access-removed"),
+        Event::ConsentGranted => Message::new("activity-consent-granted"),
+        Event::ConsentWithdrawn => Message::new("activity-consent-withdrawn"),
+        _ => Message::new("activity-refresh-token-reused"),
+    };
+    message.message("application", application)
+}
+
+/// What happened to a device, by one of the events that [`activity_message`] lists for it.
+fn device_activity(entry: &Entry) -> Message {
+    let (message, name) = match entry.event {
+        Event::DeviceEnrolled => (Message::new("activity-device-enrolled"), "name"),
+        Event::DeviceRenamed => (Message::new("activity-device-renamed"), "new_name"),
+        Event::PasskeyAdded => (Message::new("activity-passkey-added"), "name"),
+        Event::PasskeyRemoved => (Message::new("activity-passkey-removed"), "name"),
+        Event::PasskeySignInAllowed => (Message::new("activity-passkey-sign-in-allowed"), "name"),
+        Event::PasskeySignInStopped => (Message::new("activity-passkey-sign-in-stopped"), "name"),
+        Event::PasskeyCloneSuspected => (Message::new("activity-passkey-clone-suspected"), "name"),
+        _ => (Message::new("activity-device-revoked"), "name"),
+    };
+    let device = entry.personal.get(name).and_then(Value::as_str);
+    message.text("device", device.unwrap_or_default())
+}
+
+/// What happened to a group, by one of the events that [`activity_message`] lists for it.
 fn group_activity(entry: &Entry) -> Message {
     let name = entry.detail.get("group_name").and_then(Value::as_str);
     let message = match entry.event {
@@ -244,7 +239,7 @@ fn group_activity(entry: &Entry) -> Message {
     message.text("group", name.unwrap_or_default())
 }
 
-/// What happened to an account, by one of the events that [`happened`] lists for it.
+/// What happened to an account, by one of the events that [`activity_message`] lists for it.
 fn account_activity(entry: &Entry, application: Message) -> Message {
     match entry.event {
         Event::AccountCreated => {
@@ -299,7 +294,7 @@ const fn plain_activity(event: Event) -> Message {
     }
 }
 
-/// What happened to an application or its certificates, by one of the events that [`happened`] lists for it.
+/// What happened to an application or its certificates, by one of the events that [`activity_message`] lists for it.
 fn application_activity(entry: &Entry, application: Message) -> Message {
     match entry.event {
         Event::ApplicationCreated => {

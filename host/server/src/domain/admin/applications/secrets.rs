@@ -22,7 +22,7 @@ use assent_model::secret::Secret;
 use assent_store::VersionedWrite;
 
 /// A client secret, and when the application last used it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct ClientSecretUse {
     /// Its identifier.
     pub id: ClientSecretId,
