@@ -69,7 +69,8 @@ fn input(application: Did, sink: Sink) -> ClaimInput {
         application: application_json,
         account: json!({ "id": "smoke-test", "name": "ada", "short_code": "SMOKE00000", "state": "active" }),
         user: json!({
-            "did": "did:example:smoke-test", "name": "ada", "email": "ada@example.org", "groups": ["staff"], "profile": {}
+            "did": "did:example:smoke-test", "name": "ada", "email": "ada@example.org", "groups": ["staff"],
+            "profile": {},
         }),
         roles: vec!["user".to_owned()],
         scopes: if saml {

@@ -9,11 +9,10 @@ mod assignments;
 mod listing;
 mod lost_access;
 mod members;
+mod row;
 
-use crate::sql::{self, Connection};
-
-use crate::rows::{cell, moment, parse};
-use crate::{Result, Store, StoreError, VersionedWrite, audit, taken};
+use crate::sql;
+use crate::{Result, Store, VersionedWrite, audit, taken};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::group::Group;
@@ -26,32 +25,6 @@ pub use members::MemberChange;
 
 /// What is taken if another group has the name.
 const NAME: &str = "the group's name";
-/// The error for a group that does not exist any more.
-const DELETED: StoreError = StoreError::Overtaken("the group was deleted meanwhile");
-
-crate::sql::row! {
-    pub(crate) struct GroupRow of user_groups {
-        id: String,
-        name: String,
-        description: String,
-        version: i64,
-        created_at: i64,
-    }
-}
-
-impl TryFrom<GroupRow> for Group {
-    type Error = StoreError;
-    fn try_from(row: GroupRow) -> Result<Self> {
-        Ok(Self {
-            id: parse(&row.id, cell("user_groups", "id", &row.id))?,
-            name: parse(&row.name, cell("user_groups", "name", &row.id))?,
-            description: row.description,
-            version: row.version,
-            created_at: moment(row.created_at),
-        })
-    }
-}
-
 impl Store {
     /// Adds a group.
     ///
@@ -154,13 +127,4 @@ impl Store {
         })
         .await
     }
-}
-
-/// Locks a group against its deletion until the transaction ends.
-async fn lock(db: &mut Connection, group: GroupId) -> Result<()> {
-    let locked = sql::query("UPDATE user_groups SET version = version WHERE id = $1")
-        .bind(group.to_string())
-        .execute(db)
-        .await?;
-    if locked == 0 { Err(DELETED) } else { Ok(()) }
 }

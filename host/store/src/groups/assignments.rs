@@ -9,6 +9,7 @@ use assent_model::group::{Assignee, Assignment};
 use assent_model::id::{Did, GroupId};
 
 use super::lost_access;
+use super::row::lock;
 
 /// How many accounts are looked at for the roles that are known for an application.
 const ACCOUNTS_WITH_ROLES: i64 = 500;
@@ -143,7 +144,7 @@ impl Store {
                             .await?;
                     }
                     Assignee::Group(group) => {
-                        super::lock(db, group).await?;
+                        lock(db, group).await?;
                         sql::query(
                             "INSERT INTO group_assignments (application_id, group_id, roles) VALUES ($1, $2, $3)
                              ON CONFLICT (application_id, group_id) DO UPDATE SET roles = excluded.roles",

@@ -5,7 +5,7 @@ use crate::{Result, Store};
 use assent_model::group::Group;
 use assent_model::id::GroupId;
 
-use super::GroupRow;
+use super::row::GroupRow;
 
 /// Up to how many members of a group are counted.
 pub const MOST_MEMBERS_COUNTED: u32 = 1000;

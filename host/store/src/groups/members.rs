@@ -16,7 +16,7 @@ use assent_model::user::User;
 
 use super::assignments;
 use super::lost_access::end_lost_access;
-use super::{GroupRow, lock};
+use super::row::{GroupRow, lock};
 
 /// Whom a change adds to a group and removes from it, each in the version that was read.
 #[derive(Clone, Debug, Default)]

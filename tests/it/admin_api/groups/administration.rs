@@ -117,7 +117,8 @@ async fn members_are_added_replaced_and_removed(database: Database) {
     assert_eq!(entries(&host, "event=group.member-removed").await.len(), 2);
 }
 
-/// To add a member asks no phone. What gives or takes away the access of many, or changes a name that applications receive, does.
+/// To add a member asks no phone. What gives or takes away the access of many, or changes a name that applications
+/// receive, does.
 #[both_databases]
 async fn what_concerns_many_users_is_protected(database: Database) {
     let host = TestHost::start_on(database).await;

@@ -227,16 +227,18 @@ fn device_activity(entry: &Entry) -> Message {
 /// What happened to a group, by one of the events that [`activity_message`] lists for it.
 fn group_activity(entry: &Entry) -> Message {
     let name = entry.detail.get("group_name").and_then(Value::as_str);
-    let message = match entry.event {
-        Event::GroupCreated => Message::new("activity-group-created"),
-        Event::GroupUpdated => Message::new("activity-group-updated"),
-        Event::GroupDeleted => Message::new("activity-group-deleted"),
-        Event::GroupMemberAdded => Message::new("activity-group-member-added"),
-        Event::GroupMemberRemoved => Message::new("activity-group-member-removed"),
+    let name = name.unwrap_or_default();
+    match entry.event {
+        Event::GroupCreated => Message::new("activity-group-created").text("group", name),
+        Event::GroupUpdated => Message::new("activity-group-updated").text("group", name),
+        Event::GroupDeleted => Message::new("activity-group-deleted").text("group", name),
+        Event::GroupMemberAdded => Message::new("activity-group-member-added").text("group", name),
+        Event::GroupMemberRemoved => {
+            Message::new("activity-group-member-removed").text("group", name)
+        }
         // GroupMembersExported; a test checks that each event has its own words.
-        _ => Message::new("activity-group-members-exported"),
-    };
-    message.text("group", name.unwrap_or_default())
+        _ => Message::new("activity-group-members-exported").text("group", name),
+    }
 }
 
 /// What happened to an account, by one of the events that [`activity_message`] lists for it.

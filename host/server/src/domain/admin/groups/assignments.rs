@@ -4,7 +4,8 @@
 
 use serde::Serialize;
 
-use super::{authorize, group};
+use super::access::authorize;
+use super::queries::group;
 use crate::domain::admin::accounts::valid_roles;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use crate::domain::admin::{AdminError, Result, invalid, registered};

@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::access::authorize;
 use super::members::{MOST_CHANGED, MemberPlan, without_members};
-use super::{authorize, group};
+use super::queries::group;
 use crate::domain::Services;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use crate::domain::admin::import::RowProblem;

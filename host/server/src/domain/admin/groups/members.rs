@@ -7,7 +7,8 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::{about, authorize, group};
+use super::access::{about, authorize};
+use super::queries::group;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::operations::wakeups::Wakeup;
