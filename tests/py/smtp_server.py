@@ -23,7 +23,8 @@ PATIENCE_S = 600
 
 
 class Inbox:
-    def __init__(self):
+    def __init__(self, settings):
+        self.begins_with_tls = settings["security"] == "implicit"
         self.changed = threading.Condition()
         self.answer = None
         self.attempts = 0
@@ -34,7 +35,7 @@ class Inbox:
             self.attempts += 1
             accepted = self.answer is None
             if accepted:
-                self.messages.append(shown(envelope, session))
+                self.messages.append(shown(envelope, session, self.begins_with_tls))
             self.changed.notify_all()
             return "250 2.0.0 queued" if accepted else self.answer
 
@@ -55,7 +56,7 @@ class Inbox:
         return {"messages": self.messages}
 
 
-def shown(envelope, session):
+def shown(envelope, session, begins_with_tls):
     """A message as a mail program shows it."""
     message = email.message_from_bytes(envelope.content, policy=email.policy.default)
 
@@ -70,7 +71,8 @@ def shown(envelope, session):
         "type": message.get_content_type(),
         "text": part("plain"),
         "html": part("html"),
-        "is_encrypted": session.ssl is not None,
+        # The session only has the TLS of STARTTLS.
+        "is_encrypted": begins_with_tls or session.ssl is not None,
         "is_authenticated": bool(session.authenticated),
         "hello": session.host_name,
     }
@@ -95,15 +97,17 @@ def controller(settings, inbox):
         expected = (settings["user"].encode(), settings["password"].encode())
 
         def authenticator(server, session, envelope, mechanism, data):
-            return AuthResult(success=(data.login, data.password) == expected)
+            # Not handled: the answer to a failure is the server's own.
+            return AuthResult(success=(data.login, data.password) == expected, handled=False)
 
         options |= {"authenticator": authenticator, "auth_required": True, "auth_require_tls": False}
     return Controller(inbox, **options)
 
 
 def main():
-    inbox = Inbox()
-    server = controller(json.loads(sys.stdin.readline()), inbox)
+    settings = json.loads(sys.stdin.readline())
+    inbox = Inbox(settings)
+    server = controller(settings, inbox)
     server.start()
     print(json.dumps({"port": server.port}), flush=True)
     for line in sys.stdin:

@@ -12,8 +12,8 @@ import { picture } from './invitation_link.js';
 /** @typedef {Schema<'Invitation'>} Invitation */
 /** @typedef {Schema<'InvitationDelivery'>} Delivery */
 
-// The server takes so many users in one request.
-const MOST = 100;
+// The users in one request. The response has a QR code for each.
+const MOST = 25;
 
 /** @type {Array<['' | Schema<'InvitationState'>, string]>} */
 const STATES = [
