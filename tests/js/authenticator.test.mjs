@@ -699,7 +699,7 @@ test('an action of the console has words of its own', async () => {
   await page.getByRole('article', { name: 'Delete the user “bob”' }).waitFor();
   await page.getByText(/^An action in your browser needs your approval\./).waitFor();
   await page.getByText('as ada at Application v1').waitFor();
-  await page.getByText(/This console session then ends/).waitFor();
+  await page.getByText(/That session then ends/).waitFor();
   assert.deepEqual(await inspect(page, 'app-action'), []);
   await page.getByRole('textbox', { name: 'Type the number shown in your browser' }).fill('42');
   server.decisions.push([200, { outcome: 'approved' }]);
@@ -714,7 +714,7 @@ test('an action of the console has words of its own', async () => {
   await page.getByRole('button', { name: 'This wasn’t me' }).click();
   await page
     .getByRole('article', { name: 'Stopped' })
-    .getByText(/The console session ended/)
+    .getByText(/The session ended/)
     .waitFor();
   assert.deepEqual([...server.languages], ['en'], 'the server writes in the language of the page');
   assert.deepEqual(wrong(), []);
