@@ -33,8 +33,8 @@ async fn an_administrator_invites_by_email_and_the_link_in_it_enrols_a_phone() {
     let messages = server.messages(1).await;
     let to = |name: &str| {
         let address = format!("{name}@example.org");
-        let of_name = messages.iter().filter(|one| one["to"][0].text() == address);
-        of_name.last().cloned().expect("a message")
+        let mut of_name = messages.iter().filter(|one| one["to"][0].text() == address);
+        of_name.next_back().cloned().expect("a message")
     };
     let link = link_in(&to("grace"));
     let variables = [("ENROL_URL", link.as_str())];

@@ -42,7 +42,7 @@ async fn assert_small(host: &TestHost, ada: &TestUser, resources: usize) {
     let address = login.location();
     let (mut all, page) = weight(browser.stream(address.as_str()).await).await;
     assert!(page.contains("Bei <bdi>"), "{page}");
-    println!("{all:>6} {}", "the page");
+    println!("{all:>6} the page");
     // All that it loads: the stylesheet, the icon, and scripts that it can be used without.
     let loaded: Vec<&str> = page
         .split('"')

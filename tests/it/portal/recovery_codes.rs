@@ -82,7 +82,7 @@ async fn old_codes_stay_valid_until_the_new_ones_are_confirmed(database: Databas
     assert_eq!(count(&unconfirmed), 1, "{database:?}");
 
     let confirm = format!("{}/confirm", ready.path());
-    assert_eq!(actions(&created, &confirm), [confirm.clone()]);
+    assert_eq!(actions(&created, &confirm), std::slice::from_ref(&confirm));
     let done = created.submit(&confirm, &[]).await.followed().await;
     assert_eq!(
         returned(&done),
