@@ -63,6 +63,15 @@ const PAGES = [
   ['/admin/settings', 'Einstellungen'],
 ];
 
+/** The pages with the longest texts. */
+const LOOKED_AT = new Set([
+  '/admin',
+  '/admin/applications/new',
+  `${application}/settings`,
+  '/admin/users',
+  '/admin/audit',
+]);
+
 await run(async (admin) => {
   await admin.heading('Overview');
   await admin.desk.getByLabel('Language (Sprache)').selectOption('Deutsch');
@@ -73,7 +82,7 @@ await run(async (admin) => {
     await admin.heading(heading);
     assert.equal(await admin.desk.locator('html').getAttribute('lang'), 'de', path);
     found.push(...(await leftovers(admin.desk)).map((text) => `${path}: ${text}`));
-    await admin.look(`german${path.replaceAll(/[^a-z]+/g, '-')}`);
+    if (LOOKED_AT.has(path)) await admin.look(`german${path.replaceAll(/[^a-z]+/g, '-')}`);
   }
   assert.deepEqual(found, [], 'no page shows an English text');
   // A sentence of the audit log, with the names where German has them.

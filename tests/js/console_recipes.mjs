@@ -16,7 +16,7 @@ await run(async (admin) => {
   for (const file of files) {
     const { name, kind, ask, settings } = JSON.parse(await readFile(new URL(file, folder), 'utf8'));
     await admin.open('/admin/applications/new', 'Connect an application');
-    await admin.follow(name);
+    await admin.desk.locator('.programs').getByRole('link', { name, exact: true }).click();
     await admin.heading(`New: ${name}`);
     assert.equal(await admin.field('Name').inputValue(), name);
     for (const { label, example } of ask) await admin.field(label.en).fill(example);

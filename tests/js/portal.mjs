@@ -67,7 +67,7 @@ async function recoveryCodes(page, mobile) {
   await look(page, 'portal-codes-approve');
   await mobile.getByText(/^Create new recovery codes for “ada”/).waitFor();
   await approve(mobile, number);
-  await mobile.getByText('Return to your browser.').waitFor();
+  await mobile.getByText('Return to your browser.', { exact: true }).waitFor();
   await confirmApproved(mobile);
   // The page goes on by itself.
   await page.getByRole('heading', { name: 'Approved' }).waitFor();

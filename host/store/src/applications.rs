@@ -1,6 +1,7 @@
 //! Applications.
 
 mod client_secrets;
+mod noted_secret_uses;
 mod recorded_use;
 mod secret_use;
 mod service_providers;
@@ -20,8 +21,8 @@ use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
 use assent_model::saml::ServiceProvider;
 
+pub(crate) use noted_secret_uses::SecretUses;
 pub(crate) use recorded_use::RecordedUse;
-pub(crate) use secret_use::SecretUses;
 pub(crate) use usage::record_use;
 pub use usage::{ApplicationUsage, MOST_COUNTED};
 pub(crate) use version_row::{ApplicationVersionRow, VERSION_BY_ID};

@@ -1,9 +1,9 @@
 //! When applications used their client secrets. A request notes the use in memory; a background task writes all uses
 //! once a minute. So client authentication has no statement for it.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::HashMap;
 
+use super::noted_secret_uses::SecretUse;
 use crate::rows::{cell, moment, parse};
 use crate::sql::{self, Connection};
 use crate::{Result, Store};
@@ -11,46 +11,6 @@ use assent_model::application::Application;
 use assent_model::client_secret::MOST_CLIENT_SECRETS;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ClientSecretId, Did};
-
-/// The uses of client secrets that this instance has not written yet: of each secret the last one. Only a valid secret
-/// has an entry, so there are at most two for each application.
-#[derive(Debug, Default)]
-pub(crate) struct SecretUses(Mutex<BTreeMap<ClientSecretId, SecretUse>>);
-
-#[derive(Clone, Debug)]
-struct SecretUse {
-    application: Did,
-    at: Timestamp,
-}
-
-impl SecretUses {
-    fn note(&self, application: &Did, secret: ClientSecretId, at: Timestamp) {
-        self.uses()
-            .entry(secret)
-            .and_modify(|used| used.at = used.at.max(at))
-            .or_insert_with(|| SecretUse {
-                application: application.clone(),
-                at,
-            });
-    }
-
-    /// Takes the uses, to write them.
-    fn take(&self) -> BTreeMap<ClientSecretId, SecretUse> {
-        std::mem::take(&mut *self.uses())
-    }
-
-    fn of(&self, application: &Did) -> Vec<(ClientSecretId, Timestamp)> {
-        self.uses()
-            .iter()
-            .filter(|(_, used)| used.application == *application)
-            .map(|(secret, used)| (*secret, used.at))
-            .collect()
-    }
-
-    fn uses(&self) -> MutexGuard<'_, BTreeMap<ClientSecretId, SecretUse>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// Deletes the uses of secrets that the application does not have any more.
 pub(super) async fn keep_only(db: &mut Connection, application: &Application) -> Result<()> {

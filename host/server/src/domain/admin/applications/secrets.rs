@@ -1,5 +1,5 @@
-//! Commands about the client secrets of an application. It may have two at the same moment: the administrator creates the
-//! second one, has the application use it, and deletes the first one once it is not used any more.
+//! Commands about the client secrets of an application. It may have two at the same moment: the administrator creates
+//! the second one, has the application use it, and deletes the first one once it is not used any more.
 
 use std::sync::Arc;
 

@@ -1,0 +1,50 @@
+//! The uses of client secrets that an instance has noted and not written yet.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use assent_model::clock::Timestamp;
+use assent_model::id::{ClientSecretId, Did};
+
+/// The uses of client secrets that this instance has not written yet: of each secret the last one. Only a valid secret
+/// has an entry, so there are at most two for each application.
+#[derive(Debug, Default)]
+pub(crate) struct SecretUses(Mutex<BTreeMap<ClientSecretId, SecretUse>>);
+
+/// The last use of a secret.
+#[derive(Clone, Debug)]
+pub(crate) struct SecretUse {
+    pub(crate) application: Did,
+    pub(crate) at: Timestamp,
+}
+
+impl SecretUses {
+    /// Notes a use.
+    pub(crate) fn note(&self, application: &Did, secret: ClientSecretId, at: Timestamp) {
+        self.uses()
+            .entry(secret)
+            .and_modify(|used| used.at = used.at.max(at))
+            .or_insert_with(|| SecretUse {
+                application: application.clone(),
+                at,
+            });
+    }
+
+    /// Takes the uses, to write them.
+    pub(crate) fn take(&self) -> BTreeMap<ClientSecretId, SecretUse> {
+        std::mem::take(&mut *self.uses())
+    }
+
+    /// When this application used its secrets.
+    pub(crate) fn of(&self, application: &Did) -> Vec<(ClientSecretId, Timestamp)> {
+        self.uses()
+            .iter()
+            .filter(|(_, used)| used.application == *application)
+            .map(|(secret, used)| (*secret, used.at))
+            .collect()
+    }
+
+    fn uses(&self) -> MutexGuard<'_, BTreeMap<ClientSecretId, SecretUse>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
