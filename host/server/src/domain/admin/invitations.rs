@@ -7,7 +7,6 @@ use utoipa::ToSchema;
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result, invalid};
-use crate::domain::admin::users::EnrolmentLink;
 use crate::domain::devices::{account_notifications, device};
 use crate::domain::mail::outbox;
 use crate::domain::operations::wakeups::Wakeup;
@@ -20,6 +19,15 @@ use assent_model::id::UserId;
 use assent_model::invitation::{Invitation, InvitationState};
 use assent_model::user::User;
 use assent_store::{NewInvitation, StoreError};
+
+/// A link that enrols one authenticator.
+#[derive(Clone, Debug)]
+pub struct EnrolmentLink {
+    /// The link.
+    pub link: String,
+    /// Until when it is valid.
+    pub expires_at: Timestamp,
+}
 
 /// How many users one request may name.
 pub const MOST_INVITATIONS: usize = 100;

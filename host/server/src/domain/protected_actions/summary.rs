@@ -239,26 +239,30 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
 /// The summary of an action on an application's secrets or certificates.
 fn credential(action: &ProtectedAction, application: &str) -> Message {
     use ProtectedAction as A;
-    let message = match action {
-        A::RotateClientSecret(_) => Message::new("action-rotate-client-secret"),
+    match action {
+        A::RotateClientSecret(_) => {
+            Message::new("action-rotate-client-secret").text("application", application)
+        }
         A::CreateClientSecret {
             is_second: true, ..
-        } => Message::new("action-create-second-client-secret"),
+        } => Message::new("action-create-second-client-secret").text("application", application),
         A::DeleteClientSecret {
             secret, created_at, ..
         } => Message::new("action-delete-client-secret")
+            .text("application", application)
             .text("day", date(*created_at))
             .text("end", end_of(&secret.to_string())),
-        A::IssueCertificate(_) => Message::new("action-issue-certificate"),
-        A::ActivateCertificate { sha256, .. } => {
-            Message::new("action-activate-certificate").text("digest", sha256.as_str())
+        A::IssueCertificate(_) => {
+            Message::new("action-issue-certificate").text("application", application)
         }
-        A::WithdrawCertificate { sha256, .. } => {
-            Message::new("action-withdraw-certificate").text("digest", sha256.as_str())
-        }
-        _ => Message::new("action-create-client-secret"),
-    };
-    message.text("application", application)
+        A::ActivateCertificate { sha256, .. } => Message::new("action-activate-certificate")
+            .text("application", application)
+            .text("digest", sha256.as_str()),
+        A::WithdrawCertificate { sha256, .. } => Message::new("action-withdraw-certificate")
+            .text("application", application)
+            .text("digest", sha256.as_str()),
+        _ => Message::new("action-create-client-secret").text("application", application),
+    }
 }
 
 /// The summary of an action on the plugins.

@@ -198,30 +198,53 @@ pub(super) fn activity_message(
 
 /// What happened to a user's access, by one of the events that [`activity_message`] lists for it.
 fn access_activity(event: Event, application: Message) -> Message {
-    let message = match event {
-        Event::AccessAssigned => Message::new("activity-access-assigned"),
-        Event::AccessRemoved => Message::new("activity-access-removed"),
-        Event::ConsentGranted => Message::new("activity-consent-granted"),
-        Event::ConsentWithdrawn => Message::new("activity-consent-withdrawn"),
-        _ => Message::new("activity-refresh-token-reused"),
-    };
-    message.message("application", application)
+    match event {
+        Event::AccessAssigned => {
+            Message::new("activity-access-assigned").message("application", application)
+        }
+        Event::AccessRemoved => {
+            Message::new("activity-access-removed").message("application", application)
+        }
+        Event::ConsentGranted => {
+            Message::new("activity-consent-granted").message("application", application)
+        }
+        Event::ConsentWithdrawn => {
+            Message::new("activity-consent-withdrawn").message("application", application)
+        }
+        _ => Message::new("activity-refresh-token-reused").message("application", application),
+    }
 }
 
 /// What happened to a device, by one of the events that [`activity_message`] lists for it.
 fn device_activity(entry: &Entry) -> Message {
-    let (message, name) = match entry.event {
-        Event::DeviceEnrolled => (Message::new("activity-device-enrolled"), "name"),
-        Event::DeviceRenamed => (Message::new("activity-device-renamed"), "new_name"),
-        Event::PasskeyAdded => (Message::new("activity-passkey-added"), "name"),
-        Event::PasskeyRemoved => (Message::new("activity-passkey-removed"), "name"),
-        Event::PasskeySignInAllowed => (Message::new("activity-passkey-sign-in-allowed"), "name"),
-        Event::PasskeySignInStopped => (Message::new("activity-passkey-sign-in-stopped"), "name"),
-        Event::PasskeyCloneSuspected => (Message::new("activity-passkey-clone-suspected"), "name"),
-        _ => (Message::new("activity-device-revoked"), "name"),
+    let personal = |name: &str| {
+        let value = entry.personal.get(name).and_then(Value::as_str);
+        value.unwrap_or_default()
     };
-    let device = entry.personal.get(name).and_then(Value::as_str);
-    message.text("device", device.unwrap_or_default())
+    match entry.event {
+        Event::DeviceEnrolled => {
+            Message::new("activity-device-enrolled").text("device", personal("name"))
+        }
+        Event::DeviceRenamed => {
+            Message::new("activity-device-renamed").text("device", personal("new_name"))
+        }
+        Event::PasskeyAdded => {
+            Message::new("activity-passkey-added").text("device", personal("name"))
+        }
+        Event::PasskeyRemoved => {
+            Message::new("activity-passkey-removed").text("device", personal("name"))
+        }
+        Event::PasskeySignInAllowed => {
+            Message::new("activity-passkey-sign-in-allowed").text("device", personal("name"))
+        }
+        Event::PasskeySignInStopped => {
+            Message::new("activity-passkey-sign-in-stopped").text("device", personal("name"))
+        }
+        Event::PasskeyCloneSuspected => {
+            Message::new("activity-passkey-clone-suspected").text("device", personal("name"))
+        }
+        _ => Message::new("activity-device-revoked").text("device", personal("name")),
+    }
 }
 
 /// What happened to a group, by one of the events that [`activity_message`] lists for it.
