@@ -51,7 +51,7 @@ async fn a_user_signs_in_with_a_passkey_in_chromium() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     let path = format!("/applications/{}", application.id);
-    let permitted = json!({"passkey_sign_in": true});
+    let permitted = json!({"passkey_sign_in": true, "consent": "implied"});
     host.admin_ok(Method::PATCH, &path, permitted).await;
     let ada = host.user("ada").await;
     host.account(&ada, &application).await;

@@ -185,7 +185,8 @@ async fn a_passkey_signs_in_without_an_approval(database: Database) {
     let page = it.browser.get(&other.request(&[])).await.opened().await;
     assert!(page.body.contains("name=\"name\""), "it asks who signs in");
     permit(&it.host, &other.id, true).await;
-    let back = it.browser.get(&other.request(&[])).await;
+    let asked = it.browser.get(&other.request(&[])).await.opened().await;
+    let back = asked.decide("allow").await;
     assert!(back.parameter("code").starts_with("ac_"));
     for fresh in [("prompt", Some("login")), ("max_age", Some("0"))] {
         let page = other.login_page(&it.browser, &[fresh]).await;
@@ -564,7 +565,10 @@ async fn a_passkey_of_another_device_names_the_account_first() {
     send(&it.login, &assertion.to_string()).await;
     let page = it.browser.get(&it.login.url).await;
     assert!(page.asks_to_confirm(), "{}", page.body);
-    let back = page.confirm().await;
+    let mut back = page.confirm().await;
+    if back.asks_for_consent() {
+        back = back.decide("allow").await;
+    }
     assert!(back.parameter("code").starts_with("ac_"));
     // The browser knows the user by now.
     let again = it
@@ -606,7 +610,7 @@ async fn an_application_can_require_a_passkey() {
     let login = it.ada.application.login_page(&it.browser, &claims).await;
     let (_, options) = challenge(&it.browser, &login).await;
     send(&login, &sent(&it.passkey.show(&options))).await;
-    let back = it.browser.get(&login.url).await;
+    let back = it.browser.finish(&login.url).await;
     assert!(back.parameter("code").starts_with("ac_"));
     // An approval does not meet it.
     let own = Browser::new(&it.host.base);
@@ -616,7 +620,7 @@ async fn an_application_can_require_a_passkey() {
         .await;
     let waiting = bob.begin_sign_in(&own, &claims).await;
     bob.approve(&waiting).await;
-    let back = own.get(&waiting.url).await;
+    let back = own.finish(&waiting.url).await;
     assert_eq!(back.parameter("error"), "unmet_authentication_requirements");
     // A request that only an approval meets does not offer it.
     const DEVICE: &str =

@@ -82,7 +82,8 @@ pub async fn is_enough_at(
     Ok(is_enough(services, asker, authentication))
 }
 
-/// The same for what a login asks for.
+/// The same for what a login asks for: where only a device will do, no vendor's word does. Another `acr` than the
+/// application requires is an error for the application, when the login is answered.
 ///
 /// # Errors
 /// If the database fails.
@@ -91,7 +92,7 @@ pub async fn is_enough_for(
     request: &LoginRequest,
     authentication: &Authentication,
 ) -> Result<bool, InternalError> {
-    if !request.admits(authentication.acr()) {
+    if authentication.acr() == Acr::Delegated && request.needs_device() {
         return Ok(false);
     }
     match request.application() {
