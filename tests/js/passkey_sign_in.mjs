@@ -26,13 +26,21 @@ async function phoneWithPasskeys(browser) {
   await page.addInitScript((flag) => {
     if (localStorage.getItem(flag)) PublicKeyCredential.isConditionalMediationAvailable = async () => false;
   }, NO_LIST);
-  await page.route(`${REDIRECT_URI}**`, (route) =>
-    route.fulfill({ contentType: 'text/html', body: '<p>Answered</p>' }),
-  );
   for (const address of [SAME_HOST, OTHER_HOST]) {
     await page.route(address, (route) => route.fulfill({ contentType: 'text/html', body: '<p>Sign in</p>' }));
   }
   const session = await page.context().newCDPSession(page);
+  // The application's answer, to which a redirect leads: Playwright's routes see no redirects.
+  session.on('Fetch.requestPaused', ({ requestId }) => {
+    const responseHeaders = [{ name: 'content-type', value: 'text/html' }];
+    session.send('Fetch.fulfillRequest', {
+      requestId,
+      responseCode: 200,
+      responseHeaders,
+      body: btoa('<p>Answered</p>'),
+    });
+  });
+  await session.send('Fetch.enable', { patterns: [{ urlPattern: `${REDIRECT_URI}*` }] });
   await session.send('WebAuthn.enable');
   const options = {
     protocol: 'ctap2',
