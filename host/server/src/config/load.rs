@@ -183,7 +183,10 @@ mod tests {
                 "idle_timeout = \"1h\"",
                 "; idle_timeout belongs into [session]",
             ),
-            ("nonsense = true", "bootstrap, mail, saml, geoip, egress, plugins"),
+            (
+                "nonsense = true",
+                "bootstrap, mail, saml, geoip, egress, plugins",
+            ),
         ] {
             let error = error_of(&format!("base_url = \"https://id.example\"\n{text}\n"));
             assert!(error.ends_with(message), "{error}");
