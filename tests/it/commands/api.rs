@@ -17,10 +17,10 @@ use crate::harness::{
 };
 
 /// The verbs of the commands. Another one is added here only where none of these says what the operation does.
-const VERBS: [&str; 24] = [
-    "list", "show", "create", "update", "delete", "set", "activate", "cancel", "compare", "end",
-    "end-all", "enrol", "erase", "export", "import", "preview", "refresh", "reload", "revoke",
-    "rollback", "rotate", "start", "validate", "withdraw",
+const VERBS: [&str; 28] = [
+    "list", "show", "create", "update", "delete", "set", "activate", "add", "assign", "cancel",
+    "compare", "end", "end-all", "enrol", "erase", "export", "import", "preview", "refresh",
+    "reload", "remove", "replace", "revoke", "rollback", "rotate", "start", "validate", "withdraw",
 ];
 
 #[test]
