@@ -7,7 +7,6 @@ use utoipa::ToSchema;
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result, invalid};
-use crate::domain::admin::users::EnrolmentLink;
 use crate::domain::devices::{account_notifications, device};
 use crate::domain::mail::outbox;
 use crate::domain::operations::wakeups::Wakeup;
@@ -32,6 +31,15 @@ pub enum InvitationDelivery {
     Link,
     /// The server sends it to the user's e-mail address.
     Email,
+}
+
+/// A link that enrols one authenticator.
+#[derive(Clone, Debug)]
+pub struct EnrolmentLink {
+    /// The link.
+    pub link: String,
+    /// Until when it is valid.
+    pub expires_at: Timestamp,
 }
 
 /// A link of a user, or why there is none.

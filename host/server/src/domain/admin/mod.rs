@@ -62,7 +62,7 @@ pub use import_accounts::{ACCOUNT_COLUMNS, PlannedAccounts, account_cells};
 pub use import_tables::{ImportTable, TablePlan};
 pub use import_users::PlannedUsers;
 pub use invitations::{
-    InvitationDelivery, InviteUsers, InvitedUser, WithdrawInvitations, invitations,
+    EnrolmentLink, InvitationDelivery, InviteUsers, InvitedUser, WithdrawInvitations, invitations,
 };
 pub use keys::{RevokeSigningKey, RotateSigningKeys};
 pub use logos::{RemoveLogo, SetLogo, logo};
@@ -79,8 +79,8 @@ pub use service_providers::{
 pub use user_table::{USER_COLUMNS, user_cells};
 
 pub use users::{
-    CreateUser, DeleteUser, EnrolDevice, EnrolmentLink, EraseUser, RevokeDevice, UpdateUser,
-    UserChange, count_users, devices, last_sign_ins, new_user, user,
+    CreateUser, DeleteUser, EnrolDevice, EraseUser, RevokeDevice, UpdateUser, UserChange,
+    count_users, devices, last_sign_ins, new_user, user,
 };
 
 use error::invalid;

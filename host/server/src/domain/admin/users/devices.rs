@@ -4,14 +4,13 @@ use serde::Serialize;
 
 use super::queries::user;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
-use crate::domain::admin::invitations::{InvitationDelivery, insert_link};
+use crate::domain::admin::invitations::{EnrolmentLink, InvitationDelivery, insert_link};
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::devices::device;
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::protected_actions::ProtectedAction;
 use crate::domain::{InternalError, Services};
 use assent_model::audit::AuditContext;
-use assent_model::clock::Timestamp;
 use assent_model::device::Device;
 use assent_model::id::{DeviceId, UserId};
 use assent_model::recovery::CodesOfDevice;
@@ -22,15 +21,6 @@ assent_model::admin_command! {
     /// Creates a link by which a person enrols one authenticator.
     #[derive(Clone, Copy, Debug, Serialize)]
     pub struct EnrolDevice(target UserId);
-}
-
-/// A link that enrols one authenticator.
-#[derive(Clone, Debug)]
-pub struct EnrolmentLink {
-    /// The link.
-    pub link: String,
-    /// Until when it is valid.
-    pub expires_at: Timestamp,
 }
 
 impl AdminCommand for EnrolDevice {
