@@ -64,10 +64,6 @@ impl MailServer {
         }
     }
 
-    pub const fn port(&self) -> u64 {
-        self.port
-    }
-
     /// The settings of an instance that sends by this server.
     pub fn settings(&self) -> String {
         self.settings_with(USER.1)
