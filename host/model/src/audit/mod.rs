@@ -302,8 +302,8 @@ events! {
     PasskeyAdded = "passkey.added",
     /// It was removed, by an assertion of it.
     PasskeyRemoved = "passkey.removed",
-    /// Its user agreed that it signs in by itself where an application permits that. It may be a new one, in place of the
-    /// one before.
+    /// Its user agreed that it signs in by itself where an application permits that. It may be a new one, in place of
+    /// the one before.
     PasskeySignInAllowed = "passkey.sign-in-allowed",
     /// Its user withdrew that.
     PasskeySignInStopped = "passkey.sign-in-stopped",

@@ -95,8 +95,8 @@ pub(super) async fn rename(Path(id): Path<String>, posted: PortalForm) -> Respon
     owner.reply(reply.await)
 }
 
-/// `POST /devices/{id}/passkey-sign-in`: the passkey of the device does not sign in any more. It takes a way in away, so
-/// any session of the user's may do it.
+/// `POST /devices/{id}/passkey-sign-in`: the passkey of the device does not sign in any more. That takes a way in away,
+/// so any session of the user's may do it.
 pub(super) async fn stop_passkey(Path(id): Path<String>, posted: PortalForm) -> Response {
     let owner = &posted.owner;
     let reply = async {
