@@ -1024,7 +1024,7 @@ security-lock-partly = { $count ->
         [one] Auf einem Gerät aus
        *[other] Auf { $count } Geräten aus
     }
-security-lock-turn-on = Im Authenticator einschalten
+security-lock-turn-on = Einschalten
 security-lock-manage = Authenticator öffnen
 portal-codes = Wiederherstellungscodes
 portal-codes-lead = Mit einem Wiederherstellungscode richten Sie ein neues Telefon ein, wenn Sie Ihres verlieren. Jeder Code gilt einmal.

@@ -1025,7 +1025,7 @@ security-lock-partly = { $count ->
         [one] Off on one device
        *[other] Off on { $count } devices
     }
-security-lock-turn-on = Turn it on in the authenticator
+security-lock-turn-on = Turn it on
 security-lock-manage = Open the authenticator
 portal-codes = Recovery codes
 portal-codes-lead = With a recovery code you set up a new phone if you lose yours. Each code works once.

@@ -72,7 +72,7 @@ async function deleteSecret(application, secret, reload) {
       el(
         'span',
         {},
-        'Created ',
+        'It was created ',
         moment(secret.created_at, { exact: true }),
         ', last used: ',
         moment(secret.last_used_at),
