@@ -42,15 +42,6 @@ pub enum InvitationDelivery {
     Email,
 }
 
-/// A link that enrols one authenticator.
-#[derive(Clone, Debug)]
-pub struct EnrolmentLink {
-    /// The link.
-    pub link: String,
-    /// Until when it is valid.
-    pub expires_at: Timestamp,
-}
-
 /// A link of a user, or why there is none.
 #[derive(Clone, Debug)]
 pub struct InvitedUser {
