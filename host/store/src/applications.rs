@@ -14,6 +14,7 @@ use std::sync::Arc;
 use crate::sql::{self, Connection};
 
 use crate::batch::loader::Row;
+use crate::protocols::{OIDC, SAML};
 use crate::rows::{cell, epoch_number, from_json, moment, parse, to_json};
 use crate::{Result, Store, StoreError, VersionedWrite, audit, deprovisioning};
 use assent_model::application::{Application, Protocol, RegisteredApplication};
@@ -61,10 +62,6 @@ macro_rules! applications_found {
         )
     };
 }
-
-/// The protocols, as they are kept.
-pub(crate) const OIDC: &str = "oidc";
-const SAML: &str = "saml";
 
 crate::sql::row! {
     pub(crate) struct ApplicationRow of applications {

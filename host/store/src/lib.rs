@@ -49,6 +49,7 @@ mod passkey_sign_ins;
 mod passkeys;
 mod pending_recovery_codes;
 mod portal;
+mod protocols;
 mod recovery;
 mod repeats;
 mod replay_cache;

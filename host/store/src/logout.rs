@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::sql::{self, Connection};
 
-use crate::applications::OIDC;
+use crate::protocols::OIDC;
 use crate::rows::{cell, from_json, moment, parse};
 use crate::{Result, Store, StoreError};
 use assent_model::application::OidcSettings;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::applications::SAML;
+use crate::protocols::SAML;
 use crate::rows::to_json;
 use crate::sql;
 use crate::{Result, Store, VersionedWrite, audit, deprovisioning, saml_keys};
