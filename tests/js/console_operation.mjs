@@ -120,7 +120,7 @@ async function others(admin, browser) {
     name: 'support',
     findings: admin.findings,
   });
-  assert.deepEqual(await parts(support), ['Overview', 'Users']);
+  assert.deepEqual(await parts(support), ['Overview', 'Users', 'Groups']);
   await support.look('support');
   await support.open('/admin/keys', 'Your role does not allow this');
   await support.look('not-for-your-role');

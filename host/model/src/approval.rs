@@ -30,8 +30,8 @@ pub struct Approval {
     pub name_digest: Digest,
     /// The digest of the cookie of the browser that waits.
     pub browser: Digest,
-    /// The person's own device, where it scanned the code of the login's page, or its passkey was used there; `None`
-    /// where somebody typed a name.
+    /// The person's own device, if it scanned the code of the login's page, or its passkey was used there; `None`
+    /// after a typed name.
     pub scanned_by: Option<DeviceId>,
     /// Whether that device is in the browser that waits: the user of the one is the user of the other.
     pub is_same_browser: bool,

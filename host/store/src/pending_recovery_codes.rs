@@ -1,4 +1,4 @@
-//! Recovery codes that their user has yet to confirm. The codes of before stay valid until then.
+//! Recovery codes that their user has yet to confirm. The earlier codes stay valid until then.
 
 use crate::sql;
 use crate::{DeviceWrite, Result, Store, Transition, audit, devices};

@@ -14,7 +14,7 @@ export function languageSwitch() {
     remember(/** @type {Language} */ (input.value));
     location.reload();
   });
-  // In both languages, for whoever reads only one of them.
+  // In both languages, because a reader may know only one of them.
   const label = language() === 'en' ? 'Language (Sprache)' : 'Sprache (Language)';
   return el('div', { class: 'field' }, el('label', { for: 'language' }, label), input);
 }

@@ -118,7 +118,7 @@ export function roleChips(name, label, { known = [], hint = 'Enter adds a role, 
       error.textContent = translated(message ?? '');
     },
     focus: () => input.focus(),
-    // What was typed last counts without Enter.
+    // The text in the field counts without Enter.
     read: () => {
       const typed = input.value.trim();
       return typed === '' || chosen.includes(typed) ? chosen : [...chosen, typed];

@@ -13,7 +13,7 @@ const MOST = 5;
 const PAUSE_MS = 200;
 
 /**
- * A result: its address, its name, whether that is a text of the console, and what else tells it apart.
+ * A result: its address, its name, whether that is a text of the console, and a second text to distinguish it.
  * @typedef {{ to: string, name: string, isText?: boolean, about?: string | null }} Result
  */
 

@@ -11,7 +11,7 @@ const DISMISSED = 'assent-console-started';
 const BACKED_UP = 'assent-console-backed-up';
 
 /**
- * A step: its label, what it is for, where it is done, and whether that happened.
+ * A step: its label, its purpose, the page for it, and whether it is done.
  * @typedef {{ label: string, about: string, to?: string, done: boolean }} Step
  */
 

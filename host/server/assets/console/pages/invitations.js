@@ -165,7 +165,7 @@ async function inBatches(users, send) {
 }
 
 /**
- * What was created: a sheet to print, or a message.
+ * The created links as a sheet to print, or a message.
  * @param {Array<Schema<'CreatedInvitation'>>} items
  * @param {Delivery} delivery
  * @returns {HTMLElement[]}

@@ -1,11 +1,10 @@
 //! Invitations: links for invited users, one by one or many at once, handed over or sent by e-mail.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use super::users::named_users;
 use super::{AdminError, Result, invalid};
 use crate::domain::devices::{account_notifications, device};
 use crate::domain::mail::outbox;
@@ -126,18 +125,13 @@ const fn reason(user: &User) -> &'static str {
 }
 
 async fn users(services: &Services, ids: &[UserId]) -> Result<Vec<User>> {
-    let distinct: BTreeSet<UserId> = ids.iter().copied().collect();
-    if distinct.is_empty() || distinct.len() > MOST_INVITATIONS {
+    if ids.is_empty() || ids.len() > MOST_INVITATIONS {
         return Err(invalid(
             "users",
-            format!("expected 1 to {MOST_INVITATIONS} ids of users"),
+            format!("expected the ids of 1 to {MOST_INVITATIONS} users"),
         ));
     }
-    let mut users = Vec::new();
-    for id in distinct {
-        users.push(super::users::user(services, id).await?);
-    }
-    Ok(users)
+    named_users(services, ids).await
 }
 
 /// Creates the link of an invited user. The inner error is why there is none.

@@ -16,7 +16,7 @@ const BINDING_LETTERS: &str = "BCDFGHJKLMNPQRSTVWXZ";
 /// How many of them bind a request to its browser: one guess in 160,000 is right.
 const BINDING_LENGTH: usize = 4;
 
-/// Who asks for an authentication, and what it takes.
+/// The origin of a request for an authentication, and the authentication that is enough for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Asker<'a> {
     /// `None` for the server's own pages.

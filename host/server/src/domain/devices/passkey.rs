@@ -336,8 +336,8 @@ pub(super) async fn begin<S: Serialize>(
         .await?)
 }
 
-/// Notes that a passkey's counter went backwards. It may be a copy that speaks as this device, so that the device
-/// itself is told too.
+/// Notes that a passkey's counter went backwards. A copy may have signed as this device, so this device
+/// receives a notification too.
 pub(crate) async fn report_clone(
     services: &Services,
     device: &Device,

@@ -130,7 +130,7 @@ async fn create(
     Ok(AgreementOutcome::Create(Box::new(options)))
 }
 
-/// The user handle of a device's discoverable passkey. It identifies nobody outside of this server (section 14.6.1).
+/// The user handle of a device's discoverable passkey. Outside of this server it identifies no user (section 14.6.1).
 pub(crate) fn user_handle(device: DeviceId) -> Uuid {
     let digest = openssl::sha::sha256(&[b"sign-in passkey ", &device.as_bytes()[..]].concat());
     Uuid::from_bytes(*digest.first_chunk().unwrap_or(&[0; 16]))

@@ -1,4 +1,4 @@
-//! E-mail: what is written in it, the outbox of invitations, and the check of the SMTP server.
+//! E-mail: its texts, the outbox of invitations, and the check of the SMTP server.
 
 pub mod letter;
 pub mod outbox;

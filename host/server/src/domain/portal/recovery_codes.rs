@@ -1,5 +1,5 @@
 //! New recovery codes in the portal. A browser's session must never be worth a key, so the person's device approves
-//! them first, by a summary that says what it approves. The codes of before stay valid until the person confirms that
+//! them first, by a summary that says what it approves. The earlier codes stay valid until the person confirms that
 //! the new ones are saved.
 
 use std::sync::Arc;

@@ -106,7 +106,7 @@ pub async fn answer(
     if !is_offered(services, login).await? {
         return Ok(PasskeySignInOutcome::Rejected);
     }
-    // First: whatever follows, nobody answers this challenge again.
+    // First, so that this challenge has one answer even if a later step fails.
     let state = services
         .store
         .claim_sign_in_ceremony(login.id, login.browser, services.now())

@@ -17,7 +17,7 @@ use super::input::{Body, List, Page, PageLimit, Query, Search, after};
 use super::routes::Area;
 use super::table::CsvBody;
 use super::transfers::{ImportQuery, ImportView, import_view, to_the_end};
-use super::values::{id_of, moment};
+use super::values::{id_of, moment, user_ids};
 use crate::domain::Services;
 use crate::domain::admin::{
     self, AddMembers, Caller, CreateGroup, DeleteGroup, GroupUpdate, ImportMembers, MEMBER_COLUMNS,
@@ -327,16 +327,6 @@ struct Users {
     users: Vec<String>,
 }
 
-impl Users {
-    fn ids(&self) -> Result<Vec<UserId>, Problem> {
-        let invalid = || Problem::field("users", "expected the ids of users");
-        self.users
-            .iter()
-            .map(|id| id.parse().map_err(|_| invalid()))
-            .collect()
-    }
-}
-
 /// How many members were added and removed.
 #[derive(Serialize, ToSchema)]
 #[schema(as = GroupMembersChanged)]
@@ -357,9 +347,9 @@ struct ChangedView {
 async fn add_members(
     context: Context,
     Path(id): Path<String>,
-    Body(users): Body<Users>,
+    Body(Users { users }): Body<Users>,
 ) -> Result<Json<ChangedView>, Problem> {
-    let (group, users) = (id_of(&id, "group")?, users.ids()?);
+    let (group, users) = (id_of(&id, "group")?, user_ids(&users)?);
     let changed = context.run(AddMembers { group, users }).await?;
     Ok(Json(ChangedView {
         added: changed.added,
@@ -379,9 +369,9 @@ async fn add_members(
 async fn replace_members(
     context: Context,
     Path(id): Path<String>,
-    Body(users): Body<Users>,
+    Body(Users { users }): Body<Users>,
 ) -> Result<Json<ChangedView>, Problem> {
-    let (group, users) = (id_of(&id, "group")?, users.ids()?);
+    let (group, users) = (id_of(&id, "group")?, user_ids(&users)?);
     let changed = context.run(ReplaceMembers { group, users }).await?;
     Ok(Json(ChangedView {
         added: changed.added,

@@ -18,7 +18,7 @@ use crate::domain::admin::{
     self, InvitationDelivery, InviteUsers, InvitedUser, Names, WithdrawInvitations,
 };
 use crate::domain::mail::letter::{Letter, language_of};
-use crate::http::admin_api::values::moment;
+use crate::http::admin_api::values::{moment, user_ids};
 use crate::http::devices::qr_code;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
@@ -298,14 +298,6 @@ fn created(invited: InvitedUser, delivery: InvitationDelivery) -> CreatedView {
     view
 }
 
-/// The ids of a body. One that is no id names no user.
-fn ids(texts: &[String]) -> Result<Vec<UserId>, Problem> {
-    texts
-        .iter()
-        .map(|text| super::values::id_of(text, "user"))
-        .collect()
-}
-
 /// Create links for invited users, or send them by e-mail.
 ///
 /// An earlier link of the same user is invalid from then on, so this also sends an invitation again. Users who are not
@@ -320,7 +312,7 @@ async fn create(
     context: Context,
     Body(NewInvitations { users, delivery }): Body<NewInvitations>,
 ) -> Result<(StatusCode, Json<CreatedInvitationsView>), Problem> {
-    let users = ids(&users)?;
+    let users = user_ids(&users)?;
     let invited = context.run(InviteUsers { users, delivery }).await?;
     let items = invited
         .into_iter()
@@ -355,7 +347,7 @@ async fn withdraw(
     context: Context,
     Body(Withdrawal { users }): Body<Withdrawal>,
 ) -> Result<Json<WithdrawalResult>, Problem> {
-    let users = ids(&users)?;
+    let users = user_ids(&users)?;
     let withdrawn = context.run(WithdrawInvitations { users }).await?;
     Ok(Json(WithdrawalResult { withdrawn }))
 }

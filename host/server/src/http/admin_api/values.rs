@@ -2,11 +2,21 @@
 
 use crate::domain::admin;
 use crate::http::problem::Problem;
+use assent_model::id::UserId;
 
 /// Reads an id of a path; what is none names nothing.
 pub(super) fn id_of<T: std::str::FromStr>(text: &str, what: &'static str) -> Result<T, Problem> {
     text.parse()
         .map_err(|_| admin::AdminError::NotFound(what).into())
+}
+
+/// Reads the member `users` of a body: ids of users.
+pub(super) fn user_ids(texts: &[String]) -> Result<Vec<UserId>, Problem> {
+    let invalid = |_| Problem::field("users", "expected the ids of users");
+    texts
+        .iter()
+        .map(|text| text.parse().map_err(invalid))
+        .collect()
 }
 
 /// A moment in the form of RFC 3339.

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::access::{about, authorize};
 use super::queries::group;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::users::named_users;
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::ProtectedAction;
@@ -114,20 +115,6 @@ pub struct MembersChanged {
     pub removed: u64,
 }
 
-/// The users with these ids, each once, in the order of the ids.
-async fn users_of(services: &Services, ids: &[UserId]) -> Result<Vec<User>> {
-    let mut users = services.store.users_by_ids(ids).await?;
-    if let Some(missing) = ids.iter().find(|id| !users.contains_key(id)) {
-        return Err(invalid(
-            "users",
-            format!("there is no user with the id {missing}"),
-        ));
-    }
-    let mut ids = ids.to_vec();
-    ids.sort_unstable();
-    Ok(ids.iter().filter_map(|id| users.remove(id)).collect())
-}
-
 /// Those of these users who are no members yet. Terminated users cannot become members.
 pub(super) async fn without_members(
     services: &Services,
@@ -182,7 +169,7 @@ impl AdminCommand for AddMembers {
         if self.users.is_empty() || self.users.len() > MOST_ADDED {
             return Err(invalid("users", "expected the ids of 1 to 200 users"));
         }
-        let users = users_of(services, &self.users).await?;
+        let users = named_users(services, &self.users).await?;
         must_not_be_terminated(&users)?;
         for user in &users {
             authorization = authorization.and(context.caller.authorize_user_access(user)?);
@@ -291,7 +278,7 @@ impl AdminCommand for ReplaceMembers {
         if self.users.len() > MOST_CHANGED {
             return Err(invalid("users", "expected the ids of at most 5000 users"));
         }
-        let users = users_of(services, &self.users).await?;
+        let users = named_users(services, &self.users).await?;
         let members = all_members(services, group.id).await?;
         let wanted: HashSet<UserId> = users.iter().map(|user| user.id).collect();
         let known: HashSet<UserId> = members.iter().map(|user| user.id).collect();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::domain::Services;
-use crate::domain::admin::{AdminError, Result};
+use crate::domain::admin::{AdminError, Result, invalid};
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 use assent_model::user::{LifecycleState, User};
@@ -41,4 +41,21 @@ pub async fn user(services: &Services, id: UserId) -> Result<User> {
         .user(id)
         .await?
         .ok_or(AdminError::NotFound("user"))
+}
+
+/// The users whom the member `users` of a command names by their ids, each once, in the order of the ids.
+///
+/// # Errors
+/// [`AdminError::Invalid`] if there is no user with one of the ids. Otherwise if the database fails.
+pub async fn named_users(services: &Services, ids: &[UserId]) -> Result<Vec<User>> {
+    let mut users = services.store.users_by_ids(ids).await?;
+    if let Some(missing) = ids.iter().find(|id| !users.contains_key(id)) {
+        return Err(invalid(
+            "users",
+            format!("there is no user with the id {missing}"),
+        ));
+    }
+    let mut ids = ids.to_vec();
+    ids.sort_unstable();
+    Ok(ids.iter().filter_map(|id| users.remove(id)).collect())
 }
