@@ -112,7 +112,7 @@ async function webApplication(admin) {
   await admin.press('Create the secret');
   await admin.desk.locator('#approval-number').waitFor();
   await admin.look('action-secret');
-  assert.match(await admin.approveAction(), /client secret of “Expenses/);
+  assert.match(await admin.approveAction(), /^Create a client secret for “Expenses/);
   const shown = admin.desk.getByRole('dialog', { name: 'The client secret' });
   await shown.waitFor();
   await admin.look('secret-once');
