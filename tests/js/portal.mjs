@@ -65,7 +65,10 @@ async function recoveryCodes(page, mobile) {
   await page.getByRole('button', { name: 'Create new codes' }).click();
   const number = await page.locator('#number').textContent();
   await look(page, 'portal-codes-approve');
-  await mobile.getByText(/^Create new recovery codes for “ada”/).first().waitFor();
+  await mobile
+    .getByText(/^Create new recovery codes for “ada”/)
+    .first()
+    .waitFor();
   await approve(mobile, number);
   await mobile.getByText('Return to your browser.', { exact: true }).waitFor();
   await confirmApproved(mobile);
