@@ -27,7 +27,7 @@ use crate::http::admin_api::export;
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::group::{Group, Membership};
-use assent_model::id::{GroupId, UserId};
+use assent_model::id::GroupId;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{GroupSummary, MOST_MEMBERS_COUNTED};
 
