@@ -25,6 +25,7 @@ date = { $day }. { $month ->
 
 login-title = Bei { $application } anmelden
 login-lead = Ganz ohne Passwort. Ihr Smartphone bittet Sie um Bestätigung.
+login-lead-passkey = Ganz ohne Passwort. Bestätigen Sie auf Ihrem Smartphone, oder nutzen Sie einen Passkey.
 login-continue-as = Weiter als { $name }
 login-other-user = Oder mit einem anderen Konto anmelden:
 login-name = Kontoname oder E-Mail-Adresse

@@ -26,6 +26,7 @@ date = { $day } { $month ->
 
 login-title = Sign in to { $application }
 login-lead = No password. Your phone will ask you to approve.
+login-lead-passkey = No password. Approve on your phone, or use a passkey.
 login-continue-as = Continue as { $name }
 login-other-user = Or sign in as someone else:
 login-name = Account name or email

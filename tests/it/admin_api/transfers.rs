@@ -270,6 +270,14 @@ async fn with_spreadsheet_formulas(database: Database) -> (TestHost, Caller, Str
         if name == "grace" {
             host.admin_ok(Method::PATCH, &path, json!({"console_role": "owner"}))
                 .await;
+            for group in ["Sales Team", "=ops"] {
+                let group = host
+                    .admin_ok(Method::POST, "/groups", json!({"name": group}))
+                    .await;
+                let members = format!("/groups/{}/members", id(&group));
+                let body = json!({"users": [id(&user)]});
+                host.admin_ok(Method::POST, &members, body).await;
+            }
         }
         if name == "gone" {
             host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
@@ -378,7 +386,7 @@ async fn an_import_with_an_invalid_row_changes_nothing() {
     let owner = console_caller(&host, "olga", "owner").await;
     drop(owner);
     let before = users(&host).await;
-    let good = "new,new@example.org,,,";
+    let good = "new,new@example.org,,,,";
     for (row, expected) in [
         (",x@example.org,,,", (3, "name")),
         ("a b,,,,", (3, "name")),
@@ -394,8 +402,10 @@ async fn an_import_with_an_invalid_row_changes_nothing() {
         ("olga,,,,", (3, "console_role")),
         ("other,,,admin,", (3, "console_role")),
         ("bob,,,,maybe", (3, "email_verified")),
+        ("bob,,,,,staff", (3, "groups")),
+        ("other,,,,,[1]", (3, "groups")),
     ] {
-        let table = format!("name,email,state,console_role,email_verified\n{good}\n{row}\n");
+        let table = format!("name,email,state,console_role,email_verified,groups\n{good}\n{row}\n");
         for dry_run in [true, false] {
             let answer = import(
                 &caller,

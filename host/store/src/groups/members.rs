@@ -10,7 +10,7 @@ use crate::users::UserRow;
 use crate::{Result, Store, StoreError, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
-use assent_model::group::{Group, Membership};
+use assent_model::group::{Group, GroupName, Membership};
 use assent_model::id::{GroupId, UserId};
 use assent_model::user::User;
 
@@ -44,6 +44,14 @@ static REMOVE: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
         "DELETE FROM group_members WHERE group_id = $1 AND user_id IN ({$})",
         1,
+    )
+});
+static GROUP_NAMES: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "SELECT group_members.user_id, user_groups.name
+         FROM group_members JOIN user_groups ON user_groups.id = group_members.group_id
+         WHERE group_members.user_id IN ({$}) ORDER BY user_groups.name_key",
+        0,
     )
 });
 static MEMBERS: LazyLock<BulkSql> = LazyLock::new(|| {
@@ -134,6 +142,29 @@ impl Store {
             }
         }
         Ok(members)
+    }
+
+    /// The names of each user's groups, in their order. A user without a group is missing.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn group_names_of(
+        &self,
+        users: &[UserId],
+    ) -> Result<HashMap<UserId, Vec<GroupName>>> {
+        let mut names: HashMap<UserId, Vec<GroupName>> = HashMap::new();
+        for users in users.chunks(MOST) {
+            let mut query = sql::query_as::<(String, String)>(GROUP_NAMES.sql_for(users.len()));
+            for user in GROUP_NAMES.padded(users) {
+                query = query.bind(user.to_string());
+            }
+            for (id, name) in query.fetch_all(&self.readers).await? {
+                let user = parse(&id, cell("group_members", "user_id", &id))?;
+                let name = parse(&name, cell("user_groups", "name", &name))?;
+                names.entry(user).or_default().push(name);
+            }
+        }
+        Ok(names)
     }
 
     /// Up to `limit` groups of a user, in the order of their names.

@@ -1,11 +1,12 @@
 //! What applications and plugins learn of groups: those that are assigned to the application, and no others.
 
+use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{assign, assign_everyone, group};
 use crate::harness::{
-    Body, Browser, Respond, TestHost, Text, component, get, http_client, id, jwt_claims,
+    Body, Browser, Database, Respond, TestHost, Text, component, get, http_client, id, jwt_claims,
 };
 
 const SCOPE: [(&str, Option<&str>); 1] = [("scope", Some("openid groups"))];
@@ -142,4 +143,29 @@ async fn the_preview_of_an_account_has_the_effective_roles() {
         .await
         .to_string();
     assert!(preview.contains("approver"), "{preview}");
+}
+
+#[both_databases]
+async fn the_preview_of_a_user_has_the_account_that_an_assignment_implies(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    let bob = host.user("bob").await;
+    let path = format!(
+        "/applications/{}/claims-preview?user={}",
+        ada.application.id,
+        id(&bob)
+    );
+    let (status, none) = host.admin(Method::GET, &path, Value::Null).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{none}");
+    let staff = group(&host, "Staff", &[&bob]).await;
+    assign(&host, &ada.application, &staff, &["approver"]).await;
+    let preview = host.admin_ok(Method::GET, &path, Value::Null).await;
+    assert_eq!(preview["user"], bob["id"]);
+    assert!(preview.to_string().contains("approver"), "{preview}");
+    let accounts = format!("/applications/{}/accounts?q=bob", ada.application.id);
+    let accounts = host.admin_ok(Method::GET, &accounts, Value::Null).await;
+    assert_eq!(accounts["items"], json!([]), "a preview stores nothing");
+    let both = format!("{path}&account={}", id(&ada.account));
+    let (status, both) = host.admin(Method::GET, &both, Value::Null).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{both}");
 }

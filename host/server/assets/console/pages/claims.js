@@ -57,23 +57,65 @@ export async function previewOf(application, context) {
 
   const asked = context.query.get('account');
   const known = asked ? await get('/accounts/{id}', { id: asked }) : undefined;
+  const isKnown = known && known.application_id === application.id;
   const shown = form([scopes ? fieldPanel(first, scopes, second) : fieldPanel(first, second)], {
     submit: 'Preview',
     asks: true,
-    values: { account: known, scopes: 'scopes' in application ? application.scopes : undefined },
+    values: { account: isKnown ? ofAccount(known) : undefined, scopes: 'scopes' in application ? application.scopes : undefined },
     send: async ({ account, second: other }) => {
       if (!account) throw new FieldError('account', 'Choose an account from the list.');
       const scope = scopes?.read().join(' ');
       const load = (/** @type {string} */ id) =>
-        get('/applications/{id}/claims-preview', { id: application.id, account: id, scope });
+        get('/applications/{id}/claims-preview', { id: application.id, ...parameter(id), scope });
       const [preview, beside] = await Promise.all([load(account), other && load(other)]);
       place.replaceChildren(...(beside ? two(preview, beside, [first.input.value, second.input.value]) : one(preview)));
     },
   });
   const comparison =
     context.may('plugins:write') && candidate(application, first, scopes, (await get('/plugins')).plugins);
-  if (known && known.application_id === application.id) setTimeout(() => shown.requestSubmit());
+  if (isKnown) setTimeout(() => shown.requestSubmit());
   return [shown, place, comparison];
+}
+
+/**
+ * Somebody whom a preview can be about: an account, or a user whose account an assignment implies.
+ * @typedef {{ id: string, names: Array<string | null | undefined> }} Previewed
+ */
+
+const ACCOUNTS_SHOWN = 8;
+
+/**
+ * @param {Schema<'Account'>} account
+ * @returns {Previewed}
+ */
+const ofAccount = ({ id, name, user_name: user }) => ({ id: `account ${id}`, names: [name, user !== name && user] });
+
+/**
+ * @param {Schema<'User'>} user
+ * @returns {Previewed}
+ */
+const ofUser = ({ id, name, email }) => ({ id: `user ${id}`, names: [name, email, t`no account yet`] });
+
+/**
+ * The parameter of a preview that a choice stands for.
+ * @param {string} chosen
+ */
+function parameter(chosen) {
+  const [kind, id] = chosen.split(' ');
+  return kind === 'user' ? { user: id } : { account: id };
+}
+
+/**
+ * Accounts, and after them users without one.
+ * @param {string} application
+ * @param {string} q
+ */
+async function previewed(application, q) {
+  const accounts = (await get('/applications/{id}/accounts', { id: application, q, limit: ACCOUNTS_SHOWN })).items;
+  if (accounts.length === ACCOUNTS_SHOWN) return { items: accounts.map(ofAccount) };
+  const users = (await get('/users', { q, limit: ACCOUNTS_SHOWN })).items;
+  const others = users.filter(({ id }) => !accounts.some((account) => account.user_id === id));
+  return { items: [...accounts.map(ofAccount), ...others.map(ofUser)].slice(0, ACCOUNTS_SHOWN) };
 }
 
 /**
@@ -85,9 +127,8 @@ export async function previewOf(application, context) {
  */
 const accountPicker = (name, label, application) =>
   picker(name, label, {
-    load: (q) => get('/applications/{id}/accounts', { id: application, q, limit: 8 }),
-    label: (account) =>
-      [account.name, account.user_name !== account.name && account.user_name].filter(Boolean).join(' · '),
+    load: (q) => previewed(application, q),
+    label: ({ names }) => names.filter(Boolean).join(' · '),
   });
 
 /** @param {Array<Schema<'Scope'>>} scopes */
@@ -345,7 +386,7 @@ function candidate(application, account, scopes, loaded) {
       if (!runsAs) throw new FieldError('name', 'A new plugin needs a name.');
       place.replaceChildren(el('p', { class: 'muted' }, 'It is loaded and run…'));
       const body = {
-        account: id,
+        ...parameter(id),
         ...(scopes && { scope: scopes.read().join(' ') }),
         candidate: {
           plugin: runsAs,

@@ -1,10 +1,12 @@
 //! Importing an application's accounts: each row is a person there, and may say no more than whoever imports it may say
 //! of one alone.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::accounts::{apply_to_account, creation, differences};
 use super::import::{BATCH, ImportReport, ImportRow, RowProblem, RowTarget, overtaken};
+use super::list_cell::{list_cell, texts_of};
 use super::{AccountChange, AdminError, Result, registered};
 use crate::domain::Services;
 use crate::domain::accounts::new_account;
@@ -27,40 +29,16 @@ pub fn account_cells(account: &Account, user: Option<&User>) -> Vec<String> {
     vec![
         named.map_or_else(|| account.user_id.to_string(), |user| user.name.to_string()),
         account.name.clone(),
-        role_cell(&account.roles),
+        list_cell(account.roles.iter().map(String::as_str)),
         account.state.as_str().to_owned(),
     ]
 }
 
-/// Roles with `;` between them; as a list in JSON, where one of them could not be told from two or more.
-fn role_cell(roles: &[String]) -> String {
-    let is_plain = |role: &String| {
-        !role.contains([';', ' ']) && !role.starts_with('[') && !role.contains(char::is_whitespace)
-    };
-    if roles.iter().all(is_plain) {
-        roles.join(";")
-    } else {
-        serde_json::to_string(roles).unwrap_or_default()
-    }
-}
-
-/// The roles that a cell names: with `;` or blanks between them, or as a list in JSON.
+/// The roles that a cell names.
 fn roles_of(cell: &str) -> std::result::Result<Vec<String>, RowProblem> {
-    if cell.starts_with('[') {
-        let expected = "expected roles with ; or blanks between them, or a list of texts in JSON";
-        return serde_json::from_str(cell).map_err(|_| RowProblem::in_column("roles", expected));
-    }
-    let separator: fn(char) -> bool = if cell.contains(';') {
-        |c| c == ';'
-    } else {
-        char::is_whitespace
-    };
-    Ok(cell
-        .split(separator)
-        .map(str::trim)
-        .filter(|role| !role.is_empty())
-        .map(str::to_owned)
-        .collect())
+    let expected = "expected roles with ; or blanks between them, or a list of texts in JSON";
+    let roles = texts_of(cell).ok_or_else(|| RowProblem::in_column("roles", expected))?;
+    Ok(roles.into_iter().map(Cow::into_owned).collect())
 }
 
 /// A row, checked.
@@ -351,36 +329,4 @@ pub async fn save_accounts(
     tracing::info!(created, updated, "accounts imported");
     services.wakeups.send(Wakeup::LoggedOut);
     Ok(report)
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a failed test")]
-
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn roles_are_read_however_people_write_them() {
-        for (cell, expected) in [
-            ("", &[][..]),
-            ("editor", &["editor"]),
-            ("editor reader", &["editor", "reader"]),
-            ("editor; reader;", &["editor", "reader"]),
-            ("demo admin; reader", &["demo admin", "reader"]),
-            ("[\"a;b c\", \"d\"]", &["a;b c", "d"]),
-        ] {
-            assert_eq!(roles_of(cell).unwrap(), expected, "{cell}");
-        }
-        assert!(roles_of("[1]").is_err());
-    }
-
-    proptest! {
-        #[test]
-        fn roles_come_back_as_they_were_written(roles in prop::collection::vec("[a-c;\\[\" ]{0,4}[a-c;\\[\"]", 0..4)) {
-            let roles: Vec<String> = roles.iter().map(|role| role.trim().to_owned()).collect();
-            prop_assert_eq!(roles_of(&role_cell(&roles)).unwrap(), roles);
-        }
-    }
 }

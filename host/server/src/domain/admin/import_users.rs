@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::import::{BATCH, ImportReport, ImportRow, RowProblem, RowTarget, overtaken};
+use super::list_cell::texts_of;
 use super::users::{DeniedMember, VOUCHING, apply_to_user, creation, differences, user_with};
 use super::{AdminError, Result, UserChange, fresh_did};
 use crate::domain::Services;
@@ -13,6 +14,7 @@ use crate::domain::operations::wakeups::Wakeup;
 use assent_model::administration::Permission;
 use assent_model::audit::AuditContext;
 use assent_model::caller::Caller;
+use assent_model::group::GroupName;
 use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
@@ -30,6 +32,8 @@ struct PlannedRow {
 struct ExistingRecords {
     by_login: HashMap<LoginName, User>,
     by_id: HashMap<UserId, User>,
+    /// Empty if the file has no column for groups.
+    groups: HashMap<UserId, Vec<GroupName>>,
 }
 
 impl ExistingRecords {
@@ -40,9 +44,19 @@ impl ExistingRecords {
             .filter_map(|text| text.parse().ok())
             .collect();
         let ids: Vec<UserId> = cells("id").filter_map(|text| text.parse().ok()).collect();
+        let by_login = services.store.users_by_logins(&logins).await?;
+        let by_id = services.store.users_by_ids(&ids).await?;
+        let groups = if rows.iter().any(|row| row.cell("groups").is_some()) {
+            let known = by_login.values().chain(by_id.values());
+            let known: Vec<UserId> = known.map(|user| user.id).collect();
+            services.store.group_names_of(&known).await?
+        } else {
+            HashMap::new()
+        };
         Ok(Self {
-            by_login: services.store.users_by_logins(&logins).await?,
-            by_id: services.store.users_by_ids(&ids).await?,
+            by_login,
+            by_id,
+            groups,
         })
     }
 
@@ -71,6 +85,17 @@ impl ExistingRecords {
             known => Ok(known),
         }
     }
+}
+
+/// Whether a cell has the names of these groups, in any order.
+fn names_groups(cell: &str, groups: &[GroupName]) -> bool {
+    let Some(mut named) = texts_of(cell) else {
+        return false;
+    };
+    let mut groups: Vec<&str> = groups.iter().map(GroupName::as_str).collect();
+    named.sort_unstable();
+    groups.sort_unstable();
+    named == groups
 }
 
 /// A table of users that was checked: its report, and the users to be saved.
@@ -228,6 +253,17 @@ fn plan(
             )
         }
     };
+    let groups = known.groups.get(&user.id).map_or(&[][..], Vec::as_slice);
+    if row
+        .cell("groups")
+        .is_some_and(|cell| !names_groups(cell, groups))
+    {
+        return Err(RowProblem::in_column(
+            "groups",
+            "an import of users cannot change groups; import the members of the group",
+        )
+        .into());
+    }
     let change = change(row, &user)?;
     if let Some(DeniedMember { member, why }) = change.beyond(caller, before.is_some()) {
         return Err(RowProblem::in_column(member, why).into());

@@ -21,6 +21,7 @@ mod import_tables;
 mod import_users;
 mod invitations;
 mod keys;
+mod list_cell;
 mod logos;
 mod mail;
 mod names;
@@ -48,7 +49,8 @@ pub use caller::service_account;
 pub(super) use changes::AuditedSettings;
 pub use claims_preview::{
     ClaimOrigin, Difference, MapperStop, Preview, PreviewComparison, PreviewContent,
-    PreviewRequest, PreviewedName, PreviewedToken, TryCandidate, ValueChange, preview, preview_of,
+    PreviewRequest, PreviewedAccount, PreviewedName, PreviewedToken, TryCandidate, ValueChange,
+    preview, preview_of,
 };
 pub use command::{
     AdminCommand, AdminContext, ApprovedPlan, Execution, ExpectedVersion, NamedApproval, Planned,

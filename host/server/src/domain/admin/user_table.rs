@@ -1,9 +1,11 @@
 //! The table of users: its columns and its cells.
 
+use super::list_cell::list_cell;
+use assent_model::group::GroupName;
 use assent_model::user::{ConsoleRole, Profile, User};
 
 /// The columns of a file of users, as an export writes them.
-pub const USER_COLUMNS: [&str; 26] = [
+pub const USER_COLUMNS: [&str; 27] = [
     "id",
     "name",
     "email",
@@ -30,6 +32,7 @@ pub const USER_COLUMNS: [&str; 26] = [
     "country",
     "console_role",
     "state",
+    "groups",
 ];
 
 /// The texts of a profile, with their columns.
@@ -68,8 +71,8 @@ pub(super) fn address_texts(
         })
 }
 
-/// A user as a row of a file, in the order of [`USER_COLUMNS`].
-pub fn user_cells(user: &User) -> Vec<String> {
+/// A user and the names of their groups as a row of a file, in the order of [`USER_COLUMNS`].
+pub fn user_cells(user: &User, groups: &[GroupName]) -> Vec<String> {
     let text = |column: &str| {
         let mut texts = texts(&user.profile)
             .into_iter()
@@ -95,6 +98,7 @@ pub fn user_cells(user: &User) -> Vec<String> {
             .unwrap_or_default()
             .to_owned(),
         "state" => user.state.as_str().to_owned(),
+        "groups" => list_cell(groups.iter().map(GroupName::as_str)),
         column => text(column),
     };
     USER_COLUMNS.iter().map(cell).collect()

@@ -101,7 +101,10 @@ pub fn obstacle(user: &User, account: Option<&Account>) -> Option<AccessDenied> 
 }
 
 /// The user's account in the application: the stored one, or the one that an assignment implies.
-async fn account_in(
+///
+/// # Errors
+/// If the database fails.
+pub async fn account_in(
     services: &Services,
     user: &User,
     application: &Did,

@@ -14,7 +14,7 @@ use utoipa_axum::routes;
 
 use super::input::{List, PageLimit, Query, after};
 use super::routes::Area;
-use crate::domain::admin::{Caller, PreviewRequest};
+use crate::domain::admin::{Caller, PreviewRequest, PreviewedAccount};
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::ShownTrace;
 use crate::domain::operations::rate_limits::CallerKey;
@@ -49,8 +49,11 @@ pub(super) fn routes() -> Area {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 struct PreviewQuery {
-    /// The account.
-    account: String,
+    /// The account. Either this or `user` is present.
+    account: Option<String>,
+    /// The user. The preview uses the account that a sign-in of the user would use, even if an assignment implies it
+    /// and it is not stored yet.
+    user: Option<String>,
     /// The scopes, separated by spaces; by default all scopes that the application may request.
     scope: Option<String>,
     /// The sink; may be repeated. By default all sinks of the application's protocol.
@@ -58,14 +61,30 @@ struct PreviewQuery {
     sink: Option<Vec<Sink>>,
 }
 
+/// The account that a request names, or whose user it names.
+fn previewed_account(
+    account: Option<&str>,
+    user: Option<&str>,
+) -> Result<PreviewedAccount, Problem> {
+    match (account, user) {
+        (Some(account), None) => Ok(PreviewedAccount::Stored(id_of(account, "account")?)),
+        (None, Some(user)) => Ok(PreviewedAccount::OfUser(id_of(user, "user")?)),
+        _ => Err(Problem::with_kind(
+            ProblemKind::Malformed,
+            "name either the account or the user",
+        )),
+    }
+}
+
 /// Reads the query. What is unknown or repeated is an error, but for `sink`.
 fn read_query(query: &str) -> Result<PreviewQuery, Problem> {
     let malformed = |detail: String| Problem::with_kind(ProblemKind::Malformed, detail);
-    let (mut account, mut scope, mut sinks) = (None, None, Vec::new());
+    let (mut account, mut user, mut scope, mut sinks) = (None, None, None, Vec::new());
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         let value = value.into_owned();
         let twice = match name.as_ref() {
             "account" => account.replace(value).is_some(),
+            "user" => user.replace(value).is_some(),
             "scope" => scope.replace(value).is_some(),
             "sink" => {
                 let known = Sink::ALL.into_iter().find(|sink| sink.as_str() == value);
@@ -88,10 +107,9 @@ fn read_query(query: &str) -> Result<PreviewQuery, Problem> {
             return Err(malformed(format!("the parameter {name} is repeated")));
         }
     }
-    let account =
-        account.ok_or_else(|| malformed("the parameter account is missing".to_owned()))?;
     Ok(PreviewQuery {
         account,
+        user,
         scope,
         sink: (!sinks.is_empty()).then_some(sinks),
     })
@@ -114,11 +132,12 @@ async fn preview(
 ) -> Result<Json<PreviewView>, Problem> {
     let PreviewQuery {
         account,
+        user,
         scope,
         sink,
     } = read_query(&query.unwrap_or_default())?;
     let request = PreviewRequest {
-        account: id_of(&account, "account")?,
+        account: previewed_account(account.as_deref(), user.as_deref())?,
         scope,
         sinks: sink.unwrap_or_default(),
     };

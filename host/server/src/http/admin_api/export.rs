@@ -134,7 +134,7 @@ where
 /// Export users as CSV.
 ///
 /// UTF-8, in the order of the list. A cell that a spreadsheet would read as a formula begins with an apostrophe, which
-/// an import removes.
+/// an import removes. `groups` are separated by `;`, or are a JSON array.
 #[utoipa::path(
     get,
     path = "/users/export",
@@ -168,10 +168,16 @@ pub(super) async fn export_users(
                 ROWS,
             )
             .await?;
+            let ids: Vec<UserId> = found.iter().map(|(_, user)| user.id).collect();
+            let groups = services.store.group_names_of(&ids).await;
+            let groups = groups.map_err(InternalError::from)?;
             Ok(Rows::from_records(
                 &found,
                 |(cursor, _)| cursor.clone(),
-                |(_, user)| admin::user_cells(user),
+                |(_, user)| {
+                    let groups = groups.get(&user.id).map_or(&[][..], Vec::as_slice);
+                    admin::user_cells(user, groups)
+                },
             ))
         })
     };

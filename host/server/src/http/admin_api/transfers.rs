@@ -166,7 +166,7 @@ async fn imported(
 /// The columns are those of an export. A missing column leaves its value unchanged, and an empty cell removes it. A row
 /// updates the user with its `id` or, without an `id`, the user with its `name`; if there is none, it creates an
 /// invited user. If a row is not valid, the import changes nothing. No row can change a role in the console or
-/// terminate a user.
+/// the groups of a user, or terminate a user.
 #[utoipa::path(
     post,
     path = "/users/import",

@@ -103,11 +103,12 @@ async fn record_preview(
             known.map(|identity| identity.sha256)
         }
     };
+    let stored = previewed.account.is_stored();
     let entry = audit::entry(services, Event::ClaimsCompared, by)
         .about(previewed.user.id)
         .in_application(application.clone());
     let entry = entry
-        .with("account", previewed.account.id.to_string())
+        .with("account", stored.then(|| previewed.account.id.to_string()))
         .with(
             "plugin",
             plugin.chars().take(LONGEST_NAME).collect::<String>(),

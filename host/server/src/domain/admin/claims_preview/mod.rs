@@ -8,6 +8,6 @@ mod preview;
 pub use candidate::TryCandidate;
 pub use comparison::{Difference, PreviewComparison};
 pub use preview::{
-    ClaimOrigin, MapperStop, Preview, PreviewContent, PreviewRequest, PreviewedName,
-    PreviewedToken, ValueChange, preview, preview_of,
+    ClaimOrigin, MapperStop, Preview, PreviewContent, PreviewRequest, PreviewedAccount,
+    PreviewedName, PreviewedToken, ValueChange, preview, preview_of,
 };

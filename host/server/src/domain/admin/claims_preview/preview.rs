@@ -10,10 +10,10 @@ use crate::domain::admin::{AdminError, Result, account, invalid, registered};
 use crate::domain::claims::standard_claims::{ApplicationClaims, ClaimSubject};
 use crate::domain::claims::token_claims::IssuerClaims;
 use crate::domain::claims::{name_id, standard_claims};
-use crate::domain::sign_in::access::{AccessDenied, obstacle};
+use crate::domain::sign_in::access::{AccessDenied, account_in, obstacle};
 use assent_model::account::Account;
 use assent_model::application::{Application, RegisteredApplication};
-use assent_model::id::{AccountId, Did};
+use assent_model::id::{AccountId, Did, UserId};
 use assent_model::saml::{NameIdFormat, ServiceProvider};
 use assent_model::scope::{Scope, Scopes};
 use assent_model::session::{Amr, Authentication};
@@ -28,13 +28,23 @@ assent_model::admin_command! {
     #[derive(Clone, Debug, serde::Serialize)]
     pub struct PreviewRequest {
         /// The account.
-        target account: AccountId,
+        target account: PreviewedAccount,
         /// The scopes, one space between them; of those that the application may use. All of these where it is missing.
         harmless scope: Option<String>,
         /// Where the claims would go; everywhere where an application of this protocol is told something, if there is
         /// none.
         harmless sinks: Vec<Sink>,
     }
+}
+
+/// The account of a preview.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PreviewedAccount {
+    /// A stored account.
+    Stored(AccountId),
+    /// The account that a sign-in of this user would use. An assignment may imply it, so it need not be stored.
+    OfUser(UserId),
 }
 
 /// What an application would be told in one place.
@@ -173,11 +183,25 @@ impl PreviewSubject {
         application: &Did,
         request: &PreviewRequest,
     ) -> Result<Self> {
-        let account = account(services, request.account).await?;
-        if account.application_id != *application {
-            return Err(AdminError::NotFound("account"));
-        }
-        let user = super::super::user(services, account.user_id).await?;
+        let (user, account) = match request.account {
+            PreviewedAccount::Stored(id) => {
+                let account = account(services, id).await?;
+                if account.application_id != *application {
+                    return Err(AdminError::NotFound("account"));
+                }
+                (
+                    super::super::user(services, account.user_id).await?,
+                    account,
+                )
+            }
+            PreviewedAccount::OfUser(id) => {
+                registered(services, application).await?;
+                let user = super::super::user(services, id).await?;
+                let account = account_in(services, &user, application).await?;
+                let expected = "expected a user with access to the application";
+                (user, account.ok_or_else(|| invalid("user", expected))?)
+            }
+        };
         let scope = request.scope.as_deref();
         Self::new(services, (user, account), scope, &request.sinks).await
     }

@@ -12,6 +12,7 @@ use crate::domain::admin::{
     AdminError, Difference, PreviewComparison, PreviewRequest, TryCandidate,
 };
 use crate::http::admin_api::claims::preview_view::{PreviewView, view};
+use crate::http::admin_api::claims::previewed_account;
 use crate::http::admin_api::context::Context;
 use crate::http::admin_api::input::Body;
 use crate::http::admin_api::values::id_of;
@@ -26,8 +27,13 @@ const LARGEST_COMPONENT: usize = 8 << 20;
 #[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CandidatePreview {
-    /// The account.
-    account: String,
+    /// The account. Either this or `user` is present.
+    #[schema(nullable = false)]
+    account: Option<String>,
+    /// The user. The comparison uses the account that a sign-in of the user would use, even if an assignment implies
+    /// it and it is not stored yet.
+    #[schema(nullable = false)]
+    user: Option<String>,
     /// The scopes, separated by spaces; by default all scopes that the application may request.
     #[schema(nullable = false)]
     scope: Option<String>,
@@ -135,11 +141,12 @@ pub(super) async fn compare(
     let application: Did = id_of(&id, "application")?;
     let CandidatePreview {
         account,
+        user,
         scope,
         sinks,
         candidate,
     } = body;
-    let account = id_of(&account, "account")?;
+    let account = previewed_account(account.as_deref(), user.as_deref())?;
     let request = PreviewRequest {
         account,
         scope,

@@ -5,13 +5,14 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::domain::admin::{
-    ClaimOrigin, MapperStop, Preview, PreviewContent, PreviewedName, PreviewedToken, ValueChange,
+    ClaimOrigin, MapperStop, Preview, PreviewContent, PreviewedAccount, PreviewedName,
+    PreviewedToken, ValueChange,
 };
 use crate::domain::claims::token_claims::{AtSignIn, IssuerClaims};
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::{Explained, ExplainedAttribute, PluginOutcome};
 use crate::domain::sign_in::access::AccessDenied;
-use assent_model::id::{AccountId, Did};
+use assent_model::id::Did;
 use assent_model::scope::Scope;
 use assent_plugin_host::Sink;
 
@@ -21,8 +22,14 @@ use assent_plugin_host::Sink;
 pub(super) struct PreviewView {
     /// The application.
     application: String,
-    /// The account.
-    account: String,
+    /// The account, if the request names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    account: Option<String>,
+    /// The user, if the request names the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    user: Option<String>,
     /// The claims, by sink.
     sinks: Vec<SinkView>,
 }
@@ -124,11 +131,20 @@ enum ValueChangeView {
     Removed,
 }
 
-pub(super) fn view(application: &Did, account: AccountId, previews: Vec<Preview>) -> PreviewView {
+pub(super) fn view(
+    application: &Did,
+    account: PreviewedAccount,
+    previews: Vec<Preview>,
+) -> PreviewView {
     let sinks = previews.into_iter().map(sink_view).collect();
+    let (account, user) = match account {
+        PreviewedAccount::Stored(account) => (Some(account.to_string()), None),
+        PreviewedAccount::OfUser(user) => (None, Some(user.to_string())),
+    };
     PreviewView {
         application: application.to_string(),
-        account: account.to_string(),
+        account,
+        user,
         sinks,
     }
 }
