@@ -676,6 +676,18 @@ test('Back goes from a picked request to the list, and from a link to where it w
   await page.context().close();
 });
 
+test('a link that is followed while the screen changes is opened', async () => {
+  const { page, wrong } = await enrolled();
+  await page.evaluate(() => {
+    location.hash = '#enrol=another';
+    // The screen is rendered before the event of the link.
+    window.dispatchEvent(new Event('offline'));
+  });
+  await page.getByRole('button', { name: 'Enrol this device' }).waitFor();
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
 test('a device that was renamed elsewhere shows its new name', async () => {
   const { page, wrong } = await enrolled();
   server.deviceName = 'Pixel 8';

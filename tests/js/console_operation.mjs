@@ -143,6 +143,7 @@ async function others(admin, browser) {
     'Overview',
     'Applications',
     'Users',
+    'Groups',
     'Claims preview',
     'Plugins',
     'Keys',

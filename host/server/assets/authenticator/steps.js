@@ -59,6 +59,8 @@ export function keepStep() {
     isTravelling = true;
     history.go(step.depth - depth);
   } else if (step.depth === depth) {
+    // A link was followed on this page, and its event is still to come.
+    if (history.state === null && location.hash !== '') return;
     if (!isWritten(step) || location.hash !== hash) write(step, address);
   } else {
     if (location.hash !== '' || history.state === null) write({ name: 'home', depth });
