@@ -21,7 +21,8 @@ async function leftovers(page) {
     const texts = [];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-      if (!node.parentElement.closest('bdi, code, pre, noscript, script, .setting')) texts.push(node.data.trim());
+      if (!node.parentElement.closest('bdi, code, pre, noscript, script, option[lang], .setting'))
+        texts.push(node.data.trim());
     }
     for (const one of document.querySelectorAll('[aria-label]')) texts.push(one.getAttribute('aria-label'));
     return texts;

@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 
-import { complaints, desktop, inspect, launch, phone } from './browser.mjs';
+import { CHROMIUM, complaints, desktop, inspect, launch, phone } from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL } = process.env;
 assert.ok(
@@ -207,7 +207,8 @@ async function offline(page, context) {
   await look(page, 'authenticator-offline');
 }
 
-const browser = await launch();
+// The other one lets no test answer for the application that a redirect leads to.
+const browser = await launch({}, [], CHROMIUM);
 try {
   const desk = await (await desktop(browser, GERMAN)).newPage();
   const mobileContext = await phone(browser, GERMAN);

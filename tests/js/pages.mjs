@@ -7,7 +7,7 @@
 
 import assert from 'node:assert/strict';
 
-import { desktop, enrolDevice, inspect, launch, PATIENCE, phone } from './browser.mjs';
+import { CHROMIUM, desktop, enrolDevice, inspect, launch, PATIENCE, phone } from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL } = process.env;
 assert.ok(
@@ -125,7 +125,8 @@ async function consentAndFormPost(page) {
   await answered(4);
 }
 
-const browser = await launch();
+// The other one lets no test answer for the application that a redirect leads to.
+const browser = await launch({}, [], CHROMIUM);
 try {
   const desk = await (await desktop(browser)).newPage();
   const mobile = await (await phone(browser)).newPage();

@@ -9,6 +9,7 @@ import assert from 'node:assert/strict';
 
 import {
   approve,
+  CHROMIUM,
   complaints,
   confirmApproved,
   desktop,
@@ -188,7 +189,8 @@ async function withoutScripts(browser, mobile) {
   await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
 }
 
-const browser = await launch();
+// The other one lets no test answer for the application that a redirect leads to.
+const browser = await launch({}, [], CHROMIUM);
 try {
   const mobile = await (await phone(browser)).newPage();
   const desk = await (await desktop(browser)).newPage();

@@ -3,19 +3,26 @@
 //! A device signs with its own key, always. A passkey is a second key, which the phone uses only after face, finger or
 //! PIN; which of them it was, WebAuthn does not tell.
 
-use webauthn_rs::prelude::Passkey;
-
 use crate::clock::Timestamp;
 use crate::id::DeviceId;
 use crate::secret::Digest;
+
+/// The public key credential of a passkey (section 4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PasskeyCredential {
+    /// The id by which browsers and authenticators name it.
+    pub id: Vec<u8>,
+    /// What the WebAuthn library knows of it, in JSON: the public key, and the authenticator that made it.
+    pub record: String,
+}
 
 /// The passkey of a device.
 #[derive(Clone, Debug)]
 pub struct DevicePasskey {
     /// Whose it is.
     pub device_id: DeviceId,
-    /// Its public key, and what is known of the authenticator that made it.
-    pub credential: Passkey,
+    /// The credential.
+    pub credential: PasskeyCredential,
     /// The signature counter at its last use; 0 where the authenticator counts nothing.
     pub counter: u32,
     /// When it was added.
@@ -48,8 +55,8 @@ impl PasskeySignIn {
 /// A good assertion of a device's passkey: the passkey as it is after it.
 #[derive(Clone, Debug)]
 pub struct PasskeyUse {
-    /// The passkey with what the assertion told of it.
-    pub credential: Passkey,
+    /// The credential with what the assertion told of it.
+    pub credential: PasskeyCredential,
     /// The assertion's signature counter.
     pub counter: u32,
 }

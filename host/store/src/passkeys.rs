@@ -4,16 +4,17 @@ use std::collections::HashMap;
 
 use crate::sql::{self, Connection};
 
-use crate::rows::{cell, from_json, moment, parse, to_json};
+use crate::rows::{cell, moment, parse};
 use crate::{DeviceWrite, Result, Store, StoreError, audit, taken};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, UserId};
-use assent_model::passkey::{DevicePasskey, PasskeySignIn, PasskeyUse};
+use assent_model::passkey::{DevicePasskey, PasskeyCredential, PasskeySignIn, PasskeyUse};
 use assent_model::secret::Digest;
 
 crate::sql::row! {
     struct PasskeyRow of passkeys {
+        credential_id: String,
         credential: String,
         counter: i64,
         added_at: i64,
@@ -35,7 +36,11 @@ impl TryFrom<PasskeyRow> for DevicePasskey {
         };
         Ok(Self {
             device_id: parse(id, cell("passkeys", "device_id", id))?,
-            credential: from_json(&row.credential, cell("passkeys", "credential", id))?,
+            credential: PasskeyCredential {
+                id: hex::decode(&row.credential_id)
+                    .map_err(|_| cell("passkeys", "credential_id", id).unexpected())?,
+                record: row.credential,
+            },
             counter: u32::try_from(row.counter)
                 .map_err(|_| cell("passkeys", "counter", id).unexpected())?,
             added_at: moment(row.added_at),
@@ -263,8 +268,8 @@ pub(crate) async fn insert(db: &mut Connection, passkey: &DevicePasskey) -> Resu
          SELECT $1, $2, $3, $4, $5, $6, $7 FROM devices WHERE devices.id = $1 AND devices.revoked_at IS NULL",
     )
     .bind(passkey.device_id.to_string())
-    .bind(hex::encode(passkey.credential.cred_id()))
-    .bind(to_json(&passkey.credential)?)
+    .bind(hex::encode(&passkey.credential.id))
+    .bind(passkey.credential.record.clone())
     .bind(i64::from(passkey.counter))
     .bind(passkey.added_at.millis())
     .bind(sign_in)
@@ -286,9 +291,9 @@ pub(crate) async fn record_use(
          WHERE device_id = $1 AND credential_id = $4 AND (counter < $3 OR (counter = 0 AND $3 = 0))",
     )
     .bind(device.to_string())
-    .bind(to_json(&used.credential)?)
+    .bind(used.credential.record.clone())
     .bind(i64::from(used.counter))
-    .bind(hex::encode(used.credential.cred_id()))
+    .bind(hex::encode(&used.credential.id))
     .execute(db)
     .await?;
     Ok(match noted {

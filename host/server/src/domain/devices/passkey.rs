@@ -11,9 +11,9 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use webauthn_rs::prelude::{
-    AuthenticatorAttachment, CreationChallengeResponse, PasskeyAuthentication, PasskeyRegistration,
-    PublicKeyCredential, RegisterPublicKeyCredential, RequestChallengeResponse, Uuid,
-    WebauthnError,
+    AuthenticatorAttachment, CreationChallengeResponse, Passkey, PasskeyAuthentication,
+    PasskeyRegistration, PublicKeyCredential, RegisterPublicKeyCredential,
+    RequestChallengeResponse, Uuid, WebauthnError,
 };
 
 use crate::domain::devices::account_notifications;
@@ -22,7 +22,9 @@ use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::device::Device;
 use assent_model::id::DeviceId;
-use assent_model::passkey::{DevicePasskey, PasskeyPurpose, PasskeySignIn, PasskeyUse};
+use assent_model::passkey::{
+    DevicePasskey, PasskeyCredential, PasskeyPurpose, PasskeySignIn, PasskeyUse,
+};
 use assent_store::{DeviceWrite, PasskeyUseOutcome, StoreError};
 
 /// How a device stands to passkeys.
@@ -131,7 +133,7 @@ pub async fn add(
     };
     let passkey = DevicePasskey {
         device_id: device.id,
-        credential,
+        credential: to_stored(&credential)?,
         counter: 0,
         added_at: services.now(),
         sign_in: PasskeySignIn::Unavailable,
@@ -280,10 +282,10 @@ pub(crate) async fn ask(
     patience: Duration,
     by: &AuditContext,
 ) -> Result<AssertionCheck, InternalError> {
-    let Some(DevicePasskey { mut credential, .. }) = services.store.passkey(device.id).await?
-    else {
+    let Some(DevicePasskey { credential, .. }) = services.store.passkey(device.id).await? else {
         return Ok(AssertionCheck::NoPasskey);
     };
+    let mut credential = from_stored(&credential)?;
     // With an address in place of the domain that it was made for, no browser finds it; it is required all the same.
     let Some(RelyingParty(webauthn)) = &services.passkeys else {
         return Ok(AssertionCheck::Refused);
@@ -307,7 +309,7 @@ pub(crate) async fn ask(
                 return Ok(AssertionCheck::Refused);
             }
             Ok(AssertionCheck::Shown(Box::new(PasskeyUse {
-                credential,
+                credential: to_stored(&credential)?,
                 counter: shown.counter(),
             })))
         }
@@ -359,6 +361,20 @@ pub(super) async fn claim<S: DeserializeOwned>(
         .await?;
     let state = state.map(|state| serde_json::from_str(&state)).transpose();
     Ok(state.map_err(|_| StoreError::Internal("the state of a passkey ceremony is unreadable"))?)
+}
+
+/// A credential as the store keeps it.
+pub(crate) fn to_stored(credential: &Passkey) -> Result<PasskeyCredential, InternalError> {
+    Ok(PasskeyCredential {
+        id: credential.cred_id().to_vec(),
+        record: serde_json::to_string(credential).map_err(passkey_error)?,
+    })
+}
+
+/// A stored credential as the library reads it.
+pub(crate) fn from_stored(credential: &PasskeyCredential) -> Result<Passkey, InternalError> {
+    let unreadable = |_| StoreError::Internal("the record of a passkey is unreadable");
+    Ok(serde_json::from_str(&credential.record).map_err(unreadable)?)
 }
 
 pub(crate) fn passkey_error(error: impl std::fmt::Display) -> InternalError {

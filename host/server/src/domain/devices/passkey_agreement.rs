@@ -16,7 +16,7 @@ use webauthn_rs_proto::ResidentKeyRequirement;
 
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::passkey::{
-    AssertionCheck, PasskeyAddition, ask, begin, claim, entry, passkey_error,
+    AssertionCheck, PasskeyAddition, ask, begin, claim, entry, passkey_error, to_stored,
 };
 use crate::domain::devices::relying_party::{PATIENCE, RelyingParty};
 use crate::domain::{InternalError, Services};
@@ -74,12 +74,7 @@ pub async fn agree(
     if known.sign_in == PasskeySignIn::Unavailable {
         return match services.store.use_passkey(device.id, used).await? {
             PasskeyUseOutcome::Accepted => {
-                create(
-                    services,
-                    device,
-                    Some(known.credential.cred_id().as_slice()),
-                )
-                .await
+                create(services, device, Some(known.credential.id.as_slice())).await
             }
             PasskeyUseOutcome::Rejected => Ok(AgreementOutcome::Refused),
         };
@@ -151,9 +146,7 @@ pub async fn add(
     };
     // The purpose names the passkey that confirmed it, so no other one is replaced.
     let known = services.store.passkey(device.id).await?;
-    let replaces = known
-        .as_ref()
-        .map(|known| known.credential.cred_id().as_slice());
+    let replaces = known.as_ref().map(|known| known.credential.id.as_slice());
     let purpose = PasskeyPurpose::AddForSignIn(replaces);
     let Some(state) = claim::<PasskeyRegistration>(services, device.id, purpose).await? else {
         return Ok(PasskeyAddition::Refused);
@@ -173,7 +166,7 @@ pub async fn add(
     let now = services.now();
     let passkey = DevicePasskey {
         device_id: device.id,
-        credential,
+        credential: to_stored(&credential)?,
         counter: 0,
         added_at: now,
         sign_in: PasskeySignIn::Agreed { at: now },

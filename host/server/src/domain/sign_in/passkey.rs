@@ -12,7 +12,7 @@ use webauthn_rs::prelude::{
 };
 
 use crate::domain::approvals::approval;
-use crate::domain::devices::passkey::{passkey_error, report_clone};
+use crate::domain::devices::passkey::{from_stored, passkey_error, report_clone, to_stored};
 use crate::domain::devices::passkey_agreement::user_handle;
 use crate::domain::devices::relying_party::RelyingParty;
 use crate::domain::{InternalError, Services};
@@ -210,14 +210,14 @@ async fn verify(
         rejected(login, "in a frame of another origin");
         return Ok(None);
     }
-    let mut credential = owner.passkey.credential.clone();
+    let mut credential = from_stored(&owner.passkey.credential)?;
     let verified =
         webauthn.finish_discoverable_authentication_v2(&answer.assertion, state, &credential);
     match verified {
         // The library says so itself where it was required; that it was is what the approval stands on.
         Ok(shown) if shown.user_verified() && credential.update_credential(&shown).is_some() => {
             Ok(Some(PasskeyUse {
-                credential,
+                credential: to_stored(&credential)?,
                 counter: shown.counter(),
             }))
         }
