@@ -61,7 +61,10 @@ export async function previewOf(application, context) {
   const shown = form([scopes ? fieldPanel(first, scopes, second) : fieldPanel(first, second)], {
     submit: 'Preview',
     asks: true,
-    values: { account: isKnown ? ofAccount(known) : undefined, scopes: 'scopes' in application ? application.scopes : undefined },
+    values: {
+      account: isKnown ? ofAccount(known) : undefined,
+      scopes: 'scopes' in application ? application.scopes : undefined,
+    },
     send: async ({ account, second: other }) => {
       if (!account) throw new FieldError('account', 'Choose an account from the list.');
       const scope = scopes?.read().join(' ');
