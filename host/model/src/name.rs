@@ -14,7 +14,7 @@ pub struct LoginName(String);
 
 /// A text that cannot be a login name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a name has 1 to 128 characters and no blanks or control characters")]
+#[error("use 1 to 128 characters without spaces")]
 pub struct LoginNameError;
 
 impl LoginName {

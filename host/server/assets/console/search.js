@@ -41,6 +41,11 @@ function kinds(may, pages) {
       const { items } = await get('/users', { q, limit: MOST });
       return ['Users', items.map(({ id, name, email }) => ({ to: `/admin/users/${id}`, name, about: email }))];
     });
+  if (may('accounts:read'))
+    all.push(async (q) => {
+      const { items } = await get('/groups', { q, limit: MOST });
+      return ['Groups', items.map(({ id, name }) => ({ to: `/admin/groups/${id}`, name }))];
+    });
   if (may('applications:read'))
     all.push(async (q) => {
       const { items } = await get('/applications', { q, limit: MOST });

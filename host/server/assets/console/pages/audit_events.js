@@ -178,7 +178,7 @@ export const GROUPS = [
       'passkey.sign-in-stopped': [
         'Sign-in with a passkey stopped',
         'calm',
-        (names) => [names.user, ' signs in no more with the passkey of ', ...phone(names)],
+        (names) => [names.user, ' no longer signs in with the passkey of ', ...phone(names)],
       ],
       'passkey.clone-suspected': [
         'Copied passkey suspected',

@@ -61,7 +61,7 @@ export function selection({ may }, reload) {
   const suspend = async () => {
     const yes = await ask(
       'Suspend the selected users?',
-      'Every session and every token of them ends at once, and applications are notified. You can lift it again.',
+      'Their sessions, tokens and open invitation links end at once, and applications are notified. You can lift it again.',
       'Suspend',
     );
     if (yes) await change('suspended', ['active', 'invited']);
@@ -85,6 +85,11 @@ export function selection({ may }, reload) {
       button('Select none', clear, 'quiet'),
     ),
   );
+  /**
+   * The users of the page.
+   * @type {Array<{ user: User, box: HTMLInputElement }>}
+   */
+  const shown = [];
   /** @type {Column<User>} */
   const column = {
     label: 'Select',
@@ -92,6 +97,7 @@ export function selection({ may }, reload) {
       // None of the actions is for them.
       if (user.state === 'terminated') return '';
       const box = el('input', { type: 'checkbox', 'aria-label': t`Select ${user.name}` });
+      shown.push({ user, box });
       box.addEventListener('change', () => {
         if (box.checked) chosen.set(user.id, { user, box });
         else chosen.delete(user.id);
@@ -100,6 +106,14 @@ export function selection({ may }, reload) {
       return el('label', { class: 'select' }, box);
     },
   };
+  const selectAll = () => {
+    for (const one of shown.filter(({ box }) => box.isConnected)) {
+      one.box.checked = true;
+      chosen.set(one.user.id, one);
+    }
+    update();
+  };
   const columns = may('users:write') || may('accounts:write') ? [column] : [];
-  return { columns, bar: el('div', {}, bar, failures), clear };
+  const all = columns.length > 0 && button('Select all shown', selectAll, 'quiet');
+  return { columns, bar: el('div', {}, all, bar, failures), clear };
 }

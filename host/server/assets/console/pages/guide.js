@@ -243,7 +243,7 @@ async function saml(application, { base, issuer }) {
       ...certificates.map((pem) =>
         more('The certificate that Assent signs with', copyable(pem, 'the certificate', { wide: true })),
       ),
-      el('p', {}, 'Its certificates are among ', link(`${at}/credentials`, 'Certificates'), '.'),
+      el('p', {}, 'Certificates: see ', link(`${at}/credentials`, 'Certificates'), '.'),
     ),
     step(
       'Check its settings',

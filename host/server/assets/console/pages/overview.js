@@ -69,7 +69,7 @@ async function figures(context) {
             'span',
             {},
             link('/admin/audit?event=sign-in.denied', t`${figure(sum('denied'))} denied`),
-            t`, ${figure(sum('expired'))} expired, `,
+            t`, ${figure(sum('expired'))} without a decision, `,
             link(
               '/admin/audit?event=sign-in.number-match-failed',
               t`${figure(sum('number_mismatches'))} with a wrong number`,
@@ -87,7 +87,7 @@ async function figures(context) {
       periods,
       [
         { name: 'signed in', tone: 'good', of: (period) => period.completed },
-        { name: 'expired', tone: 'warn', of: (period) => period.expired },
+        { name: 'no decision', tone: 'warn', of: (period) => period.expired },
         { name: 'denied, or a wrong number', tone: 'bad', of: (period) => period.denied + period.number_mismatches },
       ],
       labels,

@@ -262,7 +262,9 @@ function state(user, version, { may, reload }) {
   const suspend = () =>
     ask(
       'Suspend this user?',
-      'Every session and every token of the user ends at once, and applications are notified. You can lift it again.',
+      user.state === 'invited'
+        ? 'An open invitation link ends. You can lift the suspension again, and then create a new link.'
+        : 'Every session and every token of the user ends at once, and applications are notified. You can lift it again.',
       'Suspend',
     ).then((yes) => (yes ? setState('suspended', 'The user is suspended.') : undefined));
   const terminate = () =>
@@ -551,7 +553,7 @@ async function sessions(user, _version, { may, reload }) {
           { label: 'Browser', cell: (row) => row.browser ?? translated('Unknown') },
           { label: 'Where', cell: (row) => row.ip_address ?? translated('Unknown') },
           { label: 'Signed in', cell: (row) => moment(row.signed_in_at) },
-          { label: 'Last used', cell: (row) => moment(row.used_at) },
+          { label: 'Last used', cell: (row) => moment(row.used_at ?? row.signed_in_at) },
           { label: 'Applications', cell: (row) => row.applications },
           ...actionColumn(writes, (row) => button('End', () => end(row.id))),
         ],

@@ -217,7 +217,7 @@ fn must_fit_together(settings: &OidcSettings) -> Result<()> {
     {
         return Err(invalid(
             "redirect_uris",
-            "expected one redirect URI at least",
+            "enter at least one redirect URI",
         ));
     }
     Ok(())
