@@ -32,6 +32,7 @@ mod retention;
 mod same_device;
 mod saml;
 mod secrets;
+mod statement_counts;
 pub mod store;
 mod tidy;
 mod waiting;

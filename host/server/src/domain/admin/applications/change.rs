@@ -215,10 +215,7 @@ fn must_fit_together(settings: &OidcSettings) -> Result<()> {
     if settings.redirect_uris.is_empty()
         && settings.grant_types.contains(&GrantType::AuthorizationCode)
     {
-        return Err(invalid(
-            "redirect_uris",
-            "enter at least one redirect URI",
-        ));
+        return Err(invalid("redirect_uris", "enter at least one redirect URI"));
     }
     Ok(())
 }

@@ -1,0 +1,108 @@
+//! How many statements each step of a sign-in sends to the database. They bound how many sign-ins a database serves, so
+//! groups and more of anything else must add none.
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::{Browser, Statements, TestHost, TestUser, id};
+use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
+use crate::oidc::token::userinfo;
+
+/// The tables of users, applications and what they gave each other. Tasks beside the requests, for which no response
+/// waits, use others.
+const TABLES: [&str; 8] = [
+    "accounts",
+    "applications",
+    "consents",
+    "group_",
+    "sessions",
+    "token_families",
+    "user_groups",
+    "users",
+];
+
+/// The statements that each step sends, in their order.
+struct Counted {
+    phone: Vec<String>,
+    exchange: Vec<String>,
+    session: Vec<String>,
+    refresh: Vec<String>,
+    userinfo: Vec<String>,
+}
+
+/// The statements on these tables since the mark; moves the mark.
+fn since(statements: &Statements, mark: &mut usize) -> Vec<String> {
+    let executed = statements.executed();
+    let begun = std::mem::replace(mark, executed.len());
+    let words = |text: &String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let counts = |text: &String| TABLES.iter().any(|table| text.contains(table));
+    let new = executed[begun..].iter().map(words);
+    new.filter(counts).collect()
+}
+
+async fn counted(host: &TestHost, ada: &TestUser, statements: &Statements) -> Counted {
+    let browser = Browser::new(&host.base);
+    let mut mark = statements.executed().len();
+    let code = ada.sign_in_with(&browser, &OFFLINE).await;
+    let phone = since(statements, &mut mark);
+    let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(status, StatusCode::OK, "{tokens}");
+    let exchange = since(statements, &mut mark);
+    let answer = browser.get(&ada.application.request(&[])).await;
+    assert!(!answer.parameter("code").is_empty());
+    let session = since(statements, &mut mark);
+    let token = refresh_token(&tokens);
+    let (status, fresh) = refresh(&host.base, &ada.application, token, &[]).await;
+    assert_eq!(status, StatusCode::OK, "{fresh}");
+    let refreshed = since(statements, &mut mark);
+    let (status, _) = userinfo(host, fresh["access_token"].as_str().expect("a token")).await;
+    assert_eq!(status, StatusCode::OK);
+    Counted {
+        phone,
+        exchange,
+        session,
+        refresh: refreshed,
+        userinfo: since(statements, &mut mark),
+    }
+}
+
+/// On SQLite, where no other task's statements come in between; those of PostgreSQL are the same.
+#[tokio::test]
+async fn groups_add_no_statement_to_a_sign_in() {
+    let statements = Statements::capture();
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    // The first time fills the caches of keys, applications and users.
+    counted(&host, &ada, &statements).await;
+    let before = counted(&host, &ada, &statements).await;
+    for number in 0..5 {
+        let name = json!({"name": format!("Group {number}")});
+        let group = host.admin_ok(Method::POST, "/groups", name).await;
+        let members = format!("/groups/{}/members", id(&group));
+        let users = json!({"users": [id(&ada.user)]});
+        host.admin_ok(Method::POST, &members, users).await;
+        let assignment = format!("/applications/{}/groups/{}", ada.application.id, id(&group));
+        let roles = json!({"roles": ["reader"]});
+        host.admin_ok(Method::PUT, &assignment, roles).await;
+    }
+    let everyone = format!("/applications/{}/everyone", ada.application.id);
+    let _: Value = host
+        .admin_ok(Method::PUT, &everyone, json!({"roles": []}))
+        .await;
+    counted(&host, &ada, &statements).await;
+    let after = counted(&host, &ada, &statements).await;
+    for (step, before, after, most) in [
+        ("exchange", before.exchange, after.exchange, 4),
+        ("sign-in with a session", before.session, after.session, 8),
+        ("refresh", before.refresh, after.refresh, 5),
+        ("UserInfo", before.userinfo, after.userinfo, 2),
+    ] {
+        println!("{step}: {} statements", before.len());
+        assert_eq!(before, after, "{step}");
+        assert!(before.len() <= most, "{step}: {before:#?}");
+    }
+    // How often the waiting page and the phone look is a matter of time.
+    let (before, after) = (before.phone.len(), after.phone.len());
+    println!("sign-in with the phone: {before} and {after} statements");
+    assert!(before.max(after) <= 30);
+}
