@@ -7,7 +7,8 @@ import { el } from './view.js';
 
 /** A field that changes the language. The page is loaded again, since each of its texts is another. */
 export function languageSwitch() {
-  const options = LANGUAGES.map(([value, label]) => el('option', { value, lang: value }, label));
+  // Each language has its own name for itself, so that its speakers find it.
+  const options = LANGUAGES.map(([value, label]) => el('option', { value, lang: value }, new Text(label)));
   const input = el('select', { id: 'language' }, ...options);
   input.value = language();
   input.addEventListener('change', () => {
