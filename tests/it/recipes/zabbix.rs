@@ -9,6 +9,7 @@ use crate::clients;
 use crate::harness::{Browser, Page, TestHost, TestUser, after, id};
 use crate::programs::html::tags;
 use crate::programs::{Decision, arrive};
+use crate::saml::service_provider::{escaped, instant, query};
 
 /// The name of Ada's account in Zabbix, which is not her user name.
 const ACCOUNT: &str = "ada.lovelace";
@@ -46,8 +47,8 @@ impl Journey {
 
     /// She opens her profile, and signs in on the way there; how often her device was asked.
     async fn signs_in(&self) -> usize {
-        let wanted: String = url::form_urlencoded::byte_serialize(PROFILE.as_bytes()).collect();
-        let login = self.zabbix.address(&format!("index.php?request={wanted}"));
+        let page = format!("index.php?request={}", escaped(PROFILE));
+        let login = self.zabbix.address(&page);
         let page = self.browser.get(&login).await;
         let link = sign_in_link(&page);
         let page = self.browser.get(&self.zabbix.address(&link)).await;
@@ -59,6 +60,21 @@ impl Journey {
         let user = format!("title=\"{ACCOUNT} (Ada Lovelace)\"");
         assert!(page.body.contains(&user), "{}", page.body);
         arrival.requested
+    }
+
+    /// Another site sends her browser to Zabbix, with a LogoutRequest that is not signed.
+    async fn visits_forged_logout(&self) {
+        let request = format!(
+            r#"<samlp:LogoutRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol"
+    xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="_forged" Version="2.0" IssueInstant="{}">
+  <saml:Issuer>{}</saml:Issuer>
+  <saml:NameID>{ACCOUNT}</saml:NameID>
+</samlp:LogoutRequest>"#,
+            instant(&self.host, 0),
+            self.host.issuer(),
+        );
+        let page = format!("index_sso.php?sls&{}", query("SAMLRequest", &request, None));
+        self.browser.get(&self.zabbix.address(&page)).await;
     }
 
     /// Whether Zabbix knows her.
@@ -84,6 +100,8 @@ async fn zabbix_set_up_by_its_recipe_signs_a_user_in_and_out() {
     let journey = Journey::new().await;
     assert_eq!(journey.signs_in().await, 1);
     assert!(journey.is_signed_in().await);
+    journey.visits_forged_logout().await;
+    assert!(journey.is_signed_in().await, "a forged request signed out");
 
     // She signs out at Zabbix, which ends her session at Assent.
     let page = journey
