@@ -52,6 +52,7 @@ const NO_TEXT = new Set([
 const BUILT = [
   ...kinds(),
   ...(await auditDetails()),
+  ...['claim mapper', 'approval channel', 'delegated approval channel'],
   ...['server', 'admin token', 'user', 'device', 'application', 'channel'],
   'single-page app',
   'native app',

@@ -143,6 +143,10 @@ test('a text of the API is shown in German, with its values', () => {
       'lane 2: the end is truncated: entries 4 to 9 are missing',
       'Spur 2: das Ende ist abgeschnitten, es fehlt: Einträge 4 bis 9',
     ],
+    [
+      'connection failed at mail.example.org:25: the certificate is not trusted: self-signed',
+      'gescheitert an mail.example.org:25 (Verbindung): dem Zertifikat wird nicht vertraut: self-signed',
+    ],
     ['said by a plugin', 'said by a plugin'],
     // Once more changes nothing.
     ['erwartet: höchstens 20', 'erwartet: höchstens 20'],

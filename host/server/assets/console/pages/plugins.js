@@ -94,7 +94,7 @@ function one(plugin) {
     ),
     facts([
       ['Component', `${plugin.component} ${plugin.version}`],
-      ['Role', plugin.role],
+      ['Role', translated(plugin.role.replaceAll('-', ' '))],
       ['May write', grants.writes.length === 0 ? translated('Nothing') : grants.writes],
       ['May call', grants.hosts.length === 0 ? translated('No other host') : grants.hosts],
       ['Serves', grants.applications ? grants.applications.map(code) : translated('Every application')],
