@@ -28,6 +28,7 @@ mod portal;
 mod programs;
 mod push;
 mod qr_sign_in;
+mod recipes;
 mod retention;
 mod same_device;
 mod saml;

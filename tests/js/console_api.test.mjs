@@ -2,12 +2,11 @@
 // Run: node --test tests/js/*.test.mjs
 
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { mock, test } from 'node:test';
 
-// The browser loads it as a module by its type, not by its name, so it is loaded here from its text.
-const source = await readFile(new URL('../../host/server/assets/console/api.js', import.meta.url), 'utf8');
-const { address, get, post } = await import(`data:text/javascript;base64,${Buffer.from(source).toString('base64')}`);
+import { consoleModule } from './console_module.mjs';
+
+const { address, get, post } = await consoleModule('api.js');
 
 test('a parameter replaces its segment of the path, or stands in the query', () => {
   const path = '/applications/{id}/accounts';

@@ -6,28 +6,33 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 
-import { run } from './console.mjs';
+import { numberField, submitName } from './browser.mjs';
+import { ASKED, run } from './console.mjs';
 
-const source = new URL('../../host/server/assets/console/german.json', import.meta.url);
-const catalogue = JSON.parse(await readFile(source, 'utf8'));
-const different = Object.entries(catalogue).filter(([english, german]) => english !== german);
+const root = new URL('../../host/server/assets/console/', import.meta.url);
+const catalogueOf = async (file) => Object.entries(JSON.parse(await readFile(new URL(file, root), 'utf8')));
+const settings = await catalogueOf('german_settings.json');
+const all = [...(await catalogueOf('german.json')), ...(await catalogueOf('german_messages.json')), ...settings];
+const different = all.filter(([english, german]) => english !== german);
 /** English texts that are not the German text of another one. */
-const germans = new Set(Object.values(catalogue));
-const english = different.map(([text]) => text.trim()).filter((text) => text.length > 3 && !germans.has(text));
+const germans = new Set(all.map(([, german]) => german));
+const english = new Set(different.map(([text]) => text.trim()).filter((text) => text.length > 3 && !germans.has(text)));
+/** A description of a setting as the page shows it. */
+const plain = (text) => text.replaceAll('`', '');
+const descriptions = new Set(settings.map(([text]) => plain(text)));
 
-/** The English texts of the console that the page shows. */
+/** The English texts of the console and of the API that the page shows. */
 async function leftovers(page) {
-  const shown = await page.evaluate(() => {
+  const [texts, about] = await page.evaluate(() => {
     const texts = [];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-      if (!node.parentElement.closest('bdi, code, pre, noscript, script, option[lang], .setting'))
-        texts.push(node.data.trim());
+      if (!node.parentElement.closest('bdi, code, pre, noscript, script, option[lang]')) texts.push(node.data.trim());
     }
     for (const one of document.querySelectorAll('[aria-label]')) texts.push(one.getAttribute('aria-label'));
-    return texts;
+    return [texts, Array.from(document.querySelectorAll('.setting p'), (one) => one.textContent)];
   });
-  return shown.filter((text) => english.includes(text));
+  return [...texts.filter((text) => english.has(text)), ...about.filter((text) => descriptions.has(text))];
 }
 
 const { BASE_URL, APPLICATION, USER } = process.env;
@@ -73,10 +78,8 @@ const LOOKED_AT = new Set([
   '/admin/audit',
 ]);
 
-await run(async (admin) => {
-  await admin.heading('Overview');
-  await admin.desk.getByLabel('Language (Sprache)').selectOption('Deutsch');
-  await admin.heading('Überblick');
+/** Visits each page, and returns the English texts that it shows. */
+async function visited(admin) {
   const found = [];
   for (const [path, heading] of PAGES) {
     await admin.desk.goto(`${BASE_URL}${path}`);
@@ -85,15 +88,106 @@ await run(async (admin) => {
     found.push(...(await leftovers(admin.desk)).map((text) => `${path}: ${text}`));
     if (LOOKED_AT.has(path)) await admin.look(`german${path.replaceAll(/[^a-z]+/g, '-')}`);
   }
-  assert.deepEqual(found, [], 'no page shows an English text');
-  // A sentence of the audit log, with the names where German has them.
-  await admin.open('/admin/audit', 'Audit-Log');
-  await admin.desk
-    .getByText(/meldete sich an bei/)
-    .first()
-    .waitFor();
-  await admin.desk.getByRole('button', { name: 'Abmelden' }).waitFor();
-  await admin.desk.getByLabel('Sprache (Language)').selectOption('English');
-  await admin.heading('Audit log');
-  assert.equal(await admin.desk.locator('html').getAttribute('lang'), 'en');
-});
+  return found;
+}
+
+/** The server rejects the value of a field, and a page that is not there. */
+async function rejections(admin) {
+  await admin.open('/admin/groups/new', 'Gruppe anlegen');
+  await admin.field('Name').fill('x'.repeat(129));
+  await admin.press('Anlegen');
+  await admin.desk.getByText('erwartet: 1 bis 128 Zeichen, keine Steuerzeichen', { exact: true }).waitFor();
+  await admin.look('german-rejected');
+  await admin.open('/admin/groups/0', 'Nicht gefunden');
+  await admin.desk.getByText('nicht gefunden: Gruppe', { exact: true }).waitFor();
+}
+
+/** The descriptions of settings, which the search finds by their German words. */
+async function describedSettings(admin) {
+  await admin.open('/admin/settings', 'Einstellungen');
+  await admin.desk.getByText('Ein Autorisierungscode.', { exact: true }).waitFor();
+  await admin.field('Name oder Beschreibung').fill('Autorisierungscode');
+  await admin.desk.getByText('lifetimes.access_token', { exact: true }).waitFor({ state: 'detached' });
+  await admin.desk.getByText('lifetimes.authorization_code', { exact: true }).waitFor();
+  await admin.desk.keyboard.press('Control+k');
+  await admin.desk.locator('dialog #search').fill('Autorisierungscode');
+  await admin.desk.locator('dialog').getByRole('link', { name: 'lifetimes.authorization_code' }).waitFor();
+  await admin.desk.keyboard.press('Escape');
+}
+
+/** A protected action that waits for the phone. The phone shows it in its own language. */
+async function pendingAction(admin) {
+  await admin.open(`${application}/delete`, /Books/);
+  await admin.press('Diese Anwendung löschen');
+  await admin.desk.locator('#typed').fill('Books & <Co>');
+  await admin.desk.locator('dialog').getByRole('button', { name: 'Löschen' }).click();
+  const dialog = admin.desk.getByRole('dialog', { name: 'Auf dem Telefon bestätigen' });
+  await dialog.getByText('Anwendung „Books & <Co>“ löschen', { exact: true }).waitFor();
+  await admin.mobile.getByRole('heading', { name: 'Delete the application “Books & <Co>”' }).waitFor();
+  await admin.look('german-approval');
+  await dialog.getByRole('button', { name: 'Aktion abbrechen' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await numberField(admin.mobile).waitFor({ state: 'detached' });
+}
+
+/** A test sign-in: each of its steps. */
+async function testSignIn(admin) {
+  await admin.open(`${application}/try`, /Books/);
+  const opened = admin.desk.context().waitForEvent('page');
+  await admin.press('Probeanmeldung');
+  const tab = await opened;
+  await admin.approve(await submitName(tab, 'ada'));
+  const done = tab.getByRole('heading', { name: 'Done: the sign-in works' });
+  const allow = tab.getByRole('button', { name: /^allow/i });
+  await done.or(allow).first().waitFor();
+  if (await allow.isVisible()) await allow.click();
+  await done.waitFor();
+  await tab.close();
+  const { desk } = admin;
+  await desk.getByText('Es hat geklappt: die Anwendung hätte Sie angemeldet.', { exact: true }).waitFor();
+  const steps = desk.locator('.test-sign-in > li');
+  assert.deepEqual(await steps.locator('strong').allTextContents(), [
+    'Anfrage',
+    'Prüfung der Anfrage',
+    'Angabe des Namens',
+    'Anfrage an das Gerät',
+    'Entscheidung auf dem Gerät',
+    'Konto',
+    'Einwilligung',
+    'Claims',
+    'Antwort',
+    'Tausch gegen Tokens',
+    'UserInfo',
+  ]);
+  await desk.getByText('bestätigt, und der Nachweis wurde geprüft', { exact: true }).waitFor();
+  await admin.look('german-test-sign-in');
+  return (await leftovers(desk)).map((text) => `test sign-in: ${text}`);
+}
+
+await run(
+  async (admin) => {
+    await admin.heading('Overview');
+    await admin.desk.getByLabel('Language (Sprache)').selectOption('Deutsch');
+    await admin.heading('Überblick');
+    const found = await visited(admin);
+    await rejections(admin);
+    await describedSettings(admin);
+    await pendingAction(admin);
+    found.push(...(await testSignIn(admin)));
+    // A sentence of the audit log, with the names where German has them, and what is known of an entry.
+    await admin.open('/admin/audit', 'Audit-Log');
+    await admin.desk
+      .getByText(/meldete sich an bei/)
+      .first()
+      .waitFor();
+    for (const details of await admin.desk.getByRole('button', { name: 'Einzelheiten' }).all()) await details.click();
+    found.push(...(await leftovers(admin.desk)).map((text) => `details of the audit log: ${text}`));
+    assert.deepEqual(found, [], 'no page shows an English text');
+    await admin.desk.getByRole('button', { name: 'Abmelden' }).waitFor();
+    await admin.desk.getByLabel('Sprache (Language)').selectOption('English');
+    await admin.heading('Audit log');
+    assert.equal(await admin.desk.locator('html').getAttribute('lang'), 'en');
+  },
+  // What the browser says of the two rejections, and of the action that waits.
+  { expected: [ASKED, /status of 422/, /status of 404/] },
+);

@@ -6,6 +6,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import ts from 'typescript';
 
+import { rustMatches } from './rust_texts.mjs';
+
 const root = new URL('../../host/server/assets/console/', import.meta.url);
 const catalogue = JSON.parse(await readFile(new URL('german.json', root), 'utf8'));
 
@@ -17,6 +19,7 @@ const TO_BROWSER = ['querySelector', 'querySelectorAll', 'closest', 'matches', '
 const WITHOUT_TEXTS = ['icons.js', 'language.js', 'language_switch.js', 'recipes.js'];
 /** What looks like a text, and is none: for programs, or the same in each language. */
 const NO_TEXT = new Set([
+  'Accept-Language',
   'ArrowDown',
   'ArrowUp',
   'Authorization',
@@ -38,7 +41,6 @@ const NO_TEXT = new Set([
   'assent audit verify',
   'not all',
   'quiet danger',
-  'status {}',
   'dot tone-{}',
   'button {}',
   '{}-hint ',
@@ -49,6 +51,9 @@ const NO_TEXT = new Set([
 /** Texts that the console builds from names of the API, and those that the API has in its responses. */
 const BUILT = [
   ...kinds(),
+  ...(await auditDetails()),
+  ...['claim mapper', 'approval channel', 'delegated approval channel'],
+  ...['server', 'admin token', 'user', 'device', 'application', 'channel'],
   'single-page app',
   'native app',
   'second',
@@ -58,9 +63,6 @@ const BUILT = [
   'millisecond',
   ...['seconds', 'minutes', 'hours', 'days', 'milliseconds', 'skipped', 'denied', 'changed', 'failed'],
   ...['active', 'invited', 'suspended', 'terminated', 'default', 'file', 'environment'],
-  "the user has a role in the console; create the link on the user's own page",
-  'the user is not invited any more',
-  'the user has no e-mail address',
 ];
 
 /** The kinds of protected actions, in words. */
@@ -68,6 +70,16 @@ function kinds() {
   const source = new URL('../../config/authenticator-api.openapi.json', import.meta.url);
   const { schemas } = JSON.parse(ts.sys.readFile(source.pathname) ?? '{}').components;
   return schemas.ProtectedActionKind.enum.map((kind) => kind.replaceAll('-', ' '));
+}
+
+/** The names of what an audit entry has beside its sentence, as the console writes them. */
+async function auditDetails() {
+  const folders = ['host/model/src', 'host/server/src', 'host/store/src'];
+  const names = await rustMatches(folders, /\.(?:with|personal)\(\s*"([a-z_]+)"/g);
+  assert.ok(names.length > 50, `only ${names.length} names were found`);
+  return names
+    .filter((name) => name !== 'before' && name !== 'after')
+    .map((name) => name[0].toUpperCase() + name.slice(1).replaceAll('_', ' '));
 }
 
 async function scripts(folder = '') {

@@ -7,6 +7,7 @@ use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::protected_actions::{number, owner, requested};
+use super::sent;
 use crate::harness::{Device, Json, TestHost, Text, id};
 
 /// A call of a device whose browser prefers German: the status and the body of the answer.
@@ -54,7 +55,7 @@ async fn a_device_shows_and_signs_the_summary_in_its_language() {
     let action = requested(&console, Method::DELETE, &user, &Value::Null).await;
     assert_eq!(
         action["summary"], "Delete the user “bob”",
-        "the API speaks English"
+        "the API answers in English by default"
     );
     let device = &grace.device;
     let (_, listed) = call_in_german(&host, device, Method::GET, "/requests", &Value::Null).await;
@@ -81,6 +82,53 @@ async fn a_device_shows_and_signs_the_summary_in_its_language() {
     // The approval holds for the request of the console, whatever the language.
     console
         .call_once(Method::DELETE, &user, &Value::Null, action["id"].as_str())
+        .await
+        .success();
+}
+
+#[tokio::test]
+async fn the_api_shows_the_summary_in_the_requested_language_and_the_approval_holds_in_each() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let bob = host.user("bob").await;
+    let path = format!("/users/{}", id(&bob));
+    let mut action = Value::Null;
+    for (languages, tag, summary) in [
+        (None, "en", "Delete the user “bob”"),
+        (Some("fr, *;q=0.1"), "en", "Delete the user “bob”"),
+        (Some("de-AT, en;q=0.5"), "de", "Benutzer „bob“ löschen"),
+    ] {
+        let request = console.request(Method::DELETE, &path);
+        let answer = sent(match languages {
+            Some(languages) => request.header("accept-language", languages),
+            None => request,
+        })
+        .await;
+        assert_eq!(answer.problem(), "approval-required", "{}", answer.body);
+        action = answer.body["action_approval"].clone();
+        assert_eq!(action["summary"], summary, "{languages:?}");
+        assert_eq!(answer.headers["content-language"], tag, "{languages:?}");
+        let varies = answer.headers.get_all("vary").iter();
+        assert!(
+            varies.map(Text::text).any(|by| by == "accept-language"),
+            "{:?}",
+            answer.headers
+        );
+        let number = number(&action).expect("a number");
+        // The text for programs is English.
+        assert_eq!(
+            answer.body["detail"],
+            format!("type {number} on your device to approve: Delete the user “bob”")
+        );
+    }
+    // The summary that the console showed is German, and the device signs the English one.
+    let requests = grace.device.pending_requests(5).await;
+    let newest = requests.last().expect("a request");
+    assert_eq!(newest.action.as_deref(), Some("Delete the user “bob”"));
+    let number = number(&action).expect("a number");
+    assert_eq!(grace.device.approve(newest, number).await, "approved");
+    console
+        .call_once(Method::DELETE, &path, &Value::Null, action["id"].as_str())
         .await
         .success();
 }

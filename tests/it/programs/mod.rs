@@ -1,7 +1,10 @@
-//! Programs of others that run beside an instance, as children of the test: Apache, and those of `tests/js` and
-//! `tests/py`, which are told things in lines of JSON.
+//! Programs of others that run beside an instance, as children of the test: Apache, PHP, and those of `tests/js` and
+//! `tests/py`, which are told things in lines of JSON. And a user who visits their pages.
 
 mod apache;
+pub mod html;
+mod php;
+mod visit;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,6 +14,8 @@ use tokio::io::{AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 pub use apache::{Apache, write_page};
+pub use php::Php;
+pub use visit::{Arrival, Decision, arrive};
 
 use crate::harness::{PATIENCE, Pipes, binary, parse_json};
 

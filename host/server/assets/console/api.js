@@ -1,5 +1,8 @@
 // Calls of the admin API, which is all that the console uses. A failure is a `Problem` (RFC 9457).
 
+import { apiText } from './api_texts.js';
+import { language, t } from './language.js';
+
 /**
  * @import {
  *   ApiRequest, ChangeOptions, GetArguments, Parameters, Read, RequestBody, Result, Route, Schema, Versioned
@@ -21,7 +24,10 @@ const LONGEST_RETRY_MS = 30_000;
 // No response, too many requests, and a server or a proxy that cannot respond now (RFC 9110, 15.6; RFC 6585, 4).
 const TRANSIENT = [0, 429, 502, 503, 504];
 
-/** The server rejected or failed a request. `status` is 0 if there was no response. */
+/**
+ * The server rejected or failed a request. Its texts are in the language of the console. `status` is 0 if there was no
+ * response.
+ */
 export class Problem extends Error {
   /**
    * @param {number} status
@@ -29,12 +35,12 @@ export class Problem extends Error {
    * @param {string | null} [retryAfter] The value of `Retry-After`.
    */
   constructor(status, body = {}, retryAfter = null) {
-    super(body.detail ?? `status ${status}`);
+    super(apiText(body.detail ?? t`Status ${status}`));
     this.status = status;
     this.retryAfterMs = 1000 * (Number(retryAfter) || 0);
-    this.title = body.title ?? (status === 0 ? 'No answer' : 'That did not work');
+    this.title = apiText(body.title ?? (status === 0 ? 'No answer' : 'That did not work'));
     this.kind = (body.type ?? '').split(':').pop();
-    this.errors = body.errors ?? [];
+    this.errors = (body.errors ?? []).map(({ pointer, detail }) => ({ pointer, detail: apiText(detail) }));
     this.actionApproval = body.action_approval;
   }
 
@@ -299,7 +305,7 @@ async function exchange(
   { body, type = 'application/json', headers = {}, signal, limit = LIMIT_MS, keepalive } = {},
 ) {
   /** @type {Record<string, string>} */
-  const all = { Accept: 'application/json', ...headers };
+  const all = { Accept: 'application/json', 'Accept-Language': language(), ...headers };
   if (method !== 'GET') all['X-Assent-CSRF'] = csrf;
   if (body !== undefined) all['Content-Type'] = type;
   const sent = /** @type {BodyInit | undefined} */ (

@@ -51,20 +51,37 @@ export function remember(chosen) {
   }
 }
 
+/**
+ * The catalogue in a file: German texts by the English ones. Undefined if the server does not send it.
+ * @param {string} file
+ * @returns {Promise<Record<string, string> | undefined>}
+ */
+async function loaded(file) {
+  try {
+    const answer = await fetch(`/assets/console/${file}`, { redirect: 'error' });
+    return answer.ok ? await answer.json() : undefined;
+  } catch {
+    // The server is not reachable, and the console says so by itself.
+    return undefined;
+  }
+}
+
 /** Loads the catalogue, if the language needs it. Without the catalogue the console is English. */
 export async function loadLanguage() {
-  if (preferred() === 'de') {
-    try {
-      const answer = await fetch('/assets/console/german.json', { redirect: 'error' });
-      if (answer.ok) {
-        catalogue = new Map(Object.entries(/** @type {Record<string, string>} */ (await answer.json())));
-        current = 'de';
-      }
-    } catch {
-      // The server is not reachable, and the console says so by itself.
-    }
+  const texts = preferred() === 'de' ? await loaded('german.json') : undefined;
+  if (texts) {
+    catalogue = new Map(Object.entries(texts));
+    current = 'de';
   }
   document.documentElement.lang = current;
+}
+
+/**
+ * Another catalogue, if the console is German; else an empty one.
+ * @param {string} file
+ */
+export async function catalogueOf(file) {
+  return (current === 'de' && (await loaded(file))) || {};
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { showActionApproval } from './action_approval.js';
 import { askWith, Problem, renewWith, whoAmI } from './api.js';
+import { loadApiTexts } from './api_texts.js';
 import { giveUpUnsaved, isUnsaved } from './form.js';
 import { icon } from './icons.js';
 import { loadLanguage, t, translated } from './language.js';
@@ -326,6 +327,7 @@ function follow(event) {
 
 async function start() {
   await loadLanguage();
+  await loadApiTexts();
   translateFrame();
   askWith(showActionApproval);
   try {

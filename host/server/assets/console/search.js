@@ -4,6 +4,7 @@ import { get, Problem } from './api.js';
 import { icon } from './icons.js';
 import { t, translated } from './language.js';
 import { applicationAddress } from './pages/applications.js';
+import { loadSettingTexts, settingText } from './setting_texts.js';
 import { dialog, el, explain, link } from './view.js';
 
 /** @import { Context } from './types.d.ts' */
@@ -53,8 +54,8 @@ function kinds(may, pages) {
     });
   if (may('settings:read'))
     all.push(async (text) => {
-      settings ??= get('/settings').then(({ items }) => items);
-      const found = (await settings).filter((one) => has(`${one.key} ${one.description ?? ''}`, text));
+      settings ??= Promise.all([get('/settings'), loadSettingTexts()]).then(([{ items }]) => items);
+      const found = (await settings).filter((one) => has(`${one.key} ${settingText(one.description ?? '')}`, text));
       return ['Settings', found.slice(0, MOST).map(({ key }) => ({ to: `/admin/settings?q=${key}`, name: key }))];
     });
   if (may('audit:read'))

@@ -1,7 +1,7 @@
 //! Problem details (RFC 9457): the admin API's errors.
 
 use axum::Json;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_LANGUAGE, CONTENT_TYPE, VARY};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -12,7 +12,8 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::outage::unavailable;
 use crate::domain::InternalError;
-use crate::domain::admin::AdminError;
+use crate::domain::admin::{AdminError, RequiredApproval};
+use assent_model::language::Language;
 
 /// Defines the kinds of problems: name, status, title.
 macro_rules! kinds {
@@ -131,6 +132,8 @@ pub(super) struct Problem {
     detail: String,
     errors: Vec<FieldProblem>,
     action_approval: Option<Box<ActionApprovalView>>,
+    /// The language of the summary of `action_approval`.
+    language: Option<Language>,
 }
 
 /// A pending action approval.
@@ -139,7 +142,8 @@ pub(super) struct Problem {
 pub(super) struct ActionApprovalView {
     /// Its id.
     pub(super) id: String,
-    /// The summary of the action in English. The device shows it in its own language.
+    /// The summary of the action, in the language that `Accept-Language` prefers: English (the default) or German.
+    /// `Content-Language` names it. The device shows the summary in its own language.
     pub(super) summary: String,
     /// The number to type on the device.
     pub(super) number: String,
@@ -181,6 +185,7 @@ impl Problem {
             detail: detail.into(),
             errors: Vec::new(),
             action_approval: None,
+            language: None,
         }
     }
 
@@ -202,13 +207,26 @@ impl Problem {
     }
 
     /// A protected action with a pending approval.
-    pub(super) fn approval_required(approval: ActionApprovalView) -> Self {
+    fn approval_required(required: &RequiredApproval) -> Self {
+        let RequiredApproval {
+            pending,
+            summary,
+            language,
+        } = required;
         let detail = format!(
             "type {} on your device to approve: {}",
-            approval.number, approval.summary
+            pending.number,
+            summary.text(Language::English)
         );
+        let approval = ActionApprovalView {
+            id: pending.id.to_string(),
+            summary: summary.text(*language),
+            number: pending.number.clone(),
+            expires_at: crate::domain::audit::moment_text(pending.expires_at),
+        };
         Self {
             action_approval: Some(Box::new(approval)),
+            language: Some(*language),
             ..Self::with_kind(ProblemKind::ApprovalRequired, detail)
         }
     }
@@ -268,15 +286,7 @@ impl From<AdminError> for Problem {
             AdminError::Forbidden(_) => ProblemKind::Forbidden,
             AdminError::Stale => ProblemKind::Stale,
             AdminError::TooMany(_) => ProblemKind::TooMany,
-            AdminError::ApprovalRequired(asked) => {
-                let (asked, summary) = &**asked;
-                return Self::approval_required(ActionApprovalView {
-                    id: asked.id.to_string(),
-                    summary: summary.clone(),
-                    number: asked.number.clone(),
-                    expires_at: crate::domain::audit::moment_text(asked.expires_at),
-                });
-            }
+            AdminError::ApprovalRequired(required) => return Self::approval_required(required),
             AdminError::Internal(error) if error.is_outage() => {
                 tracing::error!(%error, "admin API request failed");
                 return Self::with_kind(
@@ -319,6 +329,12 @@ impl IntoResponse for Problem {
             CONTENT_TYPE,
             HeaderValue::from_static("application/problem+json"),
         );
+        if let Some(language) = self.language {
+            let tag = HeaderValue::from_static(language.tag());
+            response.headers_mut().insert(CONTENT_LANGUAGE, tag);
+            let varies = HeaderValue::from_static("accept-language");
+            response.headers_mut().append(VARY, varies);
+        }
         if status == StatusCode::SERVICE_UNAVAILABLE {
             response = unavailable(response);
         }

@@ -16,12 +16,13 @@ use assent_model::language::Language;
 
 /// The language that a browser prefers, or the operator's.
 pub(super) fn preferred(services: &Services, headers: &HeaderMap) -> Language {
-    let header = headers
-        .get(ACCEPT_LANGUAGE)
-        .and_then(|value| value.to_str().ok());
-    header
-        .and_then(Language::accepted)
-        .unwrap_or(services.settings.branding.language)
+    accepted(headers).unwrap_or(services.settings.branding.language)
+}
+
+/// The language that a request prefers, if it is one of ours.
+pub(super) fn accepted(headers: &HeaderMap) -> Option<Language> {
+    let header = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
+    Language::accepted(header)
 }
 
 /// The language of a request's answer, as a handler's argument.

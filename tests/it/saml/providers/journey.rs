@@ -3,11 +3,11 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::html::{frames, message_posted};
 use super::server::{ServiceProvider, Software};
 use crate::clients;
 use crate::clients::registration::merge;
 use crate::harness::{Application, Browser, Page, TestHost, TestUser, id};
+use crate::programs::{Arrival, Decision, arrive};
 
 /// The settings of an instance that takes service providers which are plain `http` on loopback.
 const HOST: &str = "allow_insecure_redirect_uris = true";
@@ -46,12 +46,6 @@ impl Default for HostOptions {
             settings: json!({}),
         }
     }
-}
-
-/// Where the browser came to, and how often her phone was asked on the way.
-pub(super) struct Arrival {
-    pub(super) page: Page,
-    pub(super) requested: usize,
 }
 
 impl Journey {
@@ -143,7 +137,7 @@ impl Journey {
             .browser
             .get(&self.provider.login(&[("force", "yes")]))
             .await;
-        let Arrival { page, requested } = self.arrives_and(page, Decision::Deny).await;
+        let Arrival { page, requested } = arrive(&self.ada, page, Decision::Deny).await;
         assert_eq!(requested, 1);
         self.was_refused(&page, &["Responder", "AuthnFailed"]).await;
     }
@@ -190,57 +184,8 @@ impl Journey {
 
     /// She does what this page and those behind it ask of her.
     pub(super) async fn arrives(&self, page: Page) -> Arrival {
-        self.arrives_and(page, Decision::Approve).await
+        arrive(&self.ada, page, Decision::Approve).await
     }
-
-    /// Takes the browser from page to page, approving on the device, until the flow ends.
-    async fn arrives_and(&self, mut page: Page, decision: Decision) -> Arrival {
-        let mut requested = 0;
-        for _ in 0..32 {
-            page = if page.status.is_redirection() {
-                page.opened().await
-            } else if let Some(next) = message_posted(&self.browser, &page).await {
-                next
-            } else if page.body.contains("name=\"name\"") {
-                page.submit(&page.path(), &[("name", "ada")]).await
-            } else if page.body.contains("id=\"number\"") {
-                requested += 1;
-                self.answers(&page, decision).await;
-                page.again().await
-            } else if page.asks_for_consent() {
-                page.decide("allow").await
-            } else if page.body.contains("data-outcome=\"denied\"") {
-                page.leave().await
-            } else if !frames(&page).is_empty() {
-                for frame in frames(&page) {
-                    Box::pin(self.arrives(self.browser.get(&frame).await)).await;
-                }
-                page.again().await
-            } else {
-                return Arrival { page, requested };
-            };
-        }
-        panic!("these pages never end: {} {}", page.url, page.body);
-    }
-
-    async fn answers(&self, waiting: &Page, decision: Decision) {
-        match decision {
-            Decision::Approve => self.ada.approve(waiting).await,
-            Decision::Deny => {
-                let requests = self.ada.device.pending_requests(5).await;
-                self.ada.device.deny(&requests[0]).await;
-                // The programs of others have their own clock, so it is not waited for.
-                self.ada.device.end_cooldown().await;
-            }
-        }
-    }
-}
-
-/// What she does with her phone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Decision {
-    Approve,
-    Deny,
 }
 
 /// Two values of one attribute, which need care in XML.

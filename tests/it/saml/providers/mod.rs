@@ -2,7 +2,6 @@
 //! SimpleSAMLphp in PHP's own web server, Python's `pysaml2` and npm's `node-saml`. Each signs in, learns about the
 //! user, and signs out from either side.
 
-mod html;
 mod journey;
 mod mellon;
 mod node_saml;

@@ -2,22 +2,19 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::{Child, Command};
 
-use super::html::unescaped;
 use crate::harness::{
     Browser, EncodedCertificate, Page, Text, after, between, certificate, parse_json, read_file,
     rsa_key, temp_folder, utf8, write_file,
 };
-use crate::programs::{Apache, Program, target, write_page};
+use crate::programs::html::unescaped;
+use crate::programs::{Apache, Php, Program, target, write_page};
 
 /// What a service provider is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +38,7 @@ pub(super) struct ServiceProvider {
 
 enum Running {
     Apache(Apache),
-    Php { _server: Child },
+    Php { _server: Php },
     Program(Program),
 }
 
@@ -241,28 +238,15 @@ fn simplesamlphp_folder() -> PathBuf {
 
 async fn simplesamlphp(folder: TempDir, signs: bool) -> ServiceProvider {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("php");
-    let mut command = Command::new("php");
-    // The port is the system's choice.
-    command
-        .args(["-d", "display_errors=0", "-S", "127.0.0.1:0", "-t"])
-        .arg(simplesamlphp_folder().join("www"));
-    command.arg(own.join("service_provider.php"));
-    command
-        .env("SIMPLESAMLPHP_CONFIG_DIR", &own)
-        .env("SERVICE_PROVIDER_FOLDER", folder.path());
-    command.env("SERVICE_PROVIDER_SIGNS", if signs { "yes" } else { "no" });
-    command.stderr(Stdio::piped()).kill_on_drop(true);
-    let mut server = command.spawn().expect("php is missing: run `make test`");
-    let mut lines = BufReader::new(server.stderr.take().expect("its output")).lines();
-    let line = lines
-        .next_line()
-        .await
-        .expect("readable")
-        .expect("where it serves");
-    let port = between(&line, "(http://127.0.0.1:", ")");
-    let base = format!("http://localhost:{port}");
-    // It writes a line for each request, and would block without a reader.
-    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+    let server = Php::serve(&simplesamlphp_folder().join("www"), |command| {
+        command
+            .arg(own.join("service_provider.php"))
+            .env("SIMPLESAMLPHP_CONFIG_DIR", &own)
+            .env("SERVICE_PROVIDER_FOLDER", folder.path())
+            .env("SERVICE_PROVIDER_SIGNS", if signs { "yes" } else { "no" });
+    })
+    .await;
+    let base = server.base.clone();
     let entity_id = format!("{base}/module.php/saml/sp/metadata.php/assent");
     let metadata = Browser::new(&base).get(&entity_id).await.body;
     ServiceProvider {

@@ -1,6 +1,7 @@
 // One application: how to connect it, its settings, its credentials, its accounts.
 
 import { address, get, getVersion, Problem, patch, post, put, remove } from '../api.js';
+import { apiText } from '../api_texts.js';
 import { FieldError, form, select, text } from '../form.js';
 import { t, translated } from '../language.js';
 import { searched, table } from '../lists.js';
@@ -67,7 +68,7 @@ function page(content) {
       },
       tabs('Parts of the application', links),
       !value.enabled && notice('This application is disabled: nobody can sign in to it.', 'warn'),
-      ...(handover.notes ?? []).map((note) => notice(note, 'warn')),
+      ...(handover.notes ?? []).map((note) => notice(apiText(note), 'warn')),
       ...(await content(value, version, context)),
     );
   };
@@ -256,7 +257,7 @@ function metadata(application, reload) {
     if (shown.changes.length === 0)
       return place.replaceChildren(notice('The metadata and the settings are the same.', 'calm'));
     return place.replaceChildren(
-      ...shown.notes.map((note) => notice(note, 'warn')),
+      ...shown.notes.map((note) => notice(apiText(note), 'warn')),
       el(
         'dl',
         { class: 'differences' },

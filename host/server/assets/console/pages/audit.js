@@ -1,6 +1,7 @@
 // The audit log: search, and the check of its hash chain.
 
 import { get } from '../api.js';
+import { apiText } from '../api_texts.js';
 import { groupedSelect, text } from '../form.js';
 import { t, translated } from '../language.js';
 import { pages, rowList, searched, valuesOf } from '../lists.js';
@@ -218,7 +219,7 @@ function verification(place) {
               'calm',
               el('p', {}, 'To verify the whole log, run ', code('assent audit verify'), ' on the server.'),
             )
-          : notice(t`The hash chain is broken: ${result.broken?.message ?? translated('unknown')}`, 'bad'),
+          : notice(t`The hash chain is broken: ${apiText(result.broken?.message ?? 'unknown')}`, 'bad'),
         facts([
           ['Checked entries', figure(result.entries)],
           ['From', result.first && moment(result.first.at, { exact: true })],

@@ -1,6 +1,7 @@
 // The claims preview: what an application would receive about a user, and from which plugin, without a sign-in.
 
 import { get, Problem, post } from '../api.js';
+import { apiText } from '../api_texts.js';
 import { FieldError, fieldPanel, file, form, jsonText, select, several, text } from '../form.js';
 import { locale, t, translated } from '../language.js';
 import { table } from '../lists.js';
@@ -191,7 +192,7 @@ function byServer(sinks, name) {
  */
 function stopped({ plugin, outcome, reason }, name) {
   const whose = name ? `${name}: ` : '';
-  if (!plugin) return notice(t`${whose}No user would be signed in: ${reason}.`, 'bad');
+  if (!plugin) return notice(t`${whose}No user would be signed in: ${apiText(reason)}.`, 'bad');
   const words =
     outcome === 'denied'
       ? t`No user would be signed in: the plugin ${plugin} rejects this user: ${reason}`

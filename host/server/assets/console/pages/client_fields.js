@@ -1,6 +1,7 @@
 // The settings of an OpenID Connect client, as fields.
 
 import { get } from '../api.js';
+import { apiText } from '../api_texts.js';
 import { area, group, jsonText, lines, select, several, text, toggle } from '../form.js';
 import { t } from '../language.js';
 
@@ -29,7 +30,7 @@ const EXAMPLES = {
  */
 async function redirectUriError(type, uri) {
   const { valid, detail } = await get('/redirect-uri-validations', { application_type: type, uri });
-  return valid ? undefined : detail;
+  return valid ? undefined : apiText(detail ?? '');
 }
 
 export const name = () =>

@@ -1,6 +1,7 @@
 // Open invitations: who was invited by whom, how the e-mail fares, and links for many users at once.
 
 import { get, post } from '../api.js';
+import { apiText } from '../api_texts.js';
 import { select } from '../form.js';
 import { t, translated } from '../language.js';
 import { searched, table } from '../lists.js';
@@ -83,7 +84,7 @@ export async function invitations({ may, me }) {
           'div',
           { class: 'stack' },
           stateBadge(row.state),
-          row.delivery_error && el('p', { class: 'small muted' }, row.delivery_error),
+          row.delivery_error && el('p', { class: 'small muted' }, apiText(row.delivery_error)),
         ),
     },
     { label: 'Invited by', cell: inviter },
@@ -173,9 +174,7 @@ async function inBatches(users, send) {
 function result(items, delivery) {
   const skipped = items.filter((one) => one.skipped);
   const made = items.filter((one) => !one.skipped);
-  const notes = skipped.map(({ name, skipped: why }) =>
-    notice(t`${name} was skipped: ${translated(why ?? '')}.`, 'warn'),
-  );
+  const notes = skipped.map(({ name, skipped: why }) => notice(t`${name} was skipped: ${apiText(why ?? '')}.`, 'warn'));
   if (delivery === 'email') {
     if (made.length > 0)
       say(made.length === 1 ? t`${1} e-mail is being sent.` : t`${figure(made.length)} e-mails are being sent.`);

@@ -1,6 +1,7 @@
 // The plugins: what is loaded, the rights of each, and its measurements.
 
 import { get, post } from '../api.js';
+import { apiText } from '../api_texts.js';
 import { locale, t, translated } from '../language.js';
 import { table } from '../lists.js';
 import { ask, badge, button, code, copyable, el, facts, figure, moment, notice, panel, say, screen } from '../view.js';
@@ -41,7 +42,7 @@ export async function plugins({ may, reload }) {
   };
   const { last_reload: last, previous } = known;
   const news = [
-    last?.error && notice(t`The last reload failed: ${last.error}`, 'bad'),
+    last?.error && notice(t`The last reload failed: ${apiText(last.error)}`, 'bad'),
     last?.needs_restart?.length &&
       notice(t`The instance needs a restart for: ${last.needs_restart.join(', ')}`, 'warn'),
     known.changed_on_disk && notice('The files or settings differ from the loaded ones.', 'warn'),
@@ -93,7 +94,7 @@ function one(plugin) {
     ),
     facts([
       ['Component', `${plugin.component} ${plugin.version}`],
-      ['Role', plugin.role],
+      ['Role', translated(plugin.role.replaceAll('-', ' '))],
       ['May write', grants.writes.length === 0 ? translated('Nothing') : grants.writes],
       ['May call', grants.hosts.length === 0 ? translated('No other host') : grants.hosts],
       ['Serves', grants.applications ? grants.applications.map(code) : translated('Every application')],

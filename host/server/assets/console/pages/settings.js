@@ -4,6 +4,7 @@ import { get } from '../api.js';
 import { text } from '../form.js';
 import { translated } from '../language.js';
 import { searched, table } from '../lists.js';
+import { loadSettingTexts, settingText } from '../setting_texts.js';
 import { badge, code, el, figure, screen } from '../view.js';
 import { mail } from './mail.js';
 
@@ -74,7 +75,8 @@ const COLUMNS = [
  * @param {Context} context
  */
 export async function settings(context) {
-  const { items } = await get('/settings');
+  const [found] = await Promise.all([get('/settings'), loadSettingTexts()]);
+  const items = found.items.map((one) => ({ ...one, description: settingText(one.description ?? '') }));
   const list = await searched(
     [text('q', 'Name or description', { type: 'search' })],
     async ({ q }) => ({ items: items.filter((setting) => fits(setting, q ?? '')) }),
@@ -97,7 +99,7 @@ export async function settings(context) {
  * @param {string} wanted
  */
 function fits({ key, description }, wanted) {
-  const all = `${key} ${GROUPS[groupOf(key)] ?? ''} ${description ?? ''}`.toLowerCase();
+  const all = `${key} ${translated(GROUPS[groupOf(key)] ?? '')} ${description ?? ''}`.toLowerCase();
   return wanted
     .toLowerCase()
     .split(/\s+/)

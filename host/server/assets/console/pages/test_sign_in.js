@@ -1,6 +1,7 @@
 // The test sign-in of an application: a real sign-in of the administrator, step by step.
 
 import { get, post } from '../api.js';
+import { apiText } from '../api_texts.js';
 import { translated } from '../language.js';
 import { badge, button, el, facts, json, more, notice, panel, say } from '../view.js';
 
@@ -168,11 +169,11 @@ function show(place, { state, steps, result }) {
         el(
           'div',
           {},
-          el('strong', {}, step.title),
+          el('strong', {}, apiText(step.title)),
           ' ',
           badge(step.succeeded ? 'succeeded' : 'failed', step.succeeded ? 'active' : 'terminated'),
         ),
-        step.detail && el('p', {}, step.detail),
+        step.detail && el('p', {}, apiText(step.detail)),
         step.data !== undefined && step.data !== null && more('Details', json(step.data)),
       ),
     ),
@@ -185,7 +186,7 @@ function outcome(result) {
   if (result.error)
     return facts([
       ['Error', result.error],
-      ['Description', result.error_description],
+      ['Description', result.error_description && apiText(result.error_description)],
     ]);
   const attributes = result.attributes ?? [];
   if (result.protocol === 'saml') {
@@ -195,7 +196,7 @@ function outcome(result) {
       el('h2', {}, 'The assertion'),
       facts([
         ['Status', result.status],
-        ['Why', result.error_description],
+        ['Why', result.error_description && apiText(result.error_description)],
         ['NameID', result.name_id && `${result.name_id.value} (${result.name_id.format ?? translated('no format')})`],
       ]),
       attributes.length > 0 && facts(attributes.map((one) => [one.friendly_name ?? one.name ?? '', one.values])),

@@ -1,6 +1,7 @@
 // The list of users; new users, one by one or from a file.
 
 import { address, freshKey, get, Problem, post } from '../api.js';
+import { apiText } from '../api_texts.js';
 import { form, group, select, text, toggle } from '../form.js';
 import { t, translated } from '../language.js';
 import { searched, table, valuesOf } from '../lists.js';
@@ -192,7 +193,7 @@ export function importer(send, about, done) {
               [
                 { label: 'Line', cell: (row) => String(row.line) },
                 { label: 'Column', cell: (row) => row.column ?? '' },
-                { label: 'What is wrong', cell: (row) => row.detail },
+                { label: 'What is wrong', cell: (row) => apiText(row.detail) },
               ],
               result.errors,
               { caption: 'Wrong rows' },

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::action_approvals::{self, Console};
-use super::{AdminError, Result};
+use super::{AdminError, RequiredApproval, Result};
 use crate::domain::protected_actions::{ChangedMember, ProtectedAction, summarize};
 use crate::domain::{InternalError, Services};
 use assent_model::audit::AuditContext;
@@ -151,6 +151,7 @@ pub struct AdminContext {
     /// The versions that the request may change.
     pub expected: ExpectedVersion,
     console: Option<(Console, NamedApproval)>,
+    language: Language,
 }
 
 impl AdminContext {
@@ -161,6 +162,7 @@ impl AdminContext {
             caller,
             expected: ExpectedVersion::Any,
             console: None,
+            language: Language::English,
         }
     }
 
@@ -186,6 +188,12 @@ impl AdminContext {
     #[must_use]
     pub fn expecting(self, expected: ExpectedVersion) -> Self {
         Self { expected, ..self }
+    }
+
+    /// The same, with the summary of a protected action in this language.
+    #[must_use]
+    pub fn in_language(self, language: Language) -> Self {
+        Self { language, ..self }
     }
 
     /// The console session of the caller, if they use one.
@@ -265,10 +273,11 @@ impl AdminContext {
                     action_approvals::ask(&self.services, console, (action, digest), &summary)
                         .await?;
                 return Err(match asked {
-                    Some(asked) => AdminError::ApprovalRequired(Box::new((
-                        asked,
-                        summary.text(Language::English),
-                    ))),
+                    Some(pending) => AdminError::ApprovalRequired(Box::new(RequiredApproval {
+                        pending,
+                        summary,
+                        language: self.language,
+                    })),
                     None => AdminError::Forbidden(CANNOT_ASK),
                 });
             }

@@ -2,8 +2,9 @@
 
 use super::action_approvals::PendingAction;
 use crate::domain::InternalError;
-use crate::domain::protected_actions::SummaryError;
+use crate::domain::protected_actions::{Summary, SummaryError};
 use assent_model::caller::Denied;
+use assent_model::language::Language;
 use assent_store::StoreError;
 
 /// Why a use case of the administration failed. The message says what the administrator can do.
@@ -40,15 +41,26 @@ pub enum AdminError {
     /// The value of a field is taken: somebody has it.
     #[error("{0}: {1}")]
     TakenAt(&'static str, &'static str),
-    /// The action is protected, and the administrator's device was asked about it; with the summary.
+    /// The action is protected, and the administrator's device was asked about it.
     #[error("the action needs an approval")]
-    ApprovalRequired(Box<(PendingAction, String)>),
+    ApprovalRequired(Box<RequiredApproval>),
     /// The server does as much of this as it does at a time.
     #[error("{0}")]
     TooMany(&'static str),
     /// An internal error.
     #[error(transparent)]
     Internal(#[from] InternalError),
+}
+
+/// The approval that a protected action needs, and that the administrator's device was asked for.
+#[derive(Debug)]
+pub struct RequiredApproval {
+    /// The request.
+    pub pending: PendingAction,
+    /// What the device shows.
+    pub summary: Summary,
+    /// The language of the administrator's request, for the summary in its answer.
+    pub language: Language,
 }
 
 impl From<Denied> for AdminError {

@@ -57,7 +57,7 @@ pub use command::{
 };
 pub use custom_attributes::notes_of as service_provider_notes;
 pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
-pub use error::{AdminError, Result};
+pub use error::{AdminError, RequiredApproval, Result};
 pub use external_authenticators::{
     RemoveExternalAuthenticator, SetExternalAuthenticator, external_authenticators,
 };

@@ -10,6 +10,7 @@ use super::conditional::IfMatch;
 use crate::domain::Services;
 use crate::domain::admin::{AdminCommand, AdminContext, Caller, NamedApproval};
 use crate::http::problem::{Problem, ProblemKind};
+use crate::http::texts;
 
 /// Who asks, where, for which version, and with which approval.
 pub(super) struct Context(pub(super) AdminContext);
@@ -36,7 +37,9 @@ impl FromRequestParts<Arc<Services>> for Context {
             ));
         };
         let Ok(when) = IfMatch::from_request_parts(parts, services).await;
-        let context = AdminContext::new(Arc::clone(services), caller).expecting(when.expected());
+        let context = AdminContext::new(Arc::clone(services), caller)
+            .expecting(when.expected())
+            .in_language(texts::accepted(&parts.headers).unwrap_or_default());
         let named = match parts.headers.get(ACTION_APPROVAL) {
             None => NamedApproval::None,
             Some(value) => {

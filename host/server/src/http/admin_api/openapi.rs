@@ -251,6 +251,13 @@ fn problems() -> Value {
         if let Some(types) = types.and_then(Value::as_array_mut) {
             types.push(name);
         }
+        if *kind == ProblemKind::ApprovalRequired
+            && let Some(response) = response.as_object_mut()
+        {
+            let description = "The language of `action_approval.summary`, if the problem has it.";
+            let header = json!({"description": description, "schema": {"type": "string"}});
+            response.insert("headers".to_owned(), json!({"Content-Language": header}));
+        }
     }
     Value::Object(responses)
 }

@@ -45,6 +45,7 @@ pub(super) fn operation(route: Route) -> Map<String, Value> {
                 .map(path_parameter);
             parameters.splice(0..0, names);
             parameters.extend(header_parameters(&method, versioned));
+            parameters.extend(rule.protected_action.map(|_| accept_language()));
         }
         found
     };
@@ -164,6 +165,14 @@ fn header_parameters(method: &Method, versioned: bool) -> Vec<Value> {
         }
         _ => Vec::new(),
     }
+}
+
+/// The header of the language of a protected action's summary.
+fn accept_language() -> Value {
+    let description = "The preferred language of `action_approval.summary`, if the action needs an approval: `en` or \
+        `de`.";
+    json!({"name": "Accept-Language", "in": "header", "required": false, "description": description,
+           "schema": {"type": "string"}})
 }
 
 pub(super) fn response_name(status: StatusCode) -> String {

@@ -7,7 +7,7 @@ use url::Url;
 use crate::harness::{Browser, Page};
 
 /// Submits the form of the page that carries a SAML message, if there is one.
-pub(super) async fn message_posted(browser: &Browser, page: &Page) -> Option<Page> {
+pub async fn message_posted(browser: &Browser, page: &Page) -> Option<Page> {
     let (form, fields) = message(page)?;
     let action = resolved(page, &form["action"]);
     let fields: Vec<(&str, &str)> = fields
@@ -37,7 +37,7 @@ fn message(page: &Page) -> Option<(Attributes, Vec<(String, String)>)> {
 }
 
 /// The addresses of the page's frames.
-pub(super) fn frames(page: &Page) -> Vec<String> {
+pub fn frames(page: &Page) -> Vec<String> {
     tags(&page.body, "iframe")
         .iter()
         .filter_map(|frame| Some(resolved(page, frame.get("src")?).into()))
@@ -50,10 +50,11 @@ fn resolved(page: &Page, address: &str) -> Url {
         .expect("an address")
 }
 
-type Attributes = HashMap<String, String>;
+/// The attributes of a start tag.
+pub type Attributes = HashMap<String, String>;
 
 /// The start tags of this name, with their attributes. It knows the HTML that these programs write, not all there is.
-fn tags(body: &str, name: &str) -> Vec<Attributes> {
+pub fn tags(body: &str, name: &str) -> Vec<Attributes> {
     let mut found = Vec::new();
     let mut rest = body;
     while let Some((_, after)) = rest.split_once('<') {
@@ -97,7 +98,7 @@ fn attributes(mut rest: &str) -> Attributes {
 }
 
 /// A value as it was before it was escaped.
-pub(super) fn unescaped(text: &str) -> String {
+pub fn unescaped(text: &str) -> String {
     let mut parts = text.split('&');
     let mut value = parts.next().unwrap_or_default().to_owned();
     for part in parts {

@@ -1,0 +1,33 @@
+// A recipe of the console, filled in by the console's own code. Each line of its input is JSON, and has an answer:
+//   { base, issuer, token, id, answers }  the answer is the application to create
+//   { application }                       the answer is what the console shows of it: `settings` and `file`
+
+import { register } from 'node:module';
+import { createInterface } from 'node:readline';
+
+// The browser loads the console's scripts as modules by their type, and Node.js would go by their names.
+const hook = `export const load = (url, context, next) =>
+  next(url, url.endsWith('.js') ? { ...context, format: 'module' } : context);`;
+register(`data:text/javascript,${encodeURIComponent(hook)}`);
+const { filled, recipeOf, serverValues } = await import('../../host/server/assets/console/recipes.js');
+
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const told = async () => JSON.parse((await lines.next()).value);
+const answer = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
+
+const { base, issuer, token, id, answers } = await told();
+
+// The console has the session of an administrator, and this program the token of one.
+const send = fetch;
+globalThis.fetch = (path, options) =>
+  send(new URL(path, base), { ...options, headers: { ...options.headers, Authorization: `Bearer ${token}` } });
+
+const recipe = await recipeOf(id);
+const kind = recipe.kind === 'saml' ? { protocol: 'saml' } : { application_type: recipe.kind };
+answer({ ...filled(recipe.application, answers), name: recipe.name, ...kind });
+
+const values = await serverValues((await told()).application, { base, issuer });
+answer({
+  settings: filled(recipe.settings, values),
+  file: recipe.file && { name: recipe.file.name, text: filled(recipe.file.lines, values).join('\n') },
+});

@@ -1,0 +1,9 @@
+<?php
+
+/*
+ * Runs before each page of Zabbix. Debian's frontend reads its settings from one file of the machine; here they are in
+ * the file that the environment names.
+ */
+
+$source = file_get_contents($_SERVER['DOCUMENT_ROOT'] . '/include/classes/core/CConfigFile.php');
+eval('?>' . str_replace("'/etc/zabbix/zabbix.conf.php'", var_export(getenv('ZABBIX_SETTINGS'), true), $source));
