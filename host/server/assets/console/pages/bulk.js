@@ -61,7 +61,8 @@ export function selection({ may }, reload) {
   const suspend = async () => {
     const yes = await ask(
       'Suspend the selected users?',
-      'Their sessions, tokens and open invitation links end at once, and applications are notified. You can lift it again.',
+      'Their sessions, tokens and open invitation links end at once. Applications are notified. ' +
+        'You can lift it again.',
       'Suspend',
     );
     if (yes) await change('suspended', ['active', 'invited']);

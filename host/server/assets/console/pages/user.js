@@ -264,7 +264,8 @@ function state(user, version, { may, reload }) {
       'Suspend this user?',
       user.state === 'invited'
         ? 'An open invitation link ends. You can lift the suspension again, and then create a new link.'
-        : 'Every session and every token of the user ends at once, and applications are notified. You can lift it again.',
+        : 'Every session and every token of the user ends at once, and applications are notified. ' +
+            'You can lift it again.',
       'Suspend',
     ).then((yes) => (yes ? setState('suspended', 'The user is suspended.') : undefined));
   const terminate = () =>
