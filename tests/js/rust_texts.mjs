@@ -24,7 +24,7 @@ const MACRO = /(^|[^\w])(error|warn|info|debug|trace|panic|unreachable|json|asse
 
 /** Functions whose texts go to the OpenAPI document, to a digest, to a header or to the log. */
 const FUNCTION =
-  /(noun|route|protected|description|title|sha256|authenticate|expect|from_static|from_str|Value|other|Internal)$/;
+  /\b(noun|route|protected|description|title|sha256|authenticate|expect|from_static|from_str|Value|other|Internal)$/;
 
 /** Functions whose argument is a noun in a text: what is not found, or taken. */
 const NOUN = /(NotFound|Taken|Gone|taken|id_of|known)$/;
