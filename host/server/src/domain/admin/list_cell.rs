@@ -17,7 +17,8 @@ pub(super) fn list_cell<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Str
     }
 }
 
-/// The texts of a cell, with `;` or blanks between them, or as a list in JSON; `None` if it begins like JSON and is not.
+/// The texts of a cell, with `;` or blanks between them, or as a list in JSON; `None` if it begins like JSON and is
+/// not.
 pub(super) fn texts_of(cell: &str) -> Option<Vec<Cow<'_, str>>> {
     if cell.starts_with('[') {
         let texts: Vec<String> = serde_json::from_str(cell).ok()?;

@@ -63,8 +63,8 @@ impl AccessDenied {
                 "the account in this application is terminated, which is final: delete it and create a new one"
             }
             Self::NoName => {
-                "the NameID needs an e-mail address, and the user has none: add one, or change the application's Format \
-                 or Source of the NameID"
+                "the NameID needs an e-mail address, and the user has none: add one, or change the application's \
+                 name_id_format or name_id_source (Format and Source in the console)"
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod comparison;
 mod preview_view;
+mod previewed_account;
 
 use std::sync::Arc;
 
@@ -14,12 +15,13 @@ use utoipa_axum::routes;
 
 use super::input::{List, PageLimit, Query, after};
 use super::routes::Area;
-use crate::domain::admin::{Caller, PreviewRequest, PreviewedAccount};
+use crate::domain::admin::{Caller, PreviewRequest};
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::ShownTrace;
 use crate::domain::operations::rate_limits::CallerKey;
 use crate::domain::{InternalError, Services, admin};
 use crate::http::admin_api::claims::preview_view::{PreviewView, view};
+use crate::http::admin_api::claims::previewed_account::previewed_account;
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Permission, ProtectedActionKind};
@@ -59,21 +61,6 @@ struct PreviewQuery {
     /// The sink; may be repeated. By default all sinks of the application's protocol.
     #[param(inline)]
     sink: Option<Vec<Sink>>,
-}
-
-/// The account that a request names, or whose user it names.
-fn previewed_account(
-    account: Option<&str>,
-    user: Option<&str>,
-) -> Result<PreviewedAccount, Problem> {
-    match (account, user) {
-        (Some(account), None) => Ok(PreviewedAccount::Stored(id_of(account, "account")?)),
-        (None, Some(user)) => Ok(PreviewedAccount::OfUser(id_of(user, "user")?)),
-        _ => Err(Problem::with_kind(
-            ProblemKind::Malformed,
-            "name either the account or the user",
-        )),
-    }
 }
 
 /// Reads the query. What is unknown or repeated is an error, but for `sink`.

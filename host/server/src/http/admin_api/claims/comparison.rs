@@ -12,7 +12,7 @@ use crate::domain::admin::{
     AdminError, Difference, PreviewComparison, PreviewRequest, TryCandidate,
 };
 use crate::http::admin_api::claims::preview_view::{PreviewView, view};
-use crate::http::admin_api::claims::previewed_account;
+use crate::http::admin_api::claims::previewed_account::previewed_account;
 use crate::http::admin_api::context::Context;
 use crate::http::admin_api::input::Body;
 use crate::http::admin_api::values::id_of;

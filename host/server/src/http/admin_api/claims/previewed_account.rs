@@ -1,0 +1,20 @@
+//! Whose claims a request is about.
+
+use crate::domain::admin::PreviewedAccount;
+use crate::http::admin_api::values::id_of;
+use crate::http::problem::{Problem, ProblemKind};
+
+/// The account that a request names, or whose user it names.
+pub(super) fn previewed_account(
+    account: Option<&str>,
+    user: Option<&str>,
+) -> Result<PreviewedAccount, Problem> {
+    match (account, user) {
+        (Some(account), None) => Ok(PreviewedAccount::Stored(id_of(account, "account")?)),
+        (None, Some(user)) => Ok(PreviewedAccount::OfUser(id_of(user, "user")?)),
+        _ => Err(Problem::with_kind(
+            ProblemKind::Malformed,
+            "name either the account or the user",
+        )),
+    }
+}
