@@ -123,6 +123,20 @@ impl Device {
         answer.unwrap_or_else(|error| panic!("{method} {path} should succeed: {error:#}"))
     }
 
+    /// New recovery codes, which are confirmed.
+    pub async fn recovery_codes(&self) -> Vec<String> {
+        let created = self.call_ok(Method::POST, "/recovery-codes", None).await;
+        self.confirm_codes(&created).await;
+        parse_codes(&created)
+    }
+
+    /// Confirms new recovery codes.
+    pub async fn confirm_codes(&self, created: &Value) {
+        let id = created["id"].as_str().expect("an id");
+        let path = format!("/recovery-codes/{id}/confirm");
+        self.call_ok(Method::POST, &path, None).await;
+    }
+
     /// A call below `/authenticator/api`; the instance's answer, whatever its status.
     pub async fn call_any(&self, method: Method, path: &str, body: Option<&Value>) -> Reply {
         let body = body.map(|body| body.to_string().into_bytes());
@@ -132,6 +146,11 @@ impl Device {
             .await;
         reply.unwrap_or_else(|error| panic!("the host should answer {method} {path}: {error:#}"))
     }
+}
+
+/// The recovery codes of an answer.
+pub fn parse_codes(created: &Value) -> Vec<String> {
+    serde_json::from_value(created["codes"].clone()).expect("a list")
 }
 
 impl std::fmt::Debug for Device {

@@ -38,7 +38,7 @@ pub use browser::{Browser, Page, without_code};
 pub use certificate::certificate;
 pub use client::{http_client, http_client_builder};
 pub use database::{Database, DatabaseUrl, connect, open_store};
-pub use device::Device;
+pub use device::{Device, parse_codes};
 pub use encoded::{EncodedCertificate, EncodedKey, rsa_key};
 pub use fault_proxy::{FaultProxy, HeldCommit};
 pub use log::{Log, Statements, let_one_thread_listen};

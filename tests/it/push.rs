@@ -232,9 +232,7 @@ async fn account_notifications_wake_other_devices_without_details() {
     let host = TestHost::start_with_plugins(&plugin).await;
     let browser = subscription(&service, 201);
     let ada = ada_with(&host, browser.public.clone()).await;
-    ada.device
-        .call_ok(Method::POST, "/recovery-codes", None)
-        .await;
+    ada.device.recovery_codes().await;
     let link = ada
         .device
         .call_ok(Method::POST, "/devices/enrolment-links", None)

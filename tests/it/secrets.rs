@@ -10,9 +10,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use assent_model::clock::{Clock, SystemClock};
 use assent_tests::harness::{
-    Admin, Browser, Json, Page, Pipes, Respond, Run, TestUser, Text, VERIFIER, after, between,
-    binary, component, http_client, in_time, locked, read_bytes, read_file, temp_folder, utf8,
-    write_file,
+    Admin, Browser, Page, Pipes, Respond, Run, TestUser, Text, VERIFIER, after, between, binary,
+    component, http_client, in_time, locked, read_bytes, read_file, temp_folder, utf8, write_file,
 };
 use axum::Router;
 use axum::extract::State;
@@ -385,16 +384,13 @@ async fn saml(
 
 /// A wrong and a valid recovery code.
 async fn recovery(admin: &Admin, ada: &TestUser, secrets: &mut Secrets) {
-    let codes = ada
-        .device
-        .call_ok(Method::POST, "/recovery-codes", None)
-        .await;
-    for code in codes["codes"].items() {
-        secrets.add("a recovery code", code.text());
+    let codes = ada.device.recovery_codes().await;
+    for code in &codes {
+        secrets.add("a recovery code", code);
     }
     let browser = Browser::new(&admin.base);
     let page = browser.get("/recover").await;
-    let code = codes["codes"][0].text();
+    let code = codes[0].as_str();
     page.submit(
         "/recover",
         &[("name", "ada"), ("code", "AAAA-AAAA-AAAA-AAAA")],

@@ -193,9 +193,7 @@ async fn a_change_on_another_instance_wakes_those_who_wait(database: Database) {
     host.advance(1);
     let changing = async {
         polled().await;
-        ada.device
-            .call_ok(Method::POST, "/recovery-codes", None)
-            .await;
+        ada.device.recovery_codes().await;
     };
     let (seen, ()) = in_time(async { tokio::join!(inbox(&second, &phone, &none), changing) }).await;
     assert!(seen.expect("read").is_none(), "there is a notification");

@@ -68,6 +68,10 @@ const server = {
   decisions: [],
   decided: [],
   codesMade: 0,
+  /** How many valid codes there are, the ids of those that were confirmed, and the answers to confirmations. */
+  codesLeft: 0,
+  confirmed: [],
+  confirmations: [],
   passkey: 'unsupported',
   cooldownUntil: null,
   devices: [],
@@ -119,7 +123,7 @@ async function answered(method, path, query, body) {
       return [200, pending()];
     }
     case 'GET /devices':
-      return [200, { devices: server.devices, recovery_codes: 0 }];
+      return [200, { devices: server.devices, recovery_codes: server.codesLeft }];
     case 'PATCH /devices/d1':
       if (body.name === '') return [422, { error: 'invalid_name' }];
       server.devices[0].name = body.name;
@@ -164,7 +168,23 @@ async function answered(method, path, query, body) {
       return [200, {}];
     case 'POST /recovery-codes':
       server.codesMade += 1;
-      return [200, { codes: ['AAAA-BBBB', 'CCCC-DDDD'] }];
+      return [
+        201,
+        {
+          id: `batch${server.codesMade}`,
+          codes: ['AAAA-BBBB', 'CCCC-DDDD'],
+          expires_at: Math.floor(Date.now() / 1000) + 1800,
+        },
+      ];
+    case 'POST /recovery-codes/batch1/confirm':
+    case 'POST /recovery-codes/batch2/confirm': {
+      const answer = server.confirmations.shift() ?? [204];
+      if (answer[0] === 204) {
+        server.confirmed.push(path.split('/')[2]);
+        server.codesLeft = 2;
+      }
+      return answer;
+    }
     default: {
       server.decided.push({ path, ...body });
       return server.decisions.shift() ?? [404, { error: 'request_not_found' }];
@@ -181,7 +201,7 @@ const listener = http.createServer(async (incoming, outgoing) => {
     const path = pathname.slice('/authenticator/api'.length);
     if (incoming.headers.authorization) server.languages.add(incoming.headers['accept-language']);
     const [status, body] = await answered(incoming.method, path, searchParams, text === '' ? {} : JSON.parse(text));
-    return reply(status, 'application/json', JSON.stringify(body));
+    return reply(status, 'application/json', body === undefined ? undefined : JSON.stringify(body));
   }
   if (pathname === '/authenticator') return reply(200, 'text/html; charset=utf-8', await frame());
   if (pathname === '/assets/authenticator/messages.js') return reply(200, 'text/javascript', await messages());
@@ -216,6 +236,7 @@ async function enrolling(says, prepare = async () => {}) {
   const now = Math.floor(Date.now() / 1000);
   const own = { id: 'd1', name: 'Phone', enrolled_at: now, used_at: null, is_current: true, has_passkey: false };
   Object.assign(server, { notifications: [], decisions: [], decided: [], codesMade: 0, passkey: 'unsupported' });
+  Object.assign(server, { codesLeft: 0, confirmed: [], confirmations: [] });
   Object.assign(server, { cooldownUntil: null, devices: [own], deviceName: null, languages: new Set(), ...says });
   const page = await (await phone(browser)).newPage();
   await prepare(page);
@@ -345,6 +366,69 @@ test('codes that are shown once are lost neither to a tap nor to a link', async 
   await field(page).waitFor();
   assert.equal(await code.count(), 0);
   assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('new codes replace the current ones when the user confirms that they are saved, and not before', async () => {
+  const { page, wrong } = await enrolled();
+  server.codesLeft = 5;
+  await page.getByRole('button', { name: /devices/i }).click();
+  const create = page.getByRole('button', { name: 'Create new codes' });
+  await create.click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('Your current codes stay valid until you confirm the new ones.').waitFor();
+  await dialog.getByRole('button', { name: 'Create new codes' }).click();
+  const code = page.getByText('AAAA-BBBB');
+  await code.waitFor();
+  await page.getByText('your current codes stay valid until then').waitFor();
+
+  // Whoever leaves keeps the current codes.
+  await page.getByRole('button', { name: 'Discard them' }).click();
+  await dialog.getByText('Your current codes stay valid.').waitFor();
+  await dialog.getByRole('button', { name: 'Leave' }).click();
+  await page.getByText('app-recovery-left', { exact: true }).waitFor();
+  assert.deepEqual(server.confirmed, []);
+
+  // Where the answer does not arrive, the codes stay to be confirmed again.
+  await create.click();
+  await dialog.getByRole('button', { name: 'Create new codes' }).click();
+  await code.waitFor();
+  server.confirmations.push([503, { error: 'temporarily_unavailable' }]);
+  const confirm = page.getByRole('button', { name: 'I have saved them' });
+  await confirm.click();
+  await page.locator('#loud', { hasText: /./ }).waitFor();
+  assert.ok(await code.isVisible());
+  assert.ok(await confirm.evaluate((button) => button === document.activeElement));
+  await confirm.click();
+  await page.getByRole('heading', { name: 'Devices of Ada Lovelace' }).waitFor();
+  assert.deepEqual(server.confirmed, ['batch2']);
+  assert.equal(await page.locator('#say').textContent(), 'Your new recovery codes are valid.');
+  assert.deepEqual(
+    wrong().filter((line) => !line.includes('503')),
+    [],
+  );
+  await page.context().close();
+});
+
+test('codes that can no longer be confirmed are not shown any more', async () => {
+  const { page, wrong } = await enrolled();
+  await page.getByRole('button', { name: /devices/i }).click();
+  await page.getByRole('button', { name: 'Create new codes' }).click();
+  await page.getByText('AAAA-BBBB').waitFor();
+  server.confirmations.push([410, { error: 'recovery_codes_not_found' }]);
+  await page.getByRole('button', { name: 'I have saved them' }).click();
+  await page.getByText('These codes can’t be confirmed any more').waitFor();
+  assert.equal(await page.getByText('AAAA-BBBB').count(), 0);
+  assert.deepEqual(await inspect(page, 'app-codes-expired'), []);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('AAAA-BBBB').waitFor();
+  await page.getByRole('button', { name: 'I have saved them' }).click();
+  await page.getByRole('heading', { name: 'Devices of Ada Lovelace' }).waitFor();
+  assert.deepEqual(server.confirmed, ['batch2']);
+  assert.deepEqual(
+    wrong().filter((line) => !line.includes('410')),
+    [],
+  );
   await page.context().close();
 });
 
@@ -635,16 +719,17 @@ test('Back goes to the previous screen, and asks before it leaves new codes', as
   await code.waitFor();
   await back();
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('heading', { name: 'Have you saved your codes?' }).waitFor();
+  await dialog.getByRole('heading', { name: 'Leave without confirming?' }).waitFor();
   assert.deepEqual(await inspect(page, 'app-codes-leave'), []);
   await dialog.getByRole('button', { name: 'Keep' }).click();
   await dialog.waitFor({ state: 'hidden' });
   assert.ok(await code.isVisible());
   await back();
-  await dialog.getByRole('button', { name: 'I have saved them' }).click();
+  await dialog.getByRole('button', { name: 'Leave' }).click();
   await devices.waitFor();
   assert.equal(await code.count(), 0);
   assert.equal(server.codesMade, 1);
+  assert.deepEqual(server.confirmed, []);
 
   // The buttons of the app leave nothing behind that Back would have to pass.
   await page.getByRole('button', { name: 'Add another device' }).click();

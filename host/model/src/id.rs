@@ -125,6 +125,8 @@ ids! {
     EnrolmentId;
     /// A recovery code.
     RecoveryCodeId;
+    /// Recovery codes that were created together.
+    RecoveryBatchId;
     /// An application's request that a person sign in.
     LoginId;
     /// The question put to a person's phone.

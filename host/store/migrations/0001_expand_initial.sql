@@ -314,8 +314,9 @@ CREATE TABLE recovery_codes (
     digest     TEXT   NOT NULL,
     -- The device that created or approved the codes. Revoking the device also revokes them.
     created_by TEXT,
-    -- The approval that permitted codes of the portal. They are pending until the user confirms that they are saved.
-    batch      TEXT,
+    -- The codes that were created together: for those of the portal the approval that permitted them. They are pending until
+    -- the user confirms that they are saved.
+    batch      TEXT   NOT NULL,
     is_pending BIGINT NOT NULL DEFAULT 0,
     created_at BIGINT NOT NULL,
     used_at    BIGINT,

@@ -100,6 +100,7 @@ pub use outcomes::{DeviceWrite, ReplayCheck, Transition, VersionedWrite};
 pub use overview::{QUARTER, SignInHour};
 pub use passkey_sign_ins::{PasskeyApproval, PasskeyApprovalOutcome};
 pub use passkeys::PasskeyUseOutcome;
+pub use pending_recovery_codes::CodesConfirmation;
 pub use portal::OpenSession;
 pub use recovery::Recovery;
 pub use repeats::{COUNTED_FOR, RepetitionCount};

@@ -1,22 +1,33 @@
 //! Recovery codes that their user has yet to confirm. The earlier codes stay valid until then.
 
 use crate::sql;
-use crate::{DeviceWrite, Result, Store, Transition, audit, devices};
+use crate::{DeviceWrite, Result, Store, audit, devices};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
-use assent_model::id::{ActionApprovalId, DeviceId, RecoveryCodeId, UserId};
+use assent_model::id::{DeviceId, RecoveryBatchId, RecoveryCodeId, UserId};
 use assent_model::secret::Digest;
 
+/// The outcome of a confirmation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodesConfirmation {
+    /// The codes are valid from now on.
+    Done,
+    /// They were confirmed before and are still valid. Nothing changed.
+    Repeated,
+    /// There are no such codes, they expired, or the user or the device is not active.
+    NotPending,
+}
+
 impl Store {
-    /// Adds codes that are not valid yet, in place of others that were not confirmed. `batch` is the approval that
-    /// permitted them, and `device` the device that approved.
+    /// Adds codes that are not valid yet, in place of others that were not confirmed. `device` created or approved
+    /// them.
     ///
     /// # Errors
     /// If the database fails.
     pub async fn add_pending_recovery_codes(
         &self,
         (user, device): (UserId, DeviceId),
-        batch: ActionApprovalId,
+        batch: RecoveryBatchId,
         codes: Vec<(RecoveryCodeId, Digest)>,
         now: Timestamp,
     ) -> Result<DeviceWrite> {
@@ -51,20 +62,25 @@ impl Store {
     }
 
     /// Makes the codes of a batch valid that were created at `since` or later, deletes all others of the user, and ends
-    /// the links that nobody used. Not open if there are none, or if the user may not sign in.
+    /// the links that nobody used. A device that confirms must still be enrolled.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
     pub async fn confirm_recovery_codes(
         &self,
-        user: UserId,
-        batch: ActionApprovalId,
+        (user, device): (UserId, Option<DeviceId>),
+        batch: RecoveryBatchId,
         since: Timestamp,
         entry: Entry,
-    ) -> Result<Transition> {
+    ) -> Result<CodesConfirmation> {
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
+                if let Some(device) = device
+                    && !devices::lock_active_device(db, user, device).await?
+                {
+                    return Ok(CodesConfirmation::NotPending);
+                }
                 let confirmed = sql::query(
                     "UPDATE recovery_codes SET is_pending = 0
                      WHERE user_id = $1 AND batch = $2 AND is_pending = 1 AND created_at >= $3
@@ -76,10 +92,20 @@ impl Store {
                 .execute(&mut *db)
                 .await?;
                 if confirmed == 0 {
-                    return Ok(Transition::NotOpen);
+                    let (valid,): (i64,) = sql::query_as(
+                        "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND batch = $2 AND is_pending = 0",
+                    )
+                    .bind(user.to_string())
+                    .bind(batch.to_string())
+                    .fetch_one(&mut *db)
+                    .await?;
+                    return Ok(match valid {
+                        0 => CodesConfirmation::NotPending,
+                        _ => CodesConfirmation::Repeated,
+                    });
                 }
                 sql::query(
-                    "DELETE FROM recovery_codes WHERE user_id = $1 AND (batch IS NULL OR batch <> $2)",
+                    "DELETE FROM recovery_codes WHERE user_id = $1 AND batch <> $2",
                 )
                 .bind(user.to_string())
                 .bind(batch.to_string())
@@ -87,7 +113,7 @@ impl Store {
                 .await?;
                 devices::end_own_links(db, user).await?;
                 audit::append(db, &[entry]).await?;
-                Ok(Transition::Done)
+                Ok(CodesConfirmation::Done)
             })
         })
         .await

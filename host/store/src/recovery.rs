@@ -2,11 +2,11 @@
 
 use crate::rows::moment;
 use crate::sql;
-use crate::{DeviceWrite, Result, Store, Transition, audit, devices};
+use crate::{Result, Store, Transition, audit, devices};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::device::Enrolment;
-use assent_model::id::{DeviceId, RecoveryCodeId, UserId};
+use assent_model::id::{DeviceId, UserId};
 use assent_model::secret::Digest;
 
 /// What is claimed by a code, and what is told of it.
@@ -21,48 +21,6 @@ pub struct Recovery {
 }
 
 impl Store {
-    /// Gives the owner of a device these codes in place of those that they had, and ends the links that nobody used.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
-    pub async fn set_recovery_codes(
-        &self,
-        (user, device): (UserId, DeviceId),
-        codes: Vec<(RecoveryCodeId, Digest)>,
-        entry: Entry,
-        now: Timestamp,
-    ) -> Result<DeviceWrite> {
-        self.write(move |db| {
-            let (codes, entry) = (codes.clone(), entry.clone());
-            Box::pin(async move {
-                if !devices::lock_active_device(db, user, device).await? {
-                    return Ok(DeviceWrite::Inactive);
-                }
-                devices::end_own_links(db, user).await?;
-                sql::query("DELETE FROM recovery_codes WHERE user_id = $1")
-                    .bind(user.to_string())
-                    .execute(&mut *db)
-                    .await?;
-                for (id, digest) in codes {
-                    sql::query(
-                        "INSERT INTO recovery_codes (id, user_id, digest, created_at, created_by) VALUES ($1, $2, $3, \
-                         $4, $5)",
-                    )
-                    .bind(id.to_string())
-                    .bind(user.to_string())
-                    .bind(digest.to_text())
-                    .bind(now.millis())
-                    .bind(device.to_string())
-                    .execute(&mut *db)
-                    .await?;
-                }
-                audit::append(db, &[entry]).await?;
-                Ok(DeviceWrite::Done)
-            })
-        })
-        .await
-    }
-
     /// How many codes a person has that were not used.
     ///
     /// # Errors

@@ -117,9 +117,7 @@ async fn audit_entries_of_devices_do_not_name_an_erased_user(database: Database)
     let ada = Administrator::new(&host, "augusta", "owner").await;
     let bob = host.user("bob").await;
     let bobs_phone = host.authenticator(&bob).await;
-    bobs_phone
-        .call_ok(Method::POST, "/recovery-codes", None)
-        .await;
+    bobs_phone.recovery_codes().await;
 
     let console = ada.signed_in(&host).await;
     let path = format!("/users/{}", id(&bob));
@@ -135,9 +133,7 @@ async fn audit_entries_of_devices_do_not_name_an_erased_user(database: Database)
     // A device denies a protected action on another user.
     requested(&console, Method::DELETE, &path, &Value::Null).await;
     assert_eq!(ada.device.deny(&waiting(&ada.device).await).await, "denied");
-    ada.device
-        .call_ok(Method::POST, "/recovery-codes", None)
-        .await;
+    ada.device.recovery_codes().await;
     let link = ada
         .device
         .call_ok(Method::POST, "/devices/enrolment-links", None)

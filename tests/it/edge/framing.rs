@@ -116,11 +116,8 @@ async fn portal_console_authenticator_and_recovery_pages_cannot_be_framed() {
     }
     assert_unframeable(&browser.get("/authenticator").await, "<script");
     // The form, the form with an error, and the page of a valid code.
-    let codes = ada
-        .device
-        .call_ok(Method::POST, "/recovery-codes", None)
-        .await;
-    let code = codes["codes"][0].text();
+    let codes = ada.device.recovery_codes().await;
+    let code = codes[0].as_str();
     let browser = Browser::new(&host.base);
     let form = browser.get("/recover").await;
     assert_unframeable(&form, "name=\"code\"");

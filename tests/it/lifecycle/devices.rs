@@ -239,7 +239,7 @@ async fn each_device_shows_notifications_about_other_devices_until_read(database
     assert_eq!(notifications(&second).await, [] as [Value; 0]);
 
     host.advance(1);
-    second.call_ok(Method::POST, "/recovery-codes", None).await;
+    second.recovery_codes().await;
     host.advance(1);
     host.authenticator(&ada.user).await;
     let returned = notifications(&ada.device).await;

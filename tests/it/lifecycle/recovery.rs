@@ -6,12 +6,9 @@ use reqwest::{Method, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::{entries, events};
-use crate::harness::{Browser, Database, Device, Json, Page, TestHost, TestUser, Text, id};
-
-async fn codes(device: &Device) -> Vec<String> {
-    let created = device.call_ok(Method::POST, "/recovery-codes", None).await;
-    serde_json::from_value(created["codes"].clone()).expect("a list")
-}
+use crate::harness::{
+    Browser, Database, Device, Json, Page, TestHost, TestUser, Text, id, parse_codes,
+};
 
 async fn remaining_codes(device: &Device) -> Value {
     device.call_ok(Method::GET, "/devices", None).await["recovery_codes"].clone()
@@ -49,7 +46,7 @@ async fn a_recovery_code_enrols_one_device_and_notifies_the_others(database: Dat
     let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     assert_eq!(remaining_codes(&ada.device).await, 0);
-    let codes = codes(&ada.device).await;
+    let codes = ada.device.recovery_codes().await;
     let distinct: std::collections::BTreeSet<&String> = codes.iter().collect();
     assert_eq!(
         (
@@ -126,7 +123,7 @@ async fn a_recovery_code_enrols_one_device_and_notifies_the_others(database: Dat
 async fn of_fifty_concurrent_uses_of_a_recovery_code_one_succeeds(database: Database) {
     let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
-    let code = codes(&ada.device).await.remove(0);
+    let code = ada.device.recovery_codes().await.remove(0);
     let tries = (0..50).map(|_| submit_code(&host, "ada", &code));
     let pages = futures_util::future::join_all(tries).await;
     let good: Vec<&Page> = pages
@@ -141,8 +138,11 @@ async fn wrong_used_and_foreign_recovery_codes_get_the_same_response() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let bob = host.user_with_account("bob", ada.application.clone()).await;
-    let (old, his) = (codes(&ada.device).await, codes(&bob.device).await);
-    let new = codes(&ada.device).await;
+    let (old, his) = (
+        ada.device.recovery_codes().await,
+        bob.device.recovery_codes().await,
+    );
+    let new = ada.device.recovery_codes().await;
     host.advance(1);
     let without_token = |page: &Page| page.body.replace(&page.csrf(), "");
     let unknown = submit_code(&host, "nobody", &new[0]).await;
@@ -208,7 +208,7 @@ async fn recovery_rejects_cross_site_forms_and_limits_guesses() {
     let settings = "[rate_limits]\nunauthenticated_requests = { per_minute = 1, burst = 5 }\n";
     let host = TestHost::start_with_settings(settings).await;
     let ada = host.ada().await;
-    let codes = codes(&ada.device).await;
+    let codes = ada.device.recovery_codes().await;
     let browser = Browser::new(&host.base);
     let forged = browser
         .post(
@@ -240,7 +240,7 @@ async fn recovery_rejects_cross_site_forms_and_limits_guesses() {
 async fn the_link_of_a_recovery_code_is_valid_once_for_15_minutes() {
     let host = TestHost::start().await;
     let ada: TestUser = host.ada().await;
-    let codes = codes(&ada.device).await;
+    let codes = ada.device.recovery_codes().await;
     let first = link_of(&submit_code(&host, "ada", &codes[0]).await);
     Device::enrol(&first, "New phone").await;
     assert!(
@@ -274,7 +274,7 @@ async fn a_suspended_user_cannot_create_recovery_codes(database: Database) {
     host.admin_ok(Method::PATCH, &path, json!({"state": "active"}))
         .await;
     assert_eq!(remaining_codes(&ada.device).await, 0);
-    codes(&ada.device).await;
+    ada.device.recovery_codes().await;
 }
 
 #[both_databases]
@@ -283,7 +283,7 @@ async fn revoking_a_device_revokes_its_links_and_codes_only(database: Database) 
     let ada = host.ada().await;
     host.advance(1);
     let stolen = host.authenticator(&ada.user).await;
-    let own = codes(&ada.device).await;
+    let own = ada.device.recovery_codes().await;
     let link = |created: &Value| created["link"].text().to_owned();
     let of_thief = link(
         &stolen
@@ -316,7 +316,7 @@ async fn revoking_a_device_revokes_its_links_and_codes_only(database: Database) 
     let third = Device::enrol(&of_administrator, "Third").await;
 
     // Those that the thief made in place of hers end as well; so does a link, where she makes new ones.
-    codes(&third).await;
+    third.recovery_codes().await;
     ada.device
         .call_ok(
             Method::DELETE,
@@ -330,7 +330,7 @@ async fn revoking_a_device_revokes_its_links_and_codes_only(database: Database) 
             .call_ok(Method::POST, "/devices/enrolment-links", None)
             .await,
     );
-    codes(&ada.device).await;
+    ada.device.recovery_codes().await;
     assert!(
         Authenticator::enrol(&open, "Late", None).await.is_err(),
         "{database:?}"
@@ -341,6 +341,85 @@ async fn revoking_a_device_revokes_its_links_and_codes_only(database: Database) 
 async fn concurrent_code_creation_leaves_ten_valid_codes(database: Database) {
     let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
-    futures_util::future::join_all((0..8).map(|_| codes(&ada.device))).await;
+    // Newer codes replace those that are not confirmed yet, so some of these confirmations are late.
+    let create = async || {
+        let created = ada
+            .device
+            .call_ok(Method::POST, "/recovery-codes", None)
+            .await;
+        let confirm = format!("/recovery-codes/{}/confirm", created["id"].text());
+        ada.device
+            .call_any(Method::POST, &confirm, None)
+            .await
+            .status
+    };
+    let statuses = futures_util::future::join_all((0..8).map(|_| create())).await;
+    for status in &statuses {
+        let expected = [StatusCode::NO_CONTENT, StatusCode::GONE];
+        assert!(expected.contains(status), "{database:?}: {statuses:?}");
+    }
     assert_eq!(remaining_codes(&ada.device).await, 10, "{database:?}");
+}
+
+#[both_databases]
+async fn old_codes_stay_valid_until_the_device_confirms_the_new_ones(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    let other = host.authenticator(&ada.user).await;
+    let old = ada.device.recovery_codes().await;
+    let create = async || {
+        let created = ada
+            .device
+            .call_ok(Method::POST, "/recovery-codes", None)
+            .await;
+        let path = format!("/recovery-codes/{}/confirm", created["id"].text());
+        (parse_codes(&created), path)
+    };
+    let is_valid =
+        async |code: &str| submit_code(&host, "ada", code).await.status == StatusCode::OK;
+    let confirmed = async |device: &Device, path: &str| {
+        let reply = device.call_any(Method::POST, path, None).await;
+        (reply.status, reply.body["error"].clone())
+    };
+    let created_events = async || {
+        let returned = entries(&host, &format!("user={}", id(&ada.user))).await;
+        let events = events(&returned).into_iter();
+        events
+            .filter(|event| *event == "recovery.codes-created")
+            .count()
+    };
+    let (replaced, late) = create().await;
+    let (new, confirm) = create().await;
+    assert!(is_valid(&old[0]).await, "{database:?}");
+    for code in [&replaced[0], &new[0]] {
+        assert!(!is_valid(code).await, "{database:?}: unconfirmed");
+    }
+    assert_eq!(remaining_codes(&ada.device).await, 9);
+    assert_eq!(created_events().await, 1, "{database:?}");
+    let gone = (StatusCode::GONE, json!("recovery_codes_not_found"));
+    for path in [late.as_str(), "/recovery-codes/x/confirm"] {
+        assert_eq!(confirmed(&ada.device, path).await, gone, "{database:?}");
+    }
+    let bob = host.user_with_account("bob", ada.application.clone()).await;
+    assert_eq!(confirmed(&bob.device, &confirm).await, gone);
+
+    host.advance(29 * 60);
+    let done = (StatusCode::NO_CONTENT, Value::Null);
+    assert_eq!(confirmed(&ada.device, &confirm).await, done);
+    assert!(!is_valid(&old[1]).await, "{database:?}");
+    assert!(is_valid(&new[0]).await, "{database:?}");
+    // Where the answer was lost, the device repeats the call.
+    assert_eq!(confirmed(&ada.device, &confirm).await, done);
+    assert_eq!(created_events().await, 2, "{database:?}");
+    assert_eq!(remaining_codes(&ada.device).await, 9);
+    let answer = other.call_ok(Method::GET, "/requests", None).await;
+    let notified = events(answer["notifications"].items()).into_iter();
+    let created = notified.filter(|event| *event == "recovery.codes-created");
+    assert_eq!(created.count(), 1, "{database:?}: {answer}");
+
+    // Codes that nobody confirmed expire.
+    let (_, confirm) = create().await;
+    host.advance(31 * 60);
+    assert_eq!(confirmed(&ada.device, &confirm).await, gone, "{database:?}");
+    assert!(is_valid(&new[1]).await, "{database:?}");
 }

@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::text;
-use crate::harness::{Browser, Log, Page, TestHost, Text, id, without_code};
+use crate::harness::{Browser, Log, Page, TestHost, id, without_code};
 
 const SUPPORT: &str = "<a href=\"mailto:help@example.org\"><bdi>help@example.org</bdi></a>";
 const WITH_SUPPORT: &str = "[branding]\nsupport = \"help@example.org\"\n";
@@ -191,10 +191,7 @@ async fn a_user_without_access_sees_who_they_are_the_reference_and_the_way_back(
 async fn recovery_leads_back_to_the_sign_in_of_this_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let created = ada
-        .device
-        .call_ok(Method::POST, "/recovery-codes", None)
-        .await;
+    let created = ada.device.recovery_codes().await;
     let browser = Browser::new(&host.base);
     let waiting = ada.begin_sign_in(&browser, &[]).await;
     let login = waiting.path();
@@ -224,7 +221,7 @@ async fn recovery_leads_back_to_the_sign_in_of_this_browser() {
         "{}",
         wrong.body
     );
-    let code = created["codes"][0].text();
+    let code = created[0].as_str();
     let done = wrong
         .submit(&address, &[("name", "ada"), ("code", code)])
         .await

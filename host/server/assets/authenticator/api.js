@@ -81,6 +81,7 @@ const WORDS = {
   sign_in_not_found: 'app-failure-sign-in',
   user_inactive: 'app-failure-user-inactive',
   device_not_found: 'app-failure-device-unknown',
+  recovery_codes_not_found: 'app-failure-codes',
   too_many_calls: 'app-failure-too-many-calls',
   too_many_devices: 'app-failure-too-many-devices',
   too_many_sign_ins: 'app-failure-too-many-sign-ins',

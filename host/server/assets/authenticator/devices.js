@@ -3,7 +3,7 @@
 import { call, failureOf, inWords } from './api.js';
 import { ask, say } from './dom.js';
 import { lookAt, takeDeviceName } from './follow.js';
-import { changeScreen, copy, go, goHome } from './navigation.js';
+import { alarm, changeScreen, copy, go, goHome, mayLeave } from './navigation.js';
 import { callWithPasskey } from './passkey.js';
 import { change, state, zone } from './state.js';
 import { day, text, timeOfDay } from './texts.js';
@@ -239,7 +239,7 @@ function where() {
  * @param {Actions} act
  * @returns {Child[]}
  */
-function codesContent({ failure, codes: made, file, copied }, act) {
+function codesContent({ failure, codes: made, hasEarlier, busy, error, file, copied }, act) {
   if (failure !== null) {
     const again = button(text('app-enrol-again-try'), act.retryCodes, 'small');
     const back = button(text('app-devices-back'), act.leaveCodes, 'quiet small');
@@ -257,7 +257,14 @@ function codesContent({ failure, codes: made, file, copied }, act) {
       copying(text('app-recovery-copy'), act.copyCodes, copied),
       el('a', save, text('app-recovery-save')),
     ),
-    button(text('app-recovery-kept'), act.leaveCodes, 'primary'),
+    el('p', {}, hasEarlier ? text('app-recovery-confirm-earlier') : text('app-recovery-confirm-none')),
+    complaint(error),
+    el(
+      'div',
+      { key: 'confirm', class: 'actions' },
+      button(text('app-recovery-kept'), act.confirmCodes, 'primary', { disabled: busy, 'data-part': 'confirm' }),
+      button(text('app-recovery-discard'), act.leaveCodes, 'quiet', { disabled: busy }),
+    ),
   ];
 }
 
@@ -352,22 +359,35 @@ async function openDevices(deviceId) {
 /**
  * Makes new codes of an account, and shows them.
  * @param {string} deviceId
+ * @param {boolean} hasEarlier
  */
-async function newCodes(deviceId) {
+async function newCodes(deviceId, hasEarlier) {
   const account = accountOf(deviceId);
   if (!account) return;
   const left = () => {
     if (screen.file !== null) URL.revokeObjectURL(screen.file.url);
   };
   /** @type {CodesScreen} */
-  const screen = { name: 'codes', deviceId, failure: null, codes: null, file: null, copied: '', left };
+  const screen = {
+    name: 'codes',
+    deviceId,
+    failure: null,
+    id: '',
+    codes: null,
+    hasEarlier,
+    busy: false,
+    error: '',
+    file: null,
+    copied: '',
+    left,
+  };
   go(screen, '#codes-title');
   try {
-    const { codes: made } = await callWithPasskey(account, 'post', '/recovery-codes', { value: {} });
+    const { id, codes: made } = await callWithPasskey(account, 'post', '/recovery-codes', { value: {} });
     const about = text('app-recovery-file', { account: account.account, operator: account.operator });
     const words = [about, day(state.now), '', ...made, '', where(), ''].join('\n');
     const url = URL.createObjectURL(new Blob([words], { type: 'text/plain;charset=utf-8' }));
-    changeScreen(screen, { codes: made, file: { text: words, url } });
+    changeScreen(screen, { id, codes: made, file: { text: words, url } });
     say(text('app-recovery-created'));
   } catch (cause) {
     changeScreen(screen, { failure: failureOf(cause) });
@@ -469,7 +489,7 @@ export const deviceActions = {
     if (screen) await openDevices(screen.deviceId);
   },
 
-  /** Makes new recovery codes. Those that there are must not be lost to a stray tap. */
+  /** Makes new recovery codes, in place of those that there are. */
   async makeCodes() {
     const screen = shownDevices();
     if (!screen?.known) return;
@@ -477,12 +497,12 @@ export const deviceActions = {
     const isSure =
       screen.known.recovery_codes === 0 ||
       (await ask(title, text('app-recovery-ask-about'), text('app-recovery-create')));
-    if (isSure && state.screen === screen) await newCodes(screen.deviceId);
+    if (isSure && state.screen === screen) await newCodes(screen.deviceId, screen.known.recovery_codes > 0);
   },
 
   async retryCodes() {
     const screen = shownCodes();
-    if (screen?.failure) await newCodes(screen.deviceId);
+    if (screen?.failure) await newCodes(screen.deviceId, screen.hasEarlier);
   },
 
   async copyCodes() {
@@ -491,9 +511,28 @@ export const deviceActions = {
     changeScreen(screen, { copied: await copy(screen.file.text, text('app-copied'), text('app-copy-failed')) });
   },
 
+  /** The user saved the new codes, so they replace the earlier ones. */
+  async confirmCodes() {
+    const screen = shownCodes();
+    const account = screen && accountOf(screen.deviceId);
+    if (!screen?.codes || !account || screen.busy) return;
+    changeScreen(screen, { busy: true, error: '' });
+    try {
+      await call(account, 'post', '/recovery-codes/{id}/confirm', { parameters: { id: screen.id } });
+    } catch (cause) {
+      const failure = failureOf(cause);
+      // Codes that can't become valid any more are not shown.
+      if (failure.code === 'recovery_codes_not_found') changeScreen(screen, { failure }, '#codes-title');
+      else changeScreen(screen, { busy: false, error: alarm(inWords(cause)) }, '[data-part="confirm"]');
+      return;
+    }
+    say(text('app-recovery-confirmed'));
+    if (state.screen === screen) await openDevices(screen.deviceId);
+  },
+
   async leaveCodes() {
     const screen = shownCodes();
-    if (screen) await openDevices(screen.deviceId);
+    if (screen && (await mayLeave()) && state.screen === screen) await openDevices(screen.deviceId);
   },
 
   /** @param {string} deviceId */

@@ -11,9 +11,9 @@ import { text } from './texts.js';
  * @typedef {import('./types.d.ts').Step} Step
  */
 
-/** Whether the screen has codes that are shown this once. */
-function hasCodes() {
-  return state.screen?.name === 'codes' && state.screen.failure === null;
+/** The screen of codes that are shown this once and not yet confirmed, if it is the one that is shown. */
+function unconfirmedCodes() {
+  return state.screen?.name === 'codes' && state.screen.failure === null ? state.screen : null;
 }
 
 /**
@@ -22,8 +22,10 @@ function hasCodes() {
  * @returns {Promise<boolean>}
  */
 export async function mayLeave() {
-  if (!hasCodes()) return true;
-  return holdStep(ask(text('app-recovery-leave'), text('app-recovery-once'), text('app-recovery-kept')));
+  const codes = unconfirmedCodes();
+  if (codes === null) return true;
+  const about = codes.hasEarlier ? text('app-recovery-leave-earlier') : text('app-recovery-leave-none');
+  return holdStep(ask(text('app-recovery-leave'), about, text('app-recovery-leave-yes')));
 }
 
 /**
@@ -66,7 +68,7 @@ export function watchBack(to) {
     keepStep();
   });
   window.addEventListener('beforeunload', (event) => {
-    if (hasCodes()) event.preventDefault();
+    if (unconfirmedCodes() !== null) event.preventDefault();
   });
 }
 

@@ -210,7 +210,15 @@ export interface CodesScreen {
   name: 'codes';
   deviceId: string;
   failure: FailedCall | null;
+  /** What confirms the codes. */
+  id: string;
   codes: string[] | null;
+  /** Whether the user has earlier codes, which stay valid until the new ones are confirmed. */
+  hasEarlier: boolean;
+  /** Whether the confirmation is on its way. */
+  busy: boolean;
+  /** Why it did not arrive. */
+  error: string;
   /** The codes as a file: its text, and its address. */
   file: { text: string; url: string } | null;
   copied: string;

@@ -3,21 +3,17 @@
 //! the new ones are saved.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::domain::admin::action_approvals::{self, ActionState, Console, PendingAction};
-use crate::domain::devices::account_notifications;
+use crate::domain::devices::recovery;
 use crate::domain::protected_actions::{ProtectedAction, SummaryError, summarize};
-use crate::domain::{InternalError, Services, audit};
+use crate::domain::{InternalError, Services};
 use assent_model::approval::{ApprovalStage, Approver};
-use assent_model::audit::{Actor, AuditContext, Event};
-use assent_model::id::{ActionApprovalId, DeviceId, RecoveryCodeId, UserId};
-use assent_model::recovery::{CODES, RecoveryCode};
+use assent_model::audit::{Actor, AuditContext};
+use assent_model::id::{ActionApprovalId, DeviceId, RecoveryBatchId, UserId};
+use assent_model::recovery::RecoveryCode;
 use assent_model::secret::Digest;
-use assent_store::{ClaimedAction, DeviceWrite, Transition};
-
-/// For how long new codes can be confirmed.
-const CONFIRMATION: Duration = Duration::from_secs(30 * 60);
+use assent_store::{ClaimedAction, DeviceWrite};
 
 /// Asks the person's device whether new codes may be created. `None` if no device can be asked: the one that approved
 /// the session was removed or is a vendor's, or it received too many requests in the last minute.
@@ -103,22 +99,16 @@ pub async fn create_codes(
         return Ok(None);
     };
     let now = services.now();
-    let codes: Vec<RecoveryCode> = (0..CODES)
-        .map(|_| RecoveryCode::random(&*services.entropy))
-        .collect();
-    let kept = codes.iter().map(|code| {
-        let id = RecoveryCodeId::new(now, &*services.entropy);
-        (id, code.digest(user))
-    });
+    let (codes, kept) = recovery::random_codes(services, user, now);
     let written = services
         .store
-        .add_pending_recovery_codes((user, device), id, kept.collect(), now)
+        .add_pending_recovery_codes((user, device), batch_of(id), kept, now)
         .await?;
     Ok((written == DeviceWrite::Done).then_some(codes))
 }
 
 /// Confirms that the codes of a request are saved: they are valid from now on, and those of before are not. Returns
-/// whether there were any to confirm.
+/// whether they are valid.
 ///
 /// # Errors
 /// If the store fails.
@@ -129,20 +119,12 @@ pub async fn confirm_codes(
 ) -> Result<bool, InternalError> {
     let user = portal.signed_in.user.id;
     let by = AuditContext::new(Actor::User(user), portal.origin.clone());
-    let entry = audit::entry(services, Event::RecoveryCodesCreated, &by)
-        .about(user)
-        .with("codes", CODES);
-    let since = services.now() - CONFIRMATION;
-    let confirmed = services
-        .store
-        .confirm_recovery_codes(user, id, since, entry)
-        .await?;
-    if confirmed == Transition::NotOpen {
-        return Ok(false);
-    }
-    tracing::info!(%user, "recovery codes created in the portal");
-    account_notifications::notify(services, user, None);
-    Ok(true)
+    recovery::confirm(services, (user, None), batch_of(id), &by).await
+}
+
+/// The codes that an approval permitted.
+const fn batch_of(id: ActionApprovalId) -> RecoveryBatchId {
+    RecoveryBatchId::from_bytes(*id.as_bytes())
 }
 
 /// The action, and its digest: an approval of it permits nothing else.

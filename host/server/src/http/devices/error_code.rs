@@ -94,6 +94,10 @@ codes! {
     /// The enrolment link was used, expired, or never existed.
     LinkNotFound = "link_not_found", GONE,
         "This link was used already, or has expired. Ask your administrator for a new one.";
+    /// The user has no new recovery codes with this id. They were created more than 30 minutes ago, or newer ones were
+    /// created since.
+    RecoveryCodesNotFound = "recovery_codes_not_found", GONE,
+        "These codes can't be confirmed any more. Create new ones.";
     /// The sign-in of the code ended, has a user already, or never existed.
     SignInNotFound = "sign_in_not_found", GONE,
         "This code was used already, or it has expired. Load the sign-in page again.";

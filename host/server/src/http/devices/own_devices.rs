@@ -20,7 +20,7 @@ use crate::http::devices::request_body::parse;
 use crate::http::devices::signed_call::SignedCall;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
-use assent_model::id::{AuditId, DeviceId};
+use assent_model::id::{AuditId, DeviceId, RecoveryBatchId};
 use assent_model::recovery::{CodesOfDevice, RecoveryCode};
 
 /// A device of the user.
@@ -165,11 +165,17 @@ pub(super) async fn enrolment_link(
 /// New recovery codes.
 #[derive(Serialize, ToSchema)]
 pub(super) struct RecoveryCodes {
+    /// The id that confirms them.
+    #[schema(value_type = String, pattern = "^[0-9a-f]{32}$")]
+    id: RecoveryBatchId,
     /// The codes, which the server shows only now.
     codes: Vec<String>,
+    /// When they can no longer be confirmed, in seconds since the epoch.
+    expires_at: i64,
 }
 
-/// Create recovery codes, which replace the former ones.
+/// Create recovery codes, which are valid once the user confirms that they are saved. The former ones stay valid until
+/// then.
 #[utoipa::path(post, path = "/recovery-codes", operation_id = "recovery-codes.create",
     request_body = Option<Confirmation>,
     responses((status = 201, description = "The codes, each valid once.", body = RecoveryCodes)))]
@@ -178,11 +184,33 @@ pub(super) async fn recovery_codes(
 ) -> Result<(StatusCode, Json<RecoveryCodes>), DeviceApiError> {
     confirmed(&call, "POST /recovery-codes").await?;
     within(&call.services.rate_limits.actions_per_device, &call)?;
-    let codes = recovery::make(&call.services, &call.device, call.origin.clone())
+    let created = recovery::create_on_device(&call.services, &call.device)
         .await?
         .ok_or(ErrorCode::UserInactive)?;
-    let codes = codes.iter().map(RecoveryCode::grouped).collect();
-    Ok((StatusCode::CREATED, Json(RecoveryCodes { codes })))
+    let body = RecoveryCodes {
+        id: created.batch,
+        codes: created.codes.iter().map(RecoveryCode::grouped).collect(),
+        expires_at: created.expires_at.seconds(),
+    };
+    Ok((StatusCode::CREATED, Json(body)))
+}
+
+/// Confirm that the user saved new recovery codes, within 30 minutes. They replace the former ones. A repeated call
+/// changes nothing.
+#[utoipa::path(post, path = "/recovery-codes/{id}/confirm", operation_id = "recovery-codes.confirm",
+    params(("id" = String, Path, description = "The id of the codes.")),
+    responses((status = 204, description = "The codes are valid, and the former ones are not.")))]
+pub(super) async fn confirm_recovery_codes(
+    Path(id): Path<String>,
+    call: SignedCall,
+) -> Result<StatusCode, DeviceApiError> {
+    let gone = ErrorCode::RecoveryCodesNotFound;
+    let id: RecoveryBatchId = id.parse().map_err(|_| gone)?;
+    let owner = (call.device.user_id, Some(call.device.id));
+    match recovery::confirm(&call.services, owner, id, &call.by()).await? {
+        true => Ok(StatusCode::NO_CONTENT),
+        false => Err(gone.into()),
+    }
 }
 
 /// Counts a call to a limit of its device.

@@ -102,6 +102,10 @@ pub(super) fn operations() -> Vec<DeviceOperation> {
         ),
         signed(routes!(own_devices::enrolment_link), CREATION_ERRORS),
         signed(routes!(own_devices::recovery_codes), CREATION_ERRORS),
+        signed(
+            routes!(own_devices::confirm_recovery_codes),
+            &[E::RecoveryCodesNotFound],
+        ),
         signed(routes!(own_devices::notifications_read), &[]),
         signed(routes!(device::set_push), &[E::InvalidSubscription]),
         signed(
