@@ -5,6 +5,7 @@
 //! extensions by which these two sign users in with OpenID Connect.
 
 mod frontend;
+mod kubernetes;
 mod zabbix;
 
 use reqwest::Method;
