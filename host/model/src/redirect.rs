@@ -43,7 +43,7 @@ pub enum RedirectUriError {
     /// Neither a custom scheme nor a loopback address.
     #[error(
         "a redirect URI of a native application is a custom scheme with both slashes, such as \
-         com.example.app://callback, or http://127.0.0.1 or http://[::1] with a path"
+         com.example.app://callback, or begins with http://127.0.0.1 or http://[::1]"
     )]
     NotNative,
 }
