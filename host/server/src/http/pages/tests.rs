@@ -584,7 +584,7 @@ fn a_page_says_nothing_in_another_language() {
                 .iter()
                 .any(|page| page.contains(&escaped(&Message::new(id).plain(language))))
         };
-        assert!(found("login-lead") && found("ended-again") && found("signed-out-windows"));
+        assert!(found("login-lead-passkey") && found("ended-again") && found("signed-out-windows"));
     }
 }
 
