@@ -159,7 +159,7 @@ async fn invalid_input_is_rejected_with_a_plain_message() {
             "/users",
             json!({"name": "a b"}),
             422,
-            "no blanks",
+            "without spaces",
         ),
         (
             Method::POST,
