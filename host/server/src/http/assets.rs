@@ -61,7 +61,6 @@ const FILES: &[(&str, &str, &[u8])] = files![
     CSS "authenticator.css",
     CSS "portal.css",
     JAVASCRIPT "portal.js",
-    JAVASCRIPT "here.js",
     JAVASCRIPT "login.js",
     JAVASCRIPT "passkey_sign_in.js",
     JAVASCRIPT "waiting.js",
