@@ -48,8 +48,8 @@ pub fn random_codes(
     (codes, kept)
 }
 
-/// Creates codes of the owner of a device. The earlier ones stay valid until the device confirms the new ones. `None` if
-/// the owner may not sign in.
+/// Creates codes of the owner of a device. The earlier ones stay valid until the device confirms the new ones. `None`
+/// if the owner may not sign in.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
