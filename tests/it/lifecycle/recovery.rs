@@ -417,7 +417,7 @@ async fn old_codes_stay_valid_until_the_device_confirms_the_new_ones(database: D
     let created = notified.filter(|event| *event == "recovery.codes-created");
     assert_eq!(created.count(), 1, "{database:?}: {answer}");
 
-    // Codes that nobody confirmed for half an hour expire.
+    // Unconfirmed codes expire after half an hour.
     let (in_time, confirm) = create().await;
     host.advance(29 * 60);
     assert_eq!(confirmed(&ada.device, &confirm).await, done);

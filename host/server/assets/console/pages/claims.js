@@ -82,7 +82,7 @@ export async function previewOf(application, context) {
 }
 
 /**
- * Somebody whom a preview can be about: an account, or a user whose account an assignment implies.
+ * The subject of a preview: an account, or a user whose account an assignment implies.
  * @typedef {{ id: string, names: Array<string | false | null | undefined> }} Previewed
  */
 
