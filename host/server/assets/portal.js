@@ -1,8 +1,27 @@
-// Tells moments in the time of the place where the browser is. Without it pages tell them as they are in Greenwich.
+// Tells moments in the time of the place where the browser is, and recent ones as the time since then. Without it pages
+// tell them as they are in Greenwich.
 const { lang } = document.documentElement;
 // The page's language, in the way that it is spoken where the person is.
 const spoken = navigator.languages.find((language) => language.startsWith(lang)) ?? lang;
-const format = new Intl.DateTimeFormat(spoken, { dateStyle: 'long', timeStyle: 'short' });
+const absolute = new Intl.DateTimeFormat(spoken, { dateStyle: 'long', timeStyle: 'short' });
+const relative = new Intl.RelativeTimeFormat(spoken, { numeric: 'auto' });
+/**
+ * The units of relative times, each with its length in seconds, and up to which distance it is used.
+ * @type {Array<[Intl.RelativeTimeFormatUnit, number, number]>}
+ */
+const UNITS = [
+  ['second', 1, 60],
+  ['minute', 60, 3600],
+  ['hour', 3600, 86_400],
+  ['day', 86_400, 7 * 86_400],
+];
+
 /** @type {NodeListOf<HTMLTimeElement>} */
 const moments = document.querySelectorAll('time[datetime]');
-for (const time of moments) time.textContent = format.format(new Date(time.dateTime));
+for (const time of moments) {
+  const date = new Date(time.dateTime);
+  const seconds = (date.valueOf() - Date.now()) / 1000;
+  const unit = UNITS.find(([, , until]) => Math.abs(seconds) < until);
+  time.title = absolute.format(date);
+  time.textContent = unit ? relative.format(Math.trunc(seconds / unit[1]), unit[0]) : time.title;
+}

@@ -8,6 +8,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::pages::{ActivityPage, ActivityRow, Tab};
+use super::tone::Tone;
 use super::words::{PageTime, activity_message, browser_of, by_whom, origin_for, place_of};
 use crate::domain::protected_actions::{PastAction, TargetNames};
 use crate::domain::{InternalError, audit};
@@ -84,6 +85,7 @@ fn row(
     };
     let from = origin_for(user, entry);
     ActivityRow {
+        tone: Tone::of_event(entry.event),
         what: activity_message(entry, action.as_ref(), &application),
         when: PageTime::new(entry.at),
         by: by_whom(user, entry, &application),

@@ -13,6 +13,7 @@ pub(super) mod pages;
 mod profile;
 mod recovery_codes;
 mod sessions;
+mod tone;
 mod words;
 
 use std::sync::Arc;

@@ -2,6 +2,7 @@
 
 use askama::Template;
 
+use super::tone::Tone;
 use super::words::PageTime;
 use crate::http::pages::{Consents, Layout, Page, SignedInUser, Withdrawn};
 use crate::http::texts::Message;
@@ -78,6 +79,18 @@ impl Tab {
             Self::Consents => Message::new("portal-consents"),
             Self::Activity => Message::new("portal-activity"),
             Self::Profile => Message::new("portal-profile"),
+        }
+    }
+
+    /// The path of its icon, in a square of 24 by 24.
+    pub const fn icon(self) -> &'static str {
+        match self {
+            Self::Applications => "M4 4h7v7H4V4Zm9 0h7v7h-7V4ZM4 13h7v7H4v-7Zm9 0h7v7h-7v-7Z",
+            Self::Devices => "M7 2h10v20H7V2Zm4 17h2",
+            Self::Sessions => "M3 5h18v12H3V5Zm5 15h8m-4-3v3",
+            Self::Consents => "M8 19a5 5 0 1 0 0-10 5 5 0 0 0 0 10Zm3.5-8.5L20 2m-4 4 3 3",
+            Self::Activity => "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18Zm0-14v5l4 2",
+            Self::Profile => "M12 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8Zm-8 10c0-4 4-7 8-7s8 3 8 7",
         }
     }
 }
@@ -405,6 +418,8 @@ pub struct ActivityPage {
 /// Something that happened.
 #[derive(Clone, Debug)]
 pub struct ActivityRow {
+    /// How much it asks for attention.
+    pub tone: Tone,
     /// What it was.
     pub what: Message,
     /// When.

@@ -144,6 +144,7 @@ fn consents(offline: bool) -> ConsentsPage {
 
 fn activity() -> ActivityPage {
     let row = ActivityRow {
+        tone: Tone::Calm,
         what: said(),
         when: when(),
         by: Some(said()),

@@ -1,0 +1,62 @@
+//! The icon beside an event in the person's activity.
+
+use assent_model::audit::Event;
+
+/// How much an event asks for the person's attention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// They did what they wanted to do.
+    Good,
+    /// Something was refused, removed or ended. They should know why.
+    Warn,
+    /// Somebody else may have tried to sign in as them.
+    Bad,
+    /// Anything else.
+    Calm,
+}
+
+impl Tone {
+    /// The tone of an event.
+    pub(super) const fn of_event(event: Event) -> Self {
+        match event {
+            Event::SignedIn
+            | Event::SignInApproved
+            | Event::DeviceEnrolled
+            | Event::PasskeyAdded
+            | Event::PasskeySignInAllowed => Self::Good,
+            Event::SignInDenied
+            | Event::NumberMatchFailed
+            | Event::CooldownStarted
+            | Event::SessionEnded
+            | Event::DeviceRevoked
+            | Event::PasskeyRemoved
+            | Event::PasskeySignInStopped
+            | Event::RecoveryCodeUsed
+            | Event::RecoveryFailed => Self::Warn,
+            Event::SignInReported | Event::PasskeyCloneSuspected => Self::Bad,
+            _ => Self::Calm,
+        }
+    }
+
+    /// The name that style sheets know.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Warn => "warn",
+            Self::Bad => "bad",
+            Self::Calm => "calm",
+        }
+    }
+
+    /// The path of the icon, in a square of 24 by 24.
+    #[must_use]
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Good => "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18Zm-4-9 3 3 5-6",
+            Self::Warn => "M12 4 2.5 20h19L12 4Zm0 6v5m0 2.4v.1",
+            Self::Bad => "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18ZM9 9l6 6m0-6-6 6",
+            Self::Calm => "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18Zm0-10v5m0-8.5v.1",
+        }
+    }
+}
