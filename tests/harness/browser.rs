@@ -197,8 +197,14 @@ fn assert_unframeable(url: &Url, headers: &HeaderMap) {
     );
 }
 
-/// The text of a page without the QR code, which differs for each sign-in.
+/// The text of a page without the QR code and its link, which differ for each sign-in.
 pub fn without_code(text: &str) -> String {
+    let mut parts = text.split("#login=");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (_, after) = part.split_once('"').expect("the end of the link");
+        text = format!("{text}#login=\"{after}");
+    }
     let Some((before, rest)) = text.split_once("class=\"scan\"") else {
         return text.to_owned();
     };

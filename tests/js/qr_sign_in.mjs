@@ -110,6 +110,29 @@ async function onThePhone(mobile) {
   await page.close();
 }
 
+/** The name was typed: on the page that waits the button comes before the number, which nobody has to type. */
+async function afterTheName(mobile) {
+  const context = mobile.context();
+  await context.clearCookies({ name: /session/ });
+  const page = await context.newPage();
+  await page.goto(`${BASE_URL}/admin`);
+  await page.getByRole('textbox', { name: /name/i }).fill('bob');
+  await page.getByRole('button', { name: 'Continue', exact: true }).click();
+  const number = page.locator('#number');
+  await number.waitFor();
+  const here = page.getByRole('link', { name: 'Approve on this device' });
+  assert.ok(await here.evaluate((link) => link === document.activeElement));
+  assert.equal(await page.locator('.primary:visible').count(), 1, 'the page has one primary button');
+  assert.ok((await here.boundingBox()).y < (await number.boundingBox()).y, 'the button is above the number');
+  await look(page, 'waiting-here');
+  const tabs = context.pages().length;
+  await here.click();
+  await page.getByRole('button', { name: /Approve as .*\(bob\)/ }).click();
+  await page.waitForURL(`${BASE_URL}/admin`);
+  assert.equal(context.pages().length, tabs, 'no other tab was opened');
+  await page.close();
+}
+
 /** The link of a login page in another browser: it has the key, and not the cookie of that page. The number decides. */
 async function withoutTheCookie(desk, mobile) {
   await desk.context().clearCookies();
@@ -164,6 +187,8 @@ async function notMe(browser, mobile) {
   await mobile.getByRole('heading', { name: 'Stopped' }).waitFor();
   await mobile.getByText(/are paused until/).waitFor();
   await stranger.locator('#number').waitFor();
+  // Without a key in the browser the page is about the number.
+  assert.equal(await stranger.getByRole('link', { name: 'Approve on this device' }).isVisible(), false);
   await look(mobile, 'not-me');
   await mobile.getByRole('button', { name: 'Done' }).click();
 
@@ -210,6 +235,7 @@ try {
     await byAnotherCode(mobile);
     assert.deepEqual(collected.flat(), [], 'no page complains on its console');
     await onThePhone(mobile);
+    await afterTheName(mobile);
     await withoutTheCookie(desk, mobile);
     await usedCode(mobile);
     await notMe(browser, mobile);

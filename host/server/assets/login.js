@@ -8,27 +8,6 @@
   var events = null;
   var over = false;
 
-  // A browser that holds a key of the authenticator needs neither a name nor a code: its button comes first.
-  var here = document.getElementById('here');
-  if (here && holdsKey()) {
-    here.hidden = false;
-    page.className += ' with-key';
-    [].forEach.call(page.querySelectorAll('.ways .primary'), function (/** @type {Element} */ button) {
-      button.className = button.className.replace(' primary', '');
-    });
-    /** @type {HTMLElement} */ (here.querySelector('a')).focus();
-  }
-
-  /** Whether the authenticator of this browser has an account, as it notes in `authenticator/store.js`. */
-  function holdsKey() {
-    try {
-      return localStorage.getItem('assent-authenticator') === 'enrolled';
-    } catch (_) {
-      // The browser keeps nothing for this site.
-      return false;
-    }
-  }
-
   if (typeof EventSource === 'undefined') {
     return;
   }

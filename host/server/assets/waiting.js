@@ -24,6 +24,13 @@
   document.addEventListener('submit', function () {
     reloading = true;
   });
+  // The user came back from the authenticator in this tab. The sign-in may be another one by now.
+  window.addEventListener('pageshow', function (event) {
+    if (event.persisted) {
+      reloading = false;
+      reload();
+    }
+  });
 
   /** @typedef {import('./authenticator/messages.js').Part} Part */
 

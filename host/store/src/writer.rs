@@ -216,15 +216,15 @@ fn in_thread(
 
 /// Adds the writes of requests that are about to queue them. On a busy instance, each write would otherwise have a
 /// commit of its own, because the writer gets the processor as soon as the first one is queued. It blocks the thread,
-/// which is the writer's own.
-fn gather(jobs: &mut mpsc::Receiver<Job>, batch: &mut Vec<Job>) {
+/// which is the writer's own, for no longer than `pause` at a time.
+fn gather(jobs: &mut mpsc::Receiver<Job>, batch: &mut Vec<Job>, pause: Duration) {
     for _ in 0..GATHERING_ROUNDS {
         let before = batch.len();
         // The runtime executes a new task after some of those that are ready: at once on an idle instance, never while
         // reads of SQLite block all its threads.
         let (executed, execution) = std::sync::mpsc::channel();
         tokio::spawn(async move { executed.send(()) });
-        if execution.recv_timeout(GATHERING_PAUSE).is_err() {
+        if execution.recv_timeout(pause).is_err() {
             return;
         }
         while batch.len() < BATCH
@@ -252,7 +252,7 @@ async fn run(
                 return;
             }
             if database == DatabaseKind::Sqlite {
-                gather(&mut jobs, &mut batch);
+                gather(&mut jobs, &mut batch, GATHERING_PAUSE);
             }
         }
         // Who has gone away meanwhile is not served.
@@ -506,7 +506,7 @@ mod tests {
     }
 
     /// The size of a batch of one write after `gather`, while the calling thread waits. `queued` more are in the queue.
-    fn gathered(queued: usize) -> usize {
+    fn gathered(queued: usize, pause: Duration) -> usize {
         let (sender, mut jobs) = mpsc::channel(BATCH);
         for _ in 0..queued {
             sender.try_send(job()).unwrap();
@@ -515,7 +515,7 @@ mod tests {
         let writer = std::thread::spawn(move || {
             let _entered = runtime.enter();
             let mut batch = vec![job()];
-            gather(&mut jobs, &mut batch);
+            gather(&mut jobs, &mut batch, pause);
             batch.len()
         });
         writer.join().unwrap()
@@ -531,14 +531,15 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn writes_that_requests_queue_meanwhile_share_the_transaction() {
-        assert_eq!(gathered(3), 4);
-        assert_eq!(gathered(BATCH), BATCH);
+        // The runtime's threads may get no processor for a while, so this waits for longer than the writer does.
+        assert_eq!(gathered(3, LIMIT), 4);
+        assert_eq!(gathered(BATCH, LIMIT), BATCH);
     }
 
     #[tokio::test]
     async fn a_blocked_runtime_does_not_hold_up_the_writer() {
         // The only thread of the runtime waits, so no task is executed.
-        assert_eq!(gathered(0), 1);
+        assert_eq!(gathered(0, GATHERING_PAUSE), 1);
     }
 
     #[tokio::test]

@@ -175,7 +175,7 @@ function nameForm({ id: device, typed, error }, act) {
  * @param {string} copied
  */
 function copying(label, onclick, copied) {
-  return el('div', {}, button(label, onclick), ' ', el('span', { role: 'status' }, copied));
+  return el('div', { class: 'copying' }, button(label, onclick), el('span', { role: 'status' }, copied));
 }
 
 /**

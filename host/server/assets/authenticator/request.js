@@ -54,7 +54,7 @@ const ENDINGS = {
   gone: ['mark', 'warn', 'app-request-closed', 'app-request-closed-about'],
   locked: ['cross', 'bad', 'app-request-locked', 'app-request-locked-about'],
   denied: ['cross', 'bad', 'app-request-denied', 'app-request-denied-about'],
-  reported: ['shield', 'bad', 'app-request-reported', 'app-request-reported-about'],
+  reported: ['barred', 'bad', 'app-request-reported', 'app-request-reported-about'],
 };
 
 /**

@@ -49,9 +49,23 @@ const MANIFEST_URL: &str = "/authenticator/manifest.webmanifest";
 /// Where its module of messages is.
 const MESSAGES_URL: &str = "/assets/authenticator/messages.js";
 
+/// The content of a file, or of two scripts that are served as one, so that a page loads fewer.
+macro_rules! content {
+    ($name:literal) => {
+        include_bytes!(concat!("../../assets/", $name))
+    };
+    ($first:literal $second:literal) => {
+        concat!(
+            include_str!(concat!("../../assets/", $first)),
+            include_str!(concat!("../../assets/", $second))
+        )
+        .as_bytes()
+    };
+}
+
 macro_rules! files {
-    ($($content_type:ident $name:literal,)*) => {
-        &[$(($name, $content_type, include_bytes!(concat!("../../assets/", $name)))),*]
+    ($($content_type:ident $name:literal $(after $first:literal)?,)*) => {
+        &[$(($name, $content_type, content!($($first)? $name))),*]
     };
 }
 
@@ -61,9 +75,9 @@ const FILES: &[(&str, &str, &[u8])] = files![
     CSS "authenticator.css",
     CSS "portal.css",
     JAVASCRIPT "portal.js",
-    JAVASCRIPT "login.js",
+    JAVASCRIPT "login.js" after "here.js",
+    JAVASCRIPT "waiting.js" after "here.js",
     JAVASCRIPT "passkey_sign_in.js",
-    JAVASCRIPT "waiting.js",
     JAVASCRIPT "decided.js",
     JAVASCRIPT "form_post.js",
     JAVASCRIPT "signing_out.js",

@@ -131,7 +131,7 @@ export function clientFields(type, { owner }) {
       text('initiate_login_uri', 'Initiate login URI', {
         none: null,
         type: 'url',
-        hint: 'Where the portal sends users who choose this application (initiate_login_uri).',
+        hint: 'Where the portal sends users who open this application (initiate_login_uri), or its home page.',
       }),
       text('backchannel_logout_uri', 'Back-channel logout URI', {
         none: null,

@@ -3,7 +3,7 @@
 import { get, post } from '../api.js';
 import { apiText } from '../api_texts.js';
 import { translated } from '../language.js';
-import { badge, button, el, facts, json, more, notice, panel, say } from '../view.js';
+import { badge, button, el, facts, json, more, notice, panel, say, way } from '../view.js';
 
 /** @import { Context, HistoryEntry, Schema } from '../types.d.ts' */
 
@@ -13,6 +13,7 @@ import { badge, button, el, facts, json, more, notice, panel, say } from '../vie
  */
 export async function testSignIn(application, { me, may, reload }) {
   const place = el('div', { 'aria-live': 'polite' });
+  const view = { place, application: application.id, user: me.id };
   const blocked = el('div', { role: 'status' });
   const begin = button(
     'Test sign-in',
@@ -42,11 +43,11 @@ export async function testSignIn(application, { me, may, reload }) {
               ),
             ]),
       );
-      await follow(place, made.id);
+      await follow(view, made.id);
     },
     'primary',
   );
-  await resume(application, place);
+  await resume(view);
   return [
     panel(
       el(
@@ -108,35 +109,40 @@ function remember(application, id) {
 }
 
 /**
- * Shows the test sign-in that was started on this page before a reload, if it can still be read.
- * @param {Schema<'Application'>} application
- * @param {HTMLElement} place
+ * Where a test sign-in is shown, and whose it is.
+ * @typedef {{ place: HTMLElement, application: string, user?: string | null }} View
  */
-async function resume(application, place) {
+
+/**
+ * Shows the test sign-in that was started on this page before a reload, if it can still be read.
+ * @param {View} view
+ */
+async function resume(view) {
+  const { place, application } = view;
   const started = stored();
-  if (started?.application !== application.id) return;
+  if (started?.application !== application) return;
   const { id } = started;
   const test = await get('/test-sign-ins/{id}', { id }).catch(() => undefined);
   if (!test || test.state === 'expired') return;
-  show(place, test);
+  show(view, test);
   // After the page is shown.
   if (test.state === 'pending')
-    setTimeout(() => follow(place, id).catch((problem) => place.append(notice(problem.message, 'bad'))));
+    setTimeout(() => follow(view, id).catch((problem) => place.append(notice(problem.message, 'bad'))));
 }
 
 /**
  * Shows each step of a test sign-in until it ends.
- * @param {HTMLElement} place
+ * @param {View} view
  * @param {string} id
  */
-async function follow(place, id) {
+async function follow(view, id) {
   let wait = 0;
   for (;;) {
     const test = await get('/test-sign-ins/{id}', { id, wait });
     wait = 25;
     // The administrator left the page, or started another test sign-in.
-    if (!place.isConnected || stored()?.id !== id) return;
-    show(place, test);
+    if (!view.place.isConnected || stored()?.id !== id) return;
+    show(view, test);
     if (test.state !== 'pending') return;
   }
 }
@@ -152,10 +158,41 @@ const ENDS = {
 };
 
 /**
- * @param {HTMLElement} place
+ * The pages on which the cause of a failed step can be changed.
+ * @param {string} step
+ * @param {View} view
+ * @returns {Array<[address: string, label: string]>}
+ */
+function remedies(step, { application, user }) {
+  const page = `/admin/applications/${application}`;
+  const own = user ? `/admin/users/${user}` : undefined;
+  switch (step) {
+    case 'request':
+    case 'validation':
+    case 'response':
+      return [[`${page}/settings`, 'Open the settings']];
+    case 'approval_request':
+    case 'approval':
+      return own ? [[`${own}/devices`, 'Open my phones']] : [];
+    case 'account':
+      return [[`${page}/accounts`, 'Open the accounts']];
+    case 'name_id':
+      return [[`${page}/settings`, 'Open the NameID settings'], ...(own ? [[own, 'Open my user page']] : [])];
+    case 'claims':
+    case 'userinfo':
+      return [[`${page}/claims`, 'Open the claims preview']];
+    case 'token_exchange':
+      return [[`${page}/credentials`, 'Open the credentials']];
+    default:
+      return [];
+  }
+}
+
+/**
+ * @param {View} view
  * @param {Schema<'TestSignIn'>} test
  */
-function show(place, { state, steps, result }) {
+function show(view, { state, steps, result }) {
   const last = steps.at(-1);
   const unasked = state === 'pending' && last?.name === 'approval_request' && !last.succeeded;
   const [text, tone] = unasked ? UNASKED : ENDS[state];
@@ -174,11 +211,13 @@ function show(place, { state, steps, result }) {
           badge(step.succeeded ? 'succeeded' : 'failed', step.succeeded ? 'active' : 'terminated'),
         ),
         step.detail && el('p', {}, apiText(step.detail)),
+        !step.succeeded &&
+          el('div', { class: 'ways' }, ...remedies(step.name, view).map(([address, label]) => way(address, label))),
         step.data !== undefined && step.data !== null && more('Details', json(step.data)),
       ),
     ),
   );
-  place.replaceChildren(notice(text, tone), list, ...(result ? [outcome(result)] : []));
+  view.place.replaceChildren(notice(text, tone), list, ...(result ? [outcome(result)] : []));
 }
 
 /** @param {Schema<'TestSignInResult'>} result */

@@ -1,0 +1,28 @@
+// A browser that holds a key of the authenticator needs neither a name, a code nor a number: its button comes first. It
+// runs in old browsers too.
+(function () {
+  'use strict';
+
+  var here = document.getElementById('here');
+
+  /** Whether the authenticator of this browser has an account, as it notes in `authenticator/store.js`. */
+  function holdsKey() {
+    try {
+      return localStorage.getItem('assent-authenticator') === 'enrolled';
+    } catch (_) {
+      // The browser keeps nothing for this site.
+      return false;
+    }
+  }
+
+  if (!here || !holdsKey()) {
+    return;
+  }
+  here.hidden = false;
+  var card = /** @type {Element} */ (here.parentNode);
+  card.className += ' with-key';
+  [].forEach.call(card.querySelectorAll('.ways .primary'), function (/** @type {Element} */ button) {
+    button.className = button.className.replace(' primary', '');
+  });
+  /** @type {HTMLElement} */ (here.querySelector('a')).focus();
+})();
