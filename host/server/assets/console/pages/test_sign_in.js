@@ -165,7 +165,8 @@ const ENDS = {
  */
 function remedies(step, { application, user }) {
   const page = `/admin/applications/${application}`;
-  const own = user ? `/admin/users/${user}` : undefined;
+  /** @type {Array<[string, string]>} */
+  const userPage = user ? [[`/admin/users/${user}`, 'Open my user page']] : [];
   switch (step) {
     case 'request':
     case 'validation':
@@ -173,11 +174,11 @@ function remedies(step, { application, user }) {
       return [[`${page}/settings`, 'Open the settings']];
     case 'approval_request':
     case 'approval':
-      return own ? [[`${own}/devices`, 'Open my phones']] : [];
+      return user ? [[`/admin/users/${user}/devices`, 'Open my phones']] : [];
     case 'account':
       return [[`${page}/accounts`, 'Open the accounts']];
     case 'name_id':
-      return [[`${page}/settings`, 'Open the NameID settings'], ...(own ? [[own, 'Open my user page']] : [])];
+      return [[`${page}/settings`, 'Open the NameID settings'], ...userPage];
     case 'claims':
     case 'userinfo':
       return [[`${page}/claims`, 'Open the claims preview']];
