@@ -46,26 +46,28 @@ pub async fn under_load(cluster: &Cluster, event: impl AsyncFnOnce(&Load)) -> us
         load.is_over.store(true, Ordering::Relaxed);
     })
     .await;
-    for (name, exchanges) in records {
+    for (names, exchanges) in records {
         for exchange in exchanges {
             exchange.check(cluster).await;
         }
-        let path = format!("/users?q={name}&limit=200");
-        let users = cluster.admin_ok(Method::GET, &path, Value::Null).await;
-        assert!(
-            !users["items"].items().is_empty(),
-            "{name} was acknowledged"
-        );
+        for name in names {
+            let path = format!("/users?q={name}&limit=200");
+            let users = cluster.admin_ok(Method::GET, &path, Value::Null).await;
+            assert!(
+                !users["items"].items().is_empty(),
+                "{name} was acknowledged"
+            );
+        }
     }
     cluster.verify_audit_log().await;
     load.completed.into_inner()
 }
 
-/// One client. Returns the last acknowledged user, and the exchanges.
-async fn work(cluster: &Cluster, load: &Load) -> (String, Vec<CodeExchange>) {
+/// One client. Returns the acknowledged users, and the exchanges.
+async fn work(cluster: &Cluster, load: &Load) -> (Vec<String>, Vec<CodeExchange>) {
     let mut user = new_user(cluster).await;
     let mut exchanges: Vec<CodeExchange> = Vec::new();
-    let mut added = user.user["name"].as_str().unwrap_or_default().to_owned();
+    let mut added = vec![user.user["name"].as_str().unwrap_or_default().to_owned()];
     while !load.is_over.load(Ordering::Relaxed) {
         if exchanges.len() % SIGN_INS == SIGN_INS - 1 {
             user = new_user(cluster).await;
@@ -78,7 +80,7 @@ async fn work(cluster: &Cluster, load: &Load) -> (String, Vec<CodeExchange>) {
         exchanges.push(exchange);
         let name = new_name();
         if add(cluster, &name).await {
-            added = name;
+            added.push(name);
         }
         load.completed.fetch_add(1, Ordering::Relaxed);
     }

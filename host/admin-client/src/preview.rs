@@ -29,7 +29,7 @@ struct SinkPreview {
     claims: Option<Map<String, Value>>,
     #[serde(default)]
     attributes: Vec<Attribute>,
-    stopped: Option<Stopped>,
+    stopped: Option<PluginStop>,
     #[serde(default)]
     origins: Vec<ClaimOrigin>,
 }
@@ -55,7 +55,7 @@ struct Attribute {
 }
 
 #[derive(Deserialize, PartialEq)]
-struct Stopped {
+struct PluginStop {
     plugin: Option<String>,
     outcome: String,
     reason: String,
@@ -121,7 +121,7 @@ fn of_preview(Preview { sinks }: &Preview) -> String {
 }
 
 /// What the host itself stops, which is the same in each place.
-fn by_host(sinks: &[SinkPreview]) -> Option<&Stopped> {
+fn by_host(sinks: &[SinkPreview]) -> Option<&PluginStop> {
     sinks
         .iter()
         .filter_map(|sink| sink.stopped.as_ref())
@@ -166,11 +166,11 @@ fn place(sink: &str) -> String {
 
 fn words(
     begin: &str,
-    Stopped {
+    PluginStop {
         plugin,
         outcome,
         reason,
-    }: &Stopped,
+    }: &PluginStop,
 ) -> String {
     let reason = harmless(reason);
     match plugin.as_deref().map(harmless) {
@@ -267,7 +267,7 @@ fn of_comparison(
         log,
     }: &Comparison,
 ) -> String {
-    let mut told: Vec<&Stopped> = Vec::new();
+    let mut told: Vec<&PluginStop> = Vec::new();
     for stopped in candidate
         .sinks
         .iter()

@@ -25,7 +25,7 @@ use assent_model::clock::{SharedClock, SystemClock};
 use assent_model::entropy::{SharedEntropy, SystemEntropy};
 use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
-use assent_model::secret::Secret;
+use assent_model::secret::{Digest, Secret};
 use assent_plugin_host::egress::Egress;
 use assent_plugin_host::{CompilationCache, Compiler, Credentials, Loader, Plugins};
 use assent_store::{
@@ -119,17 +119,7 @@ pub async fn compose(
     if let Err(error) = plugins.try_out().await {
         tracing::warn!(%error, "plugin smoke test failed");
     }
-    let metrics_secret = match &settings.http.metrics_secret_file {
-        Some(file) => Some(
-            domain::operations::plugin_specs::read_long_secret(
-                "http.metrics_secret_file",
-                file,
-                16,
-            )?
-            .digest(),
-        ),
-        None => None,
-    };
+    let metrics_secret = metrics_secret(&settings)?;
     let mailer = mailer(&settings)?;
     let geoip = GeoIp::open(settings.geoip.database_file.as_deref())?;
     let logo = logo(&settings)?;
@@ -173,6 +163,16 @@ pub async fn compose(
         clock,
         entropy,
     }))
+}
+
+/// The digest of the secret that a collector of metrics sends, if one is set.
+fn metrics_secret(settings: &Settings) -> Result<Option<Digest>, StartError> {
+    let Some(file) = &settings.http.metrics_secret_file else {
+        return Ok(None);
+    };
+    let name = "http.metrics_secret_file";
+    let secret = domain::operations::plugin_specs::read_long_secret(name, file, 16)?;
+    Ok(Some(secret.digest()))
 }
 
 fn database_options(settings: &Settings) -> DatabaseOptions {

@@ -35,7 +35,9 @@ impl ClockGuard {
     ) -> Option<Timestamp> {
         match self {
             Self::Compared => {
-                (u128::from(difference.unsigned_abs()) <= DIFFERENCE.as_millis()).then_some(now)
+                let is_alike = u128::from(difference.unsigned_abs()) <= DIFFERENCE.as_millis();
+                let of_database = Timestamp::from_millis(now.millis().saturating_add(difference));
+                is_alike.then_some(now.min(of_database))
             }
             Self::Bounded { start } => Some(now.min(start + MARGIN + elapsed)),
         }
@@ -54,7 +56,8 @@ mod tests {
         let limit = |difference| ClockGuard::Compared.limit(NOW, difference, DAY);
         assert_eq!(limit(0), Some(NOW));
         assert_eq!(limit(5000), Some(NOW));
-        assert_eq!(limit(-5000), Some(NOW));
+        // The database's clock is behind, so it is the one that counts.
+        assert_eq!(limit(-5000), Some(NOW - Duration::from_secs(5)));
         assert_eq!(limit(5001), None);
         assert_eq!(limit(-5001), None);
         assert_eq!(limit(i64::MIN), None);

@@ -101,8 +101,13 @@ impl Store {
         self.instance.start.get_or_try_init(begin).await
     }
 
-    /// The moment by which this instance may delete; `None` if its clock is not to be trusted.
-    pub(crate) async fn retention_limit(&self, clock: &dyn Clock) -> Result<Option<Timestamp>> {
+    /// The moment by which this instance may delete, and do for all what cannot be undone; `None` if its clock is not
+    /// to be trusted. On PostgreSQL its clock may differ from the database's by 5 s; on SQLite it is at most an hour
+    /// ahead of what other runs wrote.
+    ///
+    /// # Errors
+    /// As [`Store::probe`].
+    pub async fn trusted_now(&self, clock: &dyn Clock) -> Result<Option<Timestamp>> {
         let difference = self.probe(clock).await?;
         let began = self.run_start(clock).await?;
         let limit = began
@@ -111,7 +116,7 @@ impl Store {
         if limit.is_none() {
             tracing::error!(
                 difference,
-                "clock differs from the database's clock, retention deletes nothing"
+                "clock differs from the database's clock, this instance deletes nothing and rotates no key"
             );
         }
         Ok(limit)

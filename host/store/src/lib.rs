@@ -69,6 +69,7 @@ mod test_sign_ins;
 mod tokens;
 mod traces;
 mod transactions;
+mod turn;
 mod users;
 mod versioned_cache;
 mod writer;
@@ -93,7 +94,7 @@ pub use invitations::NewInvitation;
 pub use logins::{Completion, IssuedGrant, NewSession, SignInRecord};
 pub use migrations::{
     Backfill, HEARTBEAT_LIMIT, MIGRATIONS, Migration, MigrationKind, MigrationOutcome,
-    MigrationPolicy, OlderInstance, Postponed,
+    MigrationPolicy, OlderInstance, PostponedMigration,
 };
 pub use open_sign_ins::OpenSignIns;
 pub use outcomes::{DeviceWrite, ReplayCheck, Transition, VersionedWrite};

@@ -23,7 +23,7 @@ pub(crate) use list::schema_version;
 pub use list::MIGRATIONS;
 pub use migration::{Backfill, Migration, MigrationKind};
 pub use older_instances::{HEARTBEAT_LIMIT, OlderInstance};
-pub use outcome::{MigrationOutcome, Postponed};
+pub use outcome::{MigrationOutcome, PostponedMigration};
 
 /// PostgreSQL's lock that the process holds which migrates. A process that waits for it must not wait in a statement:
 /// building an index concurrently waits for the end of all statements. It is a lock of a transaction, on a connection
@@ -72,7 +72,7 @@ pub(crate) async fn prepare(
     };
     if is_automatic {
         let outcome = apply(kind, connection, options, migrations).await?;
-        for Postponed {
+        for PostponedMigration {
             migration,
             instances,
         } in outcome.postponed

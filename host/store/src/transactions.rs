@@ -102,6 +102,9 @@ impl Transactions {
             lease.set_deadline(Some(deadline.into_std()));
             let Ok(begun) = timeout_at(deadline, self.transact(&mut lease, jobs, isolation)).await
             else {
+                // Perhaps the database froze. The other connections are no better then, and nobody waits for each.
+                lease.end_epoch();
+                self.chaining.forget_ends();
                 return Err(out_of_time().into());
             };
             let result = match begun {

@@ -1,11 +1,12 @@
 //! The writer: writes that wait at the same moment share one transaction, and so one wait for the disk.
 
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use crate::sql::{self, Connection, DatabaseKind};
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc, oneshot};
@@ -17,6 +18,7 @@ use crate::changes::waiters::Waiters;
 use crate::connect::Database;
 use crate::connections::{Connections, Lease};
 use crate::transactions::{Isolation, JobOutput, TransactionError, Transactions, Work};
+use crate::turn::Turn;
 use crate::{Result, StoreError};
 use assent_model::deadline::QUEUE_DEADLINE;
 
@@ -33,32 +35,6 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// each time at most.
 const GATHERING_ROUNDS: u32 = 8;
 const GATHERING_PAUSE: Duration = Duration::from_millis(1);
-
-/// Whether a write has begun or was given up, whichever was first.
-#[derive(Debug, Default)]
-struct Turn(AtomicU8);
-
-impl Turn {
-    const WAITS: u8 = 0;
-    const BEGUN: u8 = 1;
-    const GIVEN_UP: u8 = 2;
-
-    /// Whether the write may begin, because its caller still waits.
-    fn begin(&self) -> bool {
-        self.leave_queue(Self::BEGUN)
-    }
-
-    /// Whether the write is not executed any more, because it has not begun.
-    fn give_up(&self) -> bool {
-        self.leave_queue(Self::GIVEN_UP)
-    }
-
-    fn leave_queue(&self, next: u8) -> bool {
-        self.0
-            .compare_exchange(Self::WAITS, next, Ordering::AcqRel, Ordering::Acquire)
-            .is_ok()
-    }
-}
 
 struct Job {
     turn: Arc<Turn>,
@@ -257,7 +233,12 @@ async fn run(
         }
         // Who has gone away meanwhile is not served.
         batch.retain(|job| !job.reply.is_closed() && job.turn.begin());
-        write_batch(&transactions, batch).await;
+        // Jobs catch their own panics. One elsewhere ends this batch, whose callers learn no result, but not the
+        // writer.
+        let written = AssertUnwindSafe(write_batch(&transactions, batch)).catch_unwind();
+        if written.await.is_err() {
+            tracing::error!("database writer panicked");
+        }
     }
 }
 
@@ -335,7 +316,7 @@ async fn write_alone(transactions: &Transactions, batch: Vec<Job>, deadline: Ins
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use assent_model::audit::chain::ChainKey;
     use assent_model::entropy::SystemEntropy;

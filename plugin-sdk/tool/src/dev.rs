@@ -148,7 +148,7 @@ struct Round {
 }
 
 /// The files of a project, with when each was changed and its size.
-type Watched = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
+type FileStates = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 
 impl Round {
     /// Builds the component and tries it.
@@ -197,8 +197,8 @@ impl Round {
         Ok(value.and_then(|value| value.as_object().cloned()))
     }
 
-    fn watched(&self) -> Watched {
-        let mut watched = Watched::new();
+    fn watched(&self) -> FileStates {
+        let mut watched = FileStates::new();
         look(&self.folder, &mut watched);
         if let Some(file) = &self.plugin_config {
             note(file, &mut watched);
@@ -208,7 +208,7 @@ impl Round {
 }
 
 /// Records the files below a folder, without the output of a build.
-fn look(folder: &Path, watched: &mut Watched) {
+fn look(folder: &Path, watched: &mut FileStates) {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return;
     };
@@ -228,7 +228,7 @@ fn look(folder: &Path, watched: &mut Watched) {
     }
 }
 
-fn note(file: &Path, watched: &mut Watched) {
+fn note(file: &Path, watched: &mut FileStates) {
     if let Ok(found) = std::fs::metadata(file) {
         watched.insert(file.to_owned(), (found.modified().ok(), found.len()));
     }
@@ -247,7 +247,7 @@ mod tests {
             std::fs::write(file, text).expect("written");
         };
         let watched = || {
-            let mut watched = Watched::new();
+            let mut watched = FileStates::new();
             look(folder.path(), &mut watched);
             watched
         };

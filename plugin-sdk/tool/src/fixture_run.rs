@@ -278,7 +278,7 @@ async fn channel(bench: &Workbench, fixture: &ChannelFixture) -> Result<Vec<Stri
 }
 
 /// What comes of asking a channel.
-type Asked = Result<ChannelOutcome, ChannelFailureKind>;
+type ChannelResult = Result<ChannelOutcome, ChannelFailureKind>;
 
 /// The channel as a fixture has it.
 fn scripted(
@@ -294,7 +294,7 @@ async fn ask(
     channel: &ChannelUnderTest,
     call: &ChannelCall,
     world: World,
-) -> Result<MeasuredOutcome<Asked>> {
+) -> Result<MeasuredOutcome<ChannelResult>> {
     Ok(match call {
         ChannelCall::Begin(opening) => channel.begin(begin(opening, world)?).await.map(begun),
         ChannelCall::Poll(handle) => channel.poll(handle.0.clone()).await.map(state),

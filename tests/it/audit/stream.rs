@@ -218,13 +218,14 @@ async fn syslog_over_udp_receives_each_entry_after_an_outage() {
     wait_for_entry(&host, "syslog").await;
     host.user("c").await;
     wait_until("it is noticed", async || {
-        (host.host.audit_streams.faring()["syslog"].up == Some(false)).then_some(())
+        (host.host.audit_streams.statuses()["syslog"].up == Some(false)).then_some(())
     })
     .await;
     let mut receiver = UdpSocket::bind(address).await.expect("the port");
     first(&mut receiver, &mut seqs, head(&host).await).await;
     assert_whole(&seqs, head(&host).await);
-    let back = async || (host.host.audit_streams.faring()["syslog"].up == Some(true)).then_some(());
+    let back =
+        async || (host.host.audit_streams.statuses()["syslog"].up == Some(true)).then_some(());
     wait_until("it is up again", back).await;
 }
 
@@ -274,7 +275,7 @@ async fn syslog_over_tcp_receives_each_entry_after_an_outage_without_delaying_re
         in_time(host.user(name)).await;
     }
     wait_until("it is noticed", async || {
-        (host.host.audit_streams.faring()["syslog"].up == Some(false)).then_some(())
+        (host.host.audit_streams.statuses()["syslog"].up == Some(false)).then_some(())
     })
     .await;
     // Retention leaves what the stream has not had.
@@ -336,7 +337,7 @@ async fn syslog_over_local_stream_and_datagram_sockets() {
     std::fs::remove_file(&path).expect("removed");
     host.user("b").await;
     wait_until("it is noticed", async || {
-        (host.host.audit_streams.faring()["syslog"].up == Some(false)).then_some(())
+        (host.host.audit_streams.statuses()["syslog"].up == Some(false)).then_some(())
     })
     .await;
     let listener = UnixListener::bind(&path).expect("a socket");

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, TestHost, in_time};
+use crate::harness::{Browser, Database, Respond, TestHost, http_client, in_time};
 
 /// How long a request may take during a fault.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -78,6 +78,54 @@ async fn requests_succeed_after_all_database_connections_reset() {
     for (status, _) in sixteen(&host, "four").await {
         assert!(status.is_success(), "{status}");
     }
+}
+
+/// As after a fail-over that left the old primary running.
+#[tokio::test]
+async fn a_read_only_database_is_an_outage_until_it_takes_writes() {
+    let host = TestHost::start_on(Database::Postgres).await;
+    assert_eq!(add_user(&host, "before").await.0, StatusCode::CREATED);
+    let mut connection = host.connection().await;
+    let (database,): (String,) = sql::query_as("SELECT current_database()")
+        .fetch_one(&mut connection)
+        .await
+        .expect("a name");
+    let mut set_read_only = async |value: &str| {
+        let text =
+            format!("ALTER DATABASE \"{database}\" SET default_transaction_read_only = {value}");
+        connection.batch(&text).await.expect("altered");
+        // It holds for new connections.
+        let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE datname = current_database() AND pid <> pg_backend_pid() AND $1 = 'on'";
+        sql::query(others)
+            .bind(value.to_owned())
+            .execute(&mut connection)
+            .await
+            .expect("terminated");
+    };
+    set_read_only("on").await;
+    let url = format!("{}/admin/api/v1/users", host.base);
+    for _ in 0..3 {
+        let request = http_client()
+            .post(&url)
+            .bearer_auth(&host.token)
+            .json(&json!({"name": "during", "email": "during@example.org"}));
+        let response = request.response().await;
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert!(response.headers().contains_key("retry-after"));
+    }
+    // Nothing but the error itself tells the instance to connect anew.
+    set_read_only("off").await;
+    let (status, user) = in_time(async {
+        loop {
+            let (status, user) = add_user(&host, "after").await;
+            if !status.is_server_error() {
+                return (status, user);
+            }
+        }
+    })
+    .await;
+    assert_eq!(status, StatusCode::CREATED, "{user}");
 }
 
 #[tokio::test]

@@ -2,8 +2,9 @@
 
 use assent::keys::IdTokenError;
 use assent_model::clock::{Clock, Timestamp};
+use assent_model::id::KeyId;
 use assent_model::key::KeyStage::{Archived, Expired, Published, Retired, Revoked, Signing};
-use assent_model::key::{KeyMaterial, KeyPurpose, SigningAlgorithm};
+use assent_model::key::{KeyMaterial, KeyPurpose, SigningAlgorithm, SigningKey};
 use assent_test_macros::both_databases;
 use reqwest::Method;
 
@@ -66,7 +67,9 @@ async fn a_key_is_published_activated_retired_and_deleted(database: Database) {
 
     installation.clock.advance(90 * DAYS);
     assert_eq!(stages(&host), [Expired, Signing]);
-    signing_keys::maintain(&host).await.expect("looked after");
+    signing_keys::maintain_at(&host, host.now())
+        .await
+        .expect("looked after");
     assert_eq!(stages(&host), [Signing, Published]);
     assert_eq!(
         host.key_ring.verify_own(&early),
@@ -118,7 +121,9 @@ async fn after_a_long_sleep_the_old_key_signs_until_the_next_is_published() {
         (signing(&host), published(&host)),
         (first.clone(), vec![first.clone()])
     );
-    signing_keys::maintain(&host).await.expect("looked after");
+    signing_keys::maintain_at(&host, host.now())
+        .await
+        .expect("looked after");
     assert_eq!(
         (signing(&host), stages(&host)),
         (first.clone(), vec![Signing, Published])
@@ -336,4 +341,35 @@ async fn a_revocation_completes_without_its_caller() {
     })
     .await;
     assert_ne!(signing(&host.host), revoked);
+}
+
+/// One instance's clock is wrong. By it, the key that signs was replaced long ago.
+#[both_databases]
+async fn a_clock_far_ahead_publishes_and_deletes_no_key(database: Database) {
+    // SQLite has no clock, so a run is compared with earlier ones: each time with one whose clock is right.
+    for days in [3, 93, 500] {
+        let installation = Installation::new(database).await;
+        let host = installation.host().await;
+        host.store.probe(&*host.clock).await.expect("probed");
+        signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::SERVER)
+            .await
+            .expect("rotated");
+        let before = private_halves(&host).await;
+        let clock = Arc::new(ManualClock::new(installation.clock.now() + DAYS * days));
+        let ahead = installation.host_by(&clock, "").await;
+        signing_keys::maintain(&ahead).await.expect("maintained");
+        assert_eq!(private_halves(&host).await, before, "{days} days ahead");
+        // A clock that is right would do it.
+        signing_keys::maintain_at(&host, clock.now())
+            .await
+            .expect("maintained");
+        assert_ne!(private_halves(&host).await, before, "{days} days later");
+    }
+}
+
+/// The stored keys, and whether each has its private half.
+async fn private_halves(host: &Services) -> Vec<(KeyId, bool)> {
+    let stored = host.store.signing_keys().await.expect("read");
+    let with_half = |key: SigningKey| (key.id, matches!(key.material, KeyMaterial::Sealed(_)));
+    stored.into_iter().map(with_half).collect()
 }

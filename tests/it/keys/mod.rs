@@ -49,6 +49,11 @@ impl Installation {
 
     /// An instance with these settings in `[keys]`.
     async fn host_with(&self, settings: &str) -> Arc<Services> {
+        self.host_by(&self.clock, settings).await
+    }
+
+    /// An instance with a clock of its own.
+    async fn host_by(&self, clock: &Arc<ManualClock>, settings: &str) -> Arc<Services> {
         let text = format!(
             "base_url = \"http://localhost:8080\"\n[database]\nurl = \"{}\"\n[keys]\nmaster_key_file = \
              \"{}\"\n{settings}\n",
@@ -57,7 +62,7 @@ impl Installation {
         );
         let file = self.folder.path().join("assent.toml");
         write_file(&file, text);
-        let surroundings = crate::harness::surroundings(&self.clock, None);
+        let surroundings = crate::harness::surroundings(clock, None);
         app::compose(config::load(&file).expect("good settings"), surroundings)
             .await
             .expect("a host")
@@ -66,7 +71,9 @@ impl Installation {
     /// Lets that time pass, and then lets the instance look after its keys.
     async fn pass(&self, host: &Services, time: Duration) {
         self.clock.advance(time);
-        signing_keys::maintain(host).await.expect("looked after");
+        signing_keys::maintain_at(host, host.now())
+            .await
+            .expect("looked after");
     }
 }
 

@@ -58,7 +58,11 @@ async fn concurrent_rotations_create_one_key(database: Database) {
     let mut rotations = tokio::task::JoinSet::new();
     for host in &hosts {
         let host = Arc::clone(host);
-        rotations.spawn(async move { signing_keys::maintain(&host).await.expect("looked after") });
+        rotations.spawn(async move {
+            signing_keys::maintain_at(&host, host.now())
+                .await
+                .expect("looked after")
+        });
     }
     rotations.join_all().await;
     let set = published(&hosts[0]);

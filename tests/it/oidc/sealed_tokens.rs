@@ -8,9 +8,9 @@ use reqwest::StatusCode;
 use serde_json::json;
 
 use super::introspection::own_token;
-use super::refresh::{offline_tokens, refresh, refresh_token};
+use super::refresh::{OFFLINE, offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
-use crate::harness::{Browser, Database, HostOptions, TestHost, Text};
+use crate::harness::{Browser, Database, HostOptions, TestHost, Text, in_time};
 
 /// How many rows the tables have that requests of applications write.
 async fn rows(host: &TestHost) -> Vec<i64> {
@@ -97,6 +97,51 @@ async fn a_new_epoch_ends_sessions_too(database: Database) {
         "login_required",
         "{database:?}"
     );
+}
+
+/// PostgreSQL's statistics count updates that change no index (heap-only tuples).
+#[tokio::test]
+async fn a_refresh_changes_no_index() {
+    const REFRESHES: i64 = 5;
+    let host = TestHost::start_on(Database::Postgres).await;
+    let ada = host.ada().await;
+    let mut tokens = offline_tokens(&host, &ada).await;
+    for _ in 0..REFRESHES {
+        let (status, next) =
+            refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await;
+        assert_eq!(status, StatusCode::OK, "{next}");
+        tokens = next;
+    }
+    let mut connection = host.connection().await;
+    // The exchange of the code moves the end of the family, which has an index.
+    let (all, in_place) = in_time(async {
+        loop {
+            let counts: (i64, i64) = sql::query_as(
+                "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'token_families'",
+            )
+            .fetch_one(&mut connection)
+            .await
+            .expect("counts");
+            if counts.0 > REFRESHES {
+                return counts;
+            }
+        }
+    })
+    .await;
+    assert!(all - in_place <= 1, "{in_place} of {all}");
+}
+
+#[both_databases]
+async fn a_new_epoch_ends_codes_too(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
+    revoke_all_tokens(&host.host, &AuditContext::SERVER)
+        .await
+        .expect("revoked");
+    let (status, answer) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
+    assert_eq!(answer["error"], "invalid_grant");
 }
 
 /// An instance that stopped while a retry waited leaves its mark behind.

@@ -141,7 +141,7 @@ async fn an_expiring_certificate_is_renewed_automatically(database: Database) {
         staged.into_iter().map(|(_, stage)| stage).collect()
     };
     let maintain = async || {
-        assent::domain::keys::saml_keys::maintain(&host.host)
+        assent::domain::keys::saml_keys::maintain_at(&host.host, host.host.now())
             .await
             .expect("maintained")
     };

@@ -10,9 +10,9 @@ use crate::domain::keys::signing_keys;
 use assent_store::{Retention, StoreError};
 
 /// How often the GeoIP file is checked for changes.
-const PLACES: Duration = Duration::from_secs(60);
+const GEOIP_CHECK: Duration = Duration::from_secs(60);
 /// How often rows that are over are deleted.
-const SWEEP: Duration = Duration::from_secs(10 * 60);
+const RETENTION: Duration = Duration::from_secs(10 * 60);
 /// The time between two heartbeats. A contracting migration waits for an instance for six times as long
 /// ([`HEARTBEAT_LIMIT`](assent_store::HEARTBEAT_LIMIT)).
 const HEARTBEAT: Duration = Duration::from_secs(20);
@@ -20,7 +20,7 @@ const HEARTBEAT: Duration = Duration::from_secs(20);
 const SECRET_USES: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-pub(super) async fn sweep(services: Arc<Services>) {
+pub(super) async fn delete_expired(services: Arc<Services>) {
     let lifetimes = services.settings.lifetimes;
     let after = |lifetime: HumanDuration, grace| lifetime.get() + grace;
     let retention = Retention {
@@ -59,7 +59,7 @@ pub(super) async fn sweep(services: Arc<Services>) {
         if let Err(error) = domain::keys::saml_keys::maintain(&services).await {
             tracing::warn!(%error, "SAML certificate rotation failed");
         }
-        tokio::time::sleep(SWEEP).await;
+        tokio::time::sleep(RETENTION).await;
     }
 }
 
@@ -103,7 +103,7 @@ pub(super) async fn write_client_secret_uses(services: Arc<Services>) {
 /// Reads the GeoIP database again when its file changes.
 pub(super) async fn refresh_geoip(services: Arc<Services>) {
     loop {
-        tokio::time::sleep(PLACES).await;
+        tokio::time::sleep(GEOIP_CHECK).await;
         let services = Arc::clone(&services);
         match tokio::task::spawn_blocking(move || services.geoip.refresh()).await {
             Ok(Ok(false)) | Err(_) => {}

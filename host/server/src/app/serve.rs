@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use crate::app::error::StartError;
 use crate::app::listen::{Identities, Ports, identities, most_connections};
 use crate::app::maintenance::{
-    heartbeat, keep_keys, poll_changes, refresh_geoip, sweep, write_client_secret_uses,
+    delete_expired, heartbeat, keep_keys, poll_changes, refresh_geoip, write_client_secret_uses,
 };
 use crate::app::supervision::{Pauses, supervise};
 use crate::domain::Services;
@@ -78,17 +78,17 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
         servers.spawn(http::serve(
             listener,
             front.for_client_certificates(),
-            told(stopped.clone()),
+            stop_signal(stopped.clone()),
         ));
     }
     servers.spawn(http::serve(
         listener(ports.main, tls, most_of_main),
         front,
-        told(stopped),
+        stop_signal(stopped),
     ));
     let mut background = JoinSet::new();
     in_background(&mut background, &services, "heartbeat", heartbeat);
-    in_background(&mut background, &services, "retention", sweep);
+    in_background(&mut background, &services, "retention", delete_expired);
     in_background(&mut background, &services, "keys", keep_keys);
     in_background(&mut background, &services, "geoip", refresh_geoip);
     in_background(&mut background, &services, "changes", poll_changes);
@@ -148,7 +148,7 @@ fn in_background<F>(
     });
 }
 
-async fn told(mut stopped: tokio::sync::watch::Receiver<bool>) {
+async fn stop_signal(mut stopped: tokio::sync::watch::Receiver<bool>) {
     // An error means that nobody is left to tell it, which is the same.
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }

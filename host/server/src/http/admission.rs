@@ -35,7 +35,7 @@ pub(super) async fn admit(
         return overloaded(request.uri());
     }
     // It waits for news nearly all the time, which costs no more than its connection.
-    if waits_for_news(&request) {
+    if is_long_poll(&request) {
         return next.run(request).await;
     }
     let admitted = Arc::new(services.admission.enter(class));
@@ -88,7 +88,7 @@ fn class(uri: &Uri) -> Option<RequestClass> {
 }
 
 /// Whether it is a long poll: a GET of one of the resources that can be waited for.
-fn waits_for_news(request: &Request) -> bool {
+fn is_long_poll(request: &Request) -> bool {
     let path = request.uri().path();
     let can_wait = path == "/authenticator/api/requests"
         || path.starts_with("/admin/api/v1/action-approvals/")
@@ -208,7 +208,7 @@ mod tests {
     fn only_long_polls_are_not_counted() {
         let waits = |method: Method, address: &str| {
             let request = Request::builder().method(method).uri(address);
-            waits_for_news(&request.body(Body::empty()).expect("a request"))
+            is_long_poll(&request.body(Body::empty()).expect("a request"))
         };
         assert!(waits(Method::GET, "/authenticator/api/requests?wait=30"));
         assert!(waits(

@@ -47,14 +47,14 @@ pub(super) fn page_that_posts(template: &impl Page, form_target: Option<&str>) -
 
 /// Where a page may be shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum Framing {
     /// By itself alone.
     Alone,
     /// In a frame of our own pages, too.
     Framed,
 }
 
-impl Shown {
+impl Framing {
     const fn ancestors(self) -> &'static str {
         match self {
             Self::Alone => "'none'",
@@ -68,7 +68,7 @@ pub(super) fn page_with_script(
     template: &impl Page,
     form_target: Option<&str>,
     nonce: &str,
-    shown: Shown,
+    shown: Framing,
 ) -> Response {
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self'; img-src 'self'; form-action {}; \
@@ -77,7 +77,7 @@ pub(super) fn page_with_script(
         shown.ancestors(),
     );
     let mut response = with_policy(template, &policy);
-    if shown == Shown::Framed {
+    if shown == Framing::Framed {
         response
             .headers_mut()
             .insert(X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));

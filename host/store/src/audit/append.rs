@@ -17,7 +17,7 @@ use assent_model::clock::Timestamp;
 const ROWS: usize = 64;
 
 /// What came of a try to append to a lane.
-enum Appended {
+enum AppendOutcome {
     Done,
     /// Another instance has taken the lane. Nothing was appended.
     LaneLost,
@@ -46,8 +46,8 @@ pub(crate) async fn append(
             None => acquire(db, context, at).await?,
         };
         match append_to(db, context, &mut lane, &mut all).await {
-            Ok(Appended::Done) => return Ok(Some(lane)),
-            Ok(Appended::LaneLost) => {}
+            Ok(AppendOutcome::Done) => return Ok(Some(lane)),
+            Ok(AppendOutcome::LaneLost) => {}
             Err(error) => {
                 // The transaction is undone, so what this instance knows of a lane from before is still true.
                 if let Some(lane) = held {
@@ -110,9 +110,9 @@ async fn append_to(
     context: &ChainContext,
     lane: &mut HeldLane,
     all: &mut [PendingEntry],
-) -> Result<Appended> {
+) -> Result<AppendOutcome> {
     if !lane.keep(db).await? {
-        return Ok(Appended::LaneLost);
+        return Ok(AppendOutcome::LaneLost);
     }
     let holder = lane.holder.clone();
     chain(context, lane, all)?;
@@ -123,13 +123,13 @@ async fn append_to(
             continue;
         }
         return if kept == 0 && !lane.is_held(db).await? {
-            Ok(Appended::LaneLost)
+            Ok(AppendOutcome::LaneLost)
         } else {
             // An id that another entry has would leave a gap.
             Err(StoreError::Taken("an audit entry's id"))
         };
     }
-    Ok(Appended::Done)
+    Ok(AppendOutcome::Done)
 }
 
 /// Gives the entries their places after the head of the lane. The last one gets the code of the end.

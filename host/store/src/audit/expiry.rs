@@ -14,7 +14,7 @@ use assent_model::id::first_text_of;
 use assent_model::secret::Digest;
 
 /// What retention deletes of a lane: the entries up to this one, and whether they and the anchor before are intact.
-struct Expired {
+struct ExpiredEntries {
     lane: i64,
     before: Mark,
     last: Mark,
@@ -31,7 +31,7 @@ enum SliceOf {
 }
 
 /// What came of dropping old partitions.
-enum Dropped {
+enum DropOutcome {
     /// Nothing is left to drop now.
     Done,
     /// The role may not drop tables.
@@ -60,8 +60,8 @@ impl Store {
                     return Ok(slices);
                 }
                 match self.drop_old_audit_partitions(before, streamed).await? {
-                    Dropped::Done => Ok(slices),
-                    Dropped::Denied => self.delete_slices(SliceOf::All, before, streamed).await,
+                    DropOutcome::Done => Ok(slices),
+                    DropOutcome::Denied => self.delete_slices(SliceOf::All, before, streamed).await,
                 }
             }
         }
@@ -109,7 +109,7 @@ impl Store {
                 let old = records.take_while(|record| {
                     record.at < before.millis() && record.seq <= limit && record.seq < end
                 });
-                let mut expired = Expired::after(lane, &anchor);
+                let mut expired = ExpiredEntries::after(lane, &anchor);
                 expired.add(old);
                 if expired.last.seq == anchor.mark.seq {
                     return Ok(0);
@@ -139,13 +139,13 @@ impl Store {
         &self,
         before: Timestamp,
         streamed: Option<&Positions>,
-    ) -> Result<Dropped> {
+    ) -> Result<DropOutcome> {
         let mut lease = self.writer.lease().await?;
         let all = partitions::list(&mut lease, "audit_entries").await;
         lease.end(all.as_ref().err());
         for partition in all?.into_iter().filter(|one| one.end <= before) {
             let Some(expired) = self.verify_partition(&partition, streamed).await? else {
-                return Ok(Dropped::Done);
+                return Ok(DropOutcome::Done);
             };
             let mut lease = self.writer.lease().await?;
             match drop_partition(&mut lease, &self.chaining, &partition, &expired).await {
@@ -156,19 +156,19 @@ impl Store {
                         partition = partition.name,
                         "partition in use, dropped later"
                     );
-                    return Ok(Dropped::Done);
+                    return Ok(DropOutcome::Done);
                 }
                 Err(StoreError::Database(error)) if error.is_denied() => {
                     tracing::warn!(
                         partition = partition.name,
                         "the role may not drop an old partition, its rows are deleted one by one"
                     );
-                    return Ok(Dropped::Denied);
+                    return Ok(DropOutcome::Denied);
                 }
                 Err(error) => return Err(error),
             }
         }
-        Ok(Dropped::Done)
+        Ok(DropOutcome::Done)
     }
 
     /// Verifies the entries of a partition, lane by lane. `None` if a stream has not had all of them, or older ones are
@@ -177,12 +177,12 @@ impl Store {
         &self,
         partition: &Partition,
         streamed: Option<&Positions>,
-    ) -> Result<Option<Vec<Expired>>> {
+    ) -> Result<Option<Vec<ExpiredEntries>>> {
         let end = first_text_of(partition.end);
         let mut all = Vec::new();
         for lane in self.audit_lanes().await? {
             let anchor = self.audit_anchor(lane).await?;
-            let mut expired = Expired::after(lane, &anchor);
+            let mut expired = ExpiredEntries::after(lane, &anchor);
             loop {
                 let limit = u32::try_from(SLICE).unwrap_or(u32::MAX);
                 let page = self.audit_records(lane, expired.last.seq, limit).await?;
@@ -226,7 +226,7 @@ async fn first_partitioned(db: &mut Connection, lane: i64, anchor: &StoredMark) 
     Ok(first.unwrap_or(i64::MAX))
 }
 
-impl Expired {
+impl ExpiredEntries {
     fn after(lane: i64, anchor: &StoredMark) -> Self {
         Self {
             lane,
@@ -296,7 +296,7 @@ async fn drop_partition(
     db: &mut Connection,
     context: &ChainContext,
     partition: &Partition,
-    expired: &[Expired],
+    expired: &[ExpiredEntries],
 ) -> Result<()> {
     db.batch(partitions::BEGIN).await?;
     for lane in expired {

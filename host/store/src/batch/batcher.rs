@@ -4,20 +4,23 @@
 //! cost themselves. While one batch is under way the next one gathers, so a quiet host answers as fast as ever and a
 //! busy one does little more for many requests than for one. Nothing is remembered from one batch to the next.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, mpsc, oneshot};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::turn::Turn;
 use crate::{Result, StoreError};
+use assent_model::deadline::QUEUE_DEADLINE;
 
 /// How many are done at once at most.
 pub(crate) const MOST: usize = 64;
 /// How many may wait before further ones wait to be let in.
 const QUEUE: usize = 1024;
-/// How long a call may take, with the wait for its turn.
+/// How long a call may take, with the wait for its turn, which is [`QUEUE_DEADLINE`] at most.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// What came of a batch: an answer to each question, in their order.
@@ -29,6 +32,7 @@ pub(crate) struct Batcher<Q, A> {
 }
 
 struct PendingCall<Q, A> {
+    turn: Arc<Turn>,
     asked: Q,
     reply: oneshot::Sender<Result<A>>,
 }
@@ -50,14 +54,26 @@ impl<Q: Clone + Send + Sync + 'static, A: Send + 'static> Batcher<Q, A> {
     /// Has this done, together with whatever else waits.
     pub(crate) async fn call(&self, asked: Q) -> Result<A> {
         let (reply, answer) = oneshot::channel();
-        let asking = async {
+        let turn = Arc::new(Turn::default());
+        let pending = PendingCall {
+            turn: Arc::clone(&turn),
+            asked,
+            reply,
+        };
+        let mut calling = pin!(async {
             self.queue
-                .send(PendingCall { asked, reply })
+                .send(pending)
                 .await
                 .map_err(|_| StoreError::Closed)?;
             answer.await.map_err(|_| StoreError::Closed)?
+        });
+        let deadline = Instant::now() + LIMIT;
+        let answered = match timeout(QUEUE_DEADLINE, &mut calling).await {
+            Err(_) if turn.give_up() => return Err(StoreError::Busy("the statement")),
+            Err(_) => timeout_at(deadline, calling).await,
+            answered => answered,
         };
-        timeout(LIMIT, asking).await.unwrap_or_else(|_| {
+        answered.unwrap_or_else(|_| {
             Err(StoreError::Unavailable(
                 "the database did not answer in time".to_owned(),
             ))
@@ -89,7 +105,7 @@ async fn run<Q, A>(
     let mut batch = Vec::with_capacity(MOST);
     while next_batch(&questions, &mut batch).await {
         // Who has gone away meanwhile is not served.
-        batch.retain(|question| !question.reply.is_closed());
+        batch.retain(|question| !question.reply.is_closed() && question.turn.begin());
         if batch.is_empty() {
             continue;
         }
@@ -123,7 +139,7 @@ async fn run_one_by_one<Q: Clone, A: Send + 'static>(
     work: &impl Fn(Vec<Q>) -> BoxFuture<'static, BatchResult<A>>,
 ) {
     let mut outage: Option<StoreError> = None;
-    for PendingCall { asked, reply } in batch.drain(..) {
+    for PendingCall { asked, reply, .. } in batch.drain(..) {
         if reply.is_closed() {
             continue;
         }
@@ -251,6 +267,29 @@ mod tests {
             *seen.lock().unwrap(),
             [vec![1, 13, 2], vec![1], vec![13], vec![2]]
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_waits_too_long_is_not_executed() {
+        let seen = Arc::new(StdMutex::new(Vec::new()));
+        let given = Arc::clone(&seen);
+        let batcher = Batcher::start(1, move |asked: Vec<u32>| {
+            given.lock().unwrap().extend(asked.clone());
+            Box::pin(async move {
+                tokio::time::sleep(QUEUE_DEADLINE * 2).await;
+                Ok(asked.into_iter().map(Ok).collect())
+            })
+        });
+        // The first one has begun and may take longer.
+        let late = async {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            batcher.call(2).await
+        };
+        let (first, late) = tokio::join!(batcher.call(1), late);
+        assert_eq!(first.unwrap(), 1);
+        assert!(matches!(late, Err(StoreError::Busy(_))), "{late:?}");
+        assert_eq!(batcher.call(3).await.unwrap(), 3);
+        assert_eq!(*seen.lock().unwrap(), [1, 3]);
     }
 
     #[tokio::test]

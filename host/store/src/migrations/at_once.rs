@@ -4,7 +4,7 @@ use crate::migrations::applied::{self, Pending};
 use crate::migrations::error::MigrationError;
 use crate::migrations::migration::{Migration, MigrationKind};
 use crate::migrations::older_instances;
-use crate::migrations::outcome::{MigrationOutcome, Postponed};
+use crate::migrations::outcome::{MigrationOutcome, PostponedMigration};
 use crate::sql::{Connection, DatabaseKind};
 
 /// How many rows a slice of a backfill writes.
@@ -26,7 +26,7 @@ pub(crate) async fn apply(
             // An empty database has the table from the first migration.
             let instances = older_instances::find(kind, connection, migration.version).await?;
             if !instances.is_empty() {
-                outcome.postponed.push(Postponed {
+                outcome.postponed.push(PostponedMigration {
                     migration,
                     instances,
                 });

@@ -9,12 +9,12 @@ pub struct MigrationOutcome {
     /// The migrations that were applied or completed, in their order.
     pub applied: Vec<Migration>,
     /// The contracting migrations that wait for the end of older instances.
-    pub postponed: Vec<Postponed>,
+    pub postponed: Vec<PostponedMigration>,
 }
 
 /// A contracting migration that waits.
 #[derive(Clone, Debug)]
-pub struct Postponed {
+pub struct PostponedMigration {
     /// The migration.
     pub migration: Migration,
     /// The running instances whose releases do not know it.

@@ -11,7 +11,7 @@ use crate::migrations::error::MigrationError;
 use crate::migrations::indexes;
 use crate::migrations::migration::{Backfill, Migration, MigrationKind};
 use crate::migrations::older_instances::{self, OlderInstance};
-use crate::migrations::outcome::{MigrationOutcome, Postponed};
+use crate::migrations::outcome::{MigrationOutcome, PostponedMigration};
 use crate::sql::{Connection, DatabaseKind};
 
 /// A statement that waits for a lock on a table holds up all that come after it, so it gives up soon.
@@ -53,7 +53,7 @@ impl MigrationOutcome {
         if older.is_empty() {
             self.applied.push(migration);
         } else {
-            self.postponed.push(Postponed {
+            self.postponed.push(PostponedMigration {
                 migration,
                 instances: older,
             });

@@ -139,3 +139,45 @@ impl Error {
         matches!(self.code(), Some(Code::Sqlite(code)) if matches!(code & 0xff, 5 | 6))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn postgres(code: &str) -> Error {
+        Error::Database {
+            code: Code::Postgres(code.to_owned()),
+            message: String::new(),
+        }
+    }
+
+    #[test]
+    fn outages_are_told_from_errors_of_a_statement() {
+        // Code, whether it is an outage, and whether the connections are opened anew.
+        for (code, outage, reconnect) in [
+            ("08006", true, true),
+            ("25006", true, true),
+            ("25P03", true, true),
+            ("57P01", true, true),
+            ("53100", true, false),
+            ("53300", true, false),
+            ("58030", true, false),
+            ("57014", true, false),
+            ("55P03", true, false),
+            ("23505", false, false),
+            ("40001", false, false),
+            ("42501", false, false),
+        ] {
+            let error = postgres(code);
+            assert_eq!(error.is_outage(), outage, "{code}");
+            assert_eq!(error.is_connection_lost(), reconnect, "{code}");
+        }
+        for (code, outage) in [(5, true), (13, true), (10 | (4 << 8), true), (19, false)] {
+            let error = Error::Database {
+                code: Code::Sqlite(code),
+                message: String::new(),
+            };
+            assert_eq!(error.is_outage(), outage, "{code}");
+        }
+    }
+}

@@ -16,7 +16,8 @@ const ENDED: [&str; 4] = [
 
 impl Store {
     /// Begins a new epoch, which ends all access and refresh tokens that were issued before. All sessions, operator
-    /// tokens, unused enrolment links, open logins and unused approvals end too. Returns the number of the epoch.
+    /// tokens, unused authorization codes and enrolment links, open logins and unused approvals end too. Returns the
+    /// number of the epoch.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -35,6 +36,14 @@ impl Store {
                 .await?;
                 sql::query(
                     "UPDATE sessions SET ended_at = $1, signed_out = 1 WHERE ended_at IS NULL",
+                )
+                .bind(now.millis())
+                .execute(&mut *db)
+                .await?;
+                // Codes that nobody has exchanged: their tokens would be of the new epoch.
+                sql::query(
+                    "UPDATE token_families SET revoked_at = $1
+                     WHERE exchanged_at IS NULL AND revoked_at IS NULL",
                 )
                 .bind(now.millis())
                 .execute(&mut *db)

@@ -71,7 +71,7 @@ pub async fn overview(services: &Services, range: Range) -> Result<Overview> {
         Range::Day => (this_hour - (DAY - 1), 1),
         Range::Month => ((this_hour.div_euclid(DAY) - (DAYS - 1)) * DAY, DAY),
     };
-    let hours = counted(services, first).await?;
+    let hours = counted(services, first, services.now()).await?;
     let beginnings = (0..)
         .map(|number| first + number * each)
         .take_while(|from| *from <= this_hour);
@@ -87,13 +87,16 @@ pub async fn overview(services: &Services, range: Range) -> Result<Overview> {
     })
 }
 
-/// Counts the hours that are over and were not counted yet.
+/// Counts the hours that are over and were not counted yet, if this instance's clock is to be trusted.
 ///
 /// # Errors
 /// If the database fails.
 pub async fn count_sign_ins(services: &Services) -> std::result::Result<(), InternalError> {
-    let today = services.now().millis().div_euclid(HOUR * DAY);
-    counted(services, (today - DAYS) * DAY).await?;
+    let Some(now) = services.store.trusted_now(&*services.clock).await? else {
+        return Ok(());
+    };
+    let today = now.millis().div_euclid(HOUR * DAY);
+    counted(services, (today - DAYS) * DAY, now).await?;
     services
         .store
         .delete_sign_in_hours((today - 2 * DAYS) * DAY)
@@ -105,6 +108,7 @@ pub async fn count_sign_ins(services: &Services) -> std::result::Result<(), Inte
 async fn counted(
     services: &Services,
     first: i64,
+    now: Timestamp,
 ) -> std::result::Result<BTreeMap<i64, SignInHour>, InternalError> {
     let mut hours: BTreeMap<i64, SignInHour> = services
         .store
@@ -113,12 +117,12 @@ async fn counted(
         .into_iter()
         .map(|hour| (hour.hour, hour))
         .collect();
-    let this_hour = services.now().millis().div_euclid(HOUR);
+    let this_hour = now.millis().div_euclid(HOUR);
     // Hours are kept from the first one on, so the log is read from where that ends.
     let open = (first..this_hour)
         .find(|hour| !hours.contains_key(hour))
         .unwrap_or(this_hour);
-    let settled = (services.now() - SETTLED).millis().div_euclid(HOUR);
+    let settled = (now - SETTLED).millis().div_euclid(HOUR);
     let new = services.store.count_sign_ins(open, this_hour).await?;
     services
         .store

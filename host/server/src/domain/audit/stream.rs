@@ -86,7 +86,7 @@ async fn run_stream(services: &Services, name: &'static str, mut target: StreamT
             Err(error) => {
                 services
                     .audit_streams
-                    .update_status(name, |faring| faring.up = Some(false));
+                    .update_status(name, |status| status.up = Some(false));
                 if pause.is_zero() {
                     tracing::error!(stream = name, %error, "audit stream failed, retrying \
                          later");
@@ -111,7 +111,7 @@ async fn send_batch(
     let behind = known.unwrap_or_default().behind(&last);
     services
         .audit_streams
-        .update_status(name, |faring| faring.behind = behind);
+        .update_status(name, |status| status.behind = behind);
     if behind <= 0 && !is_new {
         return Ok(PollOutcome::Idle);
     }
@@ -123,7 +123,7 @@ async fn send_batch(
     else {
         services
             .audit_streams
-            .update_status(name, |faring| faring.up = None);
+            .update_status(name, |status| status.up = None);
         return Ok(PollOutcome::Idle);
     };
     let mut outcome = PollOutcome::Idle;
@@ -150,10 +150,10 @@ async fn send_batch(
             .store
             .advance_audit_stream(name, holder, &positions)
             .await?;
-        services.audit_streams.update_status(name, |faring| {
-            faring.up = Some(true);
-            faring.sent += records.len() as u64;
-            faring.behind = positions.behind(&last);
+        services.audit_streams.update_status(name, |status| {
+            status.up = Some(true);
+            status.sent += records.len() as u64;
+            status.behind = positions.behind(&last);
         });
         if services.now() >= now + LEASE / 2 {
             return Ok(outcome);

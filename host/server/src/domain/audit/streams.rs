@@ -20,7 +20,7 @@ pub struct Streams(Mutex<BTreeMap<&'static str, StreamStatus>>);
 
 impl Streams {
     /// All of them.
-    pub fn faring(&self) -> BTreeMap<&'static str, StreamStatus> {
+    pub fn statuses(&self) -> BTreeMap<&'static str, StreamStatus> {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

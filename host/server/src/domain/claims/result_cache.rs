@@ -32,9 +32,11 @@ pub struct ResultKey {
     family: FamilyId,
     sink: Sink,
     scopes: Scopes,
+    /// The versions, and when the application and the user were changed: a fail-over may lose a version, whose number
+    /// the next change uses again.
     application: (i64, Timestamp),
     account: i64,
-    user: i64,
+    user: (i64, Timestamp),
 }
 
 #[derive(Clone)]
@@ -57,9 +59,9 @@ impl ResultKey {
             family,
             sink,
             scopes: scopes.clone(),
-            application: (application.version, application.created_at),
+            application: (application.version, application.updated_at),
             account: holder.account.version,
-            user: holder.user.version,
+            user: (holder.user.version, holder.user.updated_at),
         }
     }
 }

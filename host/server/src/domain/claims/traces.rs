@@ -84,8 +84,7 @@ pub fn retention(services: &Services) -> Duration {
 
 /// A plugin call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-#[schema(as = PluginCall)]
-pub struct Explained {
+pub struct PluginCall {
     /// The plugin's name in the settings.
     pub plugin: String,
     /// The component's own name.
@@ -175,11 +174,11 @@ fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D:
 }
 
 /// The plugin calls, in their order.
-pub fn explain(steps: &[MapperRun]) -> Vec<Explained> {
+pub fn explain(steps: &[MapperRun]) -> Vec<PluginCall> {
     steps.iter().map(explain_step).collect()
 }
 
-fn explain_step(step: &MapperRun) -> Explained {
+fn explain_step(step: &MapperRun) -> PluginCall {
     let MapperRun { plugin, usage, end } = step;
     let (outcome, reason, changes) = match end {
         MapperRunEnd::Changed(changes) => (PluginOutcome::Changed, None, changes.as_slice()),
@@ -197,7 +196,7 @@ fn explain_step(step: &MapperRun) -> Explained {
             [].as_slice(),
         ),
     };
-    Explained {
+    PluginCall {
         plugin: plugin.plugin.clone(),
         component: plugin.component.clone(),
         version: plugin.version.clone(),
@@ -274,7 +273,7 @@ pub struct ShownTrace {
     #[schema(format = DateTime)]
     pub created_at: String,
     /// The plugin calls, in their order.
-    pub calls: Vec<Explained>,
+    pub calls: Vec<PluginCall>,
 }
 
 /// A trace, as an administrator reads it.

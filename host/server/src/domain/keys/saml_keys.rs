@@ -8,6 +8,7 @@ use crate::domain::{InternalError, Services, audit};
 use crate::keys::KeyError;
 use crate::keys::saml::{self, OpenKey, Validity};
 use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::clock::Timestamp;
 use assent_model::id::{Did, KeyId};
 use assent_model::saml::{RETIRED, SamlKey, SamlKeyStage, stages};
 use assent_store::{KeyDeletion, Transition};
@@ -209,16 +210,26 @@ pub async fn withdraw(
     Ok(KeyChange::Done(key))
 }
 
-/// Does what is due: publishes the next key of each service provider whose certificate comes to its end, in time for
-/// its administrator to notice, and deletes keys that are over.
+/// Does what is due, if this instance's clock is to be trusted (see [`signing_keys::maintain`]).
+///
+/// [`signing_keys::maintain`]: super::signing_keys::maintain
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn maintain(services: &Services) -> Result<(), InternalError> {
-    let (now, ahead) = (
-        services.now(),
-        services.settings.saml.certificate_publish_ahead.get(),
-    );
+    match services.store.trusted_now(&*services.clock).await? {
+        Some(now) => maintain_at(services, now).await,
+        None => Ok(()),
+    }
+}
+
+/// Does what is due at this moment: publishes the next key of each service provider whose certificate comes to its end,
+/// in time for its administrator to notice, and deletes keys that are over.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
+pub async fn maintain_at(services: &Services, now: Timestamp) -> Result<(), InternalError> {
+    let ahead = services.settings.saml.certificate_publish_ahead.get();
     for application in services
         .store
         .saml_keys_due(now + ahead * 2, now - RETIRED)

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::domain::{InternalError, Services, audit};
 use crate::keys::{self, IdTokenError, KeyError, KnownKey};
 use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::clock::Timestamp;
 use assent_model::id::KeyId;
 use assent_model::key::{
     KeyMaterial, KeyPurpose, KeyStage, KeyTimes, SigningAlgorithm, SigningKey,
@@ -78,23 +79,55 @@ pub async fn reload(services: &Services) -> Result<(), InternalError> {
         .replace(reading, &kept, &services.master_key)?)
 }
 
-/// Does what is due: publishes next keys, forgets private halves that will not sign again, deletes what is over. Every
-/// host does so every few seconds; the store lets one of them count.
+/// Reads the keys anew, and does what is due. Every instance calls it every few seconds. One whose clock is not to be
+/// trusted changes nothing: by a clock far ahead, keys that sign would be retired, and their private halves deleted for
+/// all instances.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn maintain(services: &Services) -> Result<(), InternalError> {
     reload(services).await?;
-    let (settings, now) = (&services.settings.keys, services.now());
+    if !is_work_due(services, services.now()) {
+        return Ok(());
+    }
+    match services.store.trusted_now(&*services.clock).await? {
+        Some(now) => maintain_at(services, now).await,
+        None => Ok(()),
+    }
+}
+
+/// Whether [`maintain_at`] would change anything at this moment.
+fn is_work_due(services: &Services, now: Timestamp) -> bool {
+    SigningAlgorithm::ALL
+        .into_iter()
+        .any(|algorithm| is_next_due(services, algorithm, now))
+        || services.key_ring.known(now).iter().any(|key| {
+            key.life.stage == KeyStage::Expired
+                || (key.life.stage == KeyStage::Archived && key.has_private_half)
+        })
+}
+
+fn is_next_due(services: &Services, algorithm: SigningAlgorithm, now: Timestamp) -> bool {
+    let settings = &services.settings.keys;
+    settings.rotation().is_some_and(|rotation| {
+        let ahead = settings.publish_ahead.get();
+        services
+            .key_ring
+            .is_next_due(algorithm, rotation, ahead, now)
+    })
+}
+
+/// Does what is due at this moment: publishes next keys, deletes private halves that will not sign again, and deletes
+/// keys that have expired. The store lets one instance count.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
+pub async fn maintain_at(services: &Services, now: Timestamp) -> Result<(), InternalError> {
+    reload(services).await?;
     let mut changed = false;
     for algorithm in SigningAlgorithm::ALL {
-        let ahead = settings.publish_ahead.get();
-        if settings.rotation().is_some_and(|rotation| {
-            services
-                .key_ring
-                .is_next_due(algorithm, rotation, ahead, now)
-        }) {
-            let key = next_key(services, algorithm, Takeover::InTime).await?;
+        if is_next_due(services, algorithm, now) {
+            let key = next_key(services, algorithm, Takeover::InTime, now).await?;
             let from = key.times.signs_from;
             let entry = published(services, algorithm, &key, &AuditContext::SERVER);
             if services.store.add_key(key, vec![entry]).await? {
@@ -209,7 +242,7 @@ pub async fn revoke(
             tokio::time::sleep(PUBLISHED_EVERYWHERE).await;
         }
     }
-    let fresh = next_key(services, key.algorithm, Takeover::InTime).await?;
+    let fresh = next_key(services, key.algorithm, Takeover::InTime, services.now()).await?;
     let entry = audit::entry(services, Event::SigningKeyRevoked, by);
     let entry = entry
         .with("algorithm", key.algorithm.as_str())
@@ -245,7 +278,7 @@ async fn publish_next(
         return Ok(false);
     }
     // If another instance is first, its key is the next one.
-    let next = next_key(services, algorithm, takeover).await?;
+    let next = next_key(services, algorithm, takeover, services.now()).await?;
     let entry = published(services, algorithm, &next, by);
     let made = services.store.add_key(next, vec![entry]).await?;
     reload(services).await?;
@@ -302,6 +335,7 @@ async fn next_key(
     services: &Services,
     algorithm: SigningAlgorithm,
     takeover: Takeover,
+    now: Timestamp,
 ) -> Result<SigningKey, InternalError> {
     let purpose = KeyPurpose::IdToken(algorithm);
     let last = known(services, algorithm)
@@ -309,7 +343,6 @@ async fn next_key(
         .max()
         .unwrap_or_default();
     let sealed = keys::generate(purpose, &services.master_key, &*services.entropy).await?;
-    let now = services.now();
     let signs_from = match takeover {
         Takeover::InTime => now + services.settings.keys.publish_ahead.get(),
         Takeover::Now => now + PUBLICATION_MARGIN,

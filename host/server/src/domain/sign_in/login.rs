@@ -15,7 +15,7 @@ use assent_model::secret::{Digest, Token};
 use assent_model::user::LifecycleState;
 use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInRecord, Transition};
 
-pub use view::{Approved, LoginEnd, LoginView, typed_name, view};
+pub use view::{GivenApproval, LoginEnd, LoginView, typed_name, view};
 
 /// A login that has begun and is not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,9 +106,9 @@ pub struct AuthenticatedUser {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn person(
+pub async fn authenticated_user(
     services: &Services,
-    approved: &Approved,
+    approved: &GivenApproval,
     old: Option<&BrowserSession>,
     origin: Origin,
 ) -> Result<Option<AuthenticatedUser>, InternalError> {

@@ -50,7 +50,7 @@ struct DifferenceView {
 /// The changes by metadata.
 #[derive(Serialize, ToSchema)]
 #[schema(as = MetadataComparison)]
-pub(super) struct Refreshed {
+pub(super) struct MetadataComparisonView {
     changes: Vec<DifferenceView>,
     /// The digest of the changes.
     digest: String,
@@ -69,13 +69,13 @@ pub(super) struct Refreshed {
     post,
     path = "/applications/{id}/metadata",
     request_body = MetadataRefresh,
-    responses((status = 200, description = "The differences.", body = Refreshed))
+    responses((status = 200, description = "The differences.", body = MetadataComparisonView))
 )]
 pub(super) async fn refresh(
     context: Context,
     Path(id): Path<String>,
     Body(refresh): Body<MetadataRefresh>,
-) -> Result<Json<Refreshed>, Problem> {
+) -> Result<Json<MetadataComparisonView>, Problem> {
     let application = id_of(&id, "application")?;
     let applied = refresh.apply;
     let command = ApplyMetadata {
@@ -94,7 +94,7 @@ pub(super) async fn refresh(
     ]
     .concat();
     let difference = |MemberDifference { field, from, to }| DifferenceView { field, from, to };
-    Ok(Json(Refreshed {
+    Ok(Json(MetadataComparisonView {
         changes: changes.into_iter().map(difference).collect(),
         digest,
         notes,

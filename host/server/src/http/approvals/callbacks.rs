@@ -42,7 +42,7 @@ pub(crate) async fn take(
         {
             return Ok(rate_limits::too_many_callbacks(exhausted));
         }
-        let Some(headers) = told(&headers) else {
+        let Some(headers) = plugin_headers(&headers) else {
             return Ok(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE.into_response());
         };
         callbacks::take_callback(
@@ -63,7 +63,7 @@ pub(crate) async fn take(
 }
 
 /// The headers as the plugin sees them, all but cookies, which are none of its business. `None` if they are too many.
-fn told(headers: &HeaderMap) -> Option<Vec<(String, String)>> {
+fn plugin_headers(headers: &HeaderMap) -> Option<Vec<(String, String)>> {
     let mut size = 0;
     let mut told = Vec::new();
     for (name, value) in headers.iter().filter(|(name, _)| **name != COOKIE) {

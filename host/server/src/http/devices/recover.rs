@@ -169,7 +169,7 @@ fn purpose(browser: &Browser) -> String {
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct Recovered {
+pub(crate) struct RecoveredQuery {
     #[serde(default)]
     link: String,
     #[serde(default)]
@@ -180,9 +180,9 @@ pub(crate) struct Recovered {
 pub(crate) async fn done(
     State(services): State<Arc<Services>>,
     browser: Browser,
-    query: Result<Query<Recovered>, QueryRejection>,
+    query: Result<Query<RecoveredQuery>, QueryRejection>,
 ) -> Response {
-    let Query(Recovered { link, login }) = query.unwrap_or_default();
+    let Query(RecoveredQuery { link, login }) = query.unwrap_or_default();
     let opened = services.master_key.open(&purpose(&browser), &link).ok();
     let Some(link) = opened.and_then(|link| String::from_utf8(link.to_vec()).ok()) else {
         return see_other(RECOVER);

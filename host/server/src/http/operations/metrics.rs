@@ -59,7 +59,7 @@ pub(crate) async fn show(State(services): State<Arc<Services>>, headers: HeaderM
         lines.register_collector(Box::new(LogLines(dropped.dropped_lines())));
     }
     let streams = registry.sub_registry_with_prefix("audit_stream");
-    streams.register_collector(Box::new(Streams(services.audit_streams.faring())));
+    streams.register_collector(Box::new(Streams(services.audit_streams.statuses())));
     let mut text = String::new();
     match prometheus_client::encoding::text::encode(&mut text, &registry) {
         Ok(()) => (
@@ -177,8 +177,8 @@ impl Collector for Streams {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
         let help = "1 if the last delivery succeeded, 0 if it failed; absent while another instance delivers";
         let mut family = encoder.encode_descriptor("up", help, None, MetricType::Gauge)?;
-        for (stream, faring) in &self.0 {
-            if let Some(up) = faring.up {
+        for (stream, status) in &self.0 {
+            if let Some(up) = status.up {
                 ConstGauge::new(i64::from(up))
                     .encode(family.encode_family(&[("stream", *stream)])?)?;
             }
@@ -189,14 +189,14 @@ impl Collector for Streams {
             None,
             MetricType::Gauge,
         )?;
-        for (stream, faring) in &self.0 {
-            ConstGauge::new(faring.behind).encode(family.encode_family(&[("stream", *stream)])?)?;
+        for (stream, status) in &self.0 {
+            ConstGauge::new(status.behind).encode(family.encode_family(&[("stream", *stream)])?)?;
         }
         let help = "Entries that this instance sent to the stream";
         let mut family =
             encoder.encode_descriptor("sent_entries", help, None, MetricType::Counter)?;
-        for (stream, faring) in &self.0 {
-            ConstCounter::new(faring.sent).encode(family.encode_family(&[("stream", *stream)])?)?;
+        for (stream, status) in &self.0 {
+            ConstCounter::new(status.sent).encode(family.encode_family(&[("stream", *stream)])?)?;
         }
         Ok(())
     }

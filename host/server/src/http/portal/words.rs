@@ -103,27 +103,12 @@ pub(super) fn activity_message(
         return told;
     }
     match entry.event {
-        Event::SignInRequested => {
-            Message::new("activity-requested").message("application", application())
-        }
-        Event::SignInApproved
-            if entry.detail.get("method").and_then(Value::as_str) == Some("passkey") =>
-        {
-            Message::new("activity-passkey-approved").message("application", application())
-        }
-        Event::SignInApproved => {
-            Message::new("activity-approved").message("application", application())
-        }
-        Event::SignInDenied => {
-            Message::new("activity-denied").message("application", application())
-        }
-        Event::SignInReported => {
-            Message::new("activity-reported").message("application", application())
-        }
-        Event::NumberMatchFailed => {
-            Message::new("activity-number-mismatch").message("application", application())
-        }
-        Event::SignedIn => Message::new("activity-signed-in").message("application", application()),
+        Event::SignInRequested
+        | Event::SignInApproved
+        | Event::SignInDenied
+        | Event::SignInReported
+        | Event::NumberMatchFailed
+        | Event::SignedIn => sign_in_activity(entry, application()),
         Event::DeviceEnrolled
         | Event::DeviceRenamed
         | Event::DeviceRevoked
@@ -193,6 +178,28 @@ pub(super) fn activity_message(
         | Event::TestSignInStarted
         | Event::TestSignInEnded
         | Event::AdminTokenCreated => plain_activity(entry.event),
+    }
+}
+
+/// What happened to a sign-in, by one of the events that [`activity_message`] lists for it.
+fn sign_in_activity(entry: &Entry, application: Message) -> Message {
+    let is_passkey = entry.detail.get("method").and_then(Value::as_str) == Some("passkey");
+    match entry.event {
+        Event::SignInApproved if is_passkey => {
+            Message::new("activity-passkey-approved").message("application", application)
+        }
+        Event::SignInApproved => {
+            Message::new("activity-approved").message("application", application)
+        }
+        Event::SignInDenied => Message::new("activity-denied").message("application", application),
+        Event::SignInReported => {
+            Message::new("activity-reported").message("application", application)
+        }
+        Event::NumberMatchFailed => {
+            Message::new("activity-number-mismatch").message("application", application)
+        }
+        Event::SignedIn => Message::new("activity-signed-in").message("application", application),
+        _ => Message::new("activity-requested").message("application", application),
     }
 }
 

@@ -13,14 +13,16 @@ use crate::http::oidc::client_calls::is_form;
 use crate::http::operator_details;
 use crate::http::pages::{SamlLogoutAnsweredPage, SamlLogoutPage, SignedOutPage};
 use crate::http::reply::{
-    ErrorReply, Shown, internal_error, layout, nonce, page, page_with_frames, page_with_script,
+    ErrorReply, Framing, internal_error, layout, nonce, page, page_with_frames, page_with_script,
     see_other,
 };
 use crate::http::saml::sign_on::posted;
 use crate::http::sign_in::sign_out::sign_out_here;
 use crate::http::texts::Message;
 use crate::http::texts::PageLanguage;
-use crate::saml::logout::{self, Begun, Finished, LogoutError, LogoutView, Outgoing, Unanswerable};
+use crate::saml::logout::{
+    self, LogoutEnd, LogoutError, LogoutStart, LogoutView, Outgoing, Unanswerable,
+};
 use assent_model::id::LogoutId;
 use assent_model::language::Language;
 use assent_model::name::QuotedText;
@@ -91,7 +93,7 @@ async fn serve(
                 next,
                 nonce: nonce.clone(),
             };
-            Ok(page_with_script(&answered, None, &nonce, Shown::Framed))
+            Ok(page_with_script(&answered, None, &nonce, Framing::Framed))
         }
     }
 }
@@ -110,20 +112,20 @@ pub(crate) async fn tell(
     ))
 }
 
-fn go_on(services: &Services, language: Language, begun: Begun) -> Response {
+fn go_on(services: &Services, language: Language, begun: LogoutStart) -> Response {
     match begun {
-        Begun::Telling(id) => see_other(&address(id)),
-        Begun::Finished(finished) => finish(services, language, finished),
+        LogoutStart::Telling(id) => see_other(&address(id)),
+        LogoutStart::Finished(finished) => finish(services, language, finished),
     }
 }
 
-fn finish(services: &Services, language: Language, finished: Finished) -> Response {
+fn finish(services: &Services, language: Language, finished: LogoutEnd) -> Response {
     match finished {
-        Finished::Page {
+        LogoutEnd::Page {
             untold,
             others: false,
         } if untold.is_empty() => see_other("/session/ended"),
-        Finished::Page { untold, others } => page(
+        LogoutEnd::Page { untold, others } => page(
             &SignedOutPage {
                 layout: layout(services, language),
                 by_device: false,
@@ -132,12 +134,12 @@ fn finish(services: &Services, language: Language, finished: Finished) -> Respon
             },
             None,
         ),
-        Finished::Redirect(location) => see_other(&location),
-        Finished::Message(message) => send(services, language, message, Shown::Alone),
+        LogoutEnd::Redirect(location) => see_other(&location),
+        LogoutEnd::Message(message) => send(services, language, message, Framing::Alone),
     }
 }
 
-fn send(services: &Services, language: Language, message: Outgoing, shown: Shown) -> Response {
+fn send(services: &Services, language: Language, message: Outgoing, shown: Framing) -> Response {
     match message {
         Outgoing::Redirect(location) => see_other(&location),
         Outgoing::Form {
@@ -204,7 +206,7 @@ pub(crate) async fn ask(
             Err(_) => None,
         };
         Ok(match message {
-            Some(message) => send(&services, browser.language(), message, Shown::Framed),
+            Some(message) => send(&services, browser.language(), message, Framing::Framed),
             // A frame stays as it is then.
             None => StatusCode::NO_CONTENT.into_response(),
         })

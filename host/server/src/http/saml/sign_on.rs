@@ -16,7 +16,7 @@ use crate::http::oidc::client_calls::is_form;
 use crate::http::operator_details;
 use crate::http::pages::{Link, SamlPostPage, SamlStartPage};
 use crate::http::reply::{
-    ErrorReply, Shown, forged, internal_error, layout, nonce, page, page_with_script, see_other,
+    ErrorReply, Framing, forged, internal_error, layout, nonce, page, page_with_script, see_other,
     with_browser,
 };
 use crate::http::sign_in::login;
@@ -224,7 +224,7 @@ pub(crate) fn deliver(services: &Services, language: Language, answer: &SignOnAn
         answer.name.clone(),
         &answer.acs,
         fields,
-        Shown::Alone,
+        Framing::Alone,
     )
 }
 
@@ -235,7 +235,7 @@ pub(crate) fn posted(
     application: String,
     action: &CheckedRedirect,
     fields: Vec<(&'static str, String)>,
-    shown: Shown,
+    shown: Framing,
 ) -> Response {
     let nonce = nonce(services);
     let form = SamlPostPage {

@@ -10,13 +10,13 @@ use axum::response::Response;
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{Approved, AuthenticatedUser, LoginView};
+use crate::domain::sign_in::login::{AuthenticatedUser, GivenApproval, LoginView};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::pages::ConfirmPage;
 use crate::http::reply::{layout, page};
-use crate::http::sign_in::login::{Posted, asking, finish, session_before};
+use crate::http::sign_in::login::{LoginPost, asking, finish, session_before};
 use assent_model::id::LoginId;
 use assent_model::login::Login;
 use assent_model::user::User;
@@ -25,7 +25,7 @@ use assent_model::user::User;
 pub(crate) async fn is_needed(
     services: &Services,
     browser: &Browser,
-    approved: &Approved,
+    approved: &GivenApproval,
     user: &User,
 ) -> Result<bool, InternalError> {
     if !approved.is_scanned_elsewhere()
@@ -69,8 +69,8 @@ fn shown_to(login: LoginId, user: &User) -> String {
 }
 
 /// `POST /login/{id}/confirm`: the user continues as the account that the page named.
-pub(crate) async fn confirm(posted: Posted) -> Response {
-    let Posted {
+pub(crate) async fn confirm(posted: LoginPost) -> Response {
+    let LoginPost {
         services,
         browser,
         form,
@@ -83,7 +83,7 @@ pub(crate) async fn confirm(posted: Posted) -> Response {
         };
         let old = session_before(services, browser, login).await?;
         let Some(person) =
-            login::person(services, approved, old.as_ref(), browser.origin()).await?
+            login::authenticated_user(services, approved, old.as_ref(), browser.origin()).await?
         else {
             return Ok(posted.shown());
         };

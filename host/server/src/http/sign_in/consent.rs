@@ -21,7 +21,7 @@ use crate::http::portal::owner::is_enough;
 use crate::http::reply::{forged, internal_error, see_other};
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::consent::question::{in_words, shown_to};
-use crate::http::sign_in::login::{Posted, answered_before, finish, resumed, session_before};
+use crate::http::sign_in::login::{LoginPost, answered_before, finish, resumed, session_before};
 use crate::http::texts::Message;
 use crate::oidc::authorize;
 use crate::oidc::authorize::DenialReason;
@@ -34,8 +34,8 @@ use assent_model::user::User;
 const WITHDRAW: &str = "/consents/withdraw";
 
 /// `POST /login/{id}/consent`: the person allows or denies.
-pub(crate) async fn decide(posted: Posted) -> Response {
-    let Posted {
+pub(crate) async fn decide(posted: LoginPost) -> Response {
+    let LoginPost {
         services,
         browser,
         form,
@@ -49,7 +49,8 @@ pub(crate) async fn decide(posted: Posted) -> Response {
                 old = session_before(services, browser, login).await?;
                 (
                     login,
-                    login::person(services, approved, old.as_ref(), browser.origin()).await?,
+                    login::authenticated_user(services, approved, old.as_ref(), browser.origin())
+                        .await?,
                 )
             }
             LoginView::SignedIn(login, session) => {

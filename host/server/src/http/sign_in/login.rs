@@ -23,7 +23,7 @@ use waiting::waiting_page;
 
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{Approved, LoginEnd, LoginView};
+use crate::domain::sign_in::login::{GivenApproval, LoginEnd, LoginView};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::pages::EndedPageKind;
@@ -38,7 +38,7 @@ pub(crate) use finish::{finish, resumed, session_before};
 pub(crate) use identify::{go_on, identify};
 pub(crate) use no_login::{answered_before, disabled_application};
 pub(crate) use passkey::{passkey, passkey_challenge};
-pub(crate) use posted::Posted;
+pub(crate) use posted::LoginPost;
 pub(crate) use waiting::events;
 
 /// `GET /login/{id}`: the page for how far the login has come. Once it was approved, the answer.
@@ -107,10 +107,10 @@ async fn approved_reply(
     services: &Services,
     browser: &Browser,
     login: &Login,
-    approved: &Approved,
+    approved: &GivenApproval,
 ) -> Result<Response, InternalError> {
     let old = session_before(services, browser, login).await?;
-    match login::person(services, approved, old.as_ref(), browser.origin()).await? {
+    match login::authenticated_user(services, approved, old.as_ref(), browser.origin()).await? {
         Some(person)
             if confirm::is_needed(services, browser, approved, &person.signed_in.user).await? =>
         {
@@ -133,7 +133,7 @@ async fn approved_reply(
 }
 
 /// `POST /login/{id}/cancel`: the person gives up waiting.
-pub(crate) async fn cancel(posted: Posted) -> Response {
+pub(crate) async fn cancel(posted: LoginPost) -> Response {
     let reply = async {
         if let LoginView::Waiting(login, _) = &posted.view {
             login::cancel(&posted.services, login).await?;
@@ -145,7 +145,7 @@ pub(crate) async fn cancel(posted: Posted) -> Response {
 
 /// `POST /login/{id}/again`: the user starts again, also while a request is pending. The page keeps the name that was
 /// typed, but for a user who approved or had a session: another one wants to sign in.
-pub(crate) async fn again(posted: Posted) -> Response {
+pub(crate) async fn again(posted: LoginPost) -> Response {
     let reply = async {
         match &posted.view {
             LoginView::Ended(login, _) | LoginView::Waiting(login, _) => {

@@ -1,7 +1,7 @@
 //! Messages of single logout that a browser brings.
 
 use super::principal::named_sessions;
-use super::propagation::{Begun, answer_with, begin};
+use super::propagation::{LogoutStart, answer_with, begin};
 use crate::domain::sessions::session;
 use crate::domain::{InternalError, Services};
 use crate::saml::peer::{HeaderError, check_header, find, once, single_logout_url, trusted_keys};
@@ -96,7 +96,7 @@ pub async fn requested(
     services: &Services,
     application: &str,
     incoming: &Incoming,
-) -> Result<Begun, LogoutError> {
+) -> Result<LogoutStart, LogoutError> {
     let provider = find(services, application)
         .await?
         .ok_or(Unanswerable::Application)?;
@@ -193,12 +193,12 @@ async fn refuse(
     answer: Option<LogoutAnswer>,
     status: Status,
     why: Unanswerable,
-) -> Result<Begun, LogoutError> {
+) -> Result<LogoutStart, LogoutError> {
     let Some(answer) = answer else {
         return Err(why.into());
     };
     tracing::info!(application = %answer.application, reason = %why, "LogoutRequest rejected");
-    Ok(Begun::Finished(
+    Ok(LogoutStart::Finished(
         answer_with(services, answer, status).await?,
     ))
 }

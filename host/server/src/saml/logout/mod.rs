@@ -11,4 +11,4 @@ mod propagation;
 
 pub use incoming::{LogoutError, Unanswerable, answered, requested};
 pub use outgoing::{Outgoing, respond};
-pub use propagation::{Begun, Finished, LogoutView, ask, begin, view};
+pub use propagation::{LogoutEnd, LogoutStart, LogoutView, ask, begin, view};

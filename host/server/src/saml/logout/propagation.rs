@@ -20,16 +20,16 @@ const LIFETIME: Duration = Duration::from_secs(10 * 60);
 
 /// What a logout comes to whose session has ended.
 #[derive(Debug)]
-pub enum Begun {
+pub enum LogoutStart {
     /// Service providers are to be told: the browser goes to the logout's page.
     Telling(LogoutId),
     /// There is nobody to be told.
-    Finished(Finished),
+    Finished(LogoutEnd),
 }
 
 /// What the browser does at the end.
 #[derive(Debug)]
-pub enum Finished {
+pub enum LogoutEnd {
     /// It is shown that the person is signed out.
     Page {
         /// The names of the service providers that got no notice of the end of a session that this browser held.
@@ -48,7 +48,7 @@ pub async fn begin(
     services: &Services,
     ended: SessionEnd,
     continuation: LogoutContinuation,
-) -> Result<Begun, InternalError> {
+) -> Result<LogoutStart, InternalError> {
     let mut turns = Vec::with_capacity(ended.participants.len());
     for Participation {
         sid,
@@ -71,7 +71,7 @@ pub async fn begin(
     // Our own page may name applications, so the browser first comes to where it brings its cookies.
     let names = matches!(continuation, LogoutContinuation::Page) && !turns.is_empty();
     if turns.iter().all(|turn| turn.outcome.is_some()) && !names {
-        return Ok(Begun::Finished(
+        return Ok(LogoutStart::Finished(
             finished(services, continuation, &turns, &[]).await?,
         ));
     }
@@ -87,7 +87,7 @@ pub async fn begin(
         .store
         .insert_saml_logout(logout, turns, now)
         .await?;
-    Ok(Begun::Telling(id))
+    Ok(LogoutStart::Telling(id))
 }
 
 /// How far a logout has come.
@@ -105,7 +105,7 @@ pub enum LogoutView {
         of: usize,
     },
     /// All were told.
-    Finished(Finished),
+    Finished(LogoutEnd),
     /// There is no such logout, or it is finished.
     Unknown,
 }
@@ -229,7 +229,7 @@ async fn finished(
     continuation: LogoutContinuation,
     turns: &[LogoutTurn],
     held: &[&str],
-) -> Result<Finished, InternalError> {
+) -> Result<LogoutEnd, InternalError> {
     let mut failed = turns
         .iter()
         .filter(|turn| turn.outcome != Some(LogoutOutcome::Told));
@@ -244,9 +244,9 @@ async fn finished(
                 let provider = services.store.service_provider(&turn.application).await?;
                 untold.extend(provider.map(|provider| provider.name.clone()));
             }
-            Ok(Finished::Page { untold, others })
+            Ok(LogoutEnd::Page { untold, others })
         }
-        LogoutContinuation::Redirect { redirect, state } => Ok(Finished::Redirect(match state {
+        LogoutContinuation::Redirect { redirect, state } => Ok(LogoutEnd::Redirect(match state {
             Some(state) => redirect.with_query(&[("state", &state)]),
             None => redirect.as_str().to_owned(),
         })),
@@ -265,7 +265,7 @@ pub(super) async fn answer_with(
     services: &Services,
     answer: LogoutAnswer,
     status: Status,
-) -> Result<Finished, InternalError> {
+) -> Result<LogoutEnd, InternalError> {
     // An address that was removed meanwhile gets nothing.
     let is_registered = |provider: &Arc<ServiceProvider>| {
         with_logout(provider)
@@ -277,10 +277,10 @@ pub(super) async fn answer_with(
         .await?
         .filter(is_registered)
     {
-        Some(provider) => Ok(Finished::Message(
+        Some(provider) => Ok(LogoutEnd::Message(
             respond(services, &provider, answer, status).await?,
         )),
-        None => Ok(Finished::Page {
+        None => Ok(LogoutEnd::Page {
             untold: Vec::new(),
             others: false,
         }),

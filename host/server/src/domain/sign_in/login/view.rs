@@ -20,7 +20,7 @@ pub enum LoginView {
     /// Nothing came of the approval.
     Ended(Login, LoginEnd),
     /// The person approved; the login can be answered.
-    Approved(Login, Approved),
+    Approved(Login, GivenApproval),
     /// The application was answered before.
     Answered(Login),
     /// There is no such login in this browser.
@@ -61,14 +61,14 @@ pub enum LoginEnd {
 
 /// An approval that was given.
 #[derive(Clone, Debug)]
-pub struct Approved {
+pub struct GivenApproval {
     pub(super) approval: Approval,
     pub(super) authentication: Authentication,
     /// It is a test sign-in's, so the session is for that alone.
     pub(super) is_test_sign_in: bool,
 }
 
-impl Approved {
+impl GivenApproval {
     /// Whether another browser's device, or a phone's camera, began it with the code of the login's page. The browser
     /// does not know its user yet.
     pub const fn is_scanned_elsewhere(&self) -> bool {
@@ -134,7 +134,7 @@ pub async fn view(
                 let is_test_sign_in = !login.request.purpose().is_application();
                 LoginView::Approved(
                     login,
-                    Approved {
+                    GivenApproval {
                         approval,
                         authentication,
                         is_test_sign_in,

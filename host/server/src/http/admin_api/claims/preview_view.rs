@@ -10,7 +10,7 @@ use crate::domain::admin::{
 };
 use crate::domain::claims::token_claims::{AtSignIn, IssuerClaims};
 use crate::domain::claims::traces;
-use crate::domain::claims::traces::{Explained, ExplainedAttribute, PluginOutcome};
+use crate::domain::claims::traces::{ExplainedAttribute, PluginCall, PluginOutcome};
 use crate::domain::sign_in::access::AccessDenied;
 use assent_model::id::Did;
 use assent_model::scope::Scope;
@@ -64,7 +64,7 @@ struct SinkView {
     /// The origin of each value, including removed ones.
     origins: Vec<OriginView>,
     /// The plugin calls, in their order.
-    calls: Vec<Explained>,
+    calls: Vec<PluginCall>,
 }
 
 /// The claims of an ID token itself and of the sign-in.

@@ -19,7 +19,7 @@ use crate::http::reply::{internal_error, layout, page, reference, see_other};
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::login::asking::asking;
 use crate::http::sign_in::login::no_login::{answered_before, unknown};
-use crate::http::sign_in::login::posted::{Posted, find};
+use crate::http::sign_in::login::posted::{LoginPost, find};
 use crate::http::texts::Message;
 use crate::http::{csrf, saml};
 use crate::oidc::authorize;
@@ -34,7 +34,7 @@ use assent_model::login::{Login, LoginRequest, LoginStage, SignInDenied};
 const RETURN_AFTER: u32 = 10;
 
 /// `POST /login/{id}/leave`: back to the application, with an error.
-pub(crate) async fn leave(posted: Posted) -> Response {
+pub(crate) async fn leave(posted: LoginPost) -> Response {
     posted.reply(returned(&posted.services, posted.browser.language(), &posted.view).await)
 }
 

@@ -21,7 +21,7 @@ use crate::http::operations::rate_limits::{too_many_pages, try_again};
 use crate::http::pages::{Choice, LoginPage, PasskeyForm, Scan};
 use crate::http::reply::{layout, page, with_browser};
 use crate::http::sign_in::login::asking::{asking, disabled};
-use crate::http::sign_in::login::posted::Posted;
+use crate::http::sign_in::login::posted::LoginPost;
 use crate::http::texts::Message;
 use crate::oidc::authorize;
 use assent_model::login::{Login, LoginRequest};
@@ -29,8 +29,8 @@ use assent_model::name::LoginName;
 use assent_store::RequestOutcome;
 
 /// `POST /login/{id}`: the person says who they are.
-pub(crate) async fn identify(posted: Posted) -> Response {
-    let Posted {
+pub(crate) async fn identify(posted: LoginPost) -> Response {
+    let LoginPost {
         services,
         browser,
         form,
@@ -134,8 +134,8 @@ fn remembering(
 }
 
 /// `POST /login/{id}/continue`: the person goes on as whom they are signed in as.
-pub(crate) async fn go_on(posted: Posted) -> Response {
-    let Posted {
+pub(crate) async fn go_on(posted: LoginPost) -> Response {
+    let LoginPost {
         services,
         browser,
         form,

@@ -12,12 +12,12 @@ use crate::domain::sign_in::passkey::{PasskeyAnswer, PasskeySignInOutcome};
 use crate::http::operations::rate_limits::{too_many_pages, try_again};
 use crate::http::sign_in::login::asking::disabled;
 use crate::http::sign_in::login::identify::{IdentifyError, count_attempt, identify_page};
-use crate::http::sign_in::login::posted::Posted;
+use crate::http::sign_in::login::posted::LoginPost;
 use crate::http::texts::Message;
 
 /// `POST /login/{id}/passkey/challenge`: a fresh challenge for the script of the page, as
 /// `PublicKeyCredentialRequestOptionsJSON`. It is the same question for everybody.
-pub(crate) async fn passkey_challenge(posted: Posted) -> Response {
+pub(crate) async fn passkey_challenge(posted: LoginPost) -> Response {
     let LoginView::Identify(login) = &posted.view else {
         return StatusCode::CONFLICT.into_response();
     };
@@ -41,8 +41,8 @@ struct Assertion {
 }
 
 /// `POST /login/{id}/passkey`: the answer of a passkey.
-pub(crate) async fn passkey(posted: Posted) -> Response {
-    let Posted {
+pub(crate) async fn passkey(posted: LoginPost) -> Response {
+    let LoginPost {
         services,
         browser,
         form,

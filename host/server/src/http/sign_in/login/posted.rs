@@ -55,7 +55,7 @@ pub(super) async fn find(
 }
 
 /// A form that one of these pages posted, with our token in it: the login as this browser finds it.
-pub(crate) struct Posted {
+pub(crate) struct LoginPost {
     pub(crate) services: Arc<Services>,
     pub(crate) browser: Browser,
     pub(crate) form: LoginForm,
@@ -63,7 +63,7 @@ pub(crate) struct Posted {
     id: String,
 }
 
-impl FromRequest<Arc<Services>> for Posted {
+impl FromRequest<Arc<Services>> for LoginPost {
     type Rejection = Response;
 
     async fn from_request(
@@ -100,7 +100,7 @@ impl FromRequest<Arc<Services>> for Posted {
     }
 }
 
-impl Posted {
+impl LoginPost {
     /// Back to the page for how far the login has come.
     pub(crate) fn shown(&self) -> Response {
         see_other(&self.address())

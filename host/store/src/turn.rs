@@ -1,0 +1,29 @@
+//! The turn of a call in a queue: it begins once, or its caller gives it up, whichever is first.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Whether a call has begun or was given up.
+#[derive(Debug, Default)]
+pub(crate) struct Turn(AtomicU8);
+
+impl Turn {
+    const WAITS: u8 = 0;
+    const BEGUN: u8 = 1;
+    const GIVEN_UP: u8 = 2;
+
+    /// Whether the call may begin, because its caller still waits.
+    pub(crate) fn begin(&self) -> bool {
+        self.leave_queue(Self::BEGUN)
+    }
+
+    /// Whether the call is not executed any more, because it has not begun.
+    pub(crate) fn give_up(&self) -> bool {
+        self.leave_queue(Self::GIVEN_UP)
+    }
+
+    fn leave_queue(&self, next: u8) -> bool {
+        self.0
+            .compare_exchange(Self::WAITS, next, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
+    }
+}
