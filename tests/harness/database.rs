@@ -78,7 +78,7 @@ impl DatabaseUrl {
 pub async fn connect(url: &str) -> Connection {
     let options = match url.strip_prefix("sqlite://") {
         Some(file) => Options::sqlite(file),
-        None => Options::postgres(url, "").expect("a URL"),
+        None => Options::postgres(url, "", None).expect("a URL"),
     };
     options.connect().await.expect("the database")
 }

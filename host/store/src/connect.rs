@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::connections::{Connections, Epoch, Readers};
 use crate::migrations::{
@@ -18,6 +19,9 @@ use crate::{Result, StoreError};
 const SESSION: &str = "-c client_min_messages=warning \
      -c statement_timeout=5000 -c lock_timeout=4000 -c idle_in_transaction_session_timeout=2000 \
      -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10000";
+
+/// How long the answer to a statement may take: longer than `statement_timeout`, which a frozen server does not apply.
+const ANSWER: Duration = Duration::from_secs(10);
 
 /// The settings of the session that migrates: its statements may take as long as they need.
 const MIGRATION: &str = "-c client_min_messages=warning \
@@ -171,13 +175,14 @@ impl<'u> Target<'u> {
                 (DatabaseKind::Sqlite, options.clone(), options)
             }
             Some("postgres" | "postgresql") => {
-                let options = |session| {
-                    Options::postgres(url, session).map_err(|error| failed(error.to_string()))
+                let options = |session, limit| {
+                    Options::postgres(url, session, limit)
+                        .map_err(|error| failed(error.to_string()))
                 };
                 (
                     DatabaseKind::Postgres,
-                    options(SESSION)?,
-                    options(MIGRATION)?,
+                    options(SESSION, Some(ANSWER))?,
+                    options(MIGRATION, None)?,
                 )
             }
             _ => {

@@ -30,7 +30,7 @@ pub enum StoreError {
     /// A row holds a value that this version cannot read.
     #[error("{table}.{column} holds an unreadable value in row '{row}': {source}")]
     Corrupt {
-        /// The CSV file.
+        /// The table.
         table: &'static str,
         /// The column.
         column: &'static str,

@@ -88,6 +88,35 @@ impl Caller for Requests {
     }
 }
 
+/// Exchanges codes, and keeps the access tokens.
+#[derive(Clone)]
+pub struct Exchanging {
+    requests: Requests,
+    pub tokens: Vec<String>,
+}
+
+impl Exchanging {
+    pub fn new(requests: Requests) -> Self {
+        Self {
+            requests,
+            tokens: Vec::new(),
+        }
+    }
+}
+
+impl Caller for Exchanging {
+    fn next(&mut self) -> Option<Rc<str>> {
+        self.requests.next()
+    }
+
+    fn answered(&mut self, response: Response<'_>) -> bool {
+        let answer: serde_json::Value = serde_json::from_slice(response.body).expect("JSON");
+        let token = answer["access_token"].as_str().expect("a token");
+        self.tokens.push(token.to_owned());
+        true
+    }
+}
+
 /// Uses the refresh token that the last answer gave.
 pub struct Refreshing {
     pub token: String,

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 
 use bounds::FormPost;
 use flows::{SamlSignOn, SessionSignIn};
-use load::{Load, Refreshing, Requests, Same};
+use load::{Exchanging, Load, Refreshing, Requests, Same};
 use server::Server;
 
 /// Connections that each send one request after the other.
@@ -54,6 +54,7 @@ enum Subject {
     SamlMetadata,
     Introspection,
     UserInfo,
+    FirstUserInfo,
     ClientCredentials,
     Discovery,
     KeySet,
@@ -71,7 +72,7 @@ enum Bound {
 }
 
 impl Subject {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::SessionSignIn,
         Self::CodeExchange,
         Self::Refresh,
@@ -79,6 +80,7 @@ impl Subject {
         Self::SamlMetadata,
         Self::Introspection,
         Self::UserInfo,
+        Self::FirstUserInfo,
         Self::ClientCredentials,
         Self::Discovery,
         Self::KeySet,
@@ -93,6 +95,7 @@ impl Subject {
             Self::SamlMetadata => "SAML metadata",
             Self::Introspection => "introspection",
             Self::UserInfo => "UserInfo",
+            Self::FirstUserInfo => "UserInfo, asked once",
             Self::ClientCredentials => "client_credentials",
             Self::Discovery => "discovery",
             Self::KeySet => "JWKS",
@@ -103,7 +106,10 @@ impl Subject {
         match self {
             Self::SessionSignIn | Self::CodeExchange | Self::Refresh => Bound::Signatures(1.0),
             Self::SamlSignOn => Bound::Signatures(2.0),
-            Self::Introspection | Self::UserInfo | Self::ClientCredentials => Bound::Post,
+            Self::Introspection
+            | Self::UserInfo
+            | Self::FirstUserInfo
+            | Self::ClientCredentials => Bound::Post,
             Self::SamlMetadata | Self::Discovery | Self::KeySet => Bound::Get,
         }
     }
@@ -114,6 +120,7 @@ impl Subject {
             Self::SessionSignIn | Self::CodeExchange | Self::Refresh => 85.0,
             Self::SamlSignOn => 80.0,
             Self::Introspection | Self::UserInfo | Self::ClientCredentials => 40.0,
+            Self::FirstUserInfo => 18.0,
             Self::SamlMetadata | Self::Discovery | Self::KeySet => 70.0,
         }
     }
@@ -258,7 +265,7 @@ async fn measure(backend: Backend, subjects: &[Subject]) -> HashMap<Subject, Loa
         server.started_in
     );
     println!(
-        "  resident, idle             {:>8.1} MiB (goal 25)",
+        "  resident, idle             {:>8.1} MiB (goal 30)",
         server.resident_mib()
     );
     let stand = Setup::prepare(&server, folder.path()).await;
@@ -446,11 +453,18 @@ impl Setup {
                 drive.run(requests.collect(), LENGTH).await.0
             }
             Subject::UserInfo => {
-                let requests = self.access_tokens.iter().map(|token| {
-                    let head = format!("GET /oidc/me HTTP/1.1\r\nHost: {}", self.address);
-                    Same(format!("{head}\r\nAuthorization: Bearer {token}\r\n\r\n").into())
-                });
+                let requests = self.access_tokens.iter();
+                let requests = requests.map(|token| Same(self.user_info(token).into()));
                 drive.run(requests.collect(), LENGTH).await.0
+            }
+            Subject::FirstUserInfo => {
+                let requests = Requests::new(self.exchanges().await);
+                let exchanging = vec![Exchanging::new(requests); CONNECTIONS];
+                let (_, exchanged) = drive.run(exchanging, Duration::MAX).await;
+                let tokens = exchanged.iter().flat_map(|exchanging| &exchanging.tokens);
+                let requests = tokens.map(|token| self.user_info(token)).collect();
+                let requests = vec![Requests::new(requests); CONNECTIONS];
+                drive.run(requests, Duration::MAX).await.0
             }
             Subject::ClientCredentials => {
                 drive.run(same(&self.client_credentials()), LENGTH).await.0
@@ -472,6 +486,11 @@ impl Setup {
             code: None,
         });
         drive.run(callers.collect(), LENGTH).await.0
+    }
+
+    fn user_info(&self, token: &str) -> String {
+        let head = format!("GET /oidc/me HTTP/1.1\r\nHost: {}", self.address);
+        format!("{head}\r\nAuthorization: Bearer {token}\r\n\r\n")
     }
 
     fn client_credentials(&self) -> String {

@@ -66,6 +66,19 @@ async fn requests_time_out_when_the_database_freezes() {
     }
 }
 
+/// No time limit of the server ends it, since the server is frozen too.
+#[tokio::test]
+async fn a_statement_ends_when_the_database_freezes() {
+    let (host, proxy) = TestHost::start_behind_proxy().await;
+    let limit = Some(Duration::from_millis(500));
+    let options = sql::Options::postgres(host.database_url(), "", limit).expect("a URL");
+    let mut connection = options.connect().await.expect("connected");
+    proxy.freeze();
+    let answer = sql::query("SELECT 1").execute(&mut connection).await;
+    assert!(matches!(answer, Err(sql::Error::TimedOut(_))), "{answer:?}");
+    proxy.thaw();
+}
+
 #[tokio::test]
 async fn requests_succeed_after_all_database_connections_reset() {
     let (host, proxy) = TestHost::start_behind_proxy().await;

@@ -4,13 +4,13 @@ use assent::domain::keys::token_epochs::revoke_all_tokens;
 use assent_model::audit::AuditContext;
 use assent_store::sql;
 use assent_test_macros::both_databases;
-use reqwest::StatusCode;
-use serde_json::json;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
 
 use super::introspection::own_token;
 use super::refresh::{OFFLINE, offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
-use crate::harness::{Browser, Database, HostOptions, TestHost, Text, in_time};
+use crate::harness::{Browser, Database, HostOptions, TestHost, Text, id, in_time};
 
 /// How many rows the tables have that requests of applications write.
 async fn rows(host: &TestHost) -> Vec<i64> {
@@ -129,6 +129,18 @@ async fn a_refresh_changes_no_index() {
     })
     .await;
     assert!(all - in_place <= 1, "{in_place} of {all}");
+}
+
+#[both_databases]
+async fn a_code_ends_with_its_session(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
+    let sessions = format!("/users/{}/sessions", id(&ada.user));
+    host.admin_ok(Method::DELETE, &sessions, Value::Null).await;
+    let (status, answer) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
+    assert_eq!(answer["error"], "invalid_grant");
 }
 
 #[both_databases]

@@ -25,7 +25,7 @@ pub enum AdminScope {
     /// To read the audit log.
     #[serde(rename = "admin:audit")]
     Audit,
-    /// To rotate keys, exchange plugins, and see how the host fares.
+    /// To rotate keys, reload plugins, and read the status of the server.
     #[serde(rename = "admin:operate")]
     Operate,
 }
@@ -58,7 +58,7 @@ impl AdminScope {
             Self::Users => "Manage users and accounts, except users with a role in the console",
             Self::Applications => "Manage applications, but none with admin scopes",
             Self::Audit => "Read the audit log",
-            Self::Operate => "Rotate keys, exchange plugins, see how the host fares",
+            Self::Operate => "Rotate keys, reload plugins, read the status of the server",
         }
     }
 

@@ -276,9 +276,9 @@ events! {
     SignedOut = "session.signed-out",
     /// A session was ended by another than its person's own browser.
     SessionEnded = "session.ended",
-    /// A pause began: requests reach no phone of the person.
+    /// A cooldown began: requests reach no device of the user.
     CooldownStarted = "cooldown.started",
-    /// The person ended the pause.
+    /// The user ended the cooldown.
     CooldownLifted = "cooldown.lifted",
     /// A link to enrol an authenticator was made.
     EnrolmentLinkCreated = "enrolment.link-created",

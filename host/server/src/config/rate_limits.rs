@@ -145,3 +145,15 @@ pub(super) fn check(limits: &RateLimits, expect: &mut impl FnMut(bool, &str, &st
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each introspection of a gateway is a token request.
+    #[test]
+    fn a_gateway_may_introspect_a_thousand_times_a_second() {
+        let limit = RateLimits::default().token_requests_per_ip;
+        assert!(limit.per_minute >= 60_000);
+    }
+}

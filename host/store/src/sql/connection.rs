@@ -44,12 +44,13 @@ impl Options {
     }
 
     /// For PostgreSQL at this URL. `session` has settings of each session in the form of libpq's `options`; those of
-    /// the URL take precedence.
+    /// the URL take precedence. The answer to a statement may take as long as `answer_limit`, unless the URL sets its
+    /// own `statement_timeout`.
     ///
     /// # Errors
     /// [`Error::Settings`] if the URL cannot be used.
-    pub fn postgres(url: &str, session: &str) -> Result<Self> {
-        PostgresOptions::parse(url, session)
+    pub fn postgres(url: &str, session: &str, answer_limit: Option<Duration>) -> Result<Self> {
+        PostgresOptions::parse(url, session, answer_limit)
             .map(|options| Self(Target::Postgres(Box::new(options))))
     }
 

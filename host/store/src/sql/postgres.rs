@@ -30,6 +30,8 @@ const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(5), Duration::
 pub(super) struct PostgresOptions {
     config: Config,
     tls: Option<MakeTlsConnector>,
+    /// How long the answer to a statement may take.
+    answer_limit: Option<Duration>,
 }
 
 /// How far a server's certificate is verified.
@@ -43,7 +45,7 @@ enum Verification {
 impl PostgresOptions {
     /// Reads a URL. Beside the parameters of tokio-postgres it may have `sslmode` with all values of libpq but `allow`,
     /// `sslrootcert`, `sslcert` and `sslkey`. `session` are settings of each session, before those of the URL.
-    pub(super) fn parse(url: &str, session: &str) -> Result<Self> {
+    pub(super) fn parse(url: &str, session: &str, answer_limit: Option<Duration>) -> Result<Self> {
         let settings = |reason: String| Error::Settings(reason);
         let mut url = url::Url::parse(url).map_err(|error| settings(error.to_string()))?;
         let (mut mode, mut root, mut certificate, mut key) = (None, None, None, None);
@@ -78,9 +80,12 @@ impl PostgresOptions {
             .as_str()
             .parse()
             .map_err(|error: tokio_postgres::Error| settings(error_text(&error)))?;
-        let options = match config.get_options() {
-            Some(own) => format!("{session} {own}"),
-            None => session.to_owned(),
+        let own = config.get_options().unwrap_or_default();
+        // Who sets another limit of the server knows why.
+        let answer_limit = answer_limit.filter(|_| !own.contains("statement_timeout"));
+        let options = match own {
+            "" => session.to_owned(),
+            own => format!("{session} {own}"),
         };
         let (idle, interval, retries) = KEEPALIVE;
         config
@@ -108,7 +113,11 @@ impl PostgresOptions {
         let tls = (ssl_mode != SslMode::Disable)
             .then(|| connector(verification, root, certificate, key))
             .transpose()?;
-        Ok(Self { config, tls })
+        Ok(Self {
+            config,
+            tls,
+            answer_limit,
+        })
     }
 
     pub(super) async fn connect(&self) -> Result<PostgresConnection> {
@@ -125,6 +134,7 @@ impl PostgresOptions {
         Ok(PostgresConnection {
             client,
             task,
+            answer_limit: self.answer_limit,
             statements: HashMap::new(),
         })
     }
@@ -183,6 +193,7 @@ fn connector(
 pub(super) struct PostgresConnection {
     client: Client,
     task: JoinHandle<()>,
+    answer_limit: Option<Duration>,
     /// The prepared statements by their texts. The texts are the program's own, so there is a limited number.
     statements: HashMap<String, PreparedStatement>,
 }
@@ -195,6 +206,10 @@ struct PreparedStatement {
 
 impl PostgresConnection {
     pub(super) async fn run(&mut self, query: &Query) -> Result<Rows> {
+        in_time(self.answer_limit, self.execute(query)).await
+    }
+
+    async fn execute(&mut self, query: &Query) -> Result<Rows> {
         let text = query.text.as_str();
         if !query.prepared_once {
             let typed = query.arguments.iter().map(|one| (one, type_of(one)));
@@ -227,7 +242,10 @@ impl PostgresConnection {
 
     /// Executes statements without arguments.
     pub(super) async fn batch(&mut self, text: &str) -> Result<()> {
-        Ok(self.client.batch_execute(text).await?)
+        in_time(self.answer_limit, async {
+            Ok(self.client.batch_execute(text).await?)
+        })
+        .await
     }
 
     /// Ends the session, and waits until the server was told.
@@ -235,6 +253,17 @@ impl PostgresConnection {
         drop(self.client);
         // The task only fails if it panics, and then the connection is closed, too.
         let _ = self.task.await;
+    }
+}
+
+/// Waits for an answer. A server that is frozen keeps its connections and answers nothing, not even that its time limit
+/// for the statement has passed.
+async fn in_time<T>(limit: Option<Duration>, answer: impl Future<Output = Result<T>>) -> Result<T> {
+    match limit {
+        Some(limit) => tokio::time::timeout(limit, answer)
+            .await
+            .unwrap_or(Err(Error::TimedOut("the database's answer"))),
+        None => answer.await,
     }
 }
 
@@ -359,6 +388,7 @@ mod tests {
         let options = PostgresOptions::parse(
             "postgres://u@h/d?host=/tmp/x&options=-c%20statement_timeout%3D1&sslmode=disable",
             "-c statement_timeout=5000",
+            Some(Duration::from_secs(10)),
         )
         .unwrap();
         assert_eq!(
@@ -366,6 +396,7 @@ mod tests {
             Some("-c statement_timeout=5000 -c statement_timeout=1")
         );
         assert!(options.tls.is_none());
+        assert_eq!(options.answer_limit, None);
     }
 
     #[test]
@@ -376,7 +407,10 @@ mod tests {
             "postgres://h/d?sslrootcert=/no/such&sslmode=verify-full",
         ] {
             assert!(
-                matches!(PostgresOptions::parse(url, ""), Err(Error::Settings(_))),
+                matches!(
+                    PostgresOptions::parse(url, "", None),
+                    Err(Error::Settings(_))
+                ),
                 "{url}"
             );
         }

@@ -89,7 +89,8 @@ static REDEEM: LazyLock<BulkSql> = LazyLock::new(|| {
             "UPDATE token_families SET exchanged_at = v.column2, claims = $1, retain_until = v.column3
              FROM (VALUES {($, $, $)}) AS v
              WHERE token_families.id = v.column1 AND exchanged_at IS NULL AND revoked_at IS NULL
-               AND code_expires_at > v.column2 AND ",
+               AND code_expires_at > v.column2
+               AND EXISTS (SELECT 1 FROM sessions WHERE sessions.id = session_id AND ended_at IS NULL) AND ",
             holder_is_active!(),
             " RETURNING token_families.id, (SELECT MAX(epoch) FROM token_epochs)"
         ),

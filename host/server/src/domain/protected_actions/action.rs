@@ -349,7 +349,7 @@ pub(super) enum ActionSubject<'a> {
 }
 
 impl ProtectedAction {
-    /// The names in the action that a user would sign in with.
+    /// The names in the action that a user would sign in with. The erasure of a user deletes pending actions by them.
     pub fn login_names(&self) -> Vec<&LoginName> {
         match self {
             Self::CreateUser { name, email, .. } => std::iter::once(name).chain(email).collect(),
@@ -358,10 +358,42 @@ impl ProtectedAction {
                 .filter_map(|change| match change {
                     ProtectedUserChange::Name(name) => Some(name),
                     ProtectedUserChange::Email(email) => email.as_ref(),
-                    _ => None,
+                    ProtectedUserChange::Terminate
+                    | ProtectedUserChange::GrantRole { .. }
+                    | ProtectedUserChange::RemoveRole => None,
                 })
                 .collect(),
-            _ => Vec::new(),
+            Self::DeleteUser(_)
+            | Self::EraseUser(_)
+            | Self::EnrolDevice(_)
+            | Self::CreateRecoveryCodes(_)
+            | Self::RevokeDevice(_)
+            | Self::SetExternalAuthenticator { .. }
+            | Self::CreateAccount { .. }
+            | Self::UpdateAccount { .. }
+            | Self::DeleteAccount(_)
+            | Self::RenameGroup { .. }
+            | Self::DeleteGroup(_)
+            | Self::ReplaceMembers { .. }
+            | Self::AssignAccess { .. }
+            | Self::RemoveAssignment { .. }
+            | Self::CreateApplication(_)
+            | Self::UpdateClient { .. }
+            | Self::UpdateServiceProvider { .. }
+            | Self::ApplyMetadata { .. }
+            | Self::DeleteApplication(_)
+            | Self::RotateClientSecret(_)
+            | Self::CreateClientSecret { .. }
+            | Self::DeleteClientSecret { .. }
+            | Self::IssueCertificate(_)
+            | Self::ActivateCertificate { .. }
+            | Self::WithdrawCertificate { .. }
+            | Self::RotateSigningKeys { .. }
+            | Self::RevokeSigningKey { .. }
+            | Self::ReloadPlugins
+            | Self::RollBackPlugins { .. }
+            | Self::TryComponent { .. }
+            | Self::ImportTable { .. } => Vec::new(),
         }
     }
 
