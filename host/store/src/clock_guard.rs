@@ -17,7 +17,7 @@ pub(crate) enum ClockGuard {
     Compared,
     /// SQLite has none, so the clock is compared with the last run's: it may be at most an hour later at the start, and
     /// from then on goes as fast as the monotonic clock. After a longer downtime, rows stay longer by the length of the
-    /// downtime, until the next start.
+    /// downtime, until the next start. So do keys.
     Bounded {
         /// The newest timestamp of other runs; without one, this run's own at its start.
         start: Timestamp,

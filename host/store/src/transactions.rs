@@ -102,7 +102,8 @@ impl Transactions {
             lease.set_deadline(Some(deadline.into_std()));
             let Ok(begun) = timeout_at(deadline, self.transact(&mut lease, jobs, isolation)).await
             else {
-                // Perhaps the database froze. The other connections are no better then, and nobody waits for each.
+                // The database may be frozen. Then the other connections are useless too, and each would cost a
+                // timeout.
                 lease.end_epoch();
                 self.chaining.forget_ends();
                 return Err(out_of_time().into());

@@ -127,7 +127,7 @@ async fn a_read_only_database_is_an_outage_until_it_takes_writes() {
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert!(response.headers().contains_key("retry-after"));
     }
-    // Nothing but the error itself tells the instance to connect anew.
+    // Only the error itself makes the instance reconnect.
     set_read_only("off").await;
     let (status, user) = in_time(async {
         loop {

@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn outages_are_told_from_errors_of_a_statement() {
-        // Code, whether it is an outage, and whether the connections are opened anew.
+        // The code, whether it is an outage, and whether the connections are reopened.
         for (code, outage, reconnect) in [
             ("08006", true, true),
             ("25006", true, true),

@@ -40,7 +40,7 @@ impl Store {
                 .bind(now.millis())
                 .execute(&mut *db)
                 .await?;
-                // Codes that nobody has exchanged: their tokens would be of the new epoch.
+                // Unused codes: their tokens would belong to the new epoch.
                 sql::query(
                     "UPDATE token_families SET revoked_at = $1
                      WHERE exchanged_at IS NULL AND revoked_at IS NULL",

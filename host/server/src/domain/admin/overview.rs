@@ -87,7 +87,7 @@ pub async fn overview(services: &Services, range: Range) -> Result<Overview> {
     })
 }
 
-/// Counts the hours that are over and were not counted yet, if this instance's clock is to be trusted.
+/// Counts the past hours that are not counted yet, if this instance's clock can be trusted.
 ///
 /// # Errors
 /// If the database fails.

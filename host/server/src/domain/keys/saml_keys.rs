@@ -210,7 +210,7 @@ pub async fn withdraw(
     Ok(KeyChange::Done(key))
 }
 
-/// Does what is due, if this instance's clock is to be trusted (see [`signing_keys::maintain`]).
+/// Renews and deletes keys when it is time, if this instance's clock can be trusted (see [`signing_keys::maintain`]).
 ///
 /// [`signing_keys::maintain`]: super::signing_keys::maintain
 ///
@@ -223,8 +223,8 @@ pub async fn maintain(services: &Services) -> Result<(), InternalError> {
     }
 }
 
-/// Does what is due at this moment: publishes the next key of each service provider whose certificate comes to its end,
-/// in time for its administrator to notice, and deletes keys that are over.
+/// Publishes the next key of each service provider whose certificate expires soon, early enough for its administrator
+/// to notice, and deletes expired keys.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.

@@ -79,9 +79,9 @@ pub async fn reload(services: &Services) -> Result<(), InternalError> {
         .replace(reading, &kept, &services.master_key)?)
 }
 
-/// Reads the keys anew, and does what is due. Every instance calls it every few seconds. One whose clock is not to be
-/// trusted changes nothing: by a clock far ahead, keys that sign would be retired, and their private halves deleted for
-/// all instances.
+/// Reloads the keys, and rotates and deletes them when it is time. Every instance calls it every few seconds. An
+/// instance whose clock cannot be trusted changes nothing: a clock far ahead would retire keys that still sign, and
+/// delete their private halves for all instances.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -117,8 +117,8 @@ fn is_next_due(services: &Services, algorithm: SigningAlgorithm, now: Timestamp)
     })
 }
 
-/// Does what is due at this moment: publishes next keys, deletes private halves that will not sign again, and deletes
-/// keys that have expired. The store lets one instance count.
+/// Publishes next keys, deletes private halves that will not sign again, and deletes expired keys. If several
+/// instances publish a key at the same time, the store accepts one.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.

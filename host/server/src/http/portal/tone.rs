@@ -5,11 +5,11 @@ use assent_model::audit::Event;
 /// How much an event asks for the person's attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// They did what they wanted to do.
+    /// The user's own action succeeded.
     Good,
     /// Something was refused, removed or ended. They should know why.
     Warn,
-    /// Somebody else may have tried to sign in as them.
+    /// Someone else may have tried to sign in as the user.
     Bad,
     /// Anything else.
     Calm,
