@@ -161,6 +161,12 @@ struct SecurityItem {
     address: &'static str,
 }
 
+impl SecurityItem {
+    const fn tone(&self) -> Tone {
+        if self.is_good { Tone::Good } else { Tone::Warn }
+    }
+}
+
 /// With fewer codes the card advises new ones.
 const FEW_CODES: u32 = 3;
 
