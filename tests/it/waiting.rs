@@ -31,14 +31,30 @@ const BACKGROUND: &str = "FROM approval_dispatches";
 /// Longer than any test takes.
 const PATIENT: u32 = 3600;
 
-/// A device of the user that waits like the enrolled one.
-async fn like_the_device_of(host: &TestHost, ada: &TestUser) -> Device {
+/// So many more devices of the user. Their keys are that of the enrolled one, each followed by another number of spaces:
+/// no two devices have the same.
+async fn more_devices_of(host: &TestHost, ada: &TestUser, count: usize) -> Vec<Device> {
     let user: UserId = id(&ada.user).parsed();
-    let devices = host.host.store.devices_of(user).await.expect("read");
-    Device {
-        id: DeviceId::new(Timestamp::from_millis(1), &SystemEntropy),
-        ..devices[0].clone()
+    let store = &host.host.store;
+    let enrolled = store.devices_of(user).await.expect("read").swap_remove(0);
+    let mut database = host.connection().await;
+    let mut devices = Vec::new();
+    for number in 1..=count {
+        let device = DeviceId::new(Timestamp::from_millis(1), &SystemEntropy);
+        sql::query(
+            "INSERT INTO devices (id, user_id, name, public_key, created_at)
+             SELECT $1, user_id, name, public_key || $2, created_at FROM devices WHERE id = $3",
+        )
+        .bind(device.to_string())
+        .bind(" ".repeat(number))
+        .bind(enrolled.id.to_string())
+        .execute(&mut database)
+        .await
+        .expect("inserted");
+        devices.extend(store.device(device).await.expect("read"));
     }
+    assert_eq!(devices.len(), count);
+    devices
 }
 
 async fn inbox(
@@ -47,6 +63,12 @@ async fn inbox(
     shown: &HashSet<ApprovalId>,
 ) -> Result<Option<DeviceInbox>, InternalError> {
     device::request(services, device, PATIENT, (shown, None), Language::English).await
+}
+
+/// How many requests and notifications there are.
+fn told(inbox: Result<Option<DeviceInbox>, InternalError>) -> (usize, usize) {
+    let inbox = inbox.expect("read").expect("the device is enrolled");
+    (inbox.pending.len(), inbox.notifications.len())
 }
 
 fn login_of(page: &Page) -> LoginId {
@@ -76,10 +98,7 @@ async fn five_hundred_waiting_requests_cost_ten_statements_a_second(database: Da
         .await;
     let request = ada.device.pending_requests(0).await[0].id;
     let shown = HashSet::from([request]);
-    let mut devices = Vec::new();
-    for _ in 0..200 {
-        devices.push(like_the_device_of(&host, &ada).await);
-    }
+    let devices = more_devices_of(&host, &ada, 200).await;
     assert_eq!(statements.count(POLL), 0, "nobody waits");
 
     let pages = join_all((0..200).map(|_| approval::decided(services, request)));
@@ -100,7 +119,7 @@ async fn five_hundred_waiting_requests_cost_ten_statements_a_second(database: Da
     };
     for waited_for in [
         "FROM approvals WHERE",
-        "FROM users WHERE",
+        "JOIN devices d",
         "FROM logins WHERE",
     ] {
         assert!(
@@ -144,7 +163,7 @@ async fn a_change_on_another_instance_wakes_those_who_wait(database: Database) {
         ..HostOptions::default()
     };
     let (second, running, _) = host.second(options).await;
-    let phone = like_the_device_of(&host, &ada).await;
+    let phone = more_devices_of(&host, &ada, 1).await.remove(0);
     let browser = Browser::new(&host.base);
     // Both instances poll while a request waits there; here only the second one.
     let polled = async || {
@@ -164,8 +183,7 @@ async fn a_change_on_another_instance_wakes_those_who_wait(database: Database) {
     let request = ada.device.pending_requests(0).await[0].id;
     let none = HashSet::new();
     let seen = in_time(inbox(&second, &phone, &none)).await;
-    // The device of this test is not enrolled, so it is told so as soon as there is something to tell.
-    assert!(seen.expect("read").is_none(), "there is a request");
+    assert_eq!(told(seen), (1, 0), "there is a request");
     let shown = HashSet::from([request]);
     let (decided, seen, ()) = in_time(async {
         tokio::join!(
@@ -180,14 +198,14 @@ async fn a_change_on_another_instance_wakes_those_who_wait(database: Database) {
     })
     .await;
     decided.expect("read");
-    assert!(seen.expect("read").is_none());
+    assert_eq!(told(seen), (0, 0), "the request is over");
 
     let asking = async {
         polled().await;
         ada.begin_sign_in(&Browser::new(&host.base), &[]).await
     };
     let (seen, page) = in_time(async { tokio::join!(inbox(&second, &phone, &none), asking) }).await;
-    assert!(seen.expect("read").is_none(), "there is a request");
+    assert_eq!(told(seen), (1, 0), "there is a request");
     page.cancel().await;
     // Nothing of the moment of the enrolment is a notification.
     host.advance(1);
@@ -196,7 +214,7 @@ async fn a_change_on_another_instance_wakes_those_who_wait(database: Database) {
         ada.device.recovery_codes().await;
     };
     let (seen, ()) = in_time(async { tokio::join!(inbox(&second, &phone, &none), changing) }).await;
-    assert!(seen.expect("read").is_none(), "there is a notification");
+    assert_eq!(told(seen), (0, 1), "there is a notification");
     running.stop().await;
 }
 
@@ -206,7 +224,7 @@ async fn time_ends_a_wait_without_a_change(database: Database) {
     let ada = host.ada().await;
     ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let request = ada.device.pending_requests(0).await[0].id;
-    let phone = like_the_device_of(&host, &ada).await;
+    let phone = more_devices_of(&host, &ada, 1).await.remove(0);
     let shown = HashSet::from([request]);
     let passing = async {
         until("both wait", || host.host.store.waiting_requests() == 2).await;
@@ -221,6 +239,40 @@ async fn time_ends_a_wait_without_a_change(database: Database) {
     })
     .await;
     decided.expect("read");
+    assert_eq!(told(seen), (0, 0), "the request is over");
+}
+
+/// The statements of a call that finds nothing and waits until the end: three lookups, besides that of the passkey.
+#[both_databases]
+async fn a_long_poll_without_news_costs_four_statements(database: Database) {
+    let statements = Statements::capture();
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    let before = statements.executed().len();
+    let path = "/authenticator/api/requests";
+    let reply = ada.device.call(Method::GET, path, "?wait=1", Vec::new());
+    assert_eq!(
+        reply.await.expect("an answer").body["requests"],
+        serde_json::json!([])
+    );
+    let tables = ["devices", "users", "approvals", "approval_cooldowns", "passkeys"];
+    let executed = statements.executed().split_off(before);
+    let of_the_call: Vec<&String> = executed
+        .iter()
+        .filter(|text| text.starts_with("SELECT"))
+        .filter(|text| tables.iter().any(|table| text.contains(&format!("{table} "))))
+        .collect();
+    assert!((2..=4).contains(&of_the_call.len()), "{of_the_call:#?}");
+}
+
+#[both_databases]
+async fn a_revoked_device_is_told_so_at_once(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    let phone = more_devices_of(&host, &ada, 1).await.remove(0);
+    let revoke = format!("/devices/{}", phone.id);
+    host.admin_ok(Method::DELETE, &revoke, serde_json::json!({})).await;
+    let seen = in_time(inbox(&host.host, &phone, &HashSet::new())).await;
     assert!(seen.expect("read").is_none());
 }
 

@@ -54,7 +54,7 @@ impl Default for DatabaseOptions {
 pub struct Database {
     pub(crate) readers: Readers,
     pub(crate) writers: Connections,
-    /// For [`Store::probe`](crate::Store::probe).
+    /// For [`Store::probe`](crate::Store::probe) and the signing of the audit root.
     pub(crate) probe: Connections,
     pub(crate) kind: DatabaseKind,
     /// The newest migration that this release knows.
@@ -244,7 +244,8 @@ async fn open(url: &str, options: DatabaseOptions) -> Result<Database> {
     // On PostgreSQL one more writes approval requests, one batch at a time.
     let writers = connections(writer_count + u32::from(kind == DatabaseKind::Postgres));
     let readers = Readers::new(connections(reader_count));
-    let probe = connections(1);
+    // On PostgreSQL the audit root is signed over another one, so that a slow signature delays no readiness check.
+    let probe = connections(1 + u32::from(kind == DatabaseKind::Postgres));
     let begin = match kind {
         // A deferred transaction that read first could not be made a writing one while another writes.
         DatabaseKind::Sqlite => "BEGIN IMMEDIATE",

@@ -1,8 +1,10 @@
 //! Devices and the right to enrol one.
 
 mod enrolment_links;
+mod inbox;
 mod locks;
 
+use crate::batch::loader::Row;
 use crate::rows::{cell, from_json, moment, parse, to_json};
 use crate::sql;
 use crate::{Result, Store, StoreError, Transition, audit, taken, users};
@@ -12,10 +14,12 @@ use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{DeviceId, EnrolmentId, UserId};
 
 pub(crate) use enrolment_links::{end_links, end_own_links, insert_enrolment};
+pub use inbox::InboxSummary;
+pub(crate) use inbox::{INBOX_BY_DEVICE, InboxKey, InboxRow};
 pub(crate) use locks::{lock_active_device, lock_approver, lock_device};
 
 crate::sql::row! {
-    struct DeviceRow of devices {
+    pub(crate) struct DeviceRow of devices {
         id: String,
         user_id: String,
         name: String,
@@ -23,6 +27,17 @@ crate::sql::row! {
         push: Option<String>,
         created_at: i64,
         revoked_at: Option<i64>,
+    }
+}
+
+pub(crate) const DEVICE_BY_ID: &str =
+    "SELECT id, user_id, name, public_key, push, created_at, revoked_at FROM devices WHERE id IN ({$})";
+
+impl Row for DeviceRow {
+    type Key = String;
+    type Value = Device;
+    fn key(&self) -> String {
+        self.id.clone()
     }
 }
 
@@ -115,15 +130,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn device(&self, id: DeviceId) -> Result<Option<Device>> {
-        let row: Option<DeviceRow> = sql::query_as(sql::statement!(
-            "SELECT ",
-            DeviceRow::COLUMNS,
-            " FROM devices WHERE id = $1"
-        ))
-        .bind(id.to_string())
-        .fetch_optional(&self.readers)
-        .await?;
-        row.map(Device::try_from).transpose()
+        self.lookups.devices.call(id.to_string()).await
     }
 
     /// A person's devices that are not revoked.

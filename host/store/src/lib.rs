@@ -86,6 +86,7 @@ pub use changes::waiters::ChangeListener;
 pub use connect::{ConnectionCounts, Database, DatabaseOptions};
 pub use consents::{Consent, ConsentGrant};
 pub use deliveries::ChannelWork;
+pub use devices::InboxSummary;
 pub use dispatches::DISPATCH_LEASE;
 pub use error::{Result, StoreError, ValueError};
 pub use groups::{GroupSummary, MOST_MEMBERS_COUNTED, MemberChange};

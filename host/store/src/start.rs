@@ -12,7 +12,7 @@ use crate::sql::DatabaseKind;
 use crate::store::{Caches, Loaders, Store};
 use crate::tokens::TokenIssuance;
 use crate::writer::Writer;
-use crate::{accounts, applications, tokens};
+use crate::{accounts, applications, devices, tokens};
 
 impl Store {
     /// Starts the writers and readers of a database. `chaining` authenticates the audit log.
@@ -59,6 +59,8 @@ impl Store {
                 kind,
                 tokens::CLIENT_STATE,
             ),
+            devices: start_loader::<devices::DeviceRow>(&readers, kind, devices::DEVICE_BY_ID),
+            inboxes: start_loader::<devices::InboxRow>(&readers, kind, devices::INBOX_BY_DEVICE),
         };
         let token_issuance = TokenIssuance::start(&writer, kind);
         Ok(Self {

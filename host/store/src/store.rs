@@ -15,12 +15,14 @@ use crate::batch::loader::BatchLoader;
 use crate::changes::waiters::Waiters;
 use crate::connect;
 use crate::connections::Readers;
+use crate::devices::{InboxKey, InboxSummary};
 use crate::error::Result;
 use crate::instance::Instance;
 use crate::tokens::{ClientStateRow, FamilyStateRow, HolderVersion, TokenFamily, TokenIssuance};
 use crate::versioned_cache::VersionedCache;
 use crate::writer::Writer;
 use assent_model::application::RegisteredApplication;
+use assent_model::device::Device;
 use assent_model::id::{AccountId, Did, FamilyId};
 use assent_model::token::CodeGrant;
 
@@ -57,6 +59,8 @@ pub(crate) struct Loaders {
     pub(crate) families: BatchLoader<Arc<TokenFamily>>,
     pub(crate) family_states: BatchLoader<FamilyStateRow, (String, String)>,
     pub(crate) client_states: BatchLoader<ClientStateRow, (String, String)>,
+    pub(crate) devices: BatchLoader<Device>,
+    pub(crate) inboxes: BatchLoader<InboxSummary, InboxKey>,
 }
 
 /// Parsed rows, which requests take in the version that the database has.

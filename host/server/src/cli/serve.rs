@@ -75,8 +75,15 @@ async fn forward(mut terminate: Signal, mut interrupt: Signal, to: mpsc::Sender<
 /// Exchanges the plugins whenever the operator asks for it. How it went is in the log.
 async fn reload_plugins(services: Arc<Services>, mut asked: Signal) {
     while asked.recv().await.is_some() {
-        // The log has said why it failed, and those that were there go on.
-        let _ = crate::domain::operations::plugins::reload(&services, &AuditContext::SERVER).await;
+        let services = Arc::clone(&services);
+        // A task of its own: after a panic, the next signal still reloads.
+        let reloaded = tokio::spawn(async move {
+            // The log has said why it failed, and those that were there go on.
+            let _ = crate::domain::operations::plugins::reload(&services, &AuditContext::SERVER).await;
+        });
+        if let Err(error) = reloaded.await {
+            tracing::error!(%error, "reload of the plugins ended early");
+        }
     }
 }
 

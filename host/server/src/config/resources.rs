@@ -35,7 +35,7 @@ pub struct Database {
     /// The maximum number of read connections; by default twice the number of cores, and at least 4.
     pub read_connections: Option<NonZeroU32>,
     /// The maximum number of write connections to PostgreSQL; by default the number of cores, and at least 2. SQLite
-    /// always has one. An instance opens two more for its own purposes.
+    /// always has one. An instance opens three more for its own purposes.
     pub write_connections: Option<NonZeroU32>,
     /// When migrations of the schema are applied. By default `assent serve` applies them to SQLite and to an empty
     /// database; a PostgreSQL database with data needs `assent migrate` before the first instance of a new release

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::domain::approvals::account_notices;
 use crate::domain::{InternalError, Services};
 use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
 use assent_model::device::Device;
 use assent_model::id::{AuditId, DeviceId, UserId};
 
@@ -17,6 +18,11 @@ use assent_model::id::{AuditId, DeviceId, UserId};
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// The number of notifications in one response, the oldest first.
 const MOST: u32 = 20;
+
+/// Since when notifications are shown at `now`.
+pub fn shown_since(now: Timestamp) -> Timestamp {
+    now - KEPT
+}
 
 /// The notifications that the owner has not read on this device, the oldest first. Changes made with this device itself
 /// are left out.
@@ -28,7 +34,7 @@ pub async fn unread_notifications(
     device: &Device,
 ) -> Result<Vec<Entry>, InternalError> {
     // Not what led to this device itself.
-    let since = (device.created_at + Duration::from_millis(1)).max(services.now() - KEPT);
+    let since = (device.created_at + Duration::from_millis(1)).max(shown_since(services.now()));
     Ok(services
         .store
         .account_notifications(device.user_id, device.id, since, MOST)

@@ -93,7 +93,7 @@ pub struct DeviceInbox {
 
 /// The pending requests of a device's owner, and the notifications. While the pending requests are those that the
 /// device shows, `seen`, and there are no notifications after `known`, it waits up to `patience` seconds. `None` if the
-/// device was revoked meanwhile. The requests are in `language`.
+/// device is revoked. The requests are in `language`.
 ///
 /// # Errors
 /// If the database fails.
@@ -113,36 +113,39 @@ pub async fn request(
     let poll = (patience > 0).then(|| services.long_polls.begin(device.id));
     let mut is_interrupted = poll.is_none();
     loop {
-        let user = services.store.user(device.user_id).await?;
-        let user = user.ok_or(StoreError::Internal("a device has no user"))?;
-        let pending = services
+        let now = services.now();
+        let since = account_notifications::shown_since(now);
+        let summary = services
             .store
-            .pending_approvals(device.user_id, services.now())
+            .inbox_summary(device.id, now, since)
             .await?;
-        let pending = prompts_of(services, pending, language).await?;
+        let Some(summary) = summary else {
+            return Ok(None);
+        };
+        let pending = if summary.has_requests {
+            let pending = services.store.pending_approvals(device.user_id, now).await?;
+            prompts_of(services, pending, language).await?
+        } else {
+            Vec::new()
+        };
+        let notifications = if summary.has_notifications {
+            account_notifications::unread_notifications(services, device).await?
+        } else {
+            Vec::new()
+        };
         let is_seen = |prompt: &Prompt| seen.contains(&prompt.approval.id);
         let changed = pending.len() != seen.len() || !pending.iter().all(is_seen);
-        let notifications = account_notifications::unread_notifications(services, device).await?;
         let told = notifications
             .last()
             .is_some_and(|last| known.is_none_or(|known| last.id > known));
-        let over = user.state != LifecycleState::Active || is_interrupted;
+        let over = summary.user.state != LifecycleState::Active || is_interrupted;
         if changed || told || over {
-            let current = services.store.device(device.id).await?;
-            let Some(current) = current.filter(|device| device.revoked_at.is_none()) else {
-                return Ok(None);
-            };
-            let cooldown_until = services
-                .store
-                .cooldown_until(device.user_id, services.now())
-                .await?;
-            let pending = with_logos(services, pending).await?;
             return Ok(Some(DeviceInbox {
-                user,
-                device_name: current.name,
-                pending,
+                user: summary.user,
+                device_name: summary.device_name,
+                pending: with_logos(services, pending).await?,
                 notifications,
-                cooldown_until,
+                cooldown_until: summary.cooldown_until,
             }));
         }
         let next_end = pending

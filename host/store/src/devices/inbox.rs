@@ -1,0 +1,118 @@
+//! What waits for a device: read by one statement, because each long poll asks at its beginning and at its end.
+
+use crate::batch::loader::{Key, Row};
+use crate::rows::moment;
+use crate::sql::{FromRow, QueryAs};
+use crate::users::UserRow;
+use crate::{Result, Store, StoreError};
+use assent_model::clock::Timestamp;
+use assent_model::id::DeviceId;
+use assent_model::user::User;
+
+/// `v` has the device, the time, and the time since which account notifications count.
+pub(crate) const INBOX_BY_DEVICE: &str =
+    "SELECT v.column1 AS device, CAST(v.column2 AS BIGINT) AS now, CAST(v.column3 AS BIGINT) AS since,
+        d.name AS device_name,
+        EXISTS (SELECT 1 FROM approvals p WHERE p.named_user = d.user_id AND p.user_id = d.user_id
+                  AND p.state = 'requested' AND p.expires_at > v.column2) AS has_requests,
+        EXISTS (SELECT 1 FROM audit_entries e WHERE e.user_id = d.user_id AND e.notification > d.last_notification
+                  AND e.happened_at > d.created_at AND e.happened_at >= v.column3
+                  AND (e.actor IS NULL OR e.actor <> d.id)) AS has_notifications,
+        c.cooldown_until,
+        u.id, u.did, u.subject, u.name, u.email, u.profile, u.console_role, u.state, u.was_active, u.version,
+        u.created_at, u.updated_at
+    FROM (VALUES {($, CAST($ AS BIGINT), CAST($ AS BIGINT))}) AS v
+    JOIN devices d ON d.id = v.column1 AND d.revoked_at IS NULL
+    JOIN users u ON u.id = d.user_id
+    LEFT JOIN approval_cooldowns c ON c.user_id = d.user_id AND c.cooldown_until > v.column2";
+
+/// What waits for a device that is not revoked.
+#[derive(Clone, Debug)]
+pub struct InboxSummary {
+    /// The owner.
+    pub user: User,
+    /// The name of the device, which may be changed elsewhere.
+    pub device_name: String,
+    /// Whether requests are pending.
+    pub has_requests: bool,
+    /// Whether there are account notifications that the device has not shown.
+    pub has_notifications: bool,
+    /// Until when requests with a typed name are held.
+    pub cooldown_until: Option<Timestamp>,
+}
+
+crate::sql::row! {
+    pub(crate) struct InboxRow {
+        device: String,
+        now: i64,
+        since: i64,
+        device_name: String,
+        has_requests: bool,
+        has_notifications: bool,
+        cooldown_until: Option<i64>,
+        user: UserRow,
+    }
+}
+
+/// The device, the time, and the time since which account notifications count, in milliseconds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct InboxKey {
+    device: String,
+    now: i64,
+    since: i64,
+}
+
+impl Key for InboxKey {
+    fn bind<R: FromRow>(&self, query: QueryAs<R>) -> QueryAs<R> {
+        query
+            .bind(self.device.clone())
+            .bind(self.now)
+            .bind(self.since)
+    }
+}
+
+impl Row for InboxRow {
+    type Key = InboxKey;
+    type Value = InboxSummary;
+    fn key(&self) -> InboxKey {
+        InboxKey {
+            device: self.device.clone(),
+            now: self.now,
+            since: self.since,
+        }
+    }
+}
+
+impl TryFrom<InboxRow> for InboxSummary {
+    type Error = StoreError;
+    fn try_from(row: InboxRow) -> Result<Self> {
+        Ok(Self {
+            user: row.user.try_into()?,
+            device_name: row.device_name,
+            has_requests: row.has_requests,
+            has_notifications: row.has_notifications,
+            cooldown_until: row.cooldown_until.map(moment),
+        })
+    }
+}
+
+impl Store {
+    /// What waits for a device at `now`; `None` if the device is unknown or revoked. Account notifications count that
+    /// happened at `since` or later and after the device was enrolled.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn inbox_summary(
+        &self,
+        device: DeviceId,
+        now: Timestamp,
+        since: Timestamp,
+    ) -> Result<Option<InboxSummary>> {
+        let key = InboxKey {
+            device: device.to_string(),
+            now: now.millis(),
+            since: since.millis(),
+        };
+        self.lookups.inboxes.call(key).await
+    }
+}
