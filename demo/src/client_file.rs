@@ -16,6 +16,9 @@ pub struct ClientFile {
     pub client_id: String,
     /// Where the provider sends the browser back to: a loopback address (RFC 8252 section 7.3).
     pub redirect_uri: Url,
+    /// Where the provider sends the browser after signing out; without it the demo only signs out of itself.
+    #[serde(default)]
+    pub post_logout_redirect_uri: Option<Url>,
 }
 
 impl ClientFile {
@@ -53,6 +56,13 @@ impl ClientFile {
         ensure!(
             client.redirect_uri.path() == "/callback",
             "redirect_uri must have the path /callback"
+        );
+        let signed_out = client.post_logout_redirect_uri.as_ref();
+        ensure!(
+            signed_out.is_none_or(|uri| {
+                uri.origin() == client.redirect_uri.origin() && uri.path() == "/signed-out"
+            }),
+            "post_logout_redirect_uri must be that of the redirect_uri with the path /signed-out"
         );
         Ok(client)
     }

@@ -25,7 +25,14 @@ pub struct SignedInPage {
     pub claims: Vec<Claim>,
     /// The UserInfo response as indented JSON.
     pub userinfo: Option<String>,
+    /// Whether the demo can sign the person out of the provider, too.
+    pub signs_out_everywhere: bool,
 }
+
+/// The person signed out of the provider.
+#[derive(Template)]
+#[template(path = "signed_out.html")]
+pub struct SignedOutPage;
 
 /// A sign-in that came to nothing.
 #[derive(Template)]
@@ -59,6 +66,7 @@ impl SignedInPage {
             who: display_name(&signed_in.id_token),
             claims: claims(&signed_in.id_token),
             userinfo: signed_in.userinfo.as_ref().map(indented),
+            signs_out_everywhere: signed_in.sign_out.is_some(),
         }
     }
 }

@@ -6,13 +6,13 @@ use anyhow::{Context, anyhow, ensure};
 use openidconnect::core::{
     CoreAuthDisplay, CoreAuthPrompt, CoreAuthenticationFlow, CoreErrorResponseType,
     CoreGenderClaim, CoreJsonWebKey, CoreJweContentEncryptionAlgorithm, CoreJwsSigningAlgorithm,
-    CoreProviderMetadata, CoreRevocableToken, CoreRevocationErrorResponse,
-    CoreTokenIntrospectionResponse, CoreTokenType,
+    CoreRevocableToken, CoreRevocationErrorResponse, CoreTokenIntrospectionResponse, CoreTokenType,
 };
 use openidconnect::{
     AdditionalClaims, AuthorizationCode, Client, ClientId, CsrfToken, EmptyExtraTokenFields,
-    EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse, IdTokenFields,
-    IssuerUrl, Nonce, OAuth2TokenResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope,
+    EndSessionUrl, EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse,
+    IdTokenFields, IssuerUrl, LogoutRequest, Nonce, OAuth2TokenResponse, PkceCodeChallenge,
+    PkceCodeVerifier, PostLogoutRedirectUrl, ProviderMetadataWithLogout, RedirectUrl, Scope,
     StandardErrorResponse, StandardTokenResponse, TokenResponse, UserInfoClaims,
 };
 use serde::{Deserialize, Serialize};
@@ -68,6 +68,7 @@ pub struct Pending {
     /// Proves at the token endpoint that we are the ones who asked (RFC 7636).
     verifier: PkceCodeVerifier,
     client: OidcClient,
+    end_session: Option<EndSessionUrl>,
 }
 
 /// What the provider told about the person.
@@ -77,6 +78,8 @@ pub struct SignedIn {
     pub id_token: Map<String, Value>,
     /// The UserInfo response, if the provider has such an endpoint.
     pub userinfo: Option<Value>,
+    /// Where the browser signs out of the provider (OpenID Connect RP-Initiated Logout section 2), if that is possible.
+    pub sign_out: Option<Url>,
 }
 
 /// The demo as the provider knows it.
@@ -108,9 +111,10 @@ impl RelyingParty {
     pub async fn begin(&self, fresh: bool) -> anyhow::Result<(Url, Pending)> {
         let issuer = IssuerUrl::new(self.file.issuer.clone())?;
         let http = |request| send(self.http.clone(), request);
-        let provider = CoreProviderMetadata::discover_async(issuer, &http)
+        let provider = ProviderMetadataWithLogout::discover_async(issuer, &http)
             .await
             .map_err(|error| plain("the provider's discovery document cannot be used", error))?;
+        let end_session = provider.additional_metadata().end_session_endpoint.clone();
         let client = OidcClient::from_provider_metadata(
             provider,
             ClientId::new(self.file.client_id.clone()),
@@ -139,6 +143,7 @@ impl RelyingParty {
                 nonce,
                 verifier,
                 client,
+                end_session,
             },
         ))
     }
@@ -150,6 +155,7 @@ impl RelyingParty {
             nonce,
             verifier,
             client,
+            end_session,
             ..
         } = pending;
         let http = |request| send(self.http.clone(), request);
@@ -159,9 +165,19 @@ impl RelyingParty {
             .request_async(&http)
             .await
             .map_err(|error| plain("the provider did not exchange the code", error))?;
-        let claims = tokens
-            .id_token()
-            .context("the provider sent no ID token")?
+        let id_token = tokens.id_token().context("the provider sent no ID token")?;
+        let sign_out = match (end_session, &self.file.post_logout_redirect_uri) {
+            (Some(endpoint), Some(signed_out)) => Some(
+                LogoutRequest::from(endpoint)
+                    .set_id_token_hint(id_token)
+                    .set_post_logout_redirect_uri(PostLogoutRedirectUrl::new(
+                        signed_out.to_string(),
+                    )?)
+                    .http_get_url(),
+            ),
+            _ => None,
+        };
+        let claims = id_token
             .claims(&client.id_token_verifier(), &nonce)
             .map_err(|error| plain("the ID token was refused", error))?;
 
@@ -187,7 +203,11 @@ impl RelyingParty {
         let Value::Object(id_token) = serde_json::to_value(claims)? else {
             return Err(anyhow!("the ID token's claims are not an object"));
         };
-        Ok(SignedIn { id_token, userinfo })
+        Ok(SignedIn {
+            id_token,
+            userinfo,
+            sign_out,
+        })
     }
 
     /// Checks the `iss` parameter of an authorization response (RFC 9207): an answer of another provider is refused.

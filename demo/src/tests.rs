@@ -8,7 +8,7 @@ use axum::routing::{get, post};
 use axum::{Form, Json, Router};
 use openidconnect::core::{CoreJwsSigningAlgorithm, CoreRsaPrivateSigningKey};
 use openidconnect::{JsonWebKeyId, PrivateSigningKey};
-use reqwest::header::{COOKIE, LOCATION, SET_COOKIE};
+use reqwest::header::{CONTENT_SECURITY_POLICY, COOKIE, LOCATION, SET_COOKIE};
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 use url::Url;
@@ -79,6 +79,7 @@ async fn discovery(State(provider): State<Arc<Provider>>) -> Json<Value> {
         "token_endpoint": format!("{issuer}/token"),
         "userinfo_endpoint": format!("{issuer}/me"),
         "jwks_uri": format!("{issuer}/jwks"),
+        "end_session_endpoint": format!("{issuer}/session/end"),
         "response_types_supported": ["code"],
         "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": ["RS256"],
@@ -203,7 +204,8 @@ fn browser() -> reqwest::Client {
 async fn serve_demo(issuer: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let demo = format!("http://{}", listener.local_addr().unwrap());
-    let file = json!({"issuer": issuer, "client_id": "did:key:zDemo", "redirect_uri": format!("{demo}/callback")});
+    let file = json!({"issuer": issuer, "client_id": "did:key:zDemo", "redirect_uri": format!("{demo}/callback"),
+        "post_logout_redirect_uri": format!("{demo}/signed-out")});
     let relying_party = RelyingParty::new(ClientFile::parse(&file.to_string()).unwrap()).unwrap();
     tokio::spawn(async move { axum::serve(listener, web::router(relying_party)).await });
     demo
@@ -319,6 +321,48 @@ async fn a_sign_in_that_begins_at_the_provider_begins_only_there() {
         "{}",
         refused.text
     );
+}
+
+#[tokio::test]
+async fn signing_out_everywhere_leads_to_the_provider_and_back() {
+    let scene = Scene::new(|_| {}).await;
+    let session = scene.sign_in().await.cookie.unwrap();
+    let page = scene
+        .http
+        .get(&scene.demo)
+        .header(COOKIE, &session)
+        .send()
+        .await
+        .unwrap();
+    let policy = page.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap();
+    assert!(
+        policy.contains(&format!("form-action 'self' {};", scene.provider.issuer)),
+        "{policy}"
+    );
+    assert!(page.text().await.unwrap().contains("Sign out everywhere"));
+    let out = scene
+        .http
+        .post(format!("{}/sign-out-everywhere", scene.demo))
+        .header(COOKIE, &session)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(out.status().as_u16(), 303);
+    let url: Url = out.headers()[LOCATION].to_str().unwrap().parse().unwrap();
+    assert_eq!(
+        (url.origin().ascii_serialization(), url.path()),
+        (scene.provider.issuer.clone(), "/session/end")
+    );
+    let sent: HashMap<String, String> = url.query_pairs().into_owned().collect();
+    assert_eq!(
+        sent["post_logout_redirect_uri"],
+        format!("{}/signed-out", scene.demo)
+    );
+    assert_eq!(sent["id_token_hint"].split('.').count(), 3);
+    let back = scene.get("/signed-out", Some(&session)).await;
+    assert!(back.text.contains("You are signed out"), "{}", back.text);
+    let start = scene.get("/", Some(&session)).await;
+    assert!(start.text.contains("Sign in with your phone"));
 }
 
 #[tokio::test]
@@ -462,6 +506,13 @@ fn the_registration_is_checked() {
     let good = file(issuer, "did:key:z6Mk", loopback).unwrap();
     assert_eq!(good.listen_address().unwrap(), "127.0.0.1:8081");
     assert_eq!(good.origin(), "http://127.0.0.1:8081");
+    let elsewhere = json!({"issuer": issuer, "client_id": "did:key:z6Mk", "redirect_uri": loopback,
+        "post_logout_redirect_uri": "http://127.0.0.1:8082/signed-out"});
+    let error = ClientFile::parse(&elsewhere.to_string()).unwrap_err();
+    assert!(
+        format!("{error:#}").contains("path /signed-out"),
+        "{error:#}"
+    );
     for (issuer, client, redirect, why) in [
         ("localhost:8080", "did:key:z6Mk", loopback, "issuer is"),
         (issuer, "", loopback, "client_id is empty"),
@@ -495,6 +546,7 @@ fn claims_are_shown_as_they_are_and_embedded_json_is_decoded() {
     let page = SignedInPage::new(&SignedIn {
         id_token,
         userinfo: None,
+        sign_out: None,
     });
     assert_eq!(page.who, "ada");
     let row = |name: &str| page.claims.iter().find(|claim| claim.name == name).unwrap();
@@ -509,6 +561,7 @@ fn claims_are_shown_as_they_are_and_embedded_json_is_decoded() {
     let nameless = SignedInPage::new(&SignedIn {
         id_token: Map::new(),
         userinfo: None,
+        sign_out: None,
     });
     assert_eq!(nameless.who, "someone without a name");
 }

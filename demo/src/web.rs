@@ -15,8 +15,9 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use openidconnect::CsrfToken;
 use serde::Deserialize;
+use url::Url;
 
-use crate::pages::{FailedPage, SignedInPage, StartPage};
+use crate::pages::{FailedPage, SignedInPage, SignedOutPage, StartPage};
 use crate::relying_party::{Pending, RelyingParty, SignedIn};
 
 /// The cookie that tells one browser from another. Ports do not separate cookies, so the name is the demo's own.
@@ -51,6 +52,8 @@ pub fn router(relying_party: RelyingParty) -> Router {
         .route("/login", get(login))
         .route("/callback", get(callback))
         .route("/sign-out", post(sign_out))
+        .route("/sign-out-everywhere", post(sign_out_everywhere))
+        .route("/signed-out", get(signed_out))
         .route("/demo.css", get(style))
         .with_state(demo)
 }
@@ -62,7 +65,11 @@ async fn start(State(demo): Shared, headers: HeaderMap) -> Response {
             .and_then(|browser| browser.signed_in.clone())
     });
     match signed_in {
-        Some(signed_in) => page(StatusCode::OK, &SignedInPage::new(&signed_in)),
+        Some(signed_in) => page_leading_to(
+            signed_in.sign_out.as_ref(),
+            StatusCode::OK,
+            &SignedInPage::new(&signed_in),
+        ),
         None => {
             let file = demo.relying_party.file();
             page(
@@ -181,10 +188,24 @@ async fn callback(
 }
 
 async fn sign_out(State(demo): Shared, headers: HeaderMap) -> Redirect {
-    if let Some(id) = browser_of(&headers) {
-        demo.browsers().remove(&id);
-    }
+    demo.forget(&headers);
     Redirect::to("/")
+}
+
+/// Signs out here and at the provider (OpenID Connect RP-Initiated Logout), which ends the person's session in all
+/// applications.
+async fn sign_out_everywhere(State(demo): Shared, headers: HeaderMap) -> Redirect {
+    let provider = demo
+        .forget(&headers)
+        .and_then(|browser| browser.signed_in?.sign_out);
+    match provider {
+        Some(url) => Redirect::to(url.as_str()),
+        None => Redirect::to("/"),
+    }
+}
+
+async fn signed_out() -> Response {
+    page(StatusCode::OK, &SignedOutPage)
 }
 
 async fn style() -> impl IntoResponse {
@@ -216,6 +237,12 @@ impl Demo {
         id
     }
 
+    /// Forgets the browser that asks; what was known of it.
+    fn forget(&self, headers: &HeaderMap) -> Option<Browser> {
+        let id = browser_of(headers)?;
+        self.browsers().remove(&id)
+    }
+
     /// Takes the browser's pending sign-in, if its `state` is this one.
     fn take_pending(&self, id: &str, state: Option<&str>) -> Option<Pending> {
         let mut browsers = self.browsers();
@@ -245,13 +272,23 @@ fn with_cookie(id: &str) -> [(axum::http::HeaderName, String); 1] {
 }
 
 fn page(status: StatusCode, template: &impl Template) -> Response {
+    page_leading_to(None, status, template)
+}
+
+/// A page with a form whose answer redirects to this address: browsers check it against the page's policy.
+fn page_leading_to(target: Option<&Url>, status: StatusCode, template: &impl Template) -> Response {
+    let target = target.map_or_else(String::new, |url| {
+        format!(" {}", url.origin().ascii_serialization())
+    });
     let headers = [
-        (CACHE_CONTROL, "no-store"),
-        (REFERRER_POLICY, "no-referrer"),
+        (CACHE_CONTROL, "no-store".to_owned()),
+        (REFERRER_POLICY, "no-referrer".to_owned()),
         (
             CONTENT_SECURITY_POLICY,
-            "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri \
-             'none'",
+            format!(
+                "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'{target}; \
+                 frame-ancestors 'none'; base-uri 'none'"
+            ),
         ),
     ];
     match template.render() {

@@ -155,12 +155,6 @@ async fn a_user_enrols_and_signs_in_in_chromium() {
     let host = TestHost::start().await;
     let ada = host.user("ada").await;
     let native = host.native_application().await;
-    host.admin_ok(
-        Method::PATCH,
-        &format!("/applications/{}", native.id),
-        json!({"name": "Demo Application"}),
-    )
-    .await;
     host.account(&ada, &native).await;
     let enrolment = host
         .admin_ok(
@@ -177,11 +171,19 @@ async fn a_user_enrols_and_signs_in_in_chromium() {
         .local_addr()
         .expect("an address");
     let demo_url = format!("http://{free}/");
+    let signed_out = format!("{demo_url}signed-out");
+    host.admin_ok(
+        Method::PATCH,
+        &format!("/applications/{}", native.id),
+        json!({"name": "Demo Application", "post_logout_redirect_uris": [signed_out]}),
+    )
+    .await;
     let client = host.folder().join("demo-client.json");
     let settings = json!({
         "issuer": host.issuer(),
         "client_id": native.id,
         "redirect_uri": format!("{demo_url}callback"),
+        "post_logout_redirect_uri": signed_out,
     });
     write_file(&client, settings.to_string());
     let mut demo = Command::new(binary("assent-demo"));

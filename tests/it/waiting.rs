@@ -255,12 +255,22 @@ async fn a_long_poll_without_news_costs_four_statements(database: Database) {
         reply.await.expect("an answer").body["requests"],
         serde_json::json!([])
     );
-    let tables = ["devices", "users", "approvals", "approval_cooldowns", "passkeys"];
+    let tables = [
+        "devices",
+        "users",
+        "approvals",
+        "approval_cooldowns",
+        "passkeys",
+    ];
     let executed = statements.executed().split_off(before);
     let of_the_call: Vec<&String> = executed
         .iter()
         .filter(|text| text.starts_with("SELECT"))
-        .filter(|text| tables.iter().any(|table| text.contains(&format!("{table} "))))
+        .filter(|text| {
+            tables
+                .iter()
+                .any(|table| text.contains(&format!("{table} ")))
+        })
         .collect();
     assert!((2..=4).contains(&of_the_call.len()), "{of_the_call:#?}");
 }
@@ -271,7 +281,8 @@ async fn a_revoked_device_is_told_so_at_once(database: Database) {
     let ada = host.ada().await;
     let phone = more_devices_of(&host, &ada, 1).await.remove(0);
     let revoke = format!("/devices/{}", phone.id);
-    host.admin_ok(Method::DELETE, &revoke, serde_json::json!({})).await;
+    host.admin_ok(Method::DELETE, &revoke, serde_json::json!({}))
+        .await;
     let seen = in_time(inbox(&host.host, &phone, &HashSet::new())).await;
     assert!(seen.expect("read").is_none());
 }

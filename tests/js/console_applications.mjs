@@ -285,7 +285,7 @@ async function serviceProvider(admin) {
   await admin.press('Add an attribute');
   await admin.desk.locator('.row').last().getByLabel('Name').fill('groups');
   await admin.desk.locator('.row').last().getByLabel('Values').fill('wiki-{roles}');
-  // Nobody has an e-mail address here.
+  // Nobody has an email address here.
   await admin.field('Source').selectOption({ label: "The account's name" });
   await admin.look('settings-saml');
   await admin.press('Save');

@@ -121,7 +121,7 @@ async function pendingAction(admin) {
   await admin.press('Diese Anwendung löschen');
   await admin.desk.locator('#typed').fill('Books & <Co>');
   await admin.desk.locator('dialog').getByRole('button', { name: 'Löschen' }).click();
-  const dialog = admin.desk.getByRole('dialog', { name: 'Auf dem Telefon bestätigen' });
+  const dialog = admin.desk.getByRole('dialog', { name: 'Auf dem Smartphone bestätigen' });
   await dialog.getByText('Anwendung „Books & <Co>“ löschen', { exact: true }).waitFor();
   await admin.mobile.getByRole('heading', { name: 'Delete the application “Books & <Co>”' }).waitFor();
   await admin.look('german-approval');

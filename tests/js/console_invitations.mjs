@@ -1,7 +1,7 @@
-// An administrator invites users in the console: one by one, after an import, by e-mail or with a printed sheet; and
+// An administrator invites users in the console: one by one, after an import, by email or with a printed sheet; and
 // sends invitations again, or withdraws them.
 //
-// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; WITH_MAIL, empty if the server sends no e-mail; CHROMIUM
+// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; WITH_MAIL, empty if the server sends no email; CHROMIUM
 // and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
@@ -14,15 +14,15 @@ const hasMail = process.env.WITH_MAIL !== '';
 async function inviteOne(admin) {
   await admin.open('/admin/users/new', 'Invite a user');
   await admin.field('Name at sign-in').fill('grace');
-  await admin.field('E-mail address').fill('grace@example.org');
+  await admin.field('Email address').fill('grace@example.org');
   await admin.field('Full name').fill('Grace Hopper');
   await admin.look(`invite${hasMail ? '-by-mail' : ''}`);
   await admin.press('Invite');
   if (hasMail) {
     await admin.said('The invitation is being sent to grace@example.org.');
-    await admin.press('Create a link to enrol a phone');
+    await admin.press('Create a link to enrol a device');
   }
-  const shown = admin.desk.getByRole('dialog', { name: 'A link to enrol a phone' });
+  const shown = admin.desk.getByRole('dialog', { name: 'A link to enrol a device' });
   await shown.waitFor();
   await shown.getByRole('img', { name: 'QR code of the link' }).waitFor();
   await admin.look(`invitation-link${hasMail ? '-by-mail' : ''}`);
@@ -30,10 +30,10 @@ async function inviteOne(admin) {
   await shown.getByRole('button', { name: 'Copy a message' }).click();
   assert.ok((await admin.desk.evaluate(() => navigator.clipboard.readText())).includes(link));
   if (hasMail) {
-    await shown.getByRole('button', { name: 'Send by e-mail instead' }).click();
+    await shown.getByRole('button', { name: 'Send by email instead' }).click();
     await shown.waitFor({ state: 'detached' });
   } else {
-    const address = await shown.getByRole('link', { name: 'Write an e-mail' }).getAttribute('href');
+    const address = await shown.getByRole('link', { name: 'Write an email' }).getAttribute('href');
     assert.match(address, /^mailto:grace@example\.org\?subject=Your%20invitation.*&body=/);
     assert.ok(decodeURIComponent(address).includes(link));
     await admin.press('Done');
@@ -94,17 +94,17 @@ async function sendMany(admin) {
   await admin.open('/admin/invitations', 'Open invitations');
   await admin.desk.getByLabel('Select linus').check();
   await admin.desk.getByLabel('Select margaret').check();
-  await admin.press('Send by e-mail');
-  await admin.desk.getByText('margaret was skipped: the user has no e-mail address.').waitFor();
-  await admin.said('1 e-mail is being sent.');
+  await admin.press('Send by email');
+  await admin.desk.getByText('margaret was skipped: the user has no email address.').waitFor();
+  await admin.said('1 email is being sent.');
   await admin.look('invitations-sent');
 }
 
 async function withdraw(admin, browser) {
   await admin.open('/admin/users?q=linus', 'Users');
   await admin.follow('linus');
-  await admin.part('Phones');
-  await admin.press('Create a link to enrol a phone');
+  await admin.part('Devices');
+  await admin.press('Create a link to enrol a device');
   const link = await admin.desk.getByRole('dialog').locator('code').first().textContent();
   await admin.press('Done');
   await admin.open('/admin/invitations', 'Open invitations');
@@ -126,7 +126,7 @@ async function lift(admin) {
   await admin.said('The user is suspended.');
   await admin.press('Lift the suspension');
   await admin.said('The user is invited again.');
-  await admin.desk.getByText('Invited: the user has no phone yet to approve with.').waitFor();
+  await admin.desk.getByText('Invited: the user has no device yet to approve with.').waitFor();
 }
 
 async function settings(admin) {
@@ -135,11 +135,11 @@ async function settings(admin) {
   await admin.field('Language').selectOption('de');
   await admin.desk.getByText('Guten Tag Ada Lovelace,').first().waitFor();
   if (hasMail) {
-    await admin.field('Send a test e-mail to').fill('ada@example.org');
-    await admin.press('Send a test e-mail');
-    await admin.desk.getByText(/The SMTP server accepted the e-mail: 250/).waitFor();
+    await admin.field('Send a test email to').fill('ada@example.org');
+    await admin.press('Send a test email');
+    await admin.desk.getByText(/The SMTP server accepted the email: 250/).waitFor();
   } else {
-    await admin.desk.getByText('This server sends no e-mail.').first().waitFor();
+    await admin.desk.getByText('This server sends no email.').first().waitFor();
   }
   await admin.look(`settings-mail${hasMail ? '' : '-off'}`);
 }

@@ -82,7 +82,7 @@ const NO_TEXT = new Set([
   '{text}; {more}',
 ]);
 
-/** Words that the sources have as names: the steps of an e-mail, and states. */
+/** Words that the sources have as names: the steps of an email, and states. */
 const NAMES = ['connection', 'authentication', 'message', 'invited', 'active', 'suspended', 'terminated'];
 
 const texts = [...(await rustTexts(SOURCES)).filter(({ place }) => !OTHERS.test(place)), ...(await storeTexts())];

@@ -12,11 +12,37 @@ import { Administrator, ASKED, run } from './console.mjs';
 
 const { SUPPORT_URL, AUDITOR_URL, PLAIN_URL } = process.env;
 
+/** The list of first steps shows what is done, keeps what the administrator ticks, and stays away once dismissed. */
+async function takeFirstSteps(admin) {
+  const list = admin.desk.locator('.started');
+  const count = async () => {
+    const [, done] = /^(\d) of 6 done$/.exec(await list.getByRole('status').innerText());
+    return Number(done);
+  };
+  const isDone = (label) => list.getByRole('listitem').filter({ hasText: label }).getAttribute('data-done');
+  const done = await list.locator('li[data-done=true]').count();
+  assert.equal(await count(), done);
+  assert.equal(await isDone('Invite a user'), 'true');
+  assert.equal(await isDone('Add a second device of your own'), 'false');
+  assert.equal(await isDone('Appoint a second owner'), 'false');
+  await list.getByRole('checkbox').check();
+  assert.equal(await count(), done + 1);
+  await admin.open('/admin', 'Overview');
+  await list.waitFor();
+  assert.equal(await count(), done + 1);
+  await admin.press('Do not show this list again');
+  await list.waitFor({ state: 'detached' });
+  await admin.open('/admin', 'Overview');
+  await admin.desk.getByText('The figures').first().waitFor();
+  assert.equal(await list.count(), 0);
+}
+
 async function operate(admin) {
   await admin.open('/admin', 'Overview');
   await admin.desk.getByText('The figures').first().click();
   await admin.desk.getByRole('row', { name: /Admin API \d+ .* ms/ }).waitFor();
   await admin.look('overview');
+  await takeFirstSteps(admin);
 
   await admin.open('/admin/plugins', 'Plugins');
   await admin.look('plugins');
@@ -212,7 +238,7 @@ async function again(admin) {
 async function expired(admin) {
   await admin.open('/admin/users/new', 'Invite a user');
   await admin.field('Name at sign-in').fill('latecomer');
-  await admin.field('Create a link to enrol a phone at once').uncheck();
+  await admin.field('Create a link to enrol a device at once').uncheck();
   await admin.desk.context().clearCookies();
   await admin.press('Invite');
   const question = admin.desk.getByRole('dialog', { name: 'Your session expired' });

@@ -18,11 +18,11 @@ async function invite(admin, browser) {
   await admin.press('Invite');
   await admin.desk.locator('.field-error', { hasText: /name/i }).first().waitFor();
   await admin.field('Name at sign-in').fill('grace');
-  await admin.field('E-mail address').fill('grace@example.org');
+  await admin.field('Email address').fill('grace@example.org');
   await admin.field('Full name').fill(`Grace ${MARKUP}`);
   await admin.look('invite');
   await admin.press('Invite');
-  const shown = admin.desk.getByRole('dialog', { name: 'A link to enrol a phone' });
+  const shown = admin.desk.getByRole('dialog', { name: 'A link to enrol a device' });
   await shown.waitFor();
   await admin.look('enrolment-link');
   const link = await shown.locator('code').first().textContent();
@@ -43,13 +43,13 @@ async function profile(admin) {
   await admin.part('Profile');
   await admin.look('user');
   await admin.field('Given name').fill('Grace');
-  await admin.field('E-mail address').fill('no address');
+  await admin.field('Email address').fill('no address');
   await admin.press('Save');
   await admin.desk
     .locator('.field-error', { hasText: /address/i })
     .first()
     .waitFor();
-  await admin.field('E-mail address').fill('grace@example.net');
+  await admin.field('Email address').fill('grace@example.net');
   await admin.field('Birth date').fill('yesterday');
   await admin.press('Save');
   await admin.desk
@@ -58,7 +58,7 @@ async function profile(admin) {
     .waitFor();
   await admin.field('Birth date').fill('1906-12-09');
   await admin.press('Save');
-  assert.match(await admin.approveAction(), /Change the e-mail address of “grace” to grace@example.net/);
+  assert.match(await admin.approveAction(), /Change the email address of “grace” to grace@example.net/);
   await admin.said('Saved.');
   assert.equal(await admin.field('Given name').inputValue(), 'Grace');
 }
@@ -162,11 +162,11 @@ async function state(admin) {
   await admin.desk.locator('#console article.entry').nth(2).waitFor();
   await admin.look('activity');
 
-  await admin.part('Phones');
+  await admin.part('Devices');
   await admin.desk.locator('#console tbody').getByRole('button', { name: 'Remove' }).first().click();
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Remove it' }).click();
   await admin.approveAction();
-  await admin.said('The phone was removed.');
+  await admin.said('The device was removed.');
 
   await admin.part('Profile');
   await admin.press('Terminate');

@@ -116,6 +116,18 @@ async function deniedLogin(desk, mobile) {
   await look(desk, 'demo-denied');
 }
 
+// The session at the provider is still there, and ends for all applications.
+async function signedOutEverywhere(desk) {
+  await desk.getByRole('link', { name: /try again/i }).click();
+  await desk.getByRole('heading', { name: /hello/i }).waitFor();
+  await desk.getByRole('button', { name: /sign out everywhere/i }).click();
+  await desk.getByRole('heading', { name: /you are signed out/i }).waitFor();
+  assert.ok(desk.url().startsWith(DEMO_URL), desk.url());
+  await look(desk, 'demo-signed-out');
+  await desk.getByRole('link', { name: /sign in again/i }).click();
+  await desk.getByLabel(/account name/i).waitFor();
+}
+
 const browser = await launch();
 try {
   const mobile = await (await phone(browser)).newPage();
@@ -125,6 +137,7 @@ try {
     await enrol(mobile);
     await approvedLogin(desk, mobile);
     await deniedLogin(desk, mobile);
+    await signedOutEverywhere(desk);
   } catch (failure) {
     await shot(mobile, 'failed-phone');
     await shot(desk, 'failed-desktop');

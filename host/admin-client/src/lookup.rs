@@ -10,7 +10,7 @@ use crate::error::{CommandError, ErrorKind};
 /// Things that may be named by something else than their id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResourceKind {
-    /// A user, by name or e-mail address.
+    /// A user, by name or email address.
     User,
     /// An application, by name.
     Application,

@@ -1,11 +1,11 @@
-//! Invitations: links by which invited users enrol their first authenticator, and the e-mails that bring them.
+//! Invitations: links by which invited users enrol their first authenticator, and the emails that bring them.
 
 use crate::audit::Actor;
 use crate::clock::Timestamp;
 use crate::id::{EnrolmentId, UserId};
 use crate::user::User;
 
-/// How the e-mail of an invitation fares.
+/// How the email of an invitation fares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MailDelivery {
     /// It waits for its first or its next attempt.
@@ -41,11 +41,11 @@ pub enum InvitationState {
     NoLink,
     /// The link is open, and an administrator hands it over.
     Link,
-    /// Its e-mail waits to be sent.
+    /// Its email waits to be sent.
     Queued,
-    /// Its e-mail was sent.
+    /// Its email was sent.
     Sent,
-    /// Its e-mail was given up. The link is still open.
+    /// Its email was given up. The link is still open.
     Failed,
     /// The link expired without being used.
     Expired,
@@ -76,7 +76,7 @@ pub struct InvitationLink {
     pub expires_at: Timestamp,
     /// Who created it.
     pub inviter: Option<Actor>,
-    /// How its e-mail fares, since when, and why the last attempt failed. `None` if it is handed over otherwise.
+    /// How its email fares, since when, and why the last attempt failed. `None` if it is handed over otherwise.
     pub mail: Option<(MailDelivery, Timestamp, Option<String>)>,
 }
 
@@ -108,7 +108,7 @@ impl Invitation {
     }
 }
 
-/// An e-mail that this instance has leased for one attempt.
+/// An email that this instance has leased for one attempt.
 #[derive(Clone, Debug)]
 pub struct LeasedMail {
     /// The link that it brings.

@@ -15,7 +15,7 @@ pub enum Scope {
     OpenId,
     /// The person's profile and account.
     Profile,
-    /// The e-mail address.
+    /// The email address.
     Email,
     /// The telephone number.
     Phone,

@@ -14,7 +14,7 @@ const WORDS: usize = 4;
 /// How many characters an id has.
 const ID: usize = 32;
 
-/// What a user is found by: name, e-mail address, and the words of the full name. "Ada King Lovelace" is found by
+/// What a user is found by: name, email address, and the words of the full name. "Ada King Lovelace" is found by
 /// "king" too, and by "lovelace ada": a term begins with each of the words.
 pub fn of_user(user: &User) -> BTreeSet<String> {
     let mut terms: BTreeSet<String> = [Some(&user.name), user.email.as_ref()]

@@ -111,7 +111,7 @@ pub struct User {
     pub subject: String,
     /// The user's name at sign-in.
     pub name: LoginName,
-    /// The e-mail address, which the user may type at sign-in as well.
+    /// The email address, which the user may type at sign-in as well.
     pub email: Option<LoginName>,
     /// What applications may be told.
     pub profile: Profile,

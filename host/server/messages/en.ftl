@@ -173,7 +173,7 @@ home-sign-in = Sign in
 home-sign-in-about = To your applications, devices, sessions and permissions.
 home-authenticator = Authenticator
 home-authenticator-about = On your phone: approve or deny sign-ins, add or remove this phone.
-home-administration = Administration
+home-administration = Console
 home-administration-about = Applications, users and how they are connected.
 home-applications = Your applications
 home-start-there = You can also start in an application. It brings you here to sign in.
@@ -883,13 +883,13 @@ action-list-more = { $list }, and { $count } more
 action-list-more-at = { $list }, and { $count } more at { $origins }
 action-nothing = nothing
 action-create-user = Create the user “{ $user }” as { $role } in the console
-action-create-user-with-email = Create the user “{ $user }” as { $role } in the console, with the e-mail address { $email }
+action-create-user-with-email = Create the user “{ $user }” as { $role } in the console, with the email address { $email }
 action-delete-user = Delete the user “{ $user }”
 action-erase-user = Erase the personal data of the user “{ $user }”
 action-terminate-user = Terminate the user “{ $user }”
 action-rename-user = Let “{ $user }” sign in as “{ $name }”
-action-change-email = Change the e-mail address of “{ $user }” to { $email }
-action-remove-email = Remove the e-mail address { $email } of “{ $user }”
+action-change-email = Change the email address of “{ $user }” to { $email }
+action-remove-email = Remove the email address { $email } of “{ $user }”
 action-remove-role = Remove the role in the console of “{ $user }”
 action-grant-role = Make “{ $user }”, a user since { $since }, { $role } in the console
 action-role-owner = an owner
@@ -925,7 +925,7 @@ action-import-accounts = Import { $count ->
        *[other] { $count } accounts
     } of the application “{ $application }”: { $created } new, { $changed } updated
 action-import-renamed = { $import }, { $count } with another name
-action-import-readdressed = { $import }, { $count } with another e-mail address
+action-import-readdressed = { $import }, { $count } with another email address
 action-create-application = Create the application “{ $application }”
 action-change-application = Change the application “{ $application }”: { $members }
 action-apply-metadata = Change the application “{ $application }” to what its metadata says: { $members }
@@ -1061,7 +1061,7 @@ portal-codes-discard = Discard them
 portal-codes-confirmed = Your new recovery codes are valid. The old ones no longer work.
 portal-codes-unconfirmed = These codes can’t be confirmed any more. Your old codes are still valid.
 
-## E-mail
+## Email
 
 mail-invitation-subject = Your invitation to sign in at { $operator }
 mail-greeting = Hello { $name },
@@ -1071,17 +1071,17 @@ mail-invitation-link = Set up my phone
 mail-invitation-expires = The link works once, until { $date } at { $time } (UTC).
 mail-invitation-private = Do not forward it. Anyone who opens it first can sign in as you.
 mail-support = Questions? Contact { $support }.
-mail-foot = { $operator } sent this e-mail automatically from { $address }. It never asks for a password.
-mail-test-subject = Test e-mail from { $operator }
-mail-test-text = This is a test. The server can send e-mail with its current settings.
+mail-foot = { $operator } sent this email automatically from { $address }. It never asks for a password.
+mail-test-subject = Test email from { $operator }
+mail-test-text = This is a test. The server can send email with its current settings.
 
 ## What happened: invitations
 
-activity-invitation-sent = Your invitation was sent by e-mail
-activity-invitation-failed = Your invitation could not be sent by e-mail
+activity-invitation-sent = Your invitation was sent by email
+activity-invitation-failed = Your invitation could not be sent by email
 activity-invitation-resent = Your invitation was sent again, and the earlier link is no longer valid
 activity-invitation-withdrawn = Your invitation was withdrawn
-activity-mail-tested = A test e-mail was sent
+activity-mail-tested = A test email was sent
 
 ## Passkeys that sign in on the login page
 

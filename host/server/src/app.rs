@@ -331,6 +331,7 @@ pub async fn prepare_bootstrap(services: &Services) -> Result<Option<BootstrapRe
             "issuer": services.issuer,
             "client_id": client_id,
             "redirect_uri": demo.redirect_uri,
+            "post_logout_redirect_uri": demo.post_logout_redirect_uri,
         });
         let failed = |reason| StartError::DemoFile {
             file: demo.client_file.clone(),

@@ -49,7 +49,7 @@ CREATE TABLE last_sign_ins (
 --sqlite WITHOUT ROWID
 ;
 
--- The texts that a user may type at sign-in: the user name and the e-mail address. Each text belongs to one user.
+-- The texts that a user may type at sign-in: the user name and the email address. Each text belongs to one user.
 CREATE TABLE login_names (
     name    TEXT NOT NULL PRIMARY KEY,
     user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE
@@ -58,7 +58,7 @@ CREATE TABLE login_names (
 ;
 CREATE INDEX login_names_by_user ON login_names (user_id);
 
--- The search index of users: user names, e-mail addresses and the words of full names, in lower case. A search matches the
+-- The search index of users: user names, email addresses and the words of full names, in lower case. A search matches the
 -- beginning of a term. Terms are stored as bytes, because the order of bytes does not depend on the database's collation.
 -- `state` and `console_role` are copies, so that a filtered search reads one range of one index.
 CREATE TABLE user_search (
@@ -259,7 +259,7 @@ CREATE TABLE enrolments (
     -- Who created it for another user, as in the audit log.
     inviter_kind TEXT,
     inviter_id TEXT,
-    -- How its e-mail fares; NULL if it is not sent by e-mail.
+    -- How its email fares; NULL if it is not sent by email.
     delivery   TEXT   CHECK (delivery IN ('queued', 'sent', 'failed')),
     -- When it was queued, sent or given up.
     delivery_at BIGINT,
@@ -268,8 +268,8 @@ CREATE TABLE enrolments (
 );
 CREATE INDEX enrolments_by_user ON enrolments (user_id);
 
--- The outbox of invitations: e-mails that are not sent yet. The row is written with the enrolment. An instance leases it for an
--- attempt by moving `next_attempt_at`; it is deleted when the e-mail was sent or given up.
+-- The outbox of invitations: emails that are not sent yet. The row is written with the enrolment. An instance leases it for an
+-- attempt by moving `next_attempt_at`; it is deleted when the email was sent or given up.
 CREATE TABLE invitation_mails (
     enrolment_id    TEXT   NOT NULL PRIMARY KEY REFERENCES enrolments (id) ON DELETE CASCADE,
     -- The link, sealed with the master key.

@@ -232,7 +232,7 @@ fn free_number(
     if KNOWN.contains(&request.kind) && known().count() >= KNOWN_PER_USER {
         return None;
     }
-    // E-mail addresses and other names have different numbers, for every user. Otherwise an observer of two names with
+    // Email addresses and other names have different numbers, for every user. Otherwise an observer of two names with
     // pages that never show the same number would conclude that they belong to one user.
     let is_address = request.approval.shown.account.contains('@');
     let is_free = |number: &MatchingNumber| {

@@ -30,8 +30,7 @@ crate::sql::row! {
     }
 }
 
-pub(crate) const DEVICE_BY_ID: &str =
-    "SELECT id, user_id, name, public_key, push, created_at, revoked_at FROM devices WHERE id IN ({$})";
+pub(crate) const DEVICE_BY_ID: &str = "SELECT id, user_id, name, public_key, push, created_at, revoked_at FROM devices WHERE id IN ({$})";
 
 impl Row for DeviceRow {
     type Key = String;

@@ -1,6 +1,6 @@
-//! Invitations: the links of invited users, and the outbox of the e-mails that bring them. The row of an e-mail is
+//! Invitations: the links of invited users, and the outbox of the emails that bring them. The row of an email is
 //! written with its link. An instance leases it for one attempt; if that instance stops, another one sends it after the
-//! lease. So an e-mail is sent at least once, and in a duplicate its Message-ID is the same.
+//! lease. So an email is sent at least once, and in a duplicate its Message-ID is the same.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub struct NewInvitation {
     pub enrolment: Enrolment,
     /// Who creates it.
     pub inviter: Actor,
-    /// The link itself, sealed, if it is sent by e-mail.
+    /// The link itself, sealed, if it is sent by email.
     pub sealed_link: Option<String>,
     /// The entries of the audit log.
     pub entries: Vec<Entry>,
@@ -111,7 +111,7 @@ async fn end_open_links(db: &mut Connection, user: UserId, now: Timestamp) -> Re
 }
 
 impl Store {
-    /// Adds a link of a user, and the row of its e-mail. An invited user has one link at a time: an earlier one ends.
+    /// Adds a link of a user, and the row of its email. An invited user has one link at a time: an earlier one ends.
     ///
     /// # Errors
     /// [`StoreError::Stale`] if the user is not as seen. Otherwise if the database fails.
@@ -235,7 +235,7 @@ impl Store {
             .collect()
     }
 
-    /// Leases the e-mail that is due longest, for one attempt. `None` if none is due, or another instance leased it at
+    /// Leases the email that is due longest, for one attempt. `None` if none is due, or another instance leased it at
     /// this moment.
     ///
     /// # Errors
@@ -273,7 +273,7 @@ impl Store {
         .await
     }
 
-    /// When the next e-mail is due; `None` if there is none.
+    /// When the next email is due; `None` if there is none.
     ///
     /// # Errors
     /// If the database fails.

@@ -21,6 +21,7 @@ use crate::transactions::{Isolation, JobOutput, TransactionError, Transactions, 
 use crate::turn::Turn;
 use crate::{Result, StoreError};
 use assent_model::deadline::QUEUE_DEADLINE;
+use assent_model::id::SessionId;
 
 /// How many writes share a commit at most.
 const BATCH: usize = 64;
@@ -38,6 +39,7 @@ const GATHERING_PAUSE: Duration = Duration::from_millis(1);
 
 struct Job {
     turn: Arc<Turn>,
+    session: Option<SessionId>,
     work: Work,
     reply: oneshot::Sender<Result<JobOutput>>,
 }
@@ -114,7 +116,28 @@ impl Writer {
         self.connections.lease().await
     }
 
+    /// Hands over a write.
+    ///
+    /// # Errors
+    /// As `work`. [`StoreError::Busy`] if it did not begin in time, [`StoreError::Unavailable`] if its outcome is unknown.
     pub(crate) async fn write<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'c> Fn(&'c mut Connection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
+    {
+        self.write_in_session(None, work).await
+    }
+
+    /// The same. `session` names the session whose row it locks, where others are likely to lock the same row at the
+    /// same moment.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(crate) async fn write_in_session<T, F>(
+        &self,
+        session: Option<SessionId>,
+        work: F,
+    ) -> Result<T>
     where
         T: Send + 'static,
         F: for<'c> Fn(&'c mut Connection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
@@ -129,6 +152,7 @@ impl Writer {
         let turn = Arc::new(Turn::default());
         let job = Job {
             turn: Arc::clone(&turn),
+            session,
             work,
             reply,
         };
@@ -233,6 +257,9 @@ async fn run(
         }
         // Who has gone away meanwhile is not served.
         batch.retain(|job| !job.reply.is_closed() && job.turn.begin());
+        // Two batches that lock the same sessions in different orders would wait for each other until PostgreSQL undoes
+        // one of them, a second later.
+        batch.sort_by_key(|job| job.session);
         // Jobs catch their own panics. One elsewhere ends this batch, whose callers learn no result, but not the
         // writer.
         let written = AssertUnwindSafe(write_batch(&transactions, batch)).catch_unwind();
@@ -505,6 +532,7 @@ mod tests {
     fn job() -> Job {
         Job {
             turn: Arc::default(),
+            session: None,
             work: Box::new(|_| Box::pin(async { Err(StoreError::Closed) })),
             reply: oneshot::channel().0,
         }

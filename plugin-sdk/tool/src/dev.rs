@@ -35,7 +35,7 @@ pub struct DevOptions {
     /// The application: its name or id.
     #[arg(long)]
     application: String,
-    /// The user of the claims: name, e-mail address or id.
+    /// The user of the claims: name, email address or id.
     #[arg(long)]
     user: String,
     /// The scopes, with a space between them. The default is every scope that the application may request.

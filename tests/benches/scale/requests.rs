@@ -116,7 +116,7 @@ fn kinds(made: &DataSet) -> Vec<Kind> {
             vec![format!("/users?q={}", q(&whole))],
         ),
         (
-            "users, an e-mail address's beginning",
+            "users, an email address's beginning",
             vec![format!("/users?q={}", q(&format!("{whole}@ex")))],
         ),
         (

@@ -138,7 +138,7 @@ async fn stored_actions_do_not_name_erased_users(database: Database) {
     assert!(before.matches("quillon").count() > 15, "{before}");
     for text in [
         "delete the user",
-        "e-mail address of",
+        "email address of",
         "auditor in the console",
     ] {
         assert!(

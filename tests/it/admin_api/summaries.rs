@@ -324,13 +324,13 @@ async fn account_takeover_by_update_requires_approval() {
             Method::PATCH,
             user.clone(),
             json!({"email": "Robert@example.org", "state": "suspended"}),
-            "Change the e-mail address of “bob” to robert@example.org",
+            "Change the email address of “bob” to robert@example.org",
         ),
         (
             Method::PATCH,
             user.clone(),
             json!({"email": ""}),
-            "Remove the e-mail address bob@example.org of “bob”",
+            "Remove the email address bob@example.org of “bob”",
         ),
         (
             Method::PATCH,

@@ -539,7 +539,7 @@ async fn an_import_runs_after_approval_exactly_as_summarized(database: Database)
     let action = requested_import(&console, path, table).await;
     assert_eq!(
         action["summary"],
-        "Import 2 users: 1 new, 1 updated, 1 with another e-mail address"
+        "Import 2 users: 1 new, 1 updated, 1 with another email address"
     );
     // Meanwhile others may import.
     import(&Caller::machine(&host), "/users/import?dry_run=true", table)

@@ -347,7 +347,7 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
     );
 }
 
-/// A request of the user by e-mail address, a moment later.
+/// A request of the user by email address, a moment later.
 async fn requested_later(store: &Store, user: &User) -> ApprovalId {
     let login = login();
     store.insert_login(login.clone()).await.expect("inserted");

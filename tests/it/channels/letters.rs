@@ -150,7 +150,7 @@ async fn a_conflict_reveals_neither_users_nor_their_aliases() {
         "{}",
         later.body
     );
-    // E-mail addresses have other numbers than names, for every user: different numbers prove nothing.
+    // Email addresses have other numbers than names, for every user: different numbers prove nothing.
     let is_even = |page: &Page| page.number().parsed::<u32>().is_multiple_of(2);
     assert!(!is_even(&later) && is_even(&by_mail));
 }

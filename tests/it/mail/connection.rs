@@ -1,4 +1,4 @@
-//! The connection to the SMTP server: TLS, authentication, and the test e-mail with the server's answer.
+//! The connection to the SMTP server: TLS, authentication, and the test email with the server's answer.
 
 use assent::domain::mail;
 use assent::smtp::SmtpStep;

@@ -147,7 +147,7 @@ async fn users_who_cannot_be_invited_by_email_are_skipped_with_the_reason() {
     let created = invite(&host, &[&plain, &admin]).await;
     for item in created["items"].as_array().expect("a list") {
         let expected = match item["name"].text() {
-            "plain" => "no e-mail address",
+            "plain" => "no email address",
             _ => "role in the console",
         };
         assert!(item["skipped"].text().contains(expected), "{item}");

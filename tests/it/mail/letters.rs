@@ -1,4 +1,4 @@
-//! What the e-mails say, and that no value adds a header to them.
+//! What the emails say, and that no value adds a header to them.
 
 use assent::domain::mail::letter::Letter;
 use assent_model::language::Language;
@@ -28,7 +28,7 @@ async fn an_invitation_has_the_headers_and_parts_of_an_automatic_message() {
     assert_eq!(
         (&created["link"], &created["qr_code"], &created["skipped"]),
         (&Value::Null, &Value::Null, &Value::Null),
-        "the link is only in the e-mail"
+        "the link is only in the email"
     );
     let message = &server.messages(1).await[0];
     assert_eq!(message["from"], "id@example.org");

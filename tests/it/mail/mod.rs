@@ -1,4 +1,4 @@
-//! Invitations by e-mail, delivered to a real SMTP server on loopback.
+//! Invitations by email, delivered to a real SMTP server on loopback.
 
 mod connection;
 mod console;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{TestHost, Text, id, in_time};
 
-/// Sends the invitations of these users by e-mail.
+/// Sends the invitations of these users by email.
 async fn invite(host: &TestHost, users: &[&Value]) -> Value {
     let users: Vec<&str> = users.iter().map(|user| id(user)).collect();
     let body = json!({"users": users, "delivery": "email"});

@@ -47,7 +47,7 @@ async fn an_invitation_arrives_by_email_and_its_link_enrols_a_phone(database: Da
             .fetch_all(&mut db)
             .await
             .expect("rows");
-    assert!(rows.is_empty(), "a sent e-mail leaves the outbox");
+    assert!(rows.is_empty(), "a sent email leaves the outbox");
     Device::enrol(&link, "Test phone").await;
     let path = format!("/users/{}", id(&ada));
     let user = host.admin_ok(Method::GET, &path, Value::Null).await;
@@ -239,7 +239,7 @@ async fn another_instance_sends_what_a_stopped_one_had_leased(database: Database
     let lease = Duration::from_secs(60);
     let store = &host.host.store;
     let leased = store.lease_invitation_mail(lease, host.host.now()).await;
-    let leased = leased.expect("a lease").expect("an e-mail");
+    let leased = leased.expect("a lease").expect("an email");
     assert_eq!(leased.attempt, 2);
     let again = store.lease_invitation_mail(lease, host.host.now()).await;
     assert!(

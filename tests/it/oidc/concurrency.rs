@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::token::userinfo;
 use crate::harness::{
-    Application, Body, Browser, Database, HostOptions, Parsed, Respond, TestHost, TestUser, Text,
-    http_client, id, jwt_claims,
+    Application, Body, Browser, Database, HostOptions, Parsed, Respond, Statements, TestHost,
+    TestUser, Text, http_client, id, jwt_claims,
 };
 
 /// Codes that her session gives, each for a nonce of its own.
@@ -49,6 +49,38 @@ async fn limitless(database: Database) -> TestHost {
         ..HostOptions::default()
     })
     .await
+}
+
+/// Each batch of PostgreSQL's writers locks the sessions of its sign-ins. Two that wait for each other are undone by
+/// PostgreSQL after a second, and written again.
+#[tokio::test]
+async fn concurrent_sign_ins_in_the_same_sessions_are_written_once() {
+    const SESSIONS: usize = 8;
+    const SIGN_INS: usize = 400;
+    let statements = Statements::capture();
+    let host = TestHost::start_with(HostOptions {
+        database: Database::Postgres,
+        settings: "[rate_limits]\nlogin_pages_per_ip = { per_minute = 0, burst = 1 }",
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let mut browsers = Vec::new();
+    for _ in 0..SESSIONS {
+        let browser = Browser::new(&host.base);
+        ada.sign_in(&browser).await;
+        browsers.push(browser);
+    }
+    let locks = || statements.count("UPDATE sessions SET signed_out = 0");
+    let before = locks();
+    // Each group of all sessions begins with another one.
+    let order = (0..SIGN_INS).map(|number| (number * 5 + number / SESSIONS) % SESSIONS);
+    let request = ada.application.request(&[("prompt", Some("none"))]);
+    let answers = join_all(order.map(|place| browsers[place].get(&request))).await;
+    for answer in answers {
+        assert!(!answer.parameter("code").is_empty());
+    }
+    assert_eq!(locks() - before, SIGN_INS);
 }
 
 #[both_databases]

@@ -120,7 +120,7 @@ fn invalid_branding_settings_name_the_remedy() {
         ),
         (
             "support = \"ask us\"",
-            "branding.support: expected an e-mail address or an https address",
+            "branding.support: expected an email address or an https address",
         ),
         (
             "logo = \"x.svg\"",

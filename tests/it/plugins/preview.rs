@@ -153,7 +153,7 @@ async fn a_preview_explains_a_missing_name_id_and_the_remedy() {
     );
     let reason = stopped["reason"].text();
     assert!(
-        reason.contains("e-mail address")
+        reason.contains("email address")
             && reason.contains("NameID")
             && reason.contains("name_id_source"),
         "{reason}"

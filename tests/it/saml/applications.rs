@@ -42,7 +42,7 @@ async fn every_saml_setting_is_stored_and_shown() {
         assert!(
             without_notes(&mut created)
                 .to_string()
-                .contains("need not be an e-mail address")
+                .contains("need not be an email address")
         );
         let path = format!("/applications/{}", id(&created));
         let shown = host.admin_ok(Method::GET, &path, Value::Null).await;

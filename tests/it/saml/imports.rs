@@ -139,7 +139,7 @@ async fn an_account_name_as_email_is_noted() {
     ] {
         let saved = host.admin_ok(Method::PATCH, &path, change.clone()).await;
         assert_eq!(
-            notes(&saved).contains("need not be an e-mail address"),
+            notes(&saved).contains("need not be an email address"),
             is_noted,
             "{change}: {saved}"
         );

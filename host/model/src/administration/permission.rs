@@ -54,7 +54,7 @@ permissions! {
     UsersRead = "users:read",
     /// To make and change users; their devices, enrolment links, sessions, consents and addresses.
     UsersWrite = "users:write",
-    /// To change a user's e-mail address, to vouch for it or for a telephone number, and to delete or erase users.
+    /// To change a user's email address, to vouch for it or for a telephone number, and to delete or erase users.
     UsersManage = "users:manage",
     /// To read accounts.
     AccountsRead = "accounts:read",
@@ -80,7 +80,7 @@ permissions! {
     PluginsWrite = "plugins:write",
     /// To read the settings in force.
     SettingsRead = "settings:read",
-    /// To send a test e-mail.
+    /// To send a test email.
     MailSend = "mail:send",
     /// To read the counts of the overview.
     OverviewRead = "overview:read",

@@ -12,7 +12,7 @@ pub enum ProtectedActionKind {
     DeleteUser,
     /// Erases the personal data of a user.
     EraseUser,
-    /// Creates a user with a console role; or changes a user's name, e-mail address or console role, or terminates the
+    /// Creates a user with a console role; or changes a user's name, email address or console role, or terminates the
     /// user. Whoever has the address or the name can pass for the user in an application that knows users by it.
     UpdateUser,
     /// Creates and updates the users or accounts of a table. A dry run is not protected.

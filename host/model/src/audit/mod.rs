@@ -282,15 +282,15 @@ events! {
     CooldownLifted = "cooldown.lifted",
     /// A link to enrol an authenticator was made.
     EnrolmentLinkCreated = "enrolment.link-created",
-    /// The e-mail with an invitation was sent.
+    /// The email with an invitation was sent.
     InvitationSent = "invitation.sent",
-    /// The e-mail with an invitation was given up.
+    /// The email with an invitation was given up.
     InvitationFailed = "invitation.failed",
     /// A link took the place of an invited user's earlier one.
     InvitationResent = "invitation.resent",
     /// The link of an invited user was withdrawn.
     InvitationWithdrawn = "invitation.withdrawn",
-    /// A test e-mail was sent.
+    /// A test email was sent.
     MailTested = "mail.tested",
     /// An authenticator was enrolled.
     DeviceEnrolled = "device.enrolled",

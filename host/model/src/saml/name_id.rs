@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub enum NameIdFormat {
-    /// An e-mail address.
+    /// An email address.
     #[default]
     EmailAddress,
     /// The same opaque text at each sign-on, and another for each service provider.
@@ -50,7 +50,7 @@ impl NameIdFormat {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NameIdSource {
-    /// The user's e-mail address.
+    /// The user's email address.
     #[default]
     UserEmail,
     /// The name of the user's account in the application.

@@ -335,7 +335,7 @@ async function start() {
   } catch (problem) {
     if (statusOf(problem) === 401) return signInAgain(new URL(location.href));
     place.replaceChildren(
-      el('h1', {}, 'Administration'),
+      el('h1', {}, 'Console'),
       el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)),
     );
     return undefined;

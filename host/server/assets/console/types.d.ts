@@ -124,7 +124,7 @@ export interface Handover {
   name?: string;
   /** A link to enrol a phone is to be created. */
   enrol?: boolean;
-  /** An invitation is to be sent by e-mail. */
+  /** An invitation is to be sent by email. */
   send?: boolean;
 }
 

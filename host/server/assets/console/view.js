@@ -116,6 +116,16 @@ export function way(address, label, kind = '') {
 }
 
 /**
+ * What stands in the place of an empty list, with the way to its first row.
+ * @param {string} text
+ * @param {string} address
+ * @param {string} label
+ */
+export function nothing(text, address, label) {
+  return el('div', {}, el('p', {}, text), el('p', {}, way(address, label)));
+}
+
+/**
  * A button that is disabled while it works. A failure is shown beside it.
  * @param {string} label
  * @param {(event: MouseEvent) => unknown} work
@@ -211,10 +221,10 @@ export function explain(problem) {
 
 /**
  * A state, as a small label.
- * @param {string} text
+ * @param {Child} text
  * @param {string} [state]
  */
-export function badge(text, state = text) {
+export function badge(text, state = String(text)) {
   return el('span', { class: 'badge', 'data-state': state }, text);
 }
 

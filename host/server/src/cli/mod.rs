@@ -111,7 +111,7 @@ enum AdminCommand {
     Token(ConfigFile),
     /// Print a link that enrols a device of a user, for example in place of a lost one.
     Enrolment {
-        /// The user's name or e-mail address.
+        /// The user's name or email address.
         user: String,
         #[command(flatten)]
         config: ConfigFile,

@@ -79,7 +79,8 @@ async fn reload_plugins(services: Arc<Services>, mut asked: Signal) {
         // A task of its own: after a panic, the next signal still reloads.
         let reloaded = tokio::spawn(async move {
             // The log has said why it failed, and those that were there go on.
-            let _ = crate::domain::operations::plugins::reload(&services, &AuditContext::SERVER).await;
+            let _ =
+                crate::domain::operations::plugins::reload(&services, &AuditContext::SERVER).await;
         });
         if let Err(error) = reloaded.await {
             tracing::error!(%error, "reload of the plugins ended early");

@@ -29,7 +29,10 @@ pub struct Demo {
     /// The URL that opens it from the start page (OpenID Connect Core section 4), with https or on a loopback address.
     #[serde(default)]
     pub initiate_login_uri: Option<String>,
-    /// The file that receives its issuer, Client ID and redirect URI.
+    /// The URL to which a sign-out returns (OpenID Connect RP-Initiated Logout section 3), on a loopback address.
+    #[serde(default)]
+    pub post_logout_redirect_uri: Option<String>,
+    /// The file that receives its issuer, Client ID and redirect URIs.
     pub client_file: PathBuf,
 }
 
@@ -44,16 +47,23 @@ pub(super) fn check(
         "bootstrap.administrator",
         "expected a name of 1 to 128 characters without blanks",
     );
-    let unfit = |demo: &Demo| {
-        RedirectUri::register(
-            &demo.redirect_uri,
-            ApplicationType::Native,
-            allow_insecure_redirect_uris,
-        )
-        .err()
+    let unfit = |uri: &str| {
+        RedirectUri::register(uri, ApplicationType::Native, allow_insecure_redirect_uris).err()
     };
-    if let Some(error) = bootstrap.demo.as_ref().and_then(unfit) {
-        expect(false, "bootstrap.demo.redirect_uri", &error.to_string());
+    let demo = bootstrap.demo.as_ref();
+    for (field, uri) in [
+        (
+            "bootstrap.demo.redirect_uri",
+            demo.map(|demo| &demo.redirect_uri),
+        ),
+        (
+            "bootstrap.demo.post_logout_redirect_uri",
+            demo.and_then(|demo| demo.post_logout_redirect_uri.as_ref()),
+        ),
+    ] {
+        if let Some(error) = uri.and_then(|uri| unfit(uri)) {
+            expect(false, field, &error.to_string());
+        }
     }
     let start = bootstrap
         .demo

@@ -22,7 +22,7 @@ pub struct Branding {
     pub accent: Option<Colour>,
     /// The same in the dark colour scheme, such as `#6fcbdd`.
     pub accent_dark: Option<Colour>,
-    /// The contact on error pages: an e-mail address, or an https URL.
+    /// The contact on error pages: an email address, or an https URL.
     pub support: Option<String>,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn check(branding: &Branding, expect: &mut impl FnMut(bool, &str, &st
             .as_deref()
             .is_none_or(|text| is_email(text) || is_address(text)),
         "branding.support",
-        "expected an e-mail address or an https address, such as help@example.org or https://example.org/help",
+        "expected an email address or an https address, such as help@example.org or https://example.org/help",
     );
 }
 

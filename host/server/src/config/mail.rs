@@ -1,4 +1,4 @@
-//! The settings of e-mail.
+//! The settings of email.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ impl MailSecurity {
     }
 }
 
-/// E-mail: the SMTP server that sends invitations. Without this table the server sends no e-mail.
+/// Email: the SMTP server that sends invitations. Without this table the server sends no email.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mail {
@@ -52,12 +52,12 @@ pub struct Mail {
     /// The password itself, in place of the file. Intended for the environment: `ASSENT__MAIL__PASSWORD`.
     #[serde(default)]
     pub password: Option<String>,
-    /// The sender of the e-mail, such as `id@example.org` or `Example <id@example.org>`.
+    /// The sender of the email, such as `id@example.org` or `Example <id@example.org>`.
     pub from: String,
     /// The name that this server has for the SMTP server (EHLO). Default: the host name of `base_url`.
     #[serde(default)]
     pub hello_name: Option<String>,
-    /// The maximum time to send one e-mail, with the connection: `1s` to `2m`.
+    /// The maximum time to send one email, with the connection: `1s` to `2m`.
     #[serde(default = "default_timeout")]
     pub timeout: HumanDuration,
     /// A file in PEM with the certificates of authorities to trust, in place of those of the system.

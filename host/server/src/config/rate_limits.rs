@@ -23,7 +23,7 @@ pub struct RateLimits {
     pub sign_ins_per_ip: Rate,
     /// Sign-ins in one browser.
     pub sign_ins_per_browser: Rate,
-    /// Approval requests that reach the devices of one user, by user name and e-mail address together. Above the limit
+    /// Approval requests that reach the devices of one user, by user name and email address together. Above the limit
     /// the browser receives the same page as for an unknown name, and no device receives the request.
     pub prompts_per_user: Rate,
     /// Actions that one device begins: QR sign-ins, which do not count towards the limits above; enrolment links;

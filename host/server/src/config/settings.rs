@@ -67,7 +67,7 @@ pub struct Settings {
     /// The bootstrap of an empty database at the first start. Without this table the first start creates nothing.
     #[serde(default)]
     pub bootstrap: Option<Bootstrap>,
-    /// E-mail: the SMTP server that sends invitations. Without this table the server sends no e-mail.
+    /// Email: the SMTP server that sends invitations. Without this table the server sends no email.
     #[serde(default)]
     pub mail: Option<Mail>,
     /// SAML 2.0.

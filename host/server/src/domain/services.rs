@@ -52,7 +52,7 @@ pub struct Services {
     pub push_key: Arc<PushKey>,
     /// The way out, to the addresses that applications registered.
     pub egress: Egress,
-    /// Sends e-mail, if the settings name an SMTP server.
+    /// Sends email, if the settings name an SMTP server.
     pub mailer: Option<Mailer>,
     /// Where addresses are.
     pub geoip: GeoIp,

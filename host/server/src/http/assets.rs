@@ -175,6 +175,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "console/pages/overview.js",
     JAVASCRIPT "console/pages/chosen_users.js",
     JAVASCRIPT "console/pages/groups.js",
+    JAVASCRIPT "console/pages/person.js",
     JAVASCRIPT "console/pages/picker.js",
     JAVASCRIPT "console/pages/plugins.js",
     JAVASCRIPT "console/pages/provider_fields.js",

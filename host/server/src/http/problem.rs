@@ -79,8 +79,8 @@ kinds! {
     InProgress = "urn:assent:problem:in-progress", CONFLICT, "In progress";
     /// The first request with this `Idempotency-Key` made changes, but its response was lost.
     ResponseLost = "urn:assent:problem:response-lost", CONFLICT, "Response lost";
-    /// The SMTP server did not accept an e-mail. `detail` has its answer.
-    MailFailed = "urn:assent:problem:mail-failed", CONFLICT, "E-mail not sent";
+    /// The SMTP server did not accept an email. `detail` has its answer.
+    MailFailed = "urn:assent:problem:mail-failed", CONFLICT, "Email not sent";
     /// It is another version than `If-Match` names.
     Stale = "urn:assent:problem:precondition-failed", PRECONDITION_FAILED, "Precondition failed";
     /// The body is larger than 64 KiB; of a file, than 12 MiB, or it has too many rows.

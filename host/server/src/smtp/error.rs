@@ -1,4 +1,4 @@
-//! Why an e-mail was not sent.
+//! Why an email was not sent.
 
 /// The step at which the SMTP server was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl SmtpStep {
     }
 }
 
-/// Why an e-mail was not sent. The message has the answer of the SMTP server, in one line, and no secret.
+/// Why an email was not sent. The message has the answer of the SMTP server, in one line, and no secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} failed at {server}: {detail}", .step.as_str())]
 pub struct SmtpError {

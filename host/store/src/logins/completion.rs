@@ -107,7 +107,7 @@ impl Store {
     ) -> Result<Transition> {
         let used = self.unrecorded_use(Some(&grant), now);
         let recorded = used.clone();
-        let outcome = self.write(move |db| {
+        let outcome = self.write_in_session(Some(grant.session()), move |db| {
             let (grant, record, used) = (grant.clone(), record.clone(), used.clone());
             Box::pin(async move {
                 if !sessions::lock_open_session(db, grant.session(), now).await? {
@@ -143,7 +143,11 @@ impl Store {
         };
         let used = self.unrecorded_use(grant, now);
         let recorded = used.clone();
-        let outcome = self.write(move |db| {
+        let session = match &completion {
+            Completion::Resume { grant, .. } => Some(grant.session()),
+            Completion::NewSession { .. } | Completion::GiveUp => None,
+        };
+        let outcome = self.write_in_session(session, move |db| {
             let (completion, used) = (completion.clone(), used.clone());
             Box::pin(async move {
                 let outcome = complete(db, id, &completion, now).await?;

@@ -12,7 +12,7 @@ use assent_model::id::UserId;
 use assent_model::name::LoginName;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 
-pub(super) const LOGIN: &str = "the name or e-mail address";
+pub(super) const LOGIN: &str = "the name or email address";
 
 /// Fails where fewer rows were kept than there are: somebody has one already.
 pub(crate) fn ensure_all_written(rows: usize, kept: u64, what: &'static str) -> Result<()> {
@@ -38,7 +38,7 @@ static INSERT_LOGIN_NAMES: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-/// Keeps what people sign in with who have no such names: the name, and the e-mail address. Neither may be anything of
+/// Keeps what people sign in with who have no such names: the name, and the email address. Neither may be anything of
 /// another's.
 pub(super) async fn add_login_names(db: &mut Connection, users: &[User]) -> Result<()> {
     let names = |user: &'_ User| {

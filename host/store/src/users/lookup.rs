@@ -42,7 +42,7 @@ impl Store {
         row.map(User::try_from).transpose()
     }
 
-    /// The user who signs in with this name or e-mail address.
+    /// The user who signs in with this name or email address.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

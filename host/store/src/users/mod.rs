@@ -69,7 +69,7 @@ impl Store {
     /// Adds a user.
     ///
     /// # Errors
-    /// [`StoreError::Taken`] if another user has the name or the e-mail address. Otherwise if the database fails.
+    /// [`StoreError::Taken`] if another user has the name or the email address. Otherwise if the database fails.
     pub async fn insert_user(&self, user: User, entries: Vec<Entry>) -> Result<()> {
         self.write(move |db| {
             let (user, entries) = (user.clone(), entries.clone());

@@ -129,7 +129,7 @@ impl Store {
     /// one than before the person's sessions: who made them, or a way to sign in, may do less.
     ///
     /// # Errors
-    /// [`StoreError::Taken`] if another user has the name or the e-mail address. Otherwise if the database fails.
+    /// [`StoreError::Taken`] if another user has the name or the email address. Otherwise if the database fails.
     pub async fn update_user(
         &self,
         user: User,

@@ -178,7 +178,7 @@ async fn a_saml_test_sign_in_without_a_name_id_explains_the_remedy() {
         returned["result"]["error_description"].text().to_owned(),
     ] {
         assert!(
-            text.contains("e-mail address") && text.contains("name_id_source"),
+            text.contains("email address") && text.contains("name_id_source"),
             "{text}"
         );
     }
@@ -190,7 +190,7 @@ async fn a_saml_test_sign_in_without_a_name_id_explains_the_remedy() {
     );
     // The service provider receives no more than before.
     let response = returned["result"]["response"].text();
-    assert!(!response.contains("e-mail address"), "{response}");
+    assert!(!response.contains("email address"), "{response}");
 }
 
 #[tokio::test]

@@ -104,7 +104,7 @@ async fn an_import_by_support_changes_neither_emails_nor_accounts() {
         .success();
         assert_eq!(error(&report), (2, column), "{report}");
     }
-    // Applications may identify a user by the e-mail address, so neither a row nor a single request may change it.
+    // Applications may identify a user by the email address, so neither a row nor a single request may change it.
     let alone = json!({"email": "new@example.org"});
     let alone = support
         .call(Method::PATCH, &format!("/users/{}", id(&bob)), alone)

@@ -333,7 +333,7 @@ async function accounts(application, context) {
     [
       text('q', 'Account or user', {
         type: 'search',
-        hint: "The first letters of the account's name, or of the user's name or e-mail address.",
+        hint: "The first letters of the account's name, or of the user's name or email address.",
       }),
       select('state', 'State', STATES, { none: '' }),
     ],
@@ -369,7 +369,7 @@ async function accounts(application, context) {
             el(
               'p',
               {},
-              'The first line names the columns: user (a name, an e-mail address or an id), name, roles, state. ' +
+              'The first line names the columns: user (a name, an email address or an id), name, roles, state. ' +
                 'The server checks the file first.',
             ),
           ],
@@ -404,7 +404,7 @@ function accessBy({ individual, groups, everyone }) {
  */
 function newAccount(application, known, reload) {
   const userField = picker('user_id', 'User', {
-    hint: 'The first letters of the name or the e-mail address.',
+    hint: 'The first letters of the name or the email address.',
     load: (q) => get('/users', { q, limit: 8 }),
     label: (user) => [user.name, user.email].filter(Boolean).join(' · '),
   });

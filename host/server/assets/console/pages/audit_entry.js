@@ -1,6 +1,7 @@
 // An entry of the audit log: a sentence, and its details on demand.
 
 import { icon } from '../icons.js';
+import { t, translated } from '../language.js';
 import { code, copyButton, el, moment } from '../view.js';
 import { sentenceOf, toneOf } from './audit_events.js';
 
@@ -32,7 +33,6 @@ export function auditEntry(entry, { may }) {
     place.hidden = !place.hidden;
     toggle.setAttribute('aria-expanded', String(!place.hidden));
   });
-  const address = entry.personal.ip_address;
   return el(
     'article',
     { class: 'entry', 'data-tone': tone, 'data-event': entry.event },
@@ -41,17 +41,40 @@ export function auditEntry(entry, { may }) {
       'div',
       { class: 'entry-text' },
       el('p', {}, TONES[tone] && el('span', { class: 'hidden-text' }, TONES[tone]), ...sentenceOf(entry, may)),
-      el(
-        'p',
-        { class: 'muted small' },
-        moment(entry.at, { exact: true }),
-        typeof address === 'string' && ' · from ',
-        typeof address === 'string' && el('bdi', {}, address),
-      ),
+      el('p', { class: 'muted small' }, moment(entry.at, { exact: true }), ...originOf(entry)),
     ),
     toggle,
     place,
   );
+}
+
+/**
+ * Where it was done from: the address with its place, and the browser.
+ * @param {Entry} entry
+ * @returns {Child[]}
+ */
+function originOf({ personal, place }) {
+  const { ip_address: address, browser } = personal;
+  const isText = (/** @type {unknown} */ value) => typeof value === 'string' && value !== '';
+  return [
+    isText(address) && ' · from ',
+    isText(address) && el('bdi', {}, address),
+    place && ' (',
+    place && el('bdi', {}, place),
+    place && ')',
+    isText(browser) && ' · ',
+    isText(browser) && browserNamed(String(browser)),
+  ];
+}
+
+/**
+ * The browser, as the server names it: `Firefox on Linux`.
+ * @param {string} browser
+ */
+function browserNamed(browser) {
+  const [, name, system] = /^(.+?)(?: on (.+))?$/.exec(browser) ?? [];
+  const known = name === 'Unknown browser' ? translated('Unknown browser') : name;
+  return system ? t`${known} on ${system}` : known;
 }
 
 /**

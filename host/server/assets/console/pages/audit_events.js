@@ -20,14 +20,14 @@ import { applicationAddress } from './applications.js';
  * @property {Child} who the actor, at the beginning of a sentence
  * @property {Child} user the user whom it is about
  * @property {Child} application the application that it is about
- * @property {Child} device the name of the phone
+ * @property {Child} device the name of the device
  * @property {AuditDetail} detail
  */
 
 /** @typedef {[label: string, tone: Tone, sentence: (names: Names) => Child[]]} EventText */
 
 /** @param {Names} names */
-const phone = ({ device }) => (device ? ['the phone ', device] : ['a phone']);
+const deviceOf = ({ device }) => (device ? ['the device ', device] : ['a device']);
 
 /**
  * Another state, in words.
@@ -75,7 +75,7 @@ export const GROUPS = [
           application,
           ' requested for ',
           user,
-          detail.prompted === false && '; no phone was asked',
+          detail.prompted === false && '; no device was asked',
         ],
       ],
       'sign-in.approved': [
@@ -130,18 +130,18 @@ export const GROUPS = [
     },
   ],
   [
-    'Phones and recovery',
+    'Devices and recovery',
     {
       'enrolment.link-created': [
         'Enrolment link created',
         'calm',
-        ({ who, user }) => [who, ' created a link to enrol a phone of ', user],
+        ({ who, user }) => [who, ' created a link to enrol a device of ', user],
       ],
-      'invitation.sent': ['Invitation sent', 'good', ({ user }) => ['The invitation of ', user, ' was sent by e-mail']],
+      'invitation.sent': ['Invitation sent', 'good', ({ user }) => ['The invitation of ', user, ' was sent by email']],
       'invitation.failed': [
         'Invitation not sent',
         'bad',
-        ({ user }) => ['The e-mail with the invitation of ', user, ' was given up'],
+        ({ user }) => ['The email with the invitation of ', user, ' was given up'],
       ],
       'invitation.resent': [
         'Invitation sent again',
@@ -153,37 +153,37 @@ export const GROUPS = [
         'warn',
         ({ who, user }) => [who, ' withdrew the invitation of ', user],
       ],
-      'device.enrolled': ['Phone enrolled', 'good', (names) => [names.user, ' enrolled ', ...phone(names)]],
-      'device.renamed': ['Phone renamed', 'calm', (names) => [names.user, ' renamed a phone to ', names.device]],
+      'device.enrolled': ['Device enrolled', 'good', (names) => [names.user, ' enrolled ', ...deviceOf(names)]],
+      'device.renamed': ['Device renamed', 'calm', (names) => [names.user, ' renamed a device to ', names.device]],
       'device.revoked': [
-        'Phone removed',
+        'Device removed',
         'warn',
-        (names) => [names.who, ' removed ', ...phone(names), ' of ', names.user],
+        (names) => [names.who, ' removed ', ...deviceOf(names), ' of ', names.user],
       ],
       'passkey.added': [
         'Passkey added',
         'good',
-        (names) => [names.user, ' protected ', ...phone(names), ' with face, finger or PIN'],
+        (names) => [names.user, ' protected ', ...deviceOf(names), ' with face, finger or PIN'],
       ],
       'passkey.removed': [
         'Passkey removed',
         'warn',
-        (names) => [names.user, ' removed face, finger or PIN from ', ...phone(names)],
+        (names) => [names.user, ' removed face, finger or PIN from ', ...deviceOf(names)],
       ],
       'passkey.sign-in-allowed': [
         'Sign-in with a passkey allowed',
         'good',
-        (names) => [names.user, ' agreed to sign in with the passkey of ', ...phone(names)],
+        (names) => [names.user, ' agreed to sign in with the passkey of ', ...deviceOf(names)],
       ],
       'passkey.sign-in-stopped': [
         'Sign-in with a passkey stopped',
         'calm',
-        (names) => [names.user, ' no longer signs in with the passkey of ', ...phone(names)],
+        (names) => [names.user, ' no longer signs in with the passkey of ', ...deviceOf(names)],
       ],
       'passkey.clone-suspected': [
         'Copied passkey suspected',
         'bad',
-        (names) => ['A passkey of ', names.user, ' may have been copied, on ', ...phone(names)],
+        (names) => ['A passkey of ', names.user, ' may have been copied, on ', ...deviceOf(names)],
       ],
       'recovery.codes-created': ['Recovery codes created', 'calm', ({ user }) => [user, ' created recovery codes']],
       'recovery.code-used': ['Recovery code used', 'warn', ({ user }) => [user, ' used a recovery code']],
@@ -366,7 +366,7 @@ export const GROUPS = [
       'signing-key.revoked': ['Signing key revoked', 'bad', ({ who }) => [who, ' revoked a signing key']],
       'plugins.reloaded': ['Plugins reloaded', 'calm', ({ who }) => [who, ' reloaded the plugins']],
       'plugins.rolled-back': ['Plugins rolled back', 'warn', ({ who }) => [who, ' rolled the plugins back']],
-      'mail.tested': ['Test e-mail sent', 'calm', ({ who }) => [who, ' sent a test e-mail']],
+      'mail.tested': ['Test email sent', 'calm', ({ who }) => [who, ' sent a test email']],
       'admin-token.created': ['Admin token created', 'warn', ({ who }) => [who, ' created an admin token']],
     },
   ],

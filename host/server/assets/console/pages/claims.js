@@ -220,7 +220,7 @@ function source({ plugin, change, scope, format }) {
   return el(
     'span',
     {},
-    plugin ? badge(plugin, 'kind') : 'Assent',
+    plugin ? badge(el('bdi', {}, plugin), 'kind') : 'Assent',
     change !== 'provided' && ` ${translated(CHANGES[change])}`,
     scope && t` for the scope ${scope}`,
   );

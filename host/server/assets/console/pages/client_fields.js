@@ -82,7 +82,7 @@ export function clientFields(type, { owner }) {
       several('scopes', 'Scopes', [
         ['openid', 'openid: who the user is (always needed)'],
         ['profile', 'profile: names, and the account with its roles'],
-        ['email', 'email: the e-mail address'],
+        ['email', 'email: the email address'],
         ['phone', 'phone: the telephone number'],
         ['address', 'address: the postal address'],
         ['groups', 'groups: the groups that the application is assigned to'],
@@ -154,7 +154,7 @@ export function clientFields(type, { owner }) {
     ...(owner && type === 'web'
       ? [
           group(
-            'Administration',
+            'Admin API',
             'As a service account it may call the admin API with a token of client_credentials. An administrator ' +
               'who may change such an application has its rights too.',
             several('admin_scopes', 'Admin scopes', [

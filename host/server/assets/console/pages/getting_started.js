@@ -59,7 +59,7 @@ export async function gettingStarted({ me }, { users, applications }) {
     },
     {
       label: 'Invite a user',
-      about: 'With a link, the user enrols a phone.',
+      about: 'With a link, the user enrols a device.',
       to: '/admin/users/new',
       done: users.active + users.invited + users.suspended + users.terminated > 1,
     },
@@ -70,7 +70,7 @@ export async function gettingStarted({ me }, { users, applications }) {
       done: known.items.some(({ usage }) => usage?.last_sign_in_at),
     },
     {
-      label: 'Add a second phone of your own',
+      label: 'Add a second device of your own',
       about: 'If you lose the only one, you are locked out.',
       to: '/authenticator',
       done: phones.items.length > 1,

@@ -4,10 +4,11 @@ import { address, get, getVersion, patch, post, remove } from '../api.js';
 import { FieldError, fieldPanel, form, text } from '../form.js';
 import { t, translated } from '../language.js';
 import { pages, searched, table } from '../lists.js';
-import { ask, badge, button, el, figure, link, moment, more, panel, say, screen, tabs, way } from '../view.js';
+import { ask, badge, button, el, figure, link, moment, more, nothing, panel, say, screen, tabs, way } from '../view.js';
 import { applicationAddress } from './applications.js';
+import { person } from './person.js';
 import { picker } from './picker.js';
-import { importer, userAddress } from './users.js';
+import { importer } from './users.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
 
@@ -31,6 +32,8 @@ export const groupPicker = (name) =>
     load: (q) => get('/groups', { q, limit: 8 }),
     label: (/** @type {Schema<'Group'>} */ one) => one.name,
   });
+
+const NO_APPLICATION = 'The group gives access to no application yet.';
 
 /** @type {Array<Column<Schema<'Group'>>>} */
 const COLUMNS = [
@@ -125,8 +128,7 @@ async function members(group, { may, reload }) {
   };
   /** @type {Array<Column<Schema<'GroupMember'>>>} */
   const columns = [
-    { label: 'User', cell: (row) => link(userAddress(row.user_id), el('bdi', {}, row.user_name)) },
-    { label: 'Full name', cell: (row) => row.display_name ?? '' },
+    { label: 'User', cell: (row) => person({ id: row.user_id, name: row.user_name, others: [row.display_name] }) },
     { label: 'State', cell: (row) => badge(row.state) },
     { label: 'Added', cell: (row) => moment(row.added_at) },
   ];
@@ -152,7 +154,7 @@ async function members(group, { may, reload }) {
  */
 function newMember(group, reload) {
   const user = picker('user', 'User', {
-    hint: 'The first letters of the name or the e-mail address.',
+    hint: 'The first letters of the name or the email address.',
     load: (q) => get('/users', { q, limit: 8 }),
     label: (one) => [one.name, one.email].filter(Boolean).join(' · '),
   });
@@ -189,7 +191,7 @@ function transfer(group, reload) {
         el(
           'p',
           {},
-          'The first line names the columns; only user is needed: a name, an e-mail address or an id. ' +
+          'The first line names the columns; only user is needed: a name, an email address or an id. ' +
             'The import adds members and removes none. The server checks the file first.',
         ),
       ],
@@ -220,7 +222,12 @@ async function applicationsOf(group, { may }) {
   ];
   return [
     el('p', { class: 'muted' }, 'Give the group access on the page of the application, under Accounts.'),
-    table(columns, items, { empty: 'The group gives access to no application yet.', caption: 'Applications' }),
+    table(columns, items, {
+      empty: may('applications:read')
+        ? nothing(NO_APPLICATION, '/admin/applications', 'Choose an application')
+        : NO_APPLICATION,
+      caption: 'Applications',
+    }),
   ];
 }
 

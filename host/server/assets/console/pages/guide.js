@@ -220,7 +220,7 @@ async function saml(application, { base, issuer }) {
   const at = applicationAddress(application.id);
   const { items } = await get('/applications/{id}/certificates', { id: application.id });
   const certificates = items.filter(({ stage }) => stage === 'signing').map(({ certificate }) => certificate);
-  const nameSource = application.name_id_source === 'user_email' ? 'the e-mail address' : "the account's name";
+  const nameSource = application.name_id_source === 'user_email' ? 'the email address' : "the account's name";
   const downloadMetadata = async () => {
     const answer = await fetch(`/sso/metadata/${id}`);
     if (!answer.ok) throw new Error('The metadata could not be read.');

@@ -17,7 +17,7 @@ export function picture(svg, label) {
 }
 
 /**
- * A link that opens a message in the administrator's own e-mail program.
+ * A link that opens a message in the administrator's own email program.
  * @param {string} to
  * @param {Schema<'InvitationMessage'>} message
  */
@@ -27,13 +27,13 @@ function mailto(to, { subject, text }) {
 }
 
 /**
- * Sends an invitation by e-mail. The user's earlier link is no longer valid.
+ * Sends an invitation by email. The user's earlier link is no longer valid.
  * @param {Schema<'User'>} user
  */
 export async function sendInvitation(user) {
   const { items } = await post('/invitations', {}, { users: [user.id], delivery: 'email' });
   const [{ skipped }] = items;
-  if (skipped) throw new Error(t`No e-mail was sent: ${translated(skipped)}.`);
+  if (skipped) throw new Error(t`No email was sent: ${translated(skipped)}.`);
   say(t`The invitation is being sent to ${user.email}.`);
 }
 
@@ -52,7 +52,7 @@ export const canSend = (user, me) => me.sends_mail && user.state === 'invited' &
 export async function showNewLink(user, me) {
   const created = await post('/users/{id}/enrolments', { id: user.id });
   const { link, expires_at: until, qr_code: code, message } = created;
-  await dialog('A link to enrol a phone', (close) => {
+  await dialog('A link to enrol a device', (close) => {
     const send = async () => {
       await sendInvitation(user);
       close();
@@ -75,10 +75,10 @@ export async function showNewLink(user, me) {
         message &&
           user.email &&
           !me.sends_mail &&
-          el('a', { class: 'button small', href: mailto(user.email, message) }, 'Write an e-mail'),
-        canSend(user, me) && button('Send by e-mail instead', send),
+          el('a', { class: 'button small', href: mailto(user.email, message) }, 'Write an email'),
+        canSend(user, me) && button('Send by email instead', send),
       ),
-      canSend(user, me) && el('p', { class: 'muted small' }, 'The e-mail has a new link. This one ends then.'),
+      canSend(user, me) && el('p', { class: 'muted small' }, 'The email has a new link. This one ends then.'),
       el(
         'div',
         { class: 'actions' },

@@ -1,11 +1,11 @@
-// Open invitations: who was invited by whom, how the e-mail fares, and links for many users at once.
+// Open invitations: who was invited by whom, how the email fares, and links for many users at once.
 
 import { get, post } from '../api.js';
 import { apiText } from '../api_texts.js';
 import { select } from '../form.js';
 import { t, translated } from '../language.js';
 import { searched, table } from '../lists.js';
-import { ask, badge, button, el, figure, link, moment, notice, say, screen } from '../view.js';
+import { ask, badge, button, el, figure, link, moment, nothing, notice, say, screen } from '../view.js';
 import { picture } from './invitation_link.js';
 
 /** @import { Child, Column, Context, Schema } from '../types.d.ts' */
@@ -13,6 +13,7 @@ import { picture } from './invitation_link.js';
 /** @typedef {Schema<'Invitation'>} Invitation */
 /** @typedef {Schema<'InvitationDelivery'>} Delivery */
 
+const NOBODY = 'Nobody is invited.';
 // The users in one request. The response has a QR code for each.
 const MOST = 25;
 
@@ -21,9 +22,9 @@ const STATES = [
   ['', 'Any'],
   ['no_link', 'Without a link'],
   ['link', 'Link handed over'],
-  ['queued', 'E-mail waiting'],
-  ['sent', 'E-mail sent'],
-  ['failed', 'E-mail failed'],
+  ['queued', 'Email waiting'],
+  ['sent', 'Email sent'],
+  ['failed', 'Email failed'],
   ['expired', 'Expired'],
 ];
 const TONES = { no_link: 'draft', link: 'kind', queued: 'kind', sent: 'active', failed: 'suspended', expired: 'draft' };
@@ -76,7 +77,7 @@ export async function invitations({ may, me }) {
   const columns = [
     { label: 'User', cell: (row) => link(`/admin/users/${row.user_id}/devices`, el('bdi', {}, row.display_name)) },
     ...(writes ? [{ label: 'Select', cell: box }] : []),
-    { label: 'E-mail', cell: (row) => row.email ?? translated('None') },
+    { label: 'Email', cell: (row) => row.email ?? translated('None') },
     {
       label: 'State',
       cell: (row) =>
@@ -89,10 +90,13 @@ export async function invitations({ may, me }) {
     },
     { label: 'Invited by', cell: inviter },
     { label: 'Link created', cell: (row) => (row.created_at ? moment(row.created_at) : '') },
-    { label: 'E-mail sent', cell: (row) => (row.sent_at ? moment(row.sent_at) : '') },
+    { label: 'Email sent', cell: (row) => (row.sent_at ? moment(row.sent_at) : '') },
     { label: 'Expires', cell: (row) => (row.expires_at ? moment(row.expires_at) : '') },
   ];
-  const rows = table(columns, [], { empty: 'Nobody is invited.', caption: 'Open invitations' });
+  const rows = table(columns, [], {
+    empty: writes ? nothing(NOBODY, '/admin/users/new', 'Invite a user') : NOBODY,
+    caption: 'Open invitations',
+  });
   const cleared = rows.clear;
   rows.clear = () => {
     boxes.clear();
@@ -132,7 +136,7 @@ export async function invitations({ may, me }) {
   };
   if (writes) {
     actions.append(
-      ...(me.sends_mail ? [button('Send by e-mail', () => create('email'), 'primary')] : []),
+      ...(me.sends_mail ? [button('Send by email', () => create('email'), 'primary')] : []),
       button('Create links to print', () => create('link')),
       button('Withdraw', withdraw, 'danger'),
     );
@@ -141,7 +145,7 @@ export async function invitations({ may, me }) {
   return screen(
     {
       title: 'Open invitations',
-      lead: 'Users who have not enrolled a phone yet. A new link ends the earlier one of the same user.',
+      lead: 'Users who have not enrolled a device yet. A new link ends the earlier one of the same user.',
       back: ['/admin/users', 'Users'],
     },
     writes && el('div', { class: 'choice no-print' }, all, el('label', { for: 'select-all' }, 'Select all shown')),
@@ -177,7 +181,7 @@ function result(items, delivery) {
   const notes = skipped.map(({ name, skipped: why }) => notice(t`${name} was skipped: ${apiText(why ?? '')}.`, 'warn'));
   if (delivery === 'email') {
     if (made.length > 0)
-      say(made.length === 1 ? t`${1} e-mail is being sent.` : t`${figure(made.length)} e-mails are being sent.`);
+      say(made.length === 1 ? t`${1} email is being sent.` : t`${figure(made.length)} emails are being sent.`);
     return notes;
   }
   if (made.length === 0) return notes;

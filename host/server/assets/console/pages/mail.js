@@ -1,4 +1,4 @@
-// E-mail in the settings: the preview of an invitation, and a test.
+// Email in the settings: the preview of an invitation, and a test.
 
 import { get, post } from '../api.js';
 import { form, select, text } from '../form.js';
@@ -24,9 +24,9 @@ export async function mail({ may, me }) {
   language.element.addEventListener('input', show);
   await show();
   return section(
-    'E-mail',
+    'Email',
     !me.sends_mail &&
-      notice('This server sends no e-mail. Set the table [mail] in its settings to send invitations.', 'calm'),
+      notice('This server sends no email. Set the table [mail] in its settings to send invitations.', 'calm'),
     me.sends_mail && may('mail:send') && test(),
     el(
       'details',
@@ -39,14 +39,14 @@ export async function mail({ may, me }) {
 
 function test() {
   const told = el('div', { 'aria-live': 'polite' });
-  const made = form([text('to', 'Send a test e-mail to', { type: 'email', needed: 'Enter an e-mail address.' })], {
-    submit: 'Send a test e-mail',
+  const made = form([text('to', 'Send a test email to', { type: 'email', needed: 'Enter an email address.' })], {
+    submit: 'Send a test email',
     kind: '',
     asks: true,
     send: async ({ to }) => {
       told.replaceChildren();
       const { answer } = await post('/mail/test', {}, { to: to ?? '' });
-      told.replaceChildren(notice(t`The SMTP server accepted the e-mail: ${answer}`, 'calm'));
+      told.replaceChildren(notice(t`The SMTP server accepted the email: ${answer}`, 'calm'));
     },
   });
   return el('div', { class: 'panel stack' }, made, told);
@@ -69,7 +69,7 @@ function preview({ from, subject, text: plain, html }) {
 }
 
 /**
- * The content of the e-mail. Its styles and links stay out: the policy of this page permits no styles.
+ * The content of the email. Its styles and links stay out: the policy of this page permits no styles.
  * @param {string} html
  */
 function sanitized(html) {

@@ -203,7 +203,7 @@ function firstApplication() {
  */
 function firstStep(may) {
   return panel(
-    el('p', {}, 'Find a user to help them: their phones, sessions and activity.'),
+    el('p', {}, 'Find a user to help them: their devices, sessions and activity.'),
     may('users:read') && el('div', { class: 'ways' }, way('/admin/users', 'Find a user', 'primary')),
   );
 }

@@ -53,7 +53,7 @@ export function providerFields() {
         'name_id_source',
         'Source',
         [
-          ['user_email', "The user's e-mail address"],
+          ['user_email', "The user's email address"],
           ['account_name', "The account's name"],
         ],
         { hint: 'The value in the formats emailAddress and unspecified.' },

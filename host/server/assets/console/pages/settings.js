@@ -24,7 +24,7 @@ const GROUPS = {
   approvals: 'Approvals',
   rate_limits: 'Rate limits',
   plugins: 'Plugins',
-  mail: 'E-mail',
+  mail: 'Email',
   saml: 'SAML',
   keys: 'Keys',
   http: 'Listeners and proxies',

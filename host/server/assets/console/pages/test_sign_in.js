@@ -174,7 +174,7 @@ function remedies(step, { application, user }) {
       return [[`${page}/settings`, 'Open the settings']];
     case 'approval_request':
     case 'approval':
-      return user ? [[`/admin/users/${user}/devices`, 'Open my phones']] : [];
+      return user ? [[`/admin/users/${user}/devices`, 'Open my devices']] : [];
     case 'account':
       return [[`${page}/accounts`, 'Open the accounts']];
     case 'name_id':

@@ -26,9 +26,10 @@ import { accountAddress } from './account.js';
 import { applicationAddress } from './applications.js';
 import { entries } from './audit.js';
 import { canSend, sendInvitation, showNewLink } from './invitation_link.js';
+import { userAddress } from './person.js';
 import { picker } from './picker.js';
 import { groupsOfUser } from './user_groups.js';
-import { ROLES, userAddress } from './users.js';
+import { ROLES } from './users.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
 
@@ -61,7 +62,7 @@ function page(content) {
       },
       tabs('Parts of the user', [
         [at, 'Profile'],
-        [`${at}/devices`, 'Phones'],
+        [`${at}/devices`, 'Devices'],
         [`${at}/sessions`, 'Sessions and consents'],
         [`${at}/accounts`, 'Accounts', context.may('accounts:read')],
         [`${at}/groups`, 'Groups', context.may('accounts:read')],
@@ -128,7 +129,7 @@ async function profile(user, version, context) {
   const { may, me, reload } = context;
   const manages = may('users:manage');
   const claims = CLAIMS.map(([name, label, hint]) => text(name, label, { none: null, hint }));
-  const email = text('email', 'E-mail address', {
+  const email = text('email', 'Email address', {
     none: '',
     type: 'email',
     hint: manages ? undefined : 'Only an admin or an owner may change it.',
@@ -141,7 +142,7 @@ async function profile(user, version, context) {
   signsInAs.input.disabled = !manages;
   const verified = manages
     ? [
-        toggle('email_verified', 'The e-mail address was verified'),
+        toggle('email_verified', 'The email address was verified'),
         toggle('phone_number_verified', 'The telephone number was verified'),
       ]
     : [];
@@ -254,7 +255,7 @@ function state(user, version, { may, reload }) {
     say(value.state === to ? message : 'The user is invited again. Send a new link: the earlier one ended.');
   };
   const texts = {
-    invited: 'Invited: the user has no phone yet to approve with.',
+    invited: 'Invited: the user has no device yet to approve with.',
     active: 'Active: the user can sign in.',
     suspended: "Suspended: the user can't sign in until you lift the suspension.",
     terminated: 'Terminated: the user can never sign in again. The audit log stays.',
@@ -271,7 +272,7 @@ function state(user, version, { may, reload }) {
   const terminate = () =>
     ask(
       'Terminate this user permanently?',
-      "Their sessions end and their phones stop working. This can't be undone.",
+      "Their sessions end and their devices stop working. This can't be undone.",
       'Terminate',
       user.name,
     ).then((yes) => (yes ? setState('terminated', 'The user is terminated.') : undefined));
@@ -348,7 +349,7 @@ function erasure(user, version, { go, reload }) {
     if (
       !(await ask(
         'Delete this user?',
-        "All accounts, phones and consents are deleted, and personal data in the audit log. This can't be undone.",
+        "All accounts, devices and consents are deleted, and personal data in the audit log. This can't be undone.",
         'Delete',
         user.name,
       ))
@@ -405,11 +406,11 @@ async function devices(user, _version, context) {
       return;
     await remove('/devices/{id}', { id: row.id });
     await reload();
-    say('The phone was removed.');
+    say('The device was removed.');
   };
   const list = table(
     [
-      { label: 'Phone', cell: (row) => row.name },
+      { label: 'Device', cell: (row) => row.name },
       { label: 'Asks for face, finger or PIN', cell: (row) => row.has_passkey },
       { label: 'Signs in with its passkey', cell: (row) => row.passkey_sign_in },
       { label: 'Push', cell: (row) => row.has_push },
@@ -418,28 +419,28 @@ async function devices(user, _version, context) {
       ...actionColumn(writes, (row) => button('Remove', () => revoke(row), 'danger')),
     ],
     phones,
-    { empty: "No phone: this user can't approve a sign-in yet.", caption: 'Phones' },
+    { empty: "No device: this user can't approve a sign-in yet.", caption: 'Devices' },
   );
   const enrol = button(
-    phones.length === 0 ? 'Create a link to enrol a phone' : 'Create a link to enrol another phone',
+    phones.length === 0 ? 'Create a link to enrol a device' : 'Create a link to enrol another device',
     () => showNewLink(user, context.me),
     canSend(user, context.me) ? '' : 'primary',
   );
-  const send = button('Send the invitation by e-mail', () => sendInvitation(user), 'primary');
+  const send = button('Send the invitation by email', () => sendInvitation(user), 'primary');
   if (writes && (handover.enrol || handover.send)) {
     history.replaceState(null, '');
     // After the page is shown, as if the administrator had pressed it.
     setTimeout(() => (handover.send && canSend(user, context.me) ? send : enrol).click());
   }
   return [
-    section('Phones', list, writes && el('div', { class: 'ways' }, canSend(user, context.me) && send, enrol)),
+    section('Devices', list, writes && el('div', { class: 'ways' }, canSend(user, context.me) && send, enrol)),
     section(
       'Recovery codes',
       el(
         'p',
         {},
         left === 0
-          ? 'There are none: without a phone, the user needs a link from an administrator.'
+          ? 'There are none: without a device, the user needs a link from an administrator.'
           : t`${left} are left. The user can create new ones in the authenticator.`,
       ),
     ),

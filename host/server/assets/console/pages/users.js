@@ -8,6 +8,7 @@ import { searched, table, valuesOf } from '../lists.js';
 import { order } from '../order.js';
 import { badge, button, el, facts, figure, link, moment, notice, screen, way } from '../view.js';
 import { selection } from './bulk.js';
+import { person, userAddress } from './person.js';
 
 /** @import { ChangeOptions, Child, Column, Context, Schema } from '../types.d.ts' */
 
@@ -34,16 +35,18 @@ const SPENT = ['response-lost', 'idempotency-key-reused'];
 const INTERRUPTED =
   'The import was interrupted, and some rows may be imported. Check the file again to see which rows are left.';
 
-/** @param {string} id */
-export const userAddress = (id) => `/admin/users/${id}`;
-
 /** @type {Array<Column<Schema<'ListedUser'>>>} */
 const COLUMNS = [
-  { label: 'Name', sort: 'name', cell: (row) => link(userAddress(row.id), el('bdi', {}, row.name)) },
-  { label: 'Full name', cell: (row) => row.profile.name ?? '' },
-  { label: 'E-mail', cell: (row) => row.email ?? '' },
-  { label: 'State', cell: (row) => badge(row.state) },
-  { label: 'Role', cell: (row) => (row.console_role ? badge(row.console_role, 'kind') : '') },
+  {
+    label: 'Name',
+    sort: 'name',
+    cell: ({ id, name, profile, email }) => person({ id, name, others: [profile.name, email] }),
+  },
+  {
+    label: 'State',
+    cell: (row) =>
+      el('span', { class: 'badges' }, badge(row.state), row.console_role && badge(row.console_role, 'kind')),
+  },
   { label: 'Last sign-in', cell: (row) => moment(row.last_sign_in_at) },
   { label: 'Created', sort: 'created', cell: (row) => moment(row.created_at) },
 ];
@@ -63,7 +66,7 @@ export async function users(context) {
     ['created', 'Oldest first'],
   ]);
   const controls = [
-    text('q', 'Name, e-mail address or id', { type: 'search' }),
+    text('q', 'Name, email address or id', { type: 'search' }),
     select('state', 'State', STATES, { none: '' }),
     select('role', 'Role in the console', roles, { none: '' }),
     sorted,
@@ -115,7 +118,7 @@ const userFields = () => [
     needed: 'Enter a name.',
     hint: 'What the user types, such as ada. Letters, digits and a few marks.',
   }),
-  text('email', 'E-mail address', { type: 'email', hint: 'May be typed at sign-in as well.' }),
+  text('email', 'Email address', { type: 'email', hint: 'May be typed at sign-in as well.' }),
   text('full', 'Full name', { hint: 'What applications receive, such as Ada Lovelace.' }),
 ];
 
@@ -123,8 +126,8 @@ const userFields = () => [
  * @param {Context} context
  */
 export async function newUser({ go, may, me }) {
-  const sends = toggle('send', 'Send the invitation by e-mail', { hint: 'To the address above, with a link.' });
-  const link = toggle('link', 'Create a link to enrol a phone at once', {
+  const sends = toggle('send', 'Send the invitation by email', { hint: 'To the address above, with a link.' });
+  const link = toggle('link', 'Create a link to enrol a device at once', {
     hint: 'The next page shows it. Send it to the user.',
   });
   const made = form([group('The user', null, ...userFields(), ...(me.sends_mail ? [sends] : []), link)], {
@@ -142,7 +145,7 @@ export async function newUser({ go, may, me }) {
   return screen(
     {
       title: 'Invite a user',
-      lead: 'The user is invited until a phone is enrolled.',
+      lead: 'The user is invited until a device is enrolled.',
       back: ['/admin/users', 'Users'],
     },
     made,

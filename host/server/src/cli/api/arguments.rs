@@ -79,7 +79,7 @@ pub(super) fn command(name: &str, operation: &Operation) -> Command {
 
 fn positional(place: usize, name: &str) -> Arg {
     let help = match ResourceKind::from_parameter(name) {
-        Some(ResourceKind::User) => "The user: an id, a name or an e-mail address".to_owned(),
+        Some(ResourceKind::User) => "The user: an id, a name or an email address".to_owned(),
         Some(ResourceKind::Application) => "The application: its id, or a unique name".to_owned(),
         Some(ResourceKind::Group) => "The group: its id or its name".to_owned(),
         _ => format!("The {}", name.replace(['_', '-'], " ")),
@@ -207,11 +207,11 @@ fn argument(id: String, member: &BodyMember, flag: &str) -> Arg {
         }
     };
     let named = match ResourceKind::from_parameter(&member.name) {
-        Some(ResourceKind::User) => "an id, a name or an e-mail address",
+        Some(ResourceKind::User) => "an id, a name or an email address",
         Some(ResourceKind::Application) => "an id, or a unique name",
         Some(ResourceKind::Group) => "an id or a name",
         Some(ResourceKind::Account) => {
-            "an id; or its user's name or e-mail address, with the application"
+            "an id; or its user's name or email address, with the application"
         }
         None => more,
     };

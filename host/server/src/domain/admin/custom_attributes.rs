@@ -132,7 +132,7 @@ pub fn notes_of(services: &Services, provider: &ServiceProvider) -> Vec<String> 
         notes.push(
             "With the name_id_source account_name the format emailAddress holds the name of the account, which need \
              not be \
-             an e-mail address. Use the format unspecified, unless the account names are addresses."
+             an email address. Use the format unspecified, unless the account names are addresses."
                 .to_owned(),
         );
     }

@@ -10,7 +10,7 @@ use assent_model::user::{ConsoleRole, LifecycleState, User};
 /// Which users are looked for.
 #[derive(Clone, Debug)]
 pub struct UserQuery {
-    /// The beginning of the user name, of the e-mail address or of a word of the full name; or a complete id, `did` or
+    /// The beginning of the user name, of the email address or of a word of the full name; or a complete id, `did` or
     /// `sub`.
     pub q: String,
     /// Only users in this state.

@@ -24,7 +24,7 @@ pub enum AdminError {
     /// It can't be done as things stand.
     #[error("{0}")]
     Conflict(&'static str),
-    /// The SMTP server did not accept an e-mail.
+    /// The SMTP server did not accept an email.
     #[error("{0}")]
     Mail(String),
     /// Whoever calls may not do it.

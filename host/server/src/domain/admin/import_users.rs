@@ -80,7 +80,7 @@ impl ExistingRecords {
         match self.by_login.get(&name) {
             Some(user) if user.name != name => Err(RowProblem::in_column(
                 "name",
-                "it is the e-mail address of another user",
+                "it is the email address of another user",
             )),
             known => Ok(known),
         }

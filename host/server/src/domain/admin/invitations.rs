@@ -1,4 +1,4 @@
-//! Invitations: links for invited users, one by one or many at once, handed over or sent by e-mail.
+//! Invitations: links for invited users, one by one or many at once, handed over or sent by email.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -37,7 +37,7 @@ pub const MOST_INVITATIONS: usize = 100;
 pub enum InvitationDelivery {
     /// The response has the link, and the administrator hands it over.
     Link,
-    /// The server sends it to the user's e-mail address.
+    /// The server sends it to the user's email address.
     Email,
 }
 
@@ -79,7 +79,7 @@ impl AdminCommand for InviteUsers {
         for user in users(services, &self.users).await? {
             let skipped = match &user {
                 user if !user.is_only_invited() => Some(reason(user)),
-                user if by_email && user.email.is_none() => Some("the user has no e-mail address"),
+                user if by_email && user.email.is_none() => Some("the user has no email address"),
                 _ => None,
             };
             invitees.push((user, skipped));
@@ -108,9 +108,9 @@ impl AdminCommand for InviteUsers {
     }
 }
 
-/// Why the server sends no e-mail.
+/// Why the server sends no email.
 pub(super) const NO_MAIL: &str =
-    "this server sends no e-mail; set the table [mail] in its settings, and restart it";
+    "this server sends no email; set the table [mail] in its settings, and restart it";
 
 fn authorize(caller: &Caller) -> Result<Authorization> {
     Ok(caller.authorize(Permission::UsersWrite, "you may not invite users")?)

@@ -1,4 +1,4 @@
-//! The test e-mail, and the preview of e-mails.
+//! The test email, and the preview of emails.
 
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use assent_model::id::AuditId;
 use assent_model::language::Language;
 
 assent_model::admin_command! {
-    /// Sends a test e-mail to an address.
+    /// Sends a test email to an address.
     #[derive(Clone, Debug, Serialize)]
     pub struct SendTestMail(target String);
 }
@@ -26,7 +26,7 @@ impl AdminCommand for SendTestMail {
     async fn plan(&self, context: &AdminContext) -> Result<Planned<String>> {
         let authorization = context
             .caller
-            .authorize(Permission::MailSend, "you may not send e-mail")?;
+            .authorize(Permission::MailSend, "you may not send email")?;
         if context.services.mailer.is_none() {
             return Err(AdminError::Conflict(NO_MAIL));
         }
@@ -55,15 +55,15 @@ impl AdminCommand for SendTestMail {
             .map_err(|error| AdminError::Mail(error.to_string()))?;
         let entry = audit::entry(services, Event::MailTested, by).personal("email", to);
         services.store.append_audit(vec![entry]).await?;
-        tracing::info!("test e-mail sent");
+        tracing::info!("test email sent");
         Ok(Execution::Done(answer))
     }
 }
 
-/// An e-mail as its reader sees it.
+/// An email as its reader sees it.
 #[derive(Clone, Debug)]
 pub struct MailPreview {
-    /// The sender; `None` if the server sends no e-mail.
+    /// The sender; `None` if the server sends no email.
     pub from: Option<String>,
     /// The subject.
     pub subject: String,

@@ -5,7 +5,7 @@ use assent_model::account::Account;
 use assent_model::saml::{NameId, NameIdFormat, NameIdSource, ServiceProvider};
 use assent_model::user::User;
 
-/// The person's name in this format; `None` if it is an e-mail address and there is none.
+/// The person's name in this format; `None` if it is an email address and there is none.
 ///
 /// The opaque ones can't be told from random texts without the master key. They begin with an underscore, so that they
 /// are good as `xs:ID`, which some service providers make of them.

@@ -115,15 +115,15 @@ pub async fn request(
     loop {
         let now = services.now();
         let since = account_notifications::shown_since(now);
-        let summary = services
-            .store
-            .inbox_summary(device.id, now, since)
-            .await?;
+        let summary = services.store.inbox_summary(device.id, now, since).await?;
         let Some(summary) = summary else {
             return Ok(None);
         };
         let pending = if summary.has_requests {
-            let pending = services.store.pending_approvals(device.user_id, now).await?;
+            let pending = services
+                .store
+                .pending_approvals(device.user_id, now)
+                .await?;
             prompts_of(services, pending, language).await?
         } else {
             Vec::new()

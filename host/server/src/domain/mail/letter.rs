@@ -1,4 +1,4 @@
-//! The e-mails, each as plain text and as HTML, in the language of its reader.
+//! The emails, each as plain text and as HTML, in the language of its reader.
 
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
@@ -24,7 +24,7 @@ enum Paragraph {
     Foot(Message),
 }
 
-/// An e-mail before it has a reader's address.
+/// An email before it has a reader's address.
 #[derive(Clone, Debug)]
 pub struct Letter {
     language: Language,
@@ -32,7 +32,7 @@ pub struct Letter {
     paragraphs: Vec<Paragraph>,
 }
 
-/// The language in which a user receives e-mail: that of the profile, or the one in the settings.
+/// The language in which a user receives email: that of the profile, or the one in the settings.
 pub fn language_of(services: &Services, user: &User) -> Language {
     let own = Language::of_ranges(user.profile.locale.as_deref());
     own.unwrap_or(services.settings.branding.language)
@@ -71,7 +71,7 @@ impl Letter {
         }
     }
 
-    /// A test e-mail.
+    /// A test email.
     pub fn test(services: &Services, language: Language) -> Self {
         let operator = &services.settings.operator;
         Self {
@@ -145,7 +145,7 @@ impl Letter {
     ) -> Result<Mail, String> {
         let address: Address = address
             .parse()
-            .map_err(|_| "the e-mail address of the user is not valid".to_owned())?;
+            .map_err(|_| "the email address of the user is not valid".to_owned())?;
         let to = Mailbox::new(name.map(one_line), address);
         let host = services
             .settings

@@ -1,4 +1,4 @@
-//! E-mail: its texts, the outbox of invitations, and the check of the SMTP server.
+//! Email: its texts, the outbox of invitations, and the check of the SMTP server.
 
 pub mod letter;
 pub mod outbox;

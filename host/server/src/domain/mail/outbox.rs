@@ -1,4 +1,4 @@
-//! The outbox of invitations. An e-mail is written to the database with its link. An instance leases it for one
+//! The outbox of invitations. An email is written to the database with its link. An instance leases it for one
 //! attempt; a failed attempt is repeated with a growing pause, until the server rejects the message, the link expires
 //! or the attempts are used up. If an instance stops in between, another one sends it after the lease.
 
@@ -21,11 +21,11 @@ use crate::keys::{KeyError, MasterKey};
 
 /// How often the database is read without a wake-up: another instance may have stopped, or a pause may be over.
 const LOOK: Duration = Duration::from_secs(3);
-/// How many e-mails this instance sends at a time.
+/// How many emails this instance sends at a time.
 const AT_ONCE: usize = 4;
 /// The lease beyond the time that an attempt may take.
 const GRACE: Duration = Duration::from_secs(30);
-/// The pauses between the attempts. After the last one the e-mail is given up, within a day.
+/// The pauses between the attempts. After the last one the email is given up, within a day.
 const PAUSES: [Duration; 9] = [
     minutes(1),
     minutes(2),
@@ -60,7 +60,7 @@ pub fn seal_link(
     key.seal(&purpose(id), link.as_bytes(), entropy)
 }
 
-/// Sends e-mails, until the task is dropped.
+/// Sends emails, until the task is dropped.
 pub async fn run(services: Arc<Services>) {
     if services.mailer.is_none() {
         std::future::pending::<()>().await;
@@ -178,10 +178,10 @@ async fn deliver(
 ) -> Result<Result<(), Failure>, InternalError> {
     let failed = |why: &str| Ok(Err(Failure::Final(why.to_owned())));
     if mail.expires_at <= services.now() {
-        return failed("the link expired before the e-mail could be sent");
+        return failed("the link expired before the email could be sent");
     }
     let Some(email) = &user.email else {
-        return failed("the user has no e-mail address");
+        return failed("the user has no email address");
     };
     let opened = services
         .master_key

@@ -95,15 +95,20 @@ pub async fn bootstrap(
 
 fn demo_application(services: &Services, demo: &Demo) -> Result<Application, AdminError> {
     let kind = ApplicationType::Native;
-    let uri = RedirectUri::register(
-        &demo.redirect_uri,
-        kind,
-        services.settings.allow_insecure_redirect_uris,
-    )
-    .map_err(|error| AdminError::Invalid {
-        field: "bootstrap.demo.redirect_uri",
-        expected: error.to_string(),
-    })?;
+    let registered = |field, uri: &str| {
+        RedirectUri::register(uri, kind, services.settings.allow_insecure_redirect_uris).map_err(
+            |error| AdminError::Invalid {
+                field,
+                expected: error.to_string(),
+            },
+        )
+    };
+    let uri = registered("bootstrap.demo.redirect_uri", &demo.redirect_uri)?;
+    let signed_out = demo
+        .post_logout_redirect_uri
+        .as_deref()
+        .map(|uri| registered("bootstrap.demo.post_logout_redirect_uri", uri))
+        .transpose()?;
     let start = demo
         .initiate_login_uri
         .as_deref()
@@ -119,6 +124,7 @@ fn demo_application(services: &Services, demo: &Demo) -> Result<Application, Adm
         name: "Demo Application".to_owned(),
         settings: OidcSettings {
             redirect_uris: vec![uri],
+            post_logout_redirect_uris: signed_out.into_iter().collect(),
             initiate_login_uri,
             ..OidcSettings::new(kind)
         },

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 pub enum Wakeup {
     /// An approval channel has a new delivery, or there is news of one.
     Carried,
-    /// The outbox has a new e-mail.
+    /// The outbox has a new email.
     MailQueued,
     /// A session may have ended, so that applications are to be notified.
     LoggedOut,

@@ -22,7 +22,7 @@ pub enum ProtectedAction {
     CreateUser {
         /// The name of the new user.
         name: LoginName,
-        /// The e-mail address, with which the user signs in as well.
+        /// The email address, with which the user signs in as well.
         email: Option<LoginName>,
         /// The role.
         console_role: ConsoleRole,
@@ -237,7 +237,7 @@ pub struct ImportedTable {
     pub changed: u64,
     /// How many change a name.
     pub renamed: u64,
-    /// How many change an e-mail address.
+    /// How many change an email address.
     pub readdressed: u64,
 }
 
@@ -296,7 +296,7 @@ pub enum ProtectedUserChange {
     Terminate,
     /// Changes the user name, which applications receive as `preferred_username`.
     Name(LoginName),
-    /// Changes the e-mail address, or removes it. Applications may know a user by it, so a change hands the user over.
+    /// Changes the email address, or removes it. Applications may know a user by it, so a change hands the user over.
     Email(Option<LoginName>),
     /// Grants a console role.
     GrantRole {

@@ -42,7 +42,7 @@ pub enum AccessDenied {
     AccountSuspended,
     /// The account is terminated.
     AccountTerminated,
-    /// A service provider is to call the person by an e-mail address, and there is none.
+    /// A service provider is to call the person by an email address, and there is none.
     NoName,
 }
 
@@ -63,7 +63,7 @@ impl AccessDenied {
                 "the account in this application is terminated, which is final: delete it and create a new one"
             }
             Self::NoName => {
-                "the NameID needs an e-mail address, and the user has none: add one, or change the application's \
+                "the NameID needs an email address, and the user has none: add one, or change the application's \
                  name_id_format or name_id_source (Format and Source in the console)"
             }
         }

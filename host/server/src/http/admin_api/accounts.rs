@@ -185,7 +185,7 @@ async fn create(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct AccountsQuery {
-    /// The beginning of the account name, or of the user's name, e-mail address or a word of the full name; or the
+    /// The beginning of the account name, or of the user's name, email address or a word of the full name; or the
     /// complete id of the account or the user.
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]

@@ -17,6 +17,7 @@ use crate::domain::Services;
 use crate::domain::admin::{self, Caller, EndSession, EndSessions, WithdrawConsent};
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
+use crate::http::texts::PageLanguage;
 use assent_model::administration::Permission;
 use assent_model::scope::{Scope, Scopes};
 use assent_store::{Consent, OpenSession};
@@ -194,6 +195,7 @@ async fn withdraw(
 async fn happened(
     State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
+    PageLanguage(language): PageLanguage,
     Path(id): Path<String>,
     Query(page): Query<Page>,
 ) -> Result<Json<List<EntryView>>, Problem> {
@@ -208,7 +210,7 @@ async fn happened(
         |entry| entry,
     );
     Ok(Json(List {
-        items: audit::views(&services, &caller, items).await?,
+        items: audit::views(&services, &caller, items, language).await?,
         next,
     }))
 }

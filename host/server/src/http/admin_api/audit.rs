@@ -18,9 +18,11 @@ use crate::domain::protected_actions::outline_of;
 use crate::domain::{InternalError, Services, audit};
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
+use crate::http::texts::PageLanguage;
 use assent_model::administration::Permission;
 use assent_model::audit::chain::Place;
-use assent_model::audit::{Actor, Event};
+use assent_model::audit::{Actor, Entry, Event};
+use assent_model::language::Language;
 use assent_store::{AuditFilter, StoredEntry};
 
 pub(super) fn routes() -> Area {
@@ -70,6 +72,9 @@ pub(super) struct EntryView {
     /// Personal data. Empty after its erasure.
     #[schema(value_type = Object)]
     personal: Map<String, Value>,
+    /// The place of the IP address by GeoIP, such as `Linköping, Sweden`, in the language of the request; `null` if it
+    /// is unknown. It is not part of the stored entry.
+    place: Option<String>,
     /// The SHA-256 digest of this entry and all previous ones of the lane, in hexadecimal.
     digest: String,
 }
@@ -95,6 +100,7 @@ pub(super) async fn views(
     services: &Services,
     caller: &Caller,
     found: Vec<StoredEntry>,
+    language: Language,
 ) -> Result<Vec<EntryView>, Problem> {
     let sees_targets =
         caller.may(Permission::ApplicationsRead) || caller.may(Permission::AuditRead);
@@ -118,10 +124,19 @@ pub(super) async fn views(
         own.chain(target)
     });
     let names = Names::read(services, people.collect(), applications.collect()).await?;
-    let shown = found
-        .into_iter()
-        .map(|entry| view(entry, &names, sees_targets));
+    let shown = found.into_iter().map(|found| {
+        let place = place_of(services, &found.entry, language);
+        view(found, place, &names, sees_targets)
+    });
     Ok(shown.collect())
+}
+
+/// The place of an entry's IP address. Folded entries have the address of a network, whose place is not looked up.
+fn place_of(services: &Services, entry: &Entry, language: Language) -> Option<String> {
+    let address = entry.personal.get("ip_address")?.as_str()?;
+    services
+        .geoip
+        .place_of(address.parse().ok()?, language.tag())
 }
 
 fn view(
@@ -131,6 +146,7 @@ fn view(
         digest,
         entry,
     }: StoredEntry,
+    place: Option<String>,
     names: &Names,
     sees_targets: bool,
 ) -> EntryView {
@@ -169,6 +185,7 @@ fn view(
             .and_then(|id| names.application(id)),
         detail: entry.detail,
         personal: entry.personal,
+        place,
         digest,
     }
 }
@@ -205,6 +222,7 @@ pub(super) struct AuditQuery {
 async fn list(
     State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
+    PageLanguage(language): PageLanguage,
     query: Result<Query<AuditQuery>, QueryRejection>,
 ) -> Result<Json<List<EntryView>>, Problem> {
     let Query(query) = query.map_err(|_| {
@@ -255,7 +273,7 @@ async fn list(
         until: at("until", query.until.as_deref())?,
     };
     let page = audit::list(&services, &filter, before, limit).await?;
-    let items = views(&services, &caller, page.entries).await?;
+    let items = views(&services, &caller, page.entries, language).await?;
     Ok(Json(List {
         items,
         next: page.next.map(|seq| seq.to_string()),

@@ -415,7 +415,7 @@ async fn export_members(
 
 /// Import members of a group from CSV.
 ///
-/// Adds the users of the column `user`: each is a user's name, e-mail address or id. The columns `email` and
+/// Adds the users of the column `user`: each is a user's name, email address or id. The columns `email` and
 /// `display_name` of an export are ignored. 5,000 rows at most; if a row is not valid, the import changes nothing.
 #[utoipa::path(
     post,

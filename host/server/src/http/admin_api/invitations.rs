@@ -53,11 +53,11 @@ enum StateView {
     NoLink,
     /// The link is valid; an administrator hands it over.
     Link,
-    /// The e-mail waits to be sent.
+    /// The email waits to be sent.
     Queued,
-    /// The e-mail was sent.
+    /// The email was sent.
     Sent,
-    /// The e-mail was given up. The link is still valid.
+    /// The email was given up. The link is still valid.
     Failed,
     /// The link expired.
     Expired,
@@ -110,15 +110,15 @@ struct InvitationView {
     inviter_name: Option<String>,
     #[schema(format = DateTime)]
     created_at: Option<String>,
-    /// When the e-mail was sent.
+    /// When the email was sent.
     #[schema(format = DateTime)]
     sent_at: Option<String>,
     #[schema(format = DateTime)]
     expires_at: Option<String>,
-    /// When the e-mail was queued, attempted last, sent or given up.
+    /// When the email was queued, attempted last, sent or given up.
     #[schema(format = DateTime)]
     delivery_at: Option<String>,
-    /// Why the last attempt to send the e-mail failed.
+    /// Why the last attempt to send the email failed.
     delivery_error: Option<String>,
 }
 
@@ -298,10 +298,10 @@ fn created(invited: InvitedUser, delivery: InvitationDelivery) -> CreatedView {
     view
 }
 
-/// Create links for invited users, or send them by e-mail.
+/// Create links for invited users, or send them by email.
 ///
 /// An earlier link of the same user is invalid from then on, so this also sends an invitation again. Users who are not
-/// invited, who have a role in the console or, with `email`, who have no e-mail address are skipped.
+/// invited, who have a role in the console or, with `email`, who have no email address are skipped.
 #[utoipa::path(
     post,
     path = "/invitations",

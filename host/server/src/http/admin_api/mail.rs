@@ -1,4 +1,4 @@
-//! E-mail: a preview, and a test.
+//! Email: a preview, and a test.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ use assent_model::language::Language;
 
 pub(super) fn routes() -> Area {
     Area::new()
-        .noun("mail", "The e-mail that the server sends.")
+        .noun("mail", "The email that the server sends.")
         .route("mail.preview", Permission::SettingsRead, routes!(preview))
         .route("mail.test", Permission::MailSend, routes!(test))
 }
 
-/// A language of e-mail.
+/// A language of email.
 #[derive(Clone, Copy, Default, Serialize, Deserialize, ToSchema)]
 #[schema(as = MailLanguage)]
 enum LanguageView {
@@ -37,7 +37,7 @@ enum LanguageView {
     German,
 }
 
-/// The e-mail to show.
+/// The email to show.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -48,11 +48,11 @@ struct PreviewQuery {
     language: LanguageView,
 }
 
-/// An e-mail as its reader sees it.
+/// An email as its reader sees it.
 #[derive(Serialize, ToSchema)]
 #[schema(as = MailPreview)]
 struct PreviewView {
-    /// The sender; `null` if the server sends no e-mail.
+    /// The sender; `null` if the server sends no email.
     from: Option<String>,
     subject: String,
     /// The body as plain text.
@@ -68,7 +68,7 @@ struct PreviewView {
     get,
     path = "/mail/preview",
     params(PreviewQuery),
-    responses((status = 200, description = "The e-mail.", body = PreviewView))
+    responses((status = 200, description = "The email.", body = PreviewView))
 )]
 async fn preview(
     State(services): State<Arc<Services>>,
@@ -92,7 +92,7 @@ async fn preview(
     })
 }
 
-/// A test e-mail.
+/// A test email.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct TestMail {
@@ -107,7 +107,7 @@ struct TestMailResult {
     answer: String,
 }
 
-/// Send a test e-mail.
+/// Send a test email.
 ///
 /// The response waits for the SMTP server. If that rejects the message, the problem `mail-failed` has its answer.
 #[utoipa::path(

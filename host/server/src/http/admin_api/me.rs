@@ -50,7 +50,7 @@ struct Me {
     admin_scopes: Option<AdminScopes>,
     /// The caller's permissions.
     permissions: Vec<Permission>,
-    /// Whether the server sends e-mail.
+    /// Whether the server sends email.
     sends_mail: bool,
     /// For a session: the value of the header `X-Assent-CSRF` for requests that change something.
     csrf_token: Option<String>,

@@ -185,7 +185,7 @@ async fn import_users(
 
 /// Import an application's accounts from CSV.
 ///
-/// By the rules of the import of users. `user` is a user's name, e-mail address or id. `roles` are separated by `;` or
+/// By the rules of the import of users. `user` is a user's name, email address or id. `roles` are separated by `;` or
 /// blanks, or are a JSON array. A new account has the user's name if `name` is missing, and is active if `state` is
 /// missing.
 #[utoipa::path(

@@ -90,7 +90,7 @@ pub(super) struct UserView {
     sub: String,
     /// The user's name at sign-in.
     name: String,
-    /// The e-mail address, which the user may type at sign-in as well.
+    /// The email address, which the user may type at sign-in as well.
     email: Option<String>,
     profile: Profile,
     /// The role in the console.
@@ -214,7 +214,7 @@ async fn create(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct UsersQuery {
-    /// The beginning of the user name, of the e-mail address or of a word of the full name; or a complete id, `did` or
+    /// The beginning of the user name, of the email address or of a word of the full name; or a complete id, `did` or
     /// `sub`.
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]

@@ -168,7 +168,7 @@ async fn has_signed_out(
     Ok(!owners.is_empty())
 }
 
-/// The users of the application whose e-mail address or account name this is.
+/// The users of the application whose email address or account name this is.
 async fn owners(
     services: &Services,
     provider: &ServiceProvider,

@@ -128,7 +128,7 @@ async fn answered(
     let Some(name_id) = name_id else {
         tracing::error!(
             %login, application = %provider.id, user = %user.id,
-            "SAML sign-on failed: the user has no e-mail address for the NameID"
+            "SAML sign-on failed: the user has no email address for the NameID"
         );
         return fail(services, login, request, &provider, SignOnDenied::Internal).await;
     };

@@ -17,7 +17,7 @@ assent_model::admin_command! {
     pub struct UserChange, protected ProtectedUserMembers {
         /// The user's name at sign-in. Required for a new user.
         protected name: Option<String>,
-        /// The e-mail address; an empty text removes it.
+        /// The email address; an empty text removes it.
         protected email: Option<String>,
         /// Each member replaces that of the profile, and null removes it.
         #[schema(value_type = Option<Profile>)]
@@ -55,9 +55,9 @@ macro_rules! forbidden {
 
 forbidden! {
     ROLE = "console_role", "only an owner may grant or revoke a role";
-    VOUCHING = "profile", "you may not mark an e-mail address or a telephone number as verified";
+    VOUCHING = "profile", "you may not mark an email address or a telephone number as verified";
     // A SAML application may know the user by these.
-    EMAIL = "email", "you may not change an e-mail address that may identify a user to applications";
+    EMAIL = "email", "you may not change an email address that may identify a user to applications";
     NAME = "name", "you may not change a name that may identify a user to applications";
     STATE = "state", "you may suspend a user, and not close it for good";
 }
@@ -218,7 +218,7 @@ pub(super) fn login_name(field: &'static str, text: &str) -> Result<LoginName> {
 
 pub(in crate::domain::admin) fn email_address(text: &str) -> Result<LoginName> {
     let expected = || invalid("email", "expected an address such as ada@example.org");
-    // As HTML's e-mail fields see it, but for letters of other alphabets.
+    // As HTML's email fields see it, but for letters of other alphabets.
     let is_of_host = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-');
     let is_good = text
         .trim()

@@ -1,0 +1,28 @@
+// A user in a list.
+
+import { el, link } from '../view.js';
+
+/** @import { Child } from '../types.d.ts' */
+
+/** @param {string} id */
+export const userAddress = (id) => `/admin/users/${id}`;
+
+/**
+ * The initial, the account name as a link, and below it what else names the user.
+ * @param {{ id: string, name: string, others?: Array<string | null | undefined> }} user
+ * @returns {Child}
+ */
+export function person({ id, name, others = [] }) {
+  const known = others.filter((other) => other && other !== name);
+  return el(
+    'span',
+    { class: 'named' },
+    el('span', { class: 'small-picture round', 'aria-hidden': 'true' }, name.slice(0, 1).toUpperCase()),
+    el(
+      'span',
+      { class: 'person' },
+      link(userAddress(id), el('bdi', {}, name)),
+      ...known.map((other) => el('bdi', { class: 'muted' }, other)),
+    ),
+  );
+}
