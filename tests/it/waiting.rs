@@ -31,8 +31,8 @@ const BACKGROUND: &str = "FROM approval_dispatches";
 /// Longer than any test takes.
 const PATIENT: u32 = 3600;
 
-/// So many more devices of the user. Their keys are that of the enrolled one, each followed by another number of spaces:
-/// no two devices have the same.
+/// So many more devices of the user. Their keys are that of the enrolled one, each followed by another number of
+/// spaces: no two devices have the same.
 async fn more_devices_of(host: &TestHost, ada: &TestUser, count: usize) -> Vec<Device> {
     let user: UserId = id(&ada.user).parsed();
     let store = &host.host.store;
@@ -242,9 +242,10 @@ async fn time_ends_a_wait_without_a_change(database: Database) {
     assert_eq!(told(seen), (0, 0), "the request is over");
 }
 
-/// The statements of a call that finds nothing and waits until the end: three lookups, besides that of the passkey.
+/// The statements of a call that finds nothing and waits until the end: of the device and of the passkey one, of what
+/// waits one at the beginning and one at the end. When the poller begins, each request reads once more.
 #[both_databases]
-async fn a_long_poll_without_news_costs_four_statements(database: Database) {
+async fn a_long_poll_without_news_costs_few_statements(database: Database) {
     let statements = Statements::capture();
     let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
@@ -272,7 +273,7 @@ async fn a_long_poll_without_news_costs_four_statements(database: Database) {
                 .any(|table| text.contains(&format!("{table} ")))
         })
         .collect();
-    assert!((2..=4).contains(&of_the_call.len()), "{of_the_call:#?}");
+    assert!((2..=5).contains(&of_the_call.len()), "{of_the_call:#?}");
 }
 
 #[both_databases]

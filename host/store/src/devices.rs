@@ -1,7 +1,7 @@
 //! Devices and the right to enrol one.
 
 mod enrolment_links;
-mod inbox;
+mod inbox_row;
 mod locks;
 
 use crate::batch::loader::Row;
@@ -14,8 +14,8 @@ use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{DeviceId, EnrolmentId, UserId};
 
 pub(crate) use enrolment_links::{end_links, end_own_links, insert_enrolment};
-pub use inbox::InboxSummary;
-pub(crate) use inbox::{INBOX_BY_DEVICE, InboxKey, InboxRow};
+pub use inbox_row::InboxSummary;
+pub(crate) use inbox_row::{INBOX_BY_DEVICE, InboxKey, InboxRow};
 pub(crate) use locks::{lock_active_device, lock_approver, lock_device};
 
 crate::sql::row! {
@@ -30,7 +30,11 @@ crate::sql::row! {
     }
 }
 
-pub(crate) const DEVICE_BY_ID: &str = "SELECT id, user_id, name, public_key, push, created_at, revoked_at FROM devices WHERE id IN ({$})";
+pub(crate) const DEVICE_BY_ID: &str = sql::statement!(
+    "SELECT ",
+    DeviceRow::COLUMNS,
+    " FROM devices WHERE id IN ({$})"
+);
 
 impl Row for DeviceRow {
     type Key = String;
@@ -130,6 +134,21 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn device(&self, id: DeviceId) -> Result<Option<Device>> {
         self.lookups.devices.call(id.to_string()).await
+    }
+
+    /// What waits for a device at `now`; `None` if the device is unknown or revoked. Account notifications count that
+    /// happened at `since` or later and after the device was enrolled.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn inbox_summary(
+        &self,
+        device: DeviceId,
+        now: Timestamp,
+        since: Timestamp,
+    ) -> Result<Option<InboxSummary>> {
+        let key = InboxKey::new(device, now, since);
+        self.lookups.inboxes.call(key).await
     }
 
     /// A person's devices that are not revoked.

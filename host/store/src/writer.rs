@@ -119,7 +119,8 @@ impl Writer {
     /// Hands over a write.
     ///
     /// # Errors
-    /// As `work`. [`StoreError::Busy`] if it did not begin in time, [`StoreError::Unavailable`] if its outcome is unknown.
+    /// As `work`. [`StoreError::Busy`] if it did not begin in time, [`StoreError::Unavailable`] if its outcome is
+    /// unknown.
     pub(crate) async fn write<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,

@@ -54,16 +54,17 @@ export function auditEntry(entry, { may }) {
  * @returns {Child[]}
  */
 function originOf({ personal, place }) {
-  const { ip_address: address, browser } = personal;
-  const isText = (/** @type {unknown} */ value) => typeof value === 'string' && value !== '';
+  const text = (/** @type {unknown} */ value) => (typeof value === 'string' ? value : '');
+  const address = text(personal.ip_address);
+  const browser = text(personal.browser);
   return [
-    isText(address) && ' · from ',
-    isText(address) && el('bdi', {}, address),
+    address && ' · from ',
+    address && el('bdi', {}, address),
     place && ' (',
     place && el('bdi', {}, place),
     place && ')',
-    isText(browser) && ' · ',
-    isText(browser) && browserNamed(String(browser)),
+    browser && ' · ',
+    browser && browserNamed(browser),
   ];
 }
 

@@ -4,7 +4,7 @@ use crate::batch::loader::{Key, Row};
 use crate::rows::moment;
 use crate::sql::{FromRow, QueryAs};
 use crate::users::UserRow;
-use crate::{Result, Store, StoreError};
+use crate::{Result, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::id::DeviceId;
 use assent_model::user::User;
@@ -62,6 +62,16 @@ pub(crate) struct InboxKey {
     since: i64,
 }
 
+impl InboxKey {
+    pub(crate) fn new(device: DeviceId, now: Timestamp, since: Timestamp) -> Self {
+        Self {
+            device: device.to_string(),
+            now: now.millis(),
+            since: since.millis(),
+        }
+    }
+}
+
 impl Key for InboxKey {
     fn bind<R: FromRow>(&self, query: QueryAs<R>) -> QueryAs<R> {
         query
@@ -93,26 +103,5 @@ impl TryFrom<InboxRow> for InboxSummary {
             has_notifications: row.has_notifications,
             cooldown_until: row.cooldown_until.map(moment),
         })
-    }
-}
-
-impl Store {
-    /// What waits for a device at `now`; `None` if the device is unknown or revoked. Account notifications count that
-    /// happened at `since` or later and after the device was enrolled.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
-    pub async fn inbox_summary(
-        &self,
-        device: DeviceId,
-        now: Timestamp,
-        since: Timestamp,
-    ) -> Result<Option<InboxSummary>> {
-        let key = InboxKey {
-            device: device.to_string(),
-            now: now.millis(),
-            since: since.millis(),
-        };
-        self.lookups.inboxes.call(key).await
     }
 }
