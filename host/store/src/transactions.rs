@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
 use tokio::time::{Instant, timeout_at};
 
 use crate::audit::append::append;
@@ -22,6 +22,15 @@ pub(crate) type JobOutput = Box<dyn Any + Send>;
 /// What a job does. It may be called more than once; only one call is committed.
 pub(crate) type Work =
     Box<dyn for<'c> Fn(&'c mut Connection) -> BoxFuture<'c, Result<JobOutput>> + Send + Sync>;
+
+/// A job of a transaction.
+#[derive(Clone, Copy)]
+pub(crate) struct TransactionJob<'j> {
+    pub(crate) work: &'j Work,
+    /// Whether other independent jobs may execute statements between its own. Locks keep jobs of one transaction from
+    /// nothing.
+    pub(crate) is_independent: bool,
+}
 
 /// What a failing job undoes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,12 +93,13 @@ impl Transactions {
     }
 
     /// Does the jobs in one transaction and commits it. Without isolation, a failing job undoes all and is the error.
+    /// Independent jobs are the last ones.
     ///
     /// # Errors
     /// If nothing was committed. After the deadline the connection is closed, and the result is unknown.
     pub(crate) async fn run(
         &self,
-        jobs: &[&Work],
+        jobs: &[TransactionJob<'_>],
         isolation: Isolation,
         deadline: Instant,
     ) -> TransactionResult {
@@ -142,7 +152,7 @@ impl Transactions {
     async fn transact(
         &self,
         db: &mut Connection,
-        jobs: &[&Work],
+        jobs: &[TransactionJob<'_>],
         isolation: Isolation,
     ) -> sql::Result<TransactionResult> {
         db.batch(self.begin).await?;
@@ -152,7 +162,7 @@ impl Transactions {
     async fn commit(
         &self,
         db: &mut Connection,
-        jobs: &[&Work],
+        jobs: &[TransactionJob<'_>],
         isolation: Isolation,
     ) -> TransactionResult {
         let work = async {
@@ -184,20 +194,38 @@ impl Transactions {
     }
 }
 
-async fn run_jobs(db: &mut Connection, jobs: &[&Work], isolation: Isolation) -> TransactionResult {
+async fn run_jobs(
+    db: &mut Connection,
+    jobs: &[TransactionJob<'_>],
+    isolation: Isolation,
+) -> TransactionResult {
+    let first_independent = jobs.partition_point(|job| !job.is_independent);
+    let (mut in_turn, mut at_once) = jobs.split_at(first_independent);
+    if isolation == Isolation::Savepoints || at_once.len() < 2 || db.share().is_none() {
+        (in_turn, at_once) = (jobs, &[]);
+    }
+    let mut outcomes = run_in_turn(db, in_turn, isolation).await?;
+    outcomes.extend(run_at_once(db, at_once, in_turn.len()).await?);
+    Ok(outcomes)
+}
+
+async fn run_in_turn(
+    db: &mut Connection,
+    jobs: &[TransactionJob<'_>],
+    isolation: Isolation,
+) -> TransactionResult {
     let mut outcomes = Vec::with_capacity(jobs.len());
     for (index, job) in jobs.iter().enumerate() {
-        let error = match isolation {
-            Isolation::None => match call_job(job, db).await {
+        let failure = match isolation {
+            Isolation::None => match call_job(job.work, db).await {
                 JobResult::Done(outcome) => {
                     outcomes.push(Ok(outcome));
                     continue;
                 }
-                JobResult::Failed(error) if !too_long(&error) => return Err(error.into()),
-                JobResult::Failed(error) => error,
-                JobResult::Panicked => panicked(),
+                JobResult::Failed(error) => failure(error, index),
+                JobResult::Panicked => panicked(index),
             },
-            Isolation::Savepoints => match call_at_savepoint(job, db).await? {
+            Isolation::Savepoints => match call_at_savepoint(job.work, db).await? {
                 JobResult::Done(outcome) => {
                     outcomes.push(Ok(outcome));
                     continue;
@@ -206,23 +234,61 @@ async fn run_jobs(db: &mut Connection, jobs: &[&Work], isolation: Isolation) -> 
                     outcomes.push(Err(error));
                     continue;
                 }
-                JobResult::Panicked => panicked(),
+                JobResult::Panicked => panicked(index),
             },
         };
-        return Err(TransactionError {
-            error,
-            culprit: Some(index),
-        });
+        return Err(failure);
     }
     Ok(outcomes)
 }
 
-fn out_of_time() -> StoreError {
-    StoreError::Unavailable("the transaction took too long".to_owned())
+/// Does independent jobs of PostgreSQL. Each sends a statement without waiting for the results of the others, so all
+/// together take about as many round trips as one. `before` jobs were done in turn.
+async fn run_at_once(
+    db: &mut Connection,
+    jobs: &[TransactionJob<'_>],
+    before: usize,
+) -> TransactionResult {
+    let calls = jobs.iter().filter_map(|job| {
+        let mut db = db.share()?;
+        Some(async move { call_job(job.work, &mut db).await })
+    });
+    let calls: Vec<_> = calls.collect();
+    let results = join_all(calls).await;
+    let mut outcomes = Vec::with_capacity(results.len());
+    let mut failures = Vec::new();
+    for (index, result) in results.into_iter().enumerate() {
+        match result {
+            JobResult::Done(outcome) => outcomes.push(Ok(outcome)),
+            JobResult::Failed(error) => failures.push(failure(error, before + index)),
+            JobResult::Panicked => failures.push(panicked(before + index)),
+        }
+    }
+    // After the first failure PostgreSQL rejects all further statements.
+    let is_consequence = |failure: &TransactionError| matches!(&failure.error, StoreError::Database(error) if error.follows_another());
+    match failures.into_iter().min_by_key(is_consequence) {
+        Some(cause) => Err(cause),
+        None => Ok(outcomes),
+    }
 }
 
-fn panicked() -> StoreError {
-    StoreError::Internal("a write panicked")
+/// The failure of the job at this place.
+fn failure(error: StoreError, index: usize) -> TransactionError {
+    TransactionError {
+        culprit: too_long(&error).then_some(index),
+        error,
+    }
+}
+
+fn panicked(index: usize) -> TransactionError {
+    TransactionError {
+        error: StoreError::Internal("a write panicked"),
+        culprit: Some(index),
+    }
+}
+
+fn out_of_time() -> StoreError {
+    StoreError::Unavailable("the transaction took too long".to_owned())
 }
 
 fn too_long(error: &StoreError) -> bool {

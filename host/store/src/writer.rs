@@ -17,7 +17,9 @@ use crate::audit::context::ChainContext;
 use crate::changes::waiters::Waiters;
 use crate::connect::Database;
 use crate::connections::{Connections, Lease};
-use crate::transactions::{Isolation, JobOutput, TransactionError, Transactions, Work};
+use crate::transactions::{
+    Isolation, JobOutput, TransactionError, TransactionJob, Transactions, Work,
+};
 use crate::turn::Turn;
 use crate::{Result, StoreError};
 use assent_model::deadline::QUEUE_DEADLINE;
@@ -48,6 +50,13 @@ impl Job {
     fn answer(self, outcome: Result<JobOutput>) {
         // Whoever asked may have gone away; the write stands all the same.
         let _ = self.reply.send(outcome);
+    }
+
+    const fn of_transaction(&self) -> TransactionJob<'_> {
+        TransactionJob {
+            work: &self.work,
+            is_independent: self.session.is_some(),
+        }
     }
 
     fn unavailable(self, reason: &str) {
@@ -129,8 +138,8 @@ impl Writer {
         self.write_in_session(None, work).await
     }
 
-    /// The same. `session` names the session whose row it locks, where others are likely to lock the same row at the
-    /// same moment.
+    /// The same. With a `session`, the write is a use of that session: it locks the session's row, and depends on nothing
+    /// that other such writes do. PostgreSQL gets the statements of all of them without a wait for each other's results.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -282,8 +291,8 @@ async fn write_batch(transactions: &Transactions, mut batch: Vec<Job>) {
         if batch.is_empty() {
             return;
         }
-        let works: Vec<&Work> = batch.iter().map(|job| &job.work).collect();
-        let failure = match transactions.run(&works, isolation, deadline).await {
+        let jobs: Vec<_> = batch.iter().map(Job::of_transaction).collect();
+        let failure = match transactions.run(&jobs, isolation, deadline).await {
             Ok(outcomes) => {
                 for (job, outcome) in batch.into_iter().zip(outcomes) {
                     job.answer(outcome);
@@ -329,7 +338,7 @@ async fn write_alone(transactions: &Transactions, batch: Vec<Job>, deadline: Ins
             continue;
         }
         let outcome = transactions
-            .run(&[&job.work], Isolation::None, deadline)
+            .run(&[job.of_transaction()], Isolation::None, deadline)
             .await
             .map_err(|failure| failure.error)
             .and_then(|mut outcomes| outcomes.pop().unwrap_or(Err(StoreError::Closed)));

@@ -93,6 +93,14 @@ impl Connection {
         }
     }
 
+    /// A further handle for the same session of PostgreSQL. `None` for SQLite, which executes one statement at a time.
+    pub(crate) fn share(&self) -> Option<Self> {
+        match &self.0 {
+            Driver::Sqlite(_) => None,
+            Driver::Postgres(connection) => Some(Self(Driver::Postgres(connection.share()))),
+        }
+    }
+
     /// Executes statements without arguments, such as `BEGIN`.
     ///
     /// # Errors

@@ -134,6 +134,11 @@ impl Error {
         matches!(self.code(), Some(Code::Postgres(code)) if code == "40001" || code == "40P01")
     }
 
+    /// Whether PostgreSQL rejected a statement because an earlier one of the transaction failed.
+    pub(crate) fn follows_another(&self) -> bool {
+        matches!(self.code(), Some(Code::Postgres(code)) if code == "25P02")
+    }
+
     /// Whether another connection holds SQLite's file.
     pub(crate) fn is_locked(&self) -> bool {
         matches!(self.code(), Some(Code::Sqlite(code)) if matches!(code & 0xff, 5 | 6))

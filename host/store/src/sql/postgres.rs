@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -132,10 +132,10 @@ impl PostgresOptions {
             }
         };
         Ok(PostgresConnection {
-            client,
-            task,
+            client: Arc::new(client),
+            task: Some(task),
             answer_limit: self.answer_limit,
-            statements: HashMap::new(),
+            statements: Arc::default(),
         })
     }
 }
@@ -191,11 +191,12 @@ fn connector(
 
 /// A connection.
 pub(super) struct PostgresConnection {
-    client: Client,
-    task: JoinHandle<()>,
+    client: Arc<Client>,
+    /// Carries the traffic; `None` in a further handle.
+    task: Option<JoinHandle<()>>,
     answer_limit: Option<Duration>,
     /// The prepared statements by their texts. The texts are the program's own, so there is a limited number.
-    statements: HashMap<String, PreparedStatement>,
+    statements: Arc<Mutex<HashMap<String, PreparedStatement>>>,
 }
 
 #[derive(Clone)]
@@ -205,6 +206,17 @@ struct PreparedStatement {
 }
 
 impl PostgresConnection {
+    /// A further handle for the same session. Statements of several handles are sent without waiting for each other's
+    /// answers (pipelining), in the order in which they are executed.
+    pub(super) fn share(&self) -> Self {
+        Self {
+            client: Arc::clone(&self.client),
+            task: None,
+            answer_limit: self.answer_limit,
+            statements: Arc::clone(&self.statements),
+        }
+    }
+
     pub(super) async fn run(&mut self, query: &Query) -> Result<Rows> {
         in_time(self.answer_limit, self.execute(query)).await
     }
@@ -216,19 +228,7 @@ impl PostgresConnection {
             let stream = self.client.query_typed_raw(text, typed).await?;
             return collect(stream, None).await;
         }
-        let PreparedStatement { statement, columns } = match self.statements.get(text) {
-            Some(prepared) => prepared.clone(),
-            None => {
-                let types: Vec<Type> = query.arguments.iter().map(type_of).collect();
-                let statement = self.client.prepare_typed(text, &types).await?;
-                let prepared = PreparedStatement {
-                    columns: names(statement.columns()),
-                    statement,
-                };
-                self.statements.insert(text.to_owned(), prepared.clone());
-                prepared
-            }
-        };
+        let PreparedStatement { statement, columns } = self.prepared(text, query).await?;
         if statement.params().len() != query.arguments.len() {
             return Err(Error::Mismatch(format!(
                 "the statement has {} places and {} arguments",
@@ -238,6 +238,28 @@ impl PostgresConnection {
         }
         let stream = self.client.query_raw(&statement, &query.arguments).await?;
         collect(stream, Some(columns)).await
+    }
+
+    async fn prepared(&self, text: &str, query: &Query) -> Result<PreparedStatement> {
+        let known = self.statements().get(text).cloned();
+        if let Some(prepared) = known {
+            return Ok(prepared);
+        }
+        let types: Vec<Type> = query.arguments.iter().map(type_of).collect();
+        let statement = self.client.prepare_typed(text, &types).await?;
+        let prepared = PreparedStatement {
+            columns: names(statement.columns()),
+            statement,
+        };
+        self.statements().insert(text.to_owned(), prepared.clone());
+        Ok(prepared)
+    }
+
+    fn statements(&self) -> MutexGuard<'_, HashMap<String, PreparedStatement>> {
+        // Each use is a single call on the map, so a thread that panicked left it whole.
+        self.statements
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Executes statements without arguments.
@@ -251,8 +273,10 @@ impl PostgresConnection {
     /// Ends the session, and waits until the server was told.
     pub(super) async fn close(self) {
         drop(self.client);
-        // The task only fails if it panics, and then the connection is closed, too.
-        let _ = self.task.await;
+        if let Some(task) = self.task {
+            // It only fails if it panics, and then the connection is closed, too.
+            let _ = task.await;
+        }
     }
 }
 
