@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use assent_model::entropy::SystemEntropy;
 use futures_util::future::join_all;
+use reqwest::header::LOCATION;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -56,7 +57,7 @@ async fn limitless(database: Database) -> TestHost {
 #[tokio::test]
 async fn concurrent_sign_ins_in_the_same_sessions_are_written_once() {
     const SESSIONS: usize = 8;
-    const SIGN_INS: usize = 400;
+    const SIGN_INS: usize = 128;
     let statements = Statements::capture();
     let host = TestHost::start_with(HostOptions {
         database: Database::Postgres,
@@ -81,6 +82,34 @@ async fn concurrent_sign_ins_in_the_same_sessions_are_written_once() {
         assert!(!answer.parameter("code").is_empty());
     }
     assert_eq!(locks() - before, SIGN_INS);
+}
+
+/// PostgreSQL gets the statements of concurrent sign-ins without a wait for each other's results, and rejects all after
+/// the first that fails.
+#[tokio::test]
+async fn a_sign_in_that_fails_does_not_fail_others_of_its_transaction() {
+    let host = limitless(Database::Postgres).await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let mut database = host.connection().await;
+    let statements = "CREATE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS
+             'BEGIN RAISE EXCEPTION ''rejected by the test''; END';
+         CREATE TRIGGER rejected BEFORE INSERT ON token_families
+             FOR EACH ROW WHEN (NEW.claims LIKE '%rejected%') EXECUTE FUNCTION reject()";
+    database.batch(statements).await.expect("a trigger");
+    let answers = join_all((0..40).map(async |number| {
+        let nonce = if number == 20 { "rejected" } else { "kept" };
+        let parameters = [("prompt", Some("none")), ("nonce", Some(nonce))];
+        let answer = browser.get(&ada.application.request(&parameters)).await;
+        let location = answer.headers.get(LOCATION);
+        location.is_some_and(|to| to.to_str().expect("a text").contains("code="))
+    }))
+    .await;
+    let without_code: Vec<usize> = (0..answers.len())
+        .filter(|place| !answers[*place])
+        .collect();
+    assert_eq!(without_code, [20]);
 }
 
 #[both_databases]
