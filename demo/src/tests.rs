@@ -340,13 +340,19 @@ async fn signing_out_everywhere_leads_to_the_provider_and_back() {
         "{policy}"
     );
     assert!(page.text().await.unwrap().contains("Sign out everywhere"));
-    let out = scene
-        .http
-        .post(format!("{}/sign-out-everywhere", scene.demo))
-        .header(COOKIE, &session)
-        .send()
-        .await
-        .unwrap();
+    let post = async |site: &str| {
+        let request = scene
+            .http
+            .post(format!("{}/sign-out-everywhere", scene.demo))
+            .header(COOKIE, &session)
+            .header("sec-fetch-site", site);
+        request.send().await.unwrap()
+    };
+    let out = post("same-site").await;
+    assert_eq!(out.headers()[LOCATION], "/", "a form of another program");
+    let still = scene.get("/signed-out", Some(&session)).await;
+    assert_eq!(still.location.as_deref(), Some("/"), "still signed in");
+    let out = post("same-origin").await;
     assert_eq!(out.status().as_u16(), 303);
     let url: Url = out.headers()[LOCATION].to_str().unwrap().parse().unwrap();
     assert_eq!(

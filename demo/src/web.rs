@@ -59,12 +59,7 @@ pub fn router(relying_party: RelyingParty) -> Router {
 }
 
 async fn start(State(demo): Shared, headers: HeaderMap) -> Response {
-    let signed_in = browser_of(&headers).and_then(|id| {
-        demo.browsers()
-            .get(&id)
-            .and_then(|browser| browser.signed_in.clone())
-    });
-    match signed_in {
+    match demo.signed_in(&headers) {
         Some(signed_in) => page_leading_to(
             signed_in.sign_out.as_ref(),
             StatusCode::OK,
@@ -188,24 +183,37 @@ async fn callback(
 }
 
 async fn sign_out(State(demo): Shared, headers: HeaderMap) -> Redirect {
-    demo.forget(&headers);
+    if is_own(&headers) {
+        demo.forget(&headers);
+    }
     Redirect::to("/")
 }
 
 /// Signs out here and at the provider (OpenID Connect RP-Initiated Logout), which ends the person's session in all
 /// applications.
 async fn sign_out_everywhere(State(demo): Shared, headers: HeaderMap) -> Redirect {
-    let provider = demo
-        .forget(&headers)
-        .and_then(|browser| browser.signed_in?.sign_out);
+    let browser = is_own(&headers).then(|| demo.forget(&headers)).flatten();
+    let provider = browser.and_then(|browser| browser.signed_in?.sign_out);
     match provider {
         Some(url) => Redirect::to(url.as_str()),
         None => Redirect::to("/"),
     }
 }
 
-async fn signed_out() -> Response {
-    page(StatusCode::OK, &SignedOutPage)
+async fn signed_out(State(demo): Shared, headers: HeaderMap) -> Response {
+    match demo.signed_in(&headers) {
+        // Somebody followed a link.
+        Some(_) => Redirect::to("/").into_response(),
+        None => page(StatusCode::OK, &SignedOutPage),
+    }
+}
+
+/// Whether a form of the demo's own pages was posted. Ports do not separate sites, so the cookie comes with the forms of
+/// other programs on this machine, too.
+fn is_own(headers: &HeaderMap) -> bool {
+    headers
+        .get("sec-fetch-site")
+        .is_none_or(|site| site == "same-origin")
 }
 
 async fn style() -> impl IntoResponse {
@@ -237,7 +245,13 @@ impl Demo {
         id
     }
 
-    /// Forgets the browser that asks; what was known of it.
+    /// Who is signed in in the requesting browser.
+    fn signed_in(&self, headers: &HeaderMap) -> Option<SignedIn> {
+        let id = browser_of(headers)?;
+        self.browsers().get(&id)?.signed_in.clone()
+    }
+
+    /// Removes the record of the requesting browser, and returns it.
     fn forget(&self, headers: &HeaderMap) -> Option<Browser> {
         let id = browser_of(headers)?;
         self.browsers().remove(&id)

@@ -20,7 +20,8 @@ const SESSION: &str = "-c client_min_messages=warning \
      -c statement_timeout=5000 -c lock_timeout=4000 -c idle_in_transaction_session_timeout=2000 \
      -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10000";
 
-/// How long the answer to a statement may take: longer than `statement_timeout`, which a frozen server does not apply.
+/// How long the answer to a statement may take: longer than `statement_timeout`, which a frozen server does not apply,
+/// and no shorter than a transaction may take, because a pipelined statement waits for those before it.
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// The settings of the session that migrates: its statements may take as long as they need.

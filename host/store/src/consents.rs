@@ -45,23 +45,52 @@ pub(crate) async fn remember(
     given: &ConsentGrant,
     now: Timestamp,
 ) -> Result<()> {
-    // The row that is there is held until the commit, so that of two consents at once neither is lost.
-    let (before, holds_until): (String, i64) = sql::query_as(
-        "INSERT INTO consents (id, user_id, application_id, scopes, granted_at, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6)
-         ON CONFLICT (user_id, application_id) DO UPDATE SET user_id = excluded.user_id
-         RETURNING scopes, expires_at",
-    )
-    .bind(given.id.to_string())
-    .bind(given.user.to_string())
-    .bind(given.application.to_string())
-    .bind(given.scopes.to_string())
-    .bind(now.millis())
-    .bind(given.until.millis())
-    .fetch_one(&mut *db)
-    .await?;
+    let (user, application) = (given.user.to_string(), given.application.to_string());
+    loop {
+        // An existing row is locked until the commit, so that of two transactions at once neither loses its consent.
+        let (before, holds_until): (String, i64) = sql::query_as(
+            "INSERT INTO consents (id, user_id, application_id, scopes, granted_at, expires_at)
+             VALUES ($1, $2, $3, $4, $5, $6)
+             ON CONFLICT (user_id, application_id) DO UPDATE SET user_id = excluded.user_id
+             RETURNING scopes, expires_at",
+        )
+        .bind(given.id.to_string())
+        .bind(user.clone())
+        .bind(application.clone())
+        .bind(given.scopes.to_string())
+        .bind(now.millis())
+        .bind(given.until.millis())
+        .fetch_one(&mut *db)
+        .await?;
+        let (scopes, until) = joined(given, (&before, holds_until), now);
+        let updated = sql::query(
+            "UPDATE consents SET scopes = $3, granted_at = $4, expires_at = $5
+             WHERE user_id = $1 AND application_id = $2 AND scopes = $6 AND expires_at = $7",
+        )
+        .bind(user.clone())
+        .bind(application.clone())
+        .bind(scopes.to_string())
+        .bind(now.millis())
+        .bind(until)
+        .bind(before)
+        .bind(holds_until)
+        .execute(&mut *db)
+        .await?;
+        // The lock does not exclude another sign-in of the same transaction, whose statements may come in between.
+        if updated > 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// The scopes and the end of a consent that joins what was given before, as far as that holds at `now`.
+fn joined(
+    given: &ConsentGrant,
+    (before, holds_until): (&str, i64),
+    now: Timestamp,
+) -> (Scopes, i64) {
     let before = if holds_until > now.millis() {
-        Scopes::known(&before)
+        Scopes::known(before)
     } else {
         Scopes::default()
     };
@@ -72,17 +101,7 @@ pub(crate) async fn remember(
     } else {
         until.min(holds_until)
     };
-    sql::query(
-        "UPDATE consents SET scopes = $3, granted_at = $4, expires_at = $5 WHERE user_id = $1 AND application_id = $2",
-    )
-    .bind(given.user.to_string())
-    .bind(given.application.to_string())
-    .bind(given.scopes.either(&before).to_string())
-    .bind(now.millis())
-    .bind(until)
-    .execute(db)
-    .await?;
-    Ok(())
+    (given.scopes.either(&before), until)
 }
 
 impl Store {

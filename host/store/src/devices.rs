@@ -136,7 +136,7 @@ impl Store {
         self.lookups.devices.call(id.to_string()).await
     }
 
-    /// What waits for a device at `now`; `None` if the device is unknown or revoked. Account notifications count that
+    /// The inbox of a device at `now`; `None` if the device is unknown or revoked. Account notifications count that
     /// happened at `since` or later and after the device was enrolled.
     ///
     /// # Errors

@@ -27,8 +27,8 @@ pub(crate) type Work =
 #[derive(Clone, Copy)]
 pub(crate) struct TransactionJob<'j> {
     pub(crate) work: &'j Work,
-    /// Whether other independent jobs may execute statements between its own. Locks keep jobs of one transaction from
-    /// nothing.
+    /// Whether other independent jobs may execute statements between its own. Row locks do not exclude jobs of the same
+    /// transaction, so each of its decisions must be one statement.
     pub(crate) is_independent: bool,
 }
 
@@ -242,8 +242,8 @@ async fn run_in_turn(
     Ok(outcomes)
 }
 
-/// Does independent jobs of PostgreSQL. Each sends a statement without waiting for the results of the others, so all
-/// together take about as many round trips as one. `before` jobs were done in turn.
+/// Executes independent jobs on PostgreSQL at the same time. Each sends a statement without waiting for the results of
+/// the others, so all together take about as many round trips as one. `before` jobs were executed in turn.
 async fn run_at_once(
     db: &mut Connection,
     jobs: &[TransactionJob<'_>],
@@ -266,7 +266,10 @@ async fn run_at_once(
     }
     // After the first failure PostgreSQL rejects all further statements.
     let is_consequence = |failure: &TransactionError| matches!(&failure.error, StoreError::Database(error) if error.follows_another());
-    match failures.into_iter().min_by_key(is_consequence) {
+    let cause = failures
+        .into_iter()
+        .min_by_key(|failure| (is_consequence(failure), failure.culprit.is_none()));
+    match cause {
         Some(cause) => Err(cause),
         None => Ok(outcomes),
     }

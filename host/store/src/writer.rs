@@ -138,8 +138,8 @@ impl Writer {
         self.write_in_session(None, work).await
     }
 
-    /// The same. With a `session`, the write is a use of that session: it locks the session's row, and depends on nothing
-    /// that other such writes do. PostgreSQL gets the statements of all of them without a wait for each other's results.
+    /// The same. With a `session`, the write is a use of that session: it locks the session's row, and each of its
+    /// decisions is one statement, because PostgreSQL gets the statements of other such writes in between.
     ///
     /// # Errors
     /// As [`Self::write`].

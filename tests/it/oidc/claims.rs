@@ -334,7 +334,7 @@ async fn users_without_an_account_learn_it_only_after_approval() {
 async fn userinfo_at_full_load_starves_no_sign_in() {
     let plugins = format!(
         "{}limits = {{ fuel = 1000000000000, deadline = \"60s\", concurrency = 4, queue_length = 4 }}\n",
-        hostile("behaviour = \"busy\", value = \"200000000\"")
+        hostile("behaviour = \"busy\", value = \"100000000\"")
     );
     let host = TestHost::start_with_plugins(&plugins).await;
     let ada = host.ada().await;
@@ -345,7 +345,7 @@ async fn userinfo_at_full_load_starves_no_sign_in() {
     let (client, url) = (http_client(), format!("{}/oidc/me", host.base));
     let mut callers = tokio::task::JoinSet::new();
     let busy = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
-    for _ in 0..300 {
+    for _ in 0..40 {
         let (client, url, access, busy) = (
             client.clone(),
             url.clone(),

@@ -116,7 +116,7 @@ export function way(address, label, kind = '') {
 }
 
 /**
- * What stands in the place of an empty list, with the way to its first row.
+ * The placeholder of an empty list, with the way to its first row.
  * @param {string} text
  * @param {string} address
  * @param {string} label

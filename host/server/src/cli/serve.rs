@@ -1,8 +1,10 @@
 //! `assent serve`
 
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -75,15 +77,12 @@ async fn forward(mut terminate: Signal, mut interrupt: Signal, to: mpsc::Sender<
 /// Exchanges the plugins whenever the operator asks for it. How it went is in the log.
 async fn reload_plugins(services: Arc<Services>, mut asked: Signal) {
     while asked.recv().await.is_some() {
-        let services = Arc::clone(&services);
-        // A task of its own: after a panic, the next signal still reloads.
-        let reloaded = tokio::spawn(async move {
-            // The log has said why it failed, and those that were there go on.
-            let _ =
-                crate::domain::operations::plugins::reload(&services, &AuditContext::SERVER).await;
-        });
-        if let Err(error) = reloaded.await {
-            tracing::error!(%error, "reload of the plugins ended early");
+        // The log has said why it failed, and those that were there go on.
+        let reloading =
+            crate::domain::operations::plugins::reload(&services, &AuditContext::SERVER);
+        // After a panic the next signal still reloads.
+        if AssertUnwindSafe(reloading).catch_unwind().await.is_err() {
+            tracing::error!("reload of the plugins panicked");
         }
     }
 }

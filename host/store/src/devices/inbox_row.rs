@@ -1,4 +1,4 @@
-//! What waits for a device: read by one statement, because each long poll asks at its beginning and at its end.
+//! The inbox of a device: read by one statement, because each long poll asks at its beginning and at its end.
 
 use crate::batch::loader::{Key, Row};
 use crate::rows::moment;
@@ -26,7 +26,7 @@ pub(crate) const INBOX_BY_DEVICE: &str =
     JOIN users u ON u.id = d.user_id
     LEFT JOIN approval_cooldowns c ON c.user_id = d.user_id AND c.cooldown_until > v.column2";
 
-/// What waits for a device that is not revoked.
+/// The inbox of a device that is not revoked.
 #[derive(Clone, Debug)]
 pub struct InboxSummary {
     /// The owner.

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
 use futures_util::TryStreamExt;
 use openssl::ssl::{SslConnector, SslFiletype, SslMethod, SslVerifyMode};
 use postgres_openssl::MakeTlsConnector;
+use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
@@ -196,6 +197,7 @@ pub(super) struct PostgresConnection {
     task: Option<JoinHandle<()>>,
     answer_limit: Option<Duration>,
     /// The prepared statements by their texts. The texts are the program's own, so there is a limited number.
+    /// Several handles that need the same one wait until it is prepared, and go on in the order in which they came.
     statements: Arc<Mutex<HashMap<String, PreparedStatement>>>,
 }
 
@@ -241,9 +243,9 @@ impl PostgresConnection {
     }
 
     async fn prepared(&self, text: &str, query: &Query) -> Result<PreparedStatement> {
-        let known = self.statements().get(text).cloned();
-        if let Some(prepared) = known {
-            return Ok(prepared);
+        let mut statements = self.statements.lock().await;
+        if let Some(prepared) = statements.get(text) {
+            return Ok(prepared.clone());
         }
         let types: Vec<Type> = query.arguments.iter().map(type_of).collect();
         let statement = self.client.prepare_typed(text, &types).await?;
@@ -251,15 +253,8 @@ impl PostgresConnection {
             columns: names(statement.columns()),
             statement,
         };
-        self.statements().insert(text.to_owned(), prepared.clone());
+        statements.insert(text.to_owned(), prepared.clone());
         Ok(prepared)
-    }
-
-    fn statements(&self) -> MutexGuard<'_, HashMap<String, PreparedStatement>> {
-        // Each use is a single call on the map, so a thread that panicked left it whole.
-        self.statements
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Executes statements without arguments.

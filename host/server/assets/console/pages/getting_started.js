@@ -44,7 +44,7 @@ function note(key, isSet) {
  */
 export async function gettingStarted({ me }, { users, applications }) {
   if (me.role !== 'owner' || !me.id || isNoted(DISMISSED)) return undefined;
-  const [known, owners, phones] = await Promise.all([
+  const [known, owners, devices] = await Promise.all([
     get('/applications', { limit: 200 }),
     get('/users', { role: 'owner', state: 'active', limit: 2 }),
     get('/users/{id}/devices', { id: me.id }),
@@ -73,7 +73,7 @@ export async function gettingStarted({ me }, { users, applications }) {
       label: 'Add a second device of your own',
       about: 'If you lose the only one, you are locked out.',
       to: '/authenticator',
-      done: phones.items.length > 1,
+      done: devices.items.length > 1,
     },
     {
       label: 'Appoint a second owner',

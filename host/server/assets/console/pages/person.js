@@ -1,4 +1,4 @@
-// A user in a list.
+// A user in a list: the initial, and the names.
 
 import { el, link } from '../view.js';
 
@@ -8,7 +8,7 @@ import { el, link } from '../view.js';
 export const userAddress = (id) => `/admin/users/${id}`;
 
 /**
- * The initial, the account name as a link, and below it what else names the user.
+ * The initial, the account name as a link, and below it the other names.
  * @param {{ id: string, name: string, others?: Array<string | null | undefined> }} user
  * @returns {Child}
  */
@@ -17,7 +17,7 @@ export function person({ id, name, others = [] }) {
   return el(
     'span',
     { class: 'named' },
-    el('span', { class: 'small-picture round', 'aria-hidden': 'true' }, name.slice(0, 1).toUpperCase()),
+    el('span', { class: 'small-picture round', 'aria-hidden': 'true' }, el('bdi', {}, [...name][0]?.toUpperCase())),
     el(
       'span',
       { class: 'person' },

@@ -1,4 +1,4 @@
-// One user: profile, accounts, phones, sessions and activity.
+// One user: profile, accounts, devices, sessions and activity.
 
 import { get, getVersion, Problem, patch, post, put, remove } from '../api.js';
 import { area, FieldError, form, group, select, text, toggle } from '../form.js';
@@ -390,7 +390,7 @@ async function devices(user, _version, context) {
   const { may, handover, reload } = context;
   const { id } = user;
   const writes = may('users:write') && user.state !== 'terminated';
-  const [{ items: phones }, { unused: left }, { items: addresses }] = await Promise.all([
+  const [{ items: devices }, { unused: left }, { items: addresses }] = await Promise.all([
     get('/users/{id}/devices', { id }),
     get('/users/{id}/recovery-codes', { id }),
     get('/users/{id}/external-authenticators', { id }),
@@ -418,11 +418,11 @@ async function devices(user, _version, context) {
       { label: 'Last used', cell: (row) => moment(row.used_at) },
       ...actionColumn(writes, (row) => button('Remove', () => revoke(row), 'danger')),
     ],
-    phones,
+    devices,
     { empty: "No device: this user can't approve a sign-in yet.", caption: 'Devices' },
   );
   const enrol = button(
-    phones.length === 0 ? 'Create a link to enrol a device' : 'Create a link to enrol another device',
+    devices.length === 0 ? 'Create a link to enrol a device' : 'Create a link to enrol another device',
     () => showNewLink(user, context.me),
     canSend(user, context.me) ? '' : 'primary',
   );

@@ -133,6 +133,11 @@ pub async fn request(
         } else {
             Vec::new()
         };
+        let has_contents = !pending.is_empty() || !notifications.is_empty();
+        // A device that was revoked meanwhile gets none of it.
+        if has_contents && is_revoked(services, device.id).await? {
+            return Ok(None);
+        }
         let is_seen = |prompt: &Prompt| seen.contains(&prompt.approval.id);
         let changed = pending.len() != seen.len() || !pending.iter().all(is_seen);
         let told = notifications
@@ -159,6 +164,11 @@ pub async fn request(
             () = replaced(poll.as_ref()) => is_interrupted = true,
         }
     }
+}
+
+async fn is_revoked(services: &Services, id: DeviceId) -> Result<bool, InternalError> {
+    let current = services.store.device(id).await?;
+    Ok(current.is_none_or(|device| device.revoked_at.is_some()))
 }
 
 async fn replaced(poll: Option<&LongPoll<'_>>) {
