@@ -33,7 +33,11 @@ const COLUMNS = [
         { class: 'named' },
         row.usage?.logo_url
           ? el('img', { class: 'small-picture', src: row.usage?.logo_url, alt: '' })
-          : el('span', { class: 'small-picture', 'aria-hidden': 'true' }, el('bdi', {}, [...row.name][0]?.toUpperCase())),
+          : el(
+              'span',
+              { class: 'small-picture', 'aria-hidden': 'true' },
+              el('bdi', {}, [...row.name][0]?.toUpperCase()),
+            ),
         link(applicationAddress(row.id), el('bdi', {}, row.name)),
       ),
   },
