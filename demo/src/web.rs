@@ -208,8 +208,8 @@ async fn signed_out(State(demo): Shared, headers: HeaderMap) -> Response {
     }
 }
 
-/// Whether a form of the demo's own pages was posted. Ports do not separate sites, so the cookie comes with the forms of
-/// other programs on this machine, too.
+/// Whether a form of the demo's own pages was posted. Ports do not separate sites, so the cookie comes with the forms
+/// of other programs on this machine, too.
 fn is_own(headers: &HeaderMap) -> bool {
     headers
         .get("sec-fetch-site")

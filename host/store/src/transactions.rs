@@ -242,8 +242,8 @@ async fn run_in_turn(
     Ok(outcomes)
 }
 
-/// Executes independent jobs on PostgreSQL at the same time. Each sends a statement without waiting for the results of
-/// the others, so all together take about as many round trips as one. `before` jobs were executed in turn.
+/// Executes independent jobs on PostgreSQL at the same time. Each sends a statement without waiting for the results
+/// of the others, so all together take about as many round trips as one. `before` jobs were executed in turn.
 async fn run_at_once(
     db: &mut Connection,
     jobs: &[TransactionJob<'_>],
@@ -264,14 +264,20 @@ async fn run_at_once(
             JobResult::Panicked => failures.push(panicked(before + index)),
         }
     }
-    // After the first failure PostgreSQL rejects all further statements.
-    let is_consequence = |failure: &TransactionError| matches!(&failure.error, StoreError::Database(error) if error.follows_another());
     let cause = failures
         .into_iter()
         .min_by_key(|failure| (is_consequence(failure), failure.culprit.is_none()));
     match cause {
         Some(cause) => Err(cause),
         None => Ok(outcomes),
+    }
+}
+
+/// Whether PostgreSQL only rejected a statement because another one had failed.
+fn is_consequence(failure: &TransactionError) -> bool {
+    match &failure.error {
+        StoreError::Database(error) => error.follows_another(),
+        _ => false,
     }
 }
 

@@ -29,8 +29,8 @@ pub struct Demo {
     /// The URL that opens it from the start page (OpenID Connect Core section 4), with https or on a loopback address.
     #[serde(default)]
     pub initiate_login_uri: Option<String>,
-    /// The URL to which a sign-out returns (OpenID Connect RP-Initiated Logout section 3): that of `redirect_uri` with the
-    /// path `/signed-out`.
+    /// The URL to which a sign-out returns (OpenID Connect RP-Initiated Logout section 3): that of `redirect_uri` with
+    /// the path `/signed-out`.
     #[serde(default)]
     pub post_logout_redirect_uri: Option<String>,
     /// The file that receives its issuer, Client ID and redirect URIs.
