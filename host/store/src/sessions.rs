@@ -284,7 +284,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn prolong_session(&self, id: SessionId, until: Timestamp) -> Result<()> {
-        self.write_in_session(Some(id), move |db| {
+        self.writer.write_in_session(Some(id), move |db| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE sessions SET expires_at = $2 WHERE id = $1 AND expires_at < $2 AND ended_at IS NULL",

@@ -23,7 +23,7 @@ use crate::versioned_cache::VersionedCache;
 use crate::writer::Writer;
 use assent_model::application::RegisteredApplication;
 use assent_model::device::Device;
-use assent_model::id::{AccountId, Did, FamilyId, SessionId};
+use assent_model::id::{AccountId, Did, FamilyId};
 use assent_model::token::CodeGrant;
 
 /// The database.
@@ -134,18 +134,5 @@ impl Store {
         F: for<'c> Fn(&'c mut Connection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
     {
         self.writer.write(work).await
-    }
-
-    /// The same, of `work` that locks the row of this session. See [`Writer::write_in_session`].
-    pub(crate) async fn write_in_session<T, F>(
-        &self,
-        session: Option<SessionId>,
-        work: F,
-    ) -> Result<T>
-    where
-        T: Send + 'static,
-        F: for<'c> Fn(&'c mut Connection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
-    {
-        self.writer.write_in_session(session, work).await
     }
 }

@@ -107,18 +107,20 @@ impl Store {
     ) -> Result<Transition> {
         let used = self.unrecorded_use(Some(&grant), now);
         let recorded = used.clone();
-        let outcome = self.write_in_session(Some(grant.session()), move |db| {
-            let (grant, record, used) = (grant.clone(), record.clone(), used.clone());
-            Box::pin(async move {
-                if !sessions::lock_open_session(db, grant.session(), now).await? {
-                    return Ok(Transition::NotOpen);
-                }
-                insert_grant(db, &grant).await?;
-                insert_record(db, &record, now).await?;
-                insert_use(db, used.as_ref(), now).await?;
-                Ok(Transition::Done)
-            })
-        });
+        let outcome = self
+            .writer
+            .write_in_session(Some(grant.session()), move |db| {
+                let (grant, record, used) = (grant.clone(), record.clone(), used.clone());
+                Box::pin(async move {
+                    if !sessions::lock_open_session(db, grant.session(), now).await? {
+                        return Ok(Transition::NotOpen);
+                    }
+                    insert_grant(db, &grant).await?;
+                    insert_record(db, &record, now).await?;
+                    insert_use(db, used.as_ref(), now).await?;
+                    Ok(Transition::Done)
+                })
+            });
         let outcome = outcome.await?;
         self.remember_use(outcome, recorded, now);
         Ok(outcome)
@@ -147,7 +149,7 @@ impl Store {
             Completion::Resume { grant, .. } => Some(grant.session()),
             Completion::NewSession { .. } | Completion::GiveUp => None,
         };
-        let outcome = self.write_in_session(session, move |db| {
+        let outcome = self.writer.write_in_session(session, move |db| {
             let (completion, used) = (completion.clone(), used.clone());
             Box::pin(async move {
                 let outcome = complete(db, id, &completion, now).await?;
