@@ -202,7 +202,7 @@ async fn sign_out_everywhere(State(demo): Shared, headers: HeaderMap) -> Redirec
 
 async fn signed_out(State(demo): Shared, headers: HeaderMap) -> Response {
     match demo.signed_in(&headers) {
-        // Somebody followed a link.
+        // The browser did not come from a sign-out.
         Some(_) => Redirect::to("/").into_response(),
         None => page(StatusCode::OK, &SignedOutPage),
     }

@@ -83,7 +83,7 @@ pub(crate) async fn remember(
     }
 }
 
-/// The scopes and the end of a consent that joins what was given before, as far as that holds at `now`.
+/// The scopes and the end of a consent together with those of an earlier one, if that is valid at `now`.
 fn joined(
     given: &ConsentGrant,
     (before, holds_until): (&str, i64),

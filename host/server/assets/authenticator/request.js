@@ -58,7 +58,7 @@ const ENDINGS = {
 };
 
 /**
- * The same for a protected action in the console, which signs nobody in.
+ * The same for a protected action in the console, which is not a sign-in.
  * @type {Partial<Record<Ending, [string, string]>>}
  */
 const ACTION_ENDINGS = {

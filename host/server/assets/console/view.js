@@ -116,7 +116,7 @@ export function way(address, label, kind = '') {
 }
 
 /**
- * The placeholder of an empty list, with the way to its first row.
+ * The text of an empty list, with a link to the page that adds a first row.
  * @param {string} text
  * @param {string} address
  * @param {string} label

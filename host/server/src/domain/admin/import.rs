@@ -94,7 +94,7 @@ pub struct ImportReport {
     pub created: u64,
     /// How many were changed.
     pub updated: u64,
-    /// How many of those that were changed have another email address than before.
+    /// The number of changed users whose email address changes.
     pub readdressed: u64,
     /// How many are called something else than before, or, if new, than their person.
     pub renamed: u64,
