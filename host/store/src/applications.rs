@@ -24,7 +24,6 @@ use assent_model::saml::ServiceProvider;
 
 pub(crate) use noted_secret_uses::SecretUses;
 pub(crate) use recorded_use::RecordedUse;
-pub(crate) use usage::record_use;
 pub use usage::{ApplicationUsage, MOST_COUNTED};
 pub(crate) use version_row::{ApplicationVersionRow, VERSION_BY_ID};
 

@@ -4,7 +4,7 @@
 //! All of it happens in one transaction that first locks the user and the typed name, on every instance. So no two
 //! unexpired requests of a user or name have the same number, and the limits below hold under concurrency.
 
-use crate::changes::pending as changes;
+use crate::deferred;
 use crate::sql::{self, Connection};
 
 use crate::requested_approvals::{ApprovalRequest, RefusedRequest, UnexpiredRequest, subjects};
@@ -172,11 +172,11 @@ fn record_changes(
 ) -> Result<()> {
     let approval = &request.approval;
     if let ApprovalSubject::SignIn(login) = approval.subject {
-        changes::record(db, Change::Login(login))?;
+        deferred::record_change(db, Change::Login(login))?;
     }
     // No request waits for the end of this approval yet.
     let inbox = reached.map_or(Change::Approval(approval.id), Change::Inbox);
-    changes::record(db, inbox)
+    deferred::record_change(db, inbox)
 }
 
 /// Locks the name and the user, in an order that is the same for all, and reads their unexpired requests.

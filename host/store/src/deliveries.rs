@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::sql::{self, Connection};
 
-use crate::changes::pending as changes;
+use crate::deferred;
 use crate::rows::{cell, moment, parse};
 use crate::{Result, Store, StoreError, dispatches};
 use assent_model::change::Change;
@@ -57,7 +57,7 @@ impl TryFrom<DeliveryRow> for LeasedDelivery {
 /// at once.
 pub(crate) async fn approval_ended(db: &mut Connection, approval: &str) -> Result<()> {
     let id = parse(approval, cell("approvals", "id", approval))?;
-    changes::record(db, Change::Approval(id))?;
+    deferred::record_change(db, Change::Approval(id))?;
     sql::query("UPDATE approval_deliveries SET due_at = 0 WHERE approval_id = $1")
         .bind(approval.to_owned())
         .execute(db)

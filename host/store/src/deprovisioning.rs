@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::sql::{self, Connection};
 
-use crate::changes::pending as changes;
+use crate::deferred;
 use crate::rows::{cell, parse};
 use crate::users::search_index;
 use crate::{Result, action_approvals, deliveries, held_requests, passkeys, sessions};
@@ -161,7 +161,7 @@ pub(crate) async fn withdraw_pending_of(
         deliveries::approval_ended(db, &id).await?;
     }
     // The user's devices show whether the user may sign in.
-    changes::record(db, Change::Inbox(user))
+    deferred::record_change(db, Change::Inbox(user))
 }
 
 /// Ends the requests for an application that was disabled, on each device and for each name alike.
@@ -183,7 +183,7 @@ pub(crate) async fn withdraw_pending_for(
         deliveries::approval_ended(db, &id).await?;
         if let Some(user) = user {
             let user = parse(&user, cell("approvals", "user_id", &id))?;
-            changes::record(db, Change::Inbox(user))?;
+            deferred::record_change(db, Change::Inbox(user))?;
         }
     }
     Ok(())
@@ -222,7 +222,7 @@ pub(crate) async fn erase_user(db: &mut Connection, user: UserId, now: Timestamp
     .await?;
     for (id,) in requests {
         let id = parse(&id, cell("approvals", "id", &id))?;
-        changes::record(db, Change::Approval(id))?;
+        deferred::record_change(db, Change::Approval(id))?;
     }
     let names: Vec<(String,)> =
         sql::query_as("DELETE FROM login_names WHERE user_id = $1 RETURNING name")

@@ -1,7 +1,7 @@
 //! Requests with a typed name that a cooldown holds. They are sent to the devices when the cooldown ends or the user
 //! lifts it, if their login page still waits.
 
-use crate::changes::pending as changes;
+use crate::deferred;
 use crate::rows::{cell, parse};
 use crate::sql::{self, Connection};
 use crate::{Result, dispatches};
@@ -29,7 +29,7 @@ pub(crate) async fn release(db: &mut Connection, user: &str, now: Timestamp) -> 
         dispatches::make_due(db, &id, now).await?;
     }
     let user = parse(user, cell("approvals", "held_for", user))?;
-    changes::record(db, Change::Inbox(user))
+    deferred::record_change(db, Change::Inbox(user))
 }
 
 /// Drops the held requests of a user, who reported another one or may not sign in any more: their pages wait to the

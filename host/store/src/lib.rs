@@ -24,6 +24,7 @@ mod connections;
 mod consents;
 mod cooldowns;
 mod counts;
+mod deferred;
 mod deliveries;
 mod deprovisioning;
 mod devices;

@@ -2,7 +2,7 @@
 
 mod completion;
 
-use crate::changes::pending as changes;
+use crate::deferred;
 use crate::rows::{cell, digest, from_json, moment, parse, to_json};
 use crate::sql;
 use crate::{OpenSignIns, Result, Store, StoreError, open_sign_ins};
@@ -153,7 +153,7 @@ impl Store {
                 .bind(session.to_string())
                 .execute(&mut *db)
                 .await?;
-                changes::record(db, Change::Login(id))
+                deferred::record_change(db, Change::Login(id))
             })
         })
         .await

@@ -1,6 +1,6 @@
 //! Passkeys that sign in: the user's agreement, the challenge of a login page, and the approval that the answer is.
 
-use crate::changes::pending as changes;
+use crate::deferred;
 use crate::passkeys::{insert, record_use};
 use crate::rows::to_json;
 use crate::sql::{self, Connection};
@@ -284,7 +284,7 @@ async fn approve(
     devices::record_use(db, device, now).await?;
     cooldowns::reset_denials(db, &user.to_string()).await?;
     // Another tab may show the login page.
-    changes::record(db, Change::Login(login))?;
+    deferred::record_change(db, Change::Login(login))?;
     audit::append(db, &[entry]).await?;
     Ok(PasskeyApprovalOutcome::Approved)
 }

@@ -1,6 +1,6 @@
 //! Test sign-ins: sign-ins that administrators try in an application's place.
 
-use crate::changes::pending as changes;
+use crate::deferred;
 use crate::sql::{self, Connection};
 
 use crate::rows::{cell, digest, moment, parse};
@@ -97,7 +97,7 @@ async fn insert_step(db: &mut Connection, id: TestSignInId, step: &StepRecord) -
     .bind(step.sealed.clone())
     .execute(&mut *db)
     .await?;
-    changes::record(db, Change::TestSignIn(id))
+    deferred::record_change(db, Change::TestSignIn(id))
 }
 
 impl Store {
@@ -245,7 +245,7 @@ impl Store {
                 .bind(browser.to_text())
                 .execute(&mut *db)
                 .await?;
-                changes::record(db, Change::TestSignIn(id))?;
+                deferred::record_change(db, Change::TestSignIn(id))?;
                 Ok(Transition::of_rows(updated))
             })
         })
@@ -289,7 +289,7 @@ impl Store {
                 .bind(now.millis())
                 .execute(&mut *db)
                 .await?;
-                changes::record(db, Change::TestSignIn(id))?;
+                deferred::record_change(db, Change::TestSignIn(id))?;
                 Ok(Transition::of_rows(claimed))
             })
         })
@@ -331,7 +331,7 @@ impl Store {
                         .execute(&mut *db)
                         .await?;
                 }
-                changes::record(db, Change::TestSignIn(id))?;
+                deferred::record_change(db, Change::TestSignIn(id))?;
                 audit::append(db, &[end.entry]).await?;
                 Ok(Transition::Done)
             })

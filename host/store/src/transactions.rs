@@ -11,9 +11,9 @@ use tokio::time::{Instant, timeout_at};
 use crate::audit::append::append;
 use crate::audit::context::ChainContext;
 use crate::audit::pending;
-use crate::changes::pending as changes;
 use crate::changes::waiters::Waiters;
 use crate::connections::Connections;
+use crate::deferred;
 use crate::sql::{self, Connection};
 use crate::{Result, StoreError};
 
@@ -166,12 +166,13 @@ impl Transactions {
         isolation: Isolation,
     ) -> TransactionResult {
         let work = async {
-            let (worked, changed) =
-                changes::collect(pending::collect(run_jobs(db, jobs, isolation))).await;
+            let (worked, deferred) =
+                deferred::collect(pending::collect(run_jobs(db, jobs, isolation))).await;
             let (outcomes, entries) = worked?;
-            changes::insert(db, &changed).await?;
+            deferred::insert_changes(db, &deferred).await?;
             let lane = append(db, &self.chaining, entries).await?;
-            Ok((outcomes, lane, changed))
+            deferred::write_uses(db, &deferred).await?;
+            Ok((outcomes, lane, deferred.changes))
         };
         let worked: std::result::Result<_, TransactionError> = work.await;
         match worked {
@@ -334,7 +335,7 @@ async fn call_at_savepoint(
     job: &Work,
     db: &mut Connection,
 ) -> std::result::Result<JobResult, TransactionError> {
-    let (before, changes_before) = (pending::pending(), changes::mark());
+    let (entries_before, before) = (pending::pending(), deferred::mark());
     db.batch("SAVEPOINT job").await?;
     let called = match call_job(job, db).await {
         // On PostgreSQL it fails if the job went on after a statement that failed.
@@ -350,8 +351,8 @@ async fn call_at_savepoint(
         }
         db.batch("ROLLBACK TO SAVEPOINT job").await?;
         release_savepoint(db).await?;
-        pending::restore(before);
-        changes::restore(changes_before);
+        pending::restore(entries_before);
+        deferred::restore(&before);
         return Ok(JobResult::Failed(error));
     }
     Ok(called)

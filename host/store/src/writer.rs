@@ -352,6 +352,9 @@ async fn write_alone(transactions: &Transactions, batch: Vec<Job>, deadline: Ins
 }
 
 #[cfg(test)]
+mod pipelining_tests;
+
+#[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::{cell, moment, parse};
-use crate::sql::{self, Connection};
+use crate::sql;
 use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
@@ -47,24 +47,6 @@ static USAGE: LazyLock<BulkSql> = LazyLock::new(|| {
         0,
     )
 });
-
-/// Records that a user signed in to an application.
-pub(crate) async fn record_use(
-    db: &mut Connection,
-    application: &Did,
-    now: Timestamp,
-) -> Result<()> {
-    sql::query(
-        "INSERT INTO application_use (application_id, signed_in_at) VALUES ($1, $2)
-         ON CONFLICT (application_id) DO UPDATE SET signed_in_at = excluded.signed_in_at
-         WHERE application_use.signed_in_at < excluded.signed_in_at",
-    )
-    .bind(application.to_string())
-    .bind(now.millis())
-    .execute(db)
-    .await?;
-    Ok(())
-}
 
 impl Store {
     /// How each of these applications is used.

@@ -16,7 +16,7 @@ use crate::sql::{self, Connection};
 use serde_json::{Map, Value};
 
 pub use crate::audit::lanes::SKEW;
-use crate::changes::pending as changes;
+use crate::deferred;
 use crate::rows::{cell, from_json, moment, parse};
 use crate::{Result, Store, StoreError, request_attempts};
 use assent_model::audit::{Actor, Entry, Event, USER_KIND};
@@ -138,7 +138,7 @@ pub(crate) async fn append(transaction: &mut Connection, entries: &[Entry]) -> R
         if let Some(user) = entry.user
             && entry.event.is_account_notification()
         {
-            changes::record(transaction, Change::Inbox(user))?;
+            deferred::record_change(transaction, Change::Inbox(user))?;
         }
         pending::add(entry, true)?;
     }

@@ -6,22 +6,23 @@ use crate::sql::{FromRow, QueryAs};
 use crate::users::UserRow;
 use crate::{Result, StoreError};
 use assent_model::clock::Timestamp;
-use assent_model::id::DeviceId;
+use assent_model::id::{DeviceId, first_text_of};
 use assent_model::user::User;
 
-/// `v` has the device, the time, and the time since which account notifications count.
+/// `v` has the device, the time, the time since which account notifications count, and the first id of that time: on
+/// PostgreSQL older partitions are not looked into.
 pub(crate) const INBOX_BY_DEVICE: &str =
     "SELECT v.column1 AS device, CAST(v.column2 AS BIGINT) AS now, CAST(v.column3 AS BIGINT) AS since,
         d.name AS device_name,
         EXISTS (SELECT 1 FROM approvals p WHERE p.named_user = d.user_id AND p.user_id = d.user_id
                   AND p.state = 'requested' AND p.expires_at > v.column2) AS has_requests,
         EXISTS (SELECT 1 FROM audit_entries e WHERE e.user_id = d.user_id AND e.notification > d.last_notification
-                  AND e.happened_at > d.created_at AND e.happened_at >= v.column3
+                  AND e.happened_at > d.created_at AND e.happened_at >= v.column3 AND e.id >= v.column4
                   AND (e.actor IS NULL OR e.actor <> d.id)) AS has_notifications,
         c.cooldown_until,
         u.id, u.did, u.subject, u.name, u.email, u.profile, u.console_role, u.state, u.was_active, u.version,
         u.created_at, u.updated_at
-    FROM (VALUES {($, CAST($ AS BIGINT), CAST($ AS BIGINT))}) AS v
+    FROM (VALUES {($, CAST($ AS BIGINT), CAST($ AS BIGINT), $)}) AS v
     JOIN devices d ON d.id = v.column1 AND d.revoked_at IS NULL
     JOIN users u ON u.id = d.user_id
     LEFT JOIN approval_cooldowns c ON c.user_id = d.user_id AND c.cooldown_until > v.column2";
@@ -78,6 +79,7 @@ impl Key for InboxKey {
             .bind(self.device.clone())
             .bind(self.now)
             .bind(self.since)
+            .bind(first_text_of(moment(self.since)))
     }
 }
 

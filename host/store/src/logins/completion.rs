@@ -1,12 +1,11 @@
 //! The completion of a login, in one transaction.
 
-use crate::changes::pending as changes;
+use crate::deferred;
 use crate::sql::{self, Connection};
 
 use crate::consents::ConsentGrant;
 use crate::{
-    Result, Store, Transition, accounts, applications, audit, consents, devices, sessions, tokens,
-    users,
+    Result, Store, Transition, accounts, audit, consents, devices, sessions, tokens, users,
 };
 use assent_model::audit::{Entry, Origin};
 use assent_model::change::Change;
@@ -117,7 +116,7 @@ impl Store {
                     }
                     insert_grant(db, &grant).await?;
                     insert_record(db, &record, now).await?;
-                    insert_use(db, used.as_ref(), now).await?;
+                    record_use(db, used.as_ref(), now)?;
                     Ok(Transition::Done)
                 })
             });
@@ -154,7 +153,7 @@ impl Store {
             Box::pin(async move {
                 let outcome = complete(db, id, &completion, now).await?;
                 if outcome.is_done() {
-                    insert_use(db, used.as_ref(), now).await?;
+                    record_use(db, used.as_ref(), now)?;
                 }
                 Ok(outcome)
             })
@@ -235,7 +234,7 @@ async fn complete(
                 return Ok(Transition::NotOpen);
             }
             // Only here is a login answered whose user is undecided, for which another page may wait.
-            changes::record(db, Change::Login(id))?;
+            deferred::record_change(db, Change::Login(id))?;
         }
     }
     Ok(Transition::Done)
@@ -286,12 +285,11 @@ async fn insert_grant(db: &mut Connection, grant: &IssuedGrant) -> Result<()> {
     }
 }
 
-/// Records the use of an application. It is the last step, because sign-ins to the application wait for its row.
-async fn insert_use(db: &mut Connection, used: Option<&Did>, now: Timestamp) -> Result<()> {
-    match used {
-        Some(application) => applications::record_use(db, application, now).await,
-        None => Ok(()),
-    }
+/// Records the use of an application, if this instance has to.
+fn record_use(db: &mut Connection, used: Option<&Did>, now: Timestamp) -> Result<()> {
+    used.map_or(Ok(()), |application| {
+        deferred::record_use(db, application, now)
+    })
 }
 
 async fn insert_record(db: &mut Connection, record: &SignInRecord, now: Timestamp) -> Result<()> {

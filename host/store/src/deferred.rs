@@ -1,0 +1,237 @@
+//! What the running transaction writes at its end, by one statement for all jobs: its changes, so that a number of the
+//! sequence is visible soon after it was taken, and the uses of applications, whose rows all sign-ins share, so that
+//! these are locked in one order and for a short time.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::future::Future;
+
+use crate::sql::{self, Argument, Connection};
+use crate::{Result, StoreError};
+use assent_model::change::Change;
+use assent_model::clock::Timestamp;
+use assent_model::id::Did;
+
+/// The most rows of one statement. The database keeps a plan for each number of rows.
+const ROWS: usize = 8;
+
+/// What the jobs of a transaction recorded, in their order.
+#[derive(Default)]
+pub(crate) struct Deferred {
+    /// Each once.
+    pub(crate) changes: Vec<Change>,
+    uses: Vec<(Did, Timestamp)>,
+}
+
+tokio::task_local! {
+    static DEFERRED: RefCell<Deferred>;
+}
+
+/// How much was recorded when a savepoint was set.
+pub(crate) struct Mark {
+    changes: usize,
+    uses: usize,
+}
+
+/// Executes the work of a transaction. Returns what it recorded, too.
+pub(crate) async fn collect<T>(work: impl Future<Output = T>) -> (T, Deferred) {
+    let with_deferred = async {
+        let output = work.await;
+        (output, DEFERRED.try_with(RefCell::take).unwrap_or_default())
+    };
+    DEFERRED.scope(RefCell::default(), with_deferred).await
+}
+
+/// Records a change, which the transaction of this connection makes.
+///
+/// # Errors
+/// Outside of a transaction.
+pub(crate) fn record_change(_transaction: &mut Connection, change: Change) -> Result<()> {
+    record(|deferred| {
+        if !deferred.changes.contains(&change) {
+            deferred.changes.push(change);
+        }
+    })
+}
+
+/// Records that a user signed in to an application.
+///
+/// # Errors
+/// Outside of a transaction.
+pub(crate) fn record_use(
+    _transaction: &mut Connection,
+    application: &Did,
+    now: Timestamp,
+) -> Result<()> {
+    record(|deferred| deferred.uses.push((application.clone(), now)))
+}
+
+fn record(add: impl FnOnce(&mut Deferred)) -> Result<()> {
+    DEFERRED
+        .try_with(|deferred| add(&mut deferred.borrow_mut()))
+        .map_err(|_| StoreError::Internal("a write was deferred outside of a transaction"))
+}
+
+pub(crate) fn mark() -> Mark {
+    DEFERRED
+        .try_with(|deferred| {
+            let deferred = deferred.borrow();
+            Mark {
+                changes: deferred.changes.len(),
+                uses: deferred.uses.len(),
+            }
+        })
+        .unwrap_or(Mark {
+            changes: 0,
+            uses: 0,
+        })
+}
+
+/// Forgets what was recorded since the savepoint was set.
+pub(crate) fn restore(mark: &Mark) {
+    // Outside of a transaction nothing is recorded.
+    let _ = DEFERRED.try_with(|deferred| {
+        let mut deferred = deferred.borrow_mut();
+        deferred.changes.truncate(mark.changes);
+        deferred.uses.truncate(mark.uses);
+    });
+}
+
+/// Inserts the rows of the changes.
+pub(crate) async fn insert_changes(db: &mut Connection, deferred: &Deferred) -> Result<()> {
+    for rows in deferred.changes.chunks(ROWS) {
+        let values = rows.iter().map(|change| [change.to_string().into()]);
+        insert(db, "INSERT INTO changes (change)", values, "").await?;
+    }
+    Ok(())
+}
+
+/// Notes the last use of each application, in the order of their ids: two transactions that lock the same rows in
+/// different orders would wait for each other until PostgreSQL undoes one of them.
+pub(crate) async fn write_uses(db: &mut Connection, deferred: &Deferred) -> Result<()> {
+    let mut last = BTreeMap::new();
+    for (application, at) in &deferred.uses {
+        let last = last.entry(application).or_insert(*at);
+        *last = (*last).max(*at);
+    }
+    let uses: Vec<_> = last.into_iter().collect();
+    for rows in uses.chunks(ROWS) {
+        let values = rows
+            .iter()
+            .map(|(application, at)| [application.to_string().into(), at.millis().into()]);
+        insert(
+            db,
+            "INSERT INTO application_use (application_id, signed_in_at)",
+            values,
+            " ON CONFLICT (application_id) DO UPDATE SET signed_in_at = excluded.signed_in_at
+              WHERE application_use.signed_in_at < excluded.signed_in_at",
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+/// Inserts several rows by one statement.
+async fn insert<const COLUMNS: usize>(
+    db: &mut Connection,
+    into: &str,
+    rows: impl Iterator<Item = [Argument; COLUMNS]>,
+    conflict: &str,
+) -> Result<()> {
+    let (mut statement, mut arguments) = (format!("{into} VALUES "), Vec::new());
+    for row in rows {
+        statement.push_str(if arguments.is_empty() { "(" } else { ", (" });
+        for (column, argument) in row.into_iter().enumerate() {
+            arguments.push(argument);
+            let comma = if column == 0 { "" } else { ", " };
+            // Writing to a `String` does not fail.
+            let _ = write!(statement, "{comma}${}", arguments.len());
+        }
+        statement.push(')');
+    }
+    statement.push_str(conflict);
+    let mut insert = sql::query(statement);
+    for argument in arguments {
+        insert = insert.bind(argument);
+    }
+    insert.execute(db).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use assent_model::clock::Timestamp;
+    use assent_model::entropy::SystemEntropy;
+    use assent_model::id::UserId;
+
+    use super::*;
+    use crate::connect::Database;
+
+    #[tokio::test]
+    async fn a_change_counts_once_and_not_if_its_job_is_undone() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("t.db").display());
+        let database = Database::open(&url).await.unwrap();
+        let mut db = database.writers.lease().await.unwrap();
+        let [first, second] =
+            [(); 2].map(|()| Change::Inbox(UserId::new(Timestamp::from_millis(1), &SystemEntropy)));
+        assert!(matches!(
+            record_change(&mut db, first),
+            Err(StoreError::Internal(_))
+        ));
+        let work = async {
+            record_change(&mut db, first).unwrap();
+            record_change(&mut db, first).unwrap();
+            let before = mark();
+            record_change(&mut db, second).unwrap();
+            record_change(&mut db, first).unwrap();
+            restore(&before);
+        };
+        assert_eq!(collect(work).await.1.changes, [first]);
+    }
+
+    #[tokio::test]
+    async fn the_last_use_of_each_application_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("t.db").display());
+        let database = Database::open(&url).await.unwrap();
+        let mut db = database.writers.lease().await.unwrap();
+        db.batch("PRAGMA foreign_keys = OFF").await.unwrap();
+        let application = |number: u8| Did::from_ed25519(&[number; 32]);
+        let at = Timestamp::from_millis;
+        let work = async {
+            // More than one statement has places for, in an order that is not that of the ids.
+            for number in (0..20).rev() {
+                record_use(&mut db, &application(number), at(5)).unwrap();
+            }
+            record_use(&mut db, &application(3), at(9)).unwrap();
+            record_use(&mut db, &application(3), at(7)).unwrap();
+            let before = mark();
+            record_use(&mut db, &application(4), at(8)).unwrap();
+            restore(&before);
+        };
+        let deferred = collect(work).await.1;
+        write_uses(&mut db, &deferred).await.unwrap();
+        // Another transaction that began earlier does not overwrite it.
+        let earlier = Deferred {
+            uses: vec![(application(5), at(2))],
+            ..Deferred::default()
+        };
+        write_uses(&mut db, &earlier).await.unwrap();
+        let rows: Vec<(String, i64)> = sql::query_as(
+            "SELECT application_id, signed_in_at FROM application_use ORDER BY application_id",
+        )
+        .fetch_all(&mut *db)
+        .await
+        .unwrap();
+        let mut expected: Vec<_> = (0..20)
+            .map(|number| {
+                let id = application(number).to_string();
+                (id, if number == 3 { 9 } else { 5 })
+            })
+            .collect();
+        expected.sort();
+        assert_eq!(rows, expected);
+    }
+}
