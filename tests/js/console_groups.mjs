@@ -40,6 +40,16 @@ async function create(admin) {
   await admin.look('group');
 }
 
+/** The list: how many there are, and their order. */
+async function list(admin) {
+  await admin.open('/admin/groups', 'Groups');
+  await admin.desk.getByText('1 group', { exact: true }).waitFor();
+  await admin.desk.getByRole('button', { name: /^Name/ }).click();
+  await admin.desk.waitForURL(/order=-name/);
+  await admin.desk.getByRole('row', { name: /Staff/ }).waitFor();
+  await admin.look('groups');
+}
+
 /** Several users at once. */
 async function several(admin) {
   await admin.open('/admin/users', 'Users');
@@ -125,6 +135,7 @@ async function end(admin) {
 await run(
   async (admin) => {
     await create(admin);
+    await list(admin);
     await several(admin);
     await assign(admin);
     await end(admin);

@@ -139,6 +139,17 @@ async function access(admin) {
 async function state(admin) {
   await admin.open('/admin/users?q=grace', 'Users');
   await admin.look('users');
+  // A narrow screen shows the other fields of the search on demand.
+  const size = admin.desk.viewportSize();
+  await admin.desk.setViewportSize({ width: 360, height: 780 });
+  const states = admin.desk.getByLabel('State', { exact: true });
+  await states.waitFor({ state: 'hidden' });
+  await admin.press('Filter and sort');
+  await states.waitFor();
+  await admin.look('users-filters');
+  await admin.press('Filter and sort');
+  await states.waitFor({ state: 'hidden' });
+  await admin.desk.setViewportSize(size);
   await admin.follow('grace');
   await admin.press('Suspend');
   await admin.look('suspend');

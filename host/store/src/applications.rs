@@ -1,6 +1,7 @@
 //! Applications.
 
 mod client_secrets;
+mod cursor;
 mod noted_secret_uses;
 mod recorded_use;
 mod secret_use;
@@ -22,6 +23,7 @@ use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
 use assent_model::saml::ServiceProvider;
 
+pub use cursor::ApplicationCursor;
 pub(crate) use noted_secret_uses::SecretUses;
 pub(crate) use recorded_use::RecordedUse;
 pub use usage::{ApplicationUsage, MOST_COUNTED};
@@ -45,7 +47,7 @@ pub(crate) const BY_ID: &str = sql::statement!(
     " FROM applications WHERE id IN ({$})"
 );
 
-/// The applications after `$1` in an order, of the protocol `$2` and with a name that begins with `$3`.
+/// The applications after the one with the id `$1` and the name `$5` in an order, of the protocol `$2` and with a name that begins with `$3`.
 macro_rules! applications_found {
     ($after:literal, $order:literal) => {
         sql::statement!(
@@ -377,31 +379,33 @@ impl Store {
         prefix: &str,
         protocol: Option<Protocol>,
         order: ApplicationOrder,
-        after: Option<&Did>,
+        after: Option<&ApplicationCursor>,
         limit: u32,
     ) -> Result<Vec<RegisteredApplication>> {
         let statement = match order {
             ApplicationOrder::Id => applications_found!("id > $1", "id"),
             ApplicationOrder::Name => applications_found!(
-                "($1 = '' OR (lower(name), id) > (SELECT lower(name), id FROM applications WHERE id = $1))",
+                "($1 = '' OR (lower(name), id) > (lower($5), $1))",
                 "lower(name), id"
             ),
             ApplicationOrder::NameDescending => applications_found!(
-                "($1 = '' OR (lower(name), id) < (SELECT lower(name), id FROM applications WHERE id = $1))",
+                "($1 = '' OR (lower(name), id) < (lower($5), $1))",
                 "lower(name) DESC, id DESC"
             ),
         };
-        let rows: Vec<ApplicationRow> = sql::query_as(statement)
-            .bind(after.map(ToString::to_string).unwrap_or_default())
+        let mut query = sql::query_as::<ApplicationRow>(statement)
+            .bind(after.map(|after| after.id.to_string()).unwrap_or_default())
             .bind(match protocol {
                 None => "",
                 Some(Protocol::OpenidConnect) => OIDC,
                 Some(Protocol::Saml) => SAML,
             })
             .bind(prefix.to_owned())
-            .bind(i64::from(limit))
-            .fetch_all(&self.readers)
-            .await?;
+            .bind(i64::from(limit));
+        if order != ApplicationOrder::Id {
+            query = query.bind(after.map(|after| after.name.clone()).unwrap_or_default());
+        }
+        let rows = query.fetch_all(&self.readers).await?;
         rows.into_iter()
             .map(RegisteredApplication::try_from)
             .collect()

@@ -19,7 +19,7 @@ use assent_model::group::Group;
 use assent_model::id::GroupId;
 
 pub(crate) use access::AssignedAccessRow;
-pub use listing::{GroupSummary, MOST_MEMBERS_COUNTED};
+pub use listing::{GroupOrder, GroupSummary, MOST_MEMBERS_COUNTED};
 pub(crate) use lost_access::end_lost_access;
 pub use members::MemberChange;
 

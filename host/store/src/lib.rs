@@ -77,7 +77,7 @@ mod writer;
 
 pub use accounts::{AccountWrite, UserAccount};
 pub use action_approvals::ClaimedAction;
-pub use applications::{ApplicationOrder, ApplicationUsage, MOST_COUNTED};
+pub use applications::{ApplicationCursor, ApplicationOrder, ApplicationUsage, MOST_COUNTED};
 pub use approval_requests::RequestOutcome;
 pub use approvals::{AnswerOutcome, AuditNote, DeviceAnswer, RulingOutcome};
 pub use audit::context::ChainContext;
@@ -90,7 +90,7 @@ pub use deliveries::ChannelWork;
 pub use devices::InboxSummary;
 pub use dispatches::DISPATCH_LEASE;
 pub use error::{Result, StoreError, ValueError};
-pub use groups::{GroupSummary, MOST_MEMBERS_COUNTED, MemberChange};
+pub use groups::{GroupOrder, GroupSummary, MOST_MEMBERS_COUNTED, MemberChange};
 pub use idempotency::IdempotentRow;
 pub use invitations::NewInvitation;
 pub use logins::{Completion, IssuedGrant, NewSession, SignInRecord};

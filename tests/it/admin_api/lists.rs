@@ -149,3 +149,62 @@ async fn applications_are_listed_by_name(database: Database) {
         "books books"
     );
 }
+
+#[both_databases]
+async fn groups_are_listed_by_name(database: Database) {
+    let host = TestHost::start_on(database).await;
+    for name in ["wiki", "Öl", "archive", "Cars", "books"] {
+        let group = json!({ "name": name });
+        host.admin_ok(Method::POST, "/groups", group).await;
+    }
+    for (query, expected) in [
+        ("?order=name", "archive books Cars wiki Öl"),
+        ("?order=-name", "Öl wiki Cars books archive"),
+        ("?order=-name&q=ö", "Öl"),
+    ] {
+        assert_eq!(
+            names(&host, &format!("/groups{query}")).await,
+            expected,
+            "{database:?} {query}"
+        );
+    }
+    for (query, expected) in [("?limit=1", json!(5)), ("?q=b", Value::Null)] {
+        let path = format!("/groups{query}");
+        let list = host.admin_ok(Method::GET, &path, Value::Null).await;
+        assert_eq!(list["total"], expected, "{database:?} {query}");
+    }
+}
+
+/// The next page begins where the last one ended, though its last row was deleted in between.
+#[both_databases]
+async fn a_list_goes_on_after_a_deleted_row(database: Database) {
+    let host = TestHost::start_on(database).await;
+    for name in ["a b", "b c", "c d", "d e"] {
+        let application = json!({"name": name, "application_type": "native",
+            "redirect_uris": ["com.example.books://callback"]});
+        host.admin_ok(Method::POST, "/applications", application)
+            .await;
+        host.admin_ok(Method::POST, "/groups", json!({ "name": name }))
+            .await;
+    }
+    for list in ["/applications", "/groups"] {
+        let page = async |query: String| {
+            let path = format!("{list}?limit=2{query}");
+            host.admin_ok(Method::GET, &path, Value::Null).await
+        };
+        let first = page("&order=-name".to_owned()).await;
+        let last = &first["items"][1];
+        assert_eq!(last["name"], "c d", "{database:?} {list}");
+        host.admin_ok(Method::DELETE, &format!("{list}/{}", id(last)), Value::Null)
+            .await;
+        let next: String =
+            url::form_urlencoded::byte_serialize(first["next"].text().as_bytes()).collect();
+        let second = page(format!("&order=-name&after={next}")).await;
+        let names: Vec<&str> = second["items"]
+            .items()
+            .iter()
+            .map(|item| item["name"].text())
+            .collect();
+        assert_eq!(names, ["b c", "a b"], "{database:?} {list}");
+    }
+}

@@ -146,3 +146,17 @@ async fn the_device_learns_its_current_name() {
     assert_ne!(before["device_name"], after["device_name"]);
     assert_eq!(after["device_name"], "Pixel 8");
 }
+
+#[tokio::test]
+async fn an_entry_names_the_browser_in_the_requested_language() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let path = format!("/audit?event=sign-in.requested&user={}", id(&grace.user));
+    for (languages, browser) in [("en", "Firefox on Linux"), ("de", "Firefox auf Linux")] {
+        let request = console.request(Method::GET, &path);
+        let answer = sent(request.header("accept-language", languages)).await;
+        let entry = &answer.body["items"][0];
+        assert_eq!(entry["browser"], browser, "{entry}");
+        assert_eq!(entry["personal"]["browser"], "Firefox on Linux", "{entry}");
+    }
+}

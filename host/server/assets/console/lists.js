@@ -172,9 +172,27 @@ export async function searched(controls, load, rows, { chips = false, above = []
         changed();
       },
     },
-    ...fields,
+    ...withFilters(controls),
   );
   return Object.assign(el('div', {}, form, ...above, chips && active, problem, status, rows, rest), { fill });
+}
+
+/**
+ * The fields of a search. On a narrow screen, a button shows those after the first, unless one of them is in use.
+ * @param {Field[]} controls
+ */
+function withFilters([first, ...others]) {
+  if (others.length < 2) return [first, ...others].map((control) => control.element);
+  const filters = el('div', { class: 'filters' }, ...others.map((control) => control.element));
+  const canSort = others.some((control) => 'head' in control);
+  const toggle = el('button', { type: 'button', class: 'button small' }, canSort ? 'Filter and sort' : 'Filter');
+  const show = (/** @type {boolean} */ shown) => {
+    filters.classList.toggle('open', shown);
+    toggle.setAttribute('aria-expanded', String(shown));
+  };
+  toggle.addEventListener('click', () => show(toggle.getAttribute('aria-expanded') !== 'true'));
+  show(others.some((control) => control.read()));
+  return [first.element, toggle, filters];
 }
 
 /**

@@ -146,6 +146,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JSON "console/recipes/wordpress.json",
     JSON "console/recipes/zabbix.json",
     JAVASCRIPT "console/search.js",
+    JAVASCRIPT "console/select_box.js",
     JAVASCRIPT "console/session.js",
     JAVASCRIPT "console/setting_texts.js",
     JAVASCRIPT "console/theme.js",

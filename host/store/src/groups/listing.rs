@@ -2,13 +2,23 @@
 
 use crate::sql;
 use crate::{Result, Store};
-use assent_model::group::Group;
+use assent_model::group::{Group, GroupName};
 use assent_model::id::GroupId;
 
 use super::row::GroupRow;
 
 /// Up to how many members of a group are counted.
 pub const MOST_MEMBERS_COUNTED: u32 = 1000;
+
+/// The order of a list of groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GroupOrder {
+    /// By their names, in upper or lower case.
+    #[default]
+    Name,
+    /// The same, descending.
+    NameDescending,
+}
 
 /// A group as a list shows it.
 #[derive(Clone, Debug)]
@@ -31,7 +41,7 @@ crate::sql::row! {
 
 // A group may have a million members, so they are counted up to a limit.
 macro_rules! with_counts {
-    ($rest:literal) => {
+    ($($rest:literal),*) => {
         sql::statement!(
             "SELECT ",
             GroupRow::COLUMNS,
@@ -40,7 +50,22 @@ macro_rules! with_counts {
                (SELECT COUNT(*) FROM group_assignments WHERE group_assignments.group_id = user_groups.id)
                AS applications
              FROM user_groups ",
-            $rest
+            $($rest),*
+        )
+    };
+}
+
+/// The groups after the one with the name `$3` in an order, whose names begin with `$1`.
+macro_rules! groups_found {
+    ($after:literal, $order:literal) => {
+        with_counts!(
+            "WHERE user_groups.name_key >= $1 AND user_groups.name_key < $2
+               AND ($3 = '' OR user_groups.name_key ",
+            $after,
+            " $3)
+             ORDER BY user_groups.name_key ",
+            $order,
+            " LIMIT $4"
         )
     };
 }
@@ -85,28 +110,39 @@ impl Store {
         row.map(GroupSummary::try_from).transpose()
     }
 
-    /// Up to `limit` groups whose names begin with `prefix`, in lower case, after a group, in the order of their names.
+    /// Up to `limit` groups whose names begin with `prefix`, in lower case, after the group with a name.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn groups(
         &self,
         prefix: &str,
-        after: Option<GroupId>,
+        order: GroupOrder,
+        after: Option<&GroupName>,
         limit: u32,
     ) -> Result<Vec<GroupSummary>> {
-        let rows: Vec<SummaryRow> = sql::query_as(with_counts!(
-            "WHERE user_groups.name_key >= $1 AND user_groups.name_key < $2
-               AND user_groups.name_key > COALESCE((SELECT earlier.name_key FROM user_groups AS earlier
-                                                    WHERE earlier.id = $3), '')
-             ORDER BY user_groups.name_key LIMIT $4"
-        ))
-        .bind(prefix.to_owned())
-        .bind(format!("{prefix}\u{10ffff}"))
-        .bind(after.map(|id| id.to_string()).unwrap_or_default())
-        .bind(i64::from(limit))
-        .fetch_all(&self.readers)
-        .await?;
+        let statement = match order {
+            GroupOrder::Name => groups_found!(">", "ASC"),
+            GroupOrder::NameDescending => groups_found!("<", "DESC"),
+        };
+        let rows: Vec<SummaryRow> = sql::query_as(statement)
+            .bind(prefix.to_owned())
+            .bind(format!("{prefix}\u{10ffff}"))
+            .bind(after.map(GroupName::key).unwrap_or_default())
+            .bind(i64::from(limit))
+            .fetch_all(&self.readers)
+            .await?;
         rows.into_iter().map(GroupSummary::try_from).collect()
+    }
+
+    /// The number of all groups.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn count_groups(&self) -> Result<u64> {
+        let (count,): (i64,) = sql::query_as("SELECT COUNT(*) FROM user_groups")
+            .fetch_one(&self.readers)
+            .await?;
+        Ok(u64::try_from(count).unwrap_or_default())
     }
 }

@@ -1,7 +1,6 @@
 // An entry of the audit log: a sentence, and its details on demand.
 
 import { icon } from '../icons.js';
-import { t, translated } from '../language.js';
 import { code, copyButton, el, moment } from '../view.js';
 import { sentenceOf, toneOf } from './audit_events.js';
 
@@ -53,10 +52,8 @@ export function auditEntry(entry, { may }) {
  * @param {Entry} entry
  * @returns {Child[]}
  */
-function originOf({ personal, place }) {
-  const text = (/** @type {unknown} */ value) => (typeof value === 'string' ? value : '');
-  const address = text(personal.ip_address);
-  const browser = text(personal.browser);
+function originOf({ personal, place, browser }) {
+  const address = typeof personal.ip_address === 'string' ? personal.ip_address : '';
   return [
     address && ' · from ',
     address && el('bdi', {}, address),
@@ -64,18 +61,8 @@ function originOf({ personal, place }) {
     place && el('bdi', {}, place),
     place && ')',
     browser && ' · ',
-    browser && browserNamed(browser),
+    browser && el('bdi', {}, browser),
   ];
-}
-
-/**
- * The browser, as the server names it: `Firefox on Linux`.
- * @param {string} browser
- */
-function browserNamed(browser) {
-  const [, name, system] = /^(.+?)(?: on (.+))?$/.exec(browser) ?? [];
-  const known = name === 'Unknown browser' ? translated('Unknown browser') : name;
-  return system ? t`${known} on ${system}` : known;
 }
 
 /**

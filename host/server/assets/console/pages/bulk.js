@@ -2,6 +2,7 @@
 
 import { patch } from '../api.js';
 import { t } from '../language.js';
+import { selectBox } from '../select_box.js';
 import { ask, button, el, explain, figure, say } from '../view.js';
 import { giveAccess, toGroup } from './chosen_users.js';
 
@@ -97,14 +98,14 @@ export function selection({ may }, reload) {
     cell: (user) => {
       // None of the actions is for them.
       if (user.state === 'terminated') return '';
-      const box = el('input', { type: 'checkbox', 'aria-label': t`Select ${user.name}` });
+      const { box, cell } = selectBox(user.name);
       shown.push({ user, box });
       box.addEventListener('change', () => {
         if (box.checked) chosen.set(user.id, { user, box });
         else chosen.delete(user.id);
         update();
       });
-      return el('label', { class: 'select' }, box);
+      return cell;
     },
   };
   const selectAll = () => {

@@ -4,6 +4,7 @@ import { address, get, getVersion, patch, post, remove } from '../api.js';
 import { FieldError, fieldPanel, form, text } from '../form.js';
 import { t, translated } from '../language.js';
 import { pages, searched, table } from '../lists.js';
+import { order } from '../order.js';
 import { ask, badge, button, el, figure, link, moment, more, nothing, panel, say, screen, tabs, way } from '../view.js';
 import { applicationAddress } from './applications.js';
 import { person } from './person.js';
@@ -37,7 +38,7 @@ const NO_APPLICATION = 'The group gives access to no application yet.';
 
 /** @type {Array<Column<Schema<'Group'>>>} */
 const COLUMNS = [
-  { label: 'Name', cell: (row) => link(groupAddress(row.id), el('bdi', {}, row.name)) },
+  { label: 'Name', sort: 'name', cell: (row) => link(groupAddress(row.id), el('bdi', {}, row.name)) },
   { label: 'Description', cell: (row) => row.description },
   { label: 'Members', figure: true, cell: membersOf },
   { label: 'Applications', figure: true, cell: (row) => figure(row.applications) },
@@ -48,10 +49,22 @@ const COLUMNS = [
  * @param {Context} context
  */
 export async function groups({ may }) {
+  const sorted = order('order', 'name', [
+    ['name', 'Name, A to Z'],
+    ['-name', 'Name, Z to A'],
+  ]);
+  const total = el('p', { class: 'muted', role: 'status' });
   const list = await searched(
-    [text('q', 'Name', { type: 'search' })],
+    [text('q', 'Name', { type: 'search' }), sorted],
     (values, after) => get('/groups', { ...values, after }),
-    table(COLUMNS, [], { empty: 'There is no such group.', caption: 'Groups' }),
+    table(COLUMNS, [], { empty: 'There is no such group.', caption: 'Groups', order: sorted }),
+    {
+      above: [total],
+      onpage: (/** @type {Schema<'GroupList'>} */ { total: count }) => {
+        total.textContent =
+          count === undefined ? '' : count === 1 ? t`${figure(count)} group` : t`${figure(count)} groups`;
+      },
+    },
   );
   return screen(
     {

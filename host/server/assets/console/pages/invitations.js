@@ -5,6 +5,7 @@ import { apiText } from '../api_texts.js';
 import { select } from '../form.js';
 import { t, translated } from '../language.js';
 import { searched, table } from '../lists.js';
+import { selectBox } from '../select_box.js';
 import { ask, badge, button, el, figure, link, moment, nothing, notice, say, screen } from '../view.js';
 import { picture } from './invitation_link.js';
 
@@ -69,9 +70,10 @@ export async function invitations({ may, me }) {
   /** @param {Invitation} row */
   const box = (row) => {
     if (row.has_console_role) return translated('On the user’s page');
-    const input = el('input', { type: 'checkbox', 'aria-label': t`Select ${row.name}`, onchange: update });
+    const { box: input, cell } = selectBox(row.name);
+    input.addEventListener('change', update);
     boxes.set(row.user_id, input);
-    return el('label', { class: 'choice' }, input);
+    return cell;
   };
   /** @type {Array<Column<Invitation>>} */
   const columns = [

@@ -64,8 +64,8 @@ pub use external_authenticators::{
 pub use groups::{
     AddMembers, ApplicationAssignments, AssignAccess, CreateGroup, DeleteGroup, GroupUpdate,
     ImportMembers, MEMBER_COLUMNS, RemoveAssignment, RemoveMember, ReplaceMembers, UpdateGroup,
-    assignments_of, assignments_to, group, group_summary, groups, groups_of_user, known_roles,
-    member_cells, members_of,
+    assignments_of, assignments_to, count_groups, group, group_summary, groups, groups_of_user,
+    known_roles, member_cells, members_of,
 };
 pub use import::{ImportReport, ImportRow, RowError};
 pub use import_accounts::{ACCOUNT_COLUMNS, PlannedAccounts, account_cells};

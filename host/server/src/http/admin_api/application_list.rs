@@ -15,7 +15,7 @@ use crate::http::admin_api::application_usage::view;
 use crate::http::problem::Problem;
 use assent_model::application::Protocol;
 use assent_model::id::Did;
-use assent_store::ApplicationOrder;
+use assent_store::{ApplicationCursor, ApplicationOrder};
 
 /// Which applications are listed.
 #[derive(Deserialize, IntoParams)]
@@ -72,7 +72,10 @@ pub(super) async fn list(
     Ok(Json(List::from_rows(
         rows,
         limit.get(),
-        |row| row.id().to_string(),
+        |row| {
+            let (id, name) = (row.id().clone(), row.name().to_owned());
+            ApplicationCursor { id, name }.to_string()
+        },
         |row| {
             let usage = view(row.id(), usage.get(row.id()).cloned().unwrap_or_default());
             RegisteredApplicationView::from(row).with_usage(usage)

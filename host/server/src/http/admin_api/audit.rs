@@ -19,6 +19,7 @@ use crate::domain::{InternalError, Services, audit};
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use crate::http::texts::PageLanguage;
+use crate::http::user_agent;
 use assent_model::administration::Permission;
 use assent_model::audit::chain::Place;
 use assent_model::audit::{Actor, Entry, Event};
@@ -75,6 +76,9 @@ pub(super) struct EntryView {
     /// The place of the IP address by GeoIP, such as `Linköping, Sweden`, in the language of the request; `null` if it
     /// is unknown. It is not part of the stored entry.
     place: Option<String>,
+    /// The browser, such as `Firefox on Linux`, in the language of the request; `null` if there was none, or after the
+    /// erasure. It is not part of the stored entry.
+    browser: Option<String>,
     /// The SHA-256 digest of this entry and all previous ones of the lane, in hexadecimal.
     digest: String,
 }
@@ -125,8 +129,11 @@ pub(super) async fn views(
     });
     let names = Names::read(services, people.collect(), applications.collect()).await?;
     let shown = found.into_iter().map(|found| {
-        let place = place_of(services, &found.entry, language);
-        view(found, place, &names, sees_targets)
+        let origin = OriginTexts {
+            place: place_of(services, &found.entry, language),
+            browser: browser_of(&found.entry, language),
+        };
+        view(found, origin, &names, sees_targets)
     });
     Ok(shown.collect())
 }
@@ -139,6 +146,18 @@ fn place_of(services: &Services, entry: &Entry, language: Language) -> Option<St
         .place_of(address.parse().ok()?, language.tag())
 }
 
+/// The browser of an entry, which is stored in English.
+fn browser_of(entry: &Entry, language: Language) -> Option<String> {
+    let browser = entry.personal.get("browser")?.as_str()?;
+    Some(user_agent::again(browser).plain(language))
+}
+
+/// Where a request came from, in the language of the one who reads it.
+struct OriginTexts {
+    place: Option<String>,
+    browser: Option<String>,
+}
+
 fn view(
     StoredEntry {
         lane,
@@ -146,7 +165,7 @@ fn view(
         digest,
         entry,
     }: StoredEntry,
-    place: Option<String>,
+    OriginTexts { place, browser }: OriginTexts,
     names: &Names,
     sees_targets: bool,
 ) -> EntryView {
@@ -186,6 +205,7 @@ fn view(
         detail: entry.detail,
         personal: entry.personal,
         place,
+        browser,
         digest,
     }
 }

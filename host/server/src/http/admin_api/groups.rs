@@ -26,10 +26,10 @@ use crate::domain::admin::{
 use crate::http::admin_api::export;
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
-use assent_model::group::{Group, Membership};
+use assent_model::group::{Group, GroupName, Membership};
 use assent_model::id::GroupId;
 use assent_model::user::{LifecycleState, User};
-use assent_store::{GroupSummary, MOST_MEMBERS_COUNTED};
+use assent_store::{GroupOrder, GroupSummary, MOST_MEMBERS_COUNTED};
 
 /// To create a group and to add and remove single members asks no phone, as giving accounts does not. Another name, the
 /// end of a group, and a whole table of members do.
@@ -173,6 +173,10 @@ struct GroupsQuery {
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]
     q: Search,
+    /// The order.
+    #[param(inline, required = false)]
+    #[serde(default)]
+    order: OrderQuery,
     /// The beginning of the page: `next` of the previous page.
     after: Option<String>,
     /// The maximum number of items on the page.
@@ -181,36 +185,75 @@ struct GroupsQuery {
     limit: PageLimit,
 }
 
+/// The order of a list of groups.
+#[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
+enum OrderQuery {
+    /// By their names, in upper or lower case.
+    #[default]
+    #[serde(rename = "name")]
+    Name,
+    /// By their names, descending.
+    #[serde(rename = "-name")]
+    NameDescending,
+}
+
+impl From<OrderQuery> for GroupOrder {
+    fn from(order: OrderQuery) -> Self {
+        match order {
+            OrderQuery::Name => Self::Name,
+            OrderQuery::NameDescending => Self::NameDescending,
+        }
+    }
+}
+
+/// A page of groups.
+#[derive(Serialize, ToSchema)]
+#[schema(as = GroupList)]
+struct GroupListView {
+    items: Vec<GroupView>,
+    /// The value of `after` for the next page, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    next: Option<String>,
+    /// The number of all groups; not with `q`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    total: Option<u64>,
+}
+
 /// List and search groups, in the order of their names.
 #[utoipa::path(
     get,
     path = "/groups",
     params(GroupsQuery),
-    responses((status = 200, description = "A page of groups.", body = List<GroupView>))
+    responses((status = 200, description = "A page of groups.", body = GroupListView))
 )]
 async fn list(
     State(services): State<Arc<Services>>,
     Query(query): Query<GroupsQuery>,
-) -> Result<Json<List<GroupView>>, Problem> {
+) -> Result<Json<GroupListView>, Problem> {
     let GroupsQuery {
         q,
+        order,
         after: cursor,
         limit,
     } = query;
     let q = q.text();
+    let total = match &q {
+        None => Some(admin::count_groups(&services).await?),
+        Some(_) => None,
+    };
     let rows = admin::groups(
         &services,
         q.as_deref(),
-        after(cursor.as_deref())?,
+        order.into(),
+        after::<GroupName>(cursor.as_deref())?.as_ref(),
         limit.and_one(),
     )
     .await?;
-    Ok(Json(List::from_rows(
-        rows,
-        limit.get(),
-        |row| row.group.id.to_string(),
-        view,
-    )))
+    let List { items, next } =
+        List::from_rows(rows, limit.get(), |row| row.group.name.to_string(), view);
+    Ok(Json(GroupListView { items, next, total }))
 }
 
 /// A new group.

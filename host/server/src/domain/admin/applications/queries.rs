@@ -7,7 +7,7 @@ use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result};
 use assent_model::application::{Application, Protocol, RegisteredApplication};
 use assent_model::id::Did;
-use assent_store::{ApplicationOrder, ApplicationUsage};
+use assent_store::{ApplicationCursor, ApplicationOrder, ApplicationUsage};
 
 /// The application with this id.
 ///
@@ -55,8 +55,8 @@ pub struct ApplicationQuery {
     pub protocol: Option<Protocol>,
     /// The order of the list.
     pub order: ApplicationOrder,
-    /// The id of the last one that is known.
-    pub after: Option<Did>,
+    /// The last one of the page before.
+    pub after: Option<ApplicationCursor>,
 }
 
 /// Up to `limit` applications that fit, in the order of the query.
@@ -77,7 +77,7 @@ pub async fn find_applications(
     if let Ok(id) = q.trim().parse::<Did>() {
         let fits = |found: &RegisteredApplication| {
             protocol.is_none_or(|protocol| found.protocol() == protocol)
-                && after.as_ref().is_none_or(|after| id > *after)
+                && after.as_ref().is_none_or(|after| id > after.id)
         };
         return Ok(services
             .store

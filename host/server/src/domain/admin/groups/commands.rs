@@ -14,7 +14,7 @@ use assent_model::audit::{AuditContext, Event};
 use assent_model::group::{Group, GroupName};
 use assent_model::id::GroupId;
 use assent_model::name::display_text;
-use assent_store::VersionedWrite;
+use assent_store::{GroupOrder, VersionedWrite};
 
 /// How long a description may be, in characters.
 const LONGEST_DESCRIPTION: usize = 500;
@@ -52,7 +52,10 @@ fn description_of(text: &str) -> Result<String> {
 /// Refuses a name that another group has.
 async fn must_be_free(services: &Services, name: &GroupName, of: Option<GroupId>) -> Result<()> {
     let key = name.key();
-    let found = services.store.groups(&key, None, 1).await?;
+    let found = services
+        .store
+        .groups(&key, GroupOrder::Name, None, 1)
+        .await?;
     let is_taken = |group: &Group| group.name.key() == key && Some(group.id) != of;
     if found.iter().any(|found| is_taken(&found.group)) {
         return Err(AdminError::TakenAt("name", "another group has the name"));

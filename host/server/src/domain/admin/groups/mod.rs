@@ -12,6 +12,6 @@ pub use commands::{CreateGroup, DeleteGroup, GroupUpdate, UpdateGroup};
 pub use import::{ImportMembers, MEMBER_COLUMNS, member_cells};
 pub use members::{AddMembers, RemoveMember, ReplaceMembers};
 pub use queries::{
-    ApplicationAssignments, assignments_of, assignments_to, group, group_summary, groups,
-    groups_of_user, known_roles, members_of,
+    ApplicationAssignments, assignments_of, assignments_to, count_groups, group, group_summary,
+    groups, groups_of_user, known_roles, members_of,
 };

@@ -2,10 +2,10 @@
 
 use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result, registered, user};
-use assent_model::group::{Assignment, Group, Membership};
+use assent_model::group::{Assignment, Group, GroupName, Membership};
 use assent_model::id::{Did, GroupId, UserId};
 use assent_model::user::User;
-use assent_store::GroupSummary;
+use assent_store::{GroupOrder, GroupSummary};
 
 /// How many groups of a user are listed at most.
 const MOST_GROUPS: u32 = 500;
@@ -37,18 +37,27 @@ pub async fn group_summary(services: &Services, id: GroupId) -> Result<GroupSumm
     found.ok_or(AdminError::NotFound("group"))
 }
 
-/// Up to `limit` groups after `after`, whose names begin so, in the order of their names.
+/// The number of all groups.
+///
+/// # Errors
+/// If the database fails.
+pub async fn count_groups(services: &Services) -> Result<u64> {
+    Ok(services.store.count_groups().await?)
+}
+
+/// Up to `limit` groups after the one with the name `after`, whose names begin so.
 ///
 /// # Errors
 /// If the database fails.
 pub async fn groups(
     services: &Services,
     q: Option<&str>,
-    after: Option<GroupId>,
+    order: GroupOrder,
+    after: Option<&GroupName>,
     limit: u32,
 ) -> Result<Vec<GroupSummary>> {
     let prefix = q.unwrap_or_default().trim().to_lowercase();
-    Ok(services.store.groups(&prefix, after, limit).await?)
+    Ok(services.store.groups(&prefix, order, after, limit).await?)
 }
 
 /// Up to `limit` members of a group after `after`.

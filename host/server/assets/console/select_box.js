@@ -1,0 +1,15 @@
+// The checkbox that selects a row of a table.
+
+import { t } from './language.js';
+import { el } from './view.js';
+
+/**
+ * A checkbox for a row, and what its cell shows: on a narrow screen, where the table has no heads, with its label.
+ * @param {string} name the name of what is selected
+ */
+export function selectBox(name) {
+  const box = el('input', { type: 'checkbox', 'aria-label': t`Select ${name}` });
+  const label = el('span', { class: 'unsorted', 'aria-hidden': 'true' }, 'Select');
+  const cell = el('label', { class: 'select' }, box, label);
+  return { box, cell };
+}
