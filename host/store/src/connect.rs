@@ -10,6 +10,7 @@ use crate::migrations::{
     self, MIGRATIONS, Migration, MigrationOutcome, MigrationPolicy, schema_version,
 };
 use crate::partitions;
+use crate::pipelined::PipelinedConnections;
 use crate::sql::{self, Connection, DatabaseKind, Options};
 use crate::{Result, StoreError};
 
@@ -69,7 +70,8 @@ pub struct Database {
 /// How many connections to open at most; by default it depends on the number of cores.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConnectionCounts {
-    /// Connections that read; by default twice the number of cores, at least 4.
+    /// Connections that read; by default twice the number of cores, at least 4. On PostgreSQL half of them, at least
+    /// one, carry several lookups at a time, and at least one reads lists.
     pub read: Option<NonZeroU32>,
     /// Connections that write, on PostgreSQL; by default the number of cores, at least 2. SQLite lets no two write at
     /// once.
@@ -244,7 +246,16 @@ async fn open(url: &str, options: DatabaseOptions) -> Result<Database> {
     let connections = |count| Connections::new(target.options.clone(), epoch.clone(), count);
     // On PostgreSQL one more writes approval requests, one batch at a time.
     let writers = connections(writer_count + u32::from(kind == DatabaseKind::Postgres));
-    let readers = Readers::new(connections(reader_count));
+    let pipelined_count = match kind {
+        DatabaseKind::Sqlite => 0,
+        DatabaseKind::Postgres => (reader_count / 2).max(1),
+    };
+    let pipelined = (pipelined_count > 0)
+        .then(|| PipelinedConnections::new(target.options.clone(), epoch.clone(), pipelined_count));
+    let readers = Readers::new(
+        connections(reader_count.saturating_sub(pipelined_count).max(1)),
+        pipelined,
+    );
     // On PostgreSQL the audit root is signed over another one, so that a slow signature delays no readiness check.
     let probe = connections(1 + u32::from(kind == DatabaseKind::Postgres));
     let begin = match kind {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::pipelined::PipelinedConnections;
 use crate::sql::{self, Connection, Executor, Options, Query, Rows};
 use assent_model::deadline::QUEUE_DEADLINE;
 
@@ -24,12 +25,12 @@ const CLOSE: Duration = Duration::from_secs(10);
 pub(crate) struct Epoch(Arc<AtomicU64>);
 
 impl Epoch {
-    fn now(&self) -> u64 {
+    pub(crate) fn now(&self) -> u64 {
         self.0.load(Ordering::Acquire)
     }
 
     /// Ends the epoch, if it still is the one in which the lost connection was opened.
-    fn end(&self, opened: u64) {
+    pub(crate) fn end(&self, opened: u64) {
         let _ = self
             .0
             .compare_exchange(opened, opened + 1, Ordering::AcqRel, Ordering::Relaxed);
@@ -179,20 +180,40 @@ impl DerefMut for Lease {
 
 /// The connections that read. `&Readers` executes statements that only read: one whose connection was lost is executed
 /// a second time.
+///
+/// PostgreSQL has others for lookups, [`Readers::lookups`]: a list that takes long delays none.
 #[derive(Clone, Debug)]
-pub(crate) struct Readers(Connections);
+pub(crate) struct Readers {
+    connections: Connections,
+    pipelined: Option<PipelinedConnections>,
+}
+
+/// Executes statements that read a few rows by their keys.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lookups<'r>(&'r Readers);
 
 impl Readers {
-    pub(crate) fn new(connections: Connections) -> Self {
-        Self(connections)
+    pub(crate) fn new(connections: Connections, pipelined: Option<PipelinedConnections>) -> Self {
+        Self {
+            connections,
+            pipelined,
+        }
+    }
+
+    /// For statements that read a few rows by their keys.
+    pub(crate) const fn lookups(&self) -> Lookups<'_> {
+        Lookups(self)
     }
 
     pub(crate) async fn close(&self) {
-        self.0.close().await;
+        self.connections.close().await;
+        if let Some(pipelined) = &self.pipelined {
+            pipelined.close().await;
+        }
     }
 
     async fn read_once(&self, query: &Query, deadline: Instant) -> sql::Result<Rows> {
-        let mut lease = timeout_at(deadline, self.0.lease())
+        let mut lease = timeout_at(deadline, self.connections.lease())
             .await
             .map_err(|_| TOO_LONG)??;
         lease.set_deadline(Some(deadline.into_std()));
@@ -205,6 +226,25 @@ impl Readers {
     }
 }
 
+/// Executes a lookup beside others of the same connection.
+async fn look_up_once(
+    pipelined: &PipelinedConnections,
+    query: &Query,
+    deadline: Instant,
+) -> sql::Result<Rows> {
+    let mut handle = timeout_at(deadline, pipelined.handle())
+        .await
+        .map_err(|_| TOO_LONG)??;
+    let Ok(outcome) = timeout_at(deadline, handle.connection.run(query)).await else {
+        pipelined.end_epoch(handle.epoch);
+        return Err(TOO_LONG);
+    };
+    if outcome.as_ref().is_err_and(sql::Error::is_connection_lost) {
+        pipelined.end_epoch(handle.epoch);
+    }
+    outcome
+}
+
 const TOO_LONG: sql::Error = sql::Error::TimedOut("reading the database");
 
 impl Executor for &Readers {
@@ -214,6 +254,21 @@ impl Executor for &Readers {
             // The time limit is one for both, since somebody waits.
             Err(error) if error.is_connection_lost() && Instant::now() < deadline => {
                 self.read_once(query, deadline).await
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+impl Executor for Lookups<'_> {
+    async fn run(self, query: &Query) -> sql::Result<Rows> {
+        let Some(pipelined) = &self.0.pipelined else {
+            return self.0.run(query).await;
+        };
+        let deadline = Instant::now() + READ;
+        match look_up_once(pipelined, query, deadline).await {
+            Err(error) if error.is_connection_lost() && Instant::now() < deadline => {
+                look_up_once(pipelined, query, deadline).await
             }
             outcome => outcome,
         }

@@ -133,7 +133,7 @@ impl Store {
         .bind(user.to_string())
         .bind(application.to_string())
         .bind(now.millis())
-        .fetch_optional(&self.readers)
+        .fetch_optional(self.readers.lookups())
         .await?;
         Ok(row
             .map(|(scopes,)| Scopes::known(&scopes))

@@ -162,7 +162,7 @@ impl Store {
             " FROM devices WHERE user_id = $1 AND revoked_at IS NULL ORDER BY id"
         ))
         .bind(user.to_string())
-        .fetch_all(&self.readers)
+        .fetch_all(self.readers.lookups())
         .await?;
         rows.into_iter().map(Device::try_from).collect()
     }

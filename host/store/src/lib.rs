@@ -49,6 +49,7 @@ mod partitions;
 mod passkey_sign_ins;
 mod passkeys;
 mod pending_recovery_codes;
+mod pipelined;
 mod portal;
 mod protocols;
 mod recovery;

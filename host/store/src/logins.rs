@@ -112,7 +112,7 @@ impl Store {
         ))
         .bind(id.to_string())
         .bind(now.millis())
-        .fetch_optional(&self.readers)
+        .fetch_optional(self.readers.lookups())
         .await?;
         row.map(Login::try_from).transpose()
     }

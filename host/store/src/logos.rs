@@ -70,7 +70,7 @@ impl Store {
             "SELECT kind, digest, content FROM application_logos WHERE application_id = $1",
         )
         .bind(application.to_string())
-        .fetch_optional(&self.readers)
+        .fetch_optional(self.readers.lookups())
         .await?;
         let id = application.to_string();
         row.map(|(kind, digest, content)| {
@@ -94,7 +94,7 @@ impl Store {
         let row: Option<(String,)> =
             sql::query_as("SELECT digest FROM application_logos WHERE application_id = $1")
                 .bind(application.to_string())
-                .fetch_optional(&self.readers)
+                .fetch_optional(self.readers.lookups())
                 .await?;
         Ok(row.map(|(digest,)| digest))
     }

@@ -1,9 +1,11 @@
 //! Counts for the overview.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::{cell, from_json, moment, to_json};
 use crate::sql;
 use crate::{Result, Store, StoreError};
@@ -23,6 +25,14 @@ const COUNTED: [Event; 6] = [
     Event::SignInReported,
     Event::NumberMatchFailed,
 ];
+
+static INSERT_HOURS: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO sign_in_hours (hour, requested, approved, completed, denied, number_mismatches, approval_times)
+         VALUES {($, $, $, $, $, $, $)} ON CONFLICT (hour) DO NOTHING",
+        0,
+    )
+});
 
 /// The sign-ins of one hour.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -195,22 +205,21 @@ impl Store {
         self.write(move |db| {
             let hours = hours.clone();
             Box::pin(async move {
-                for hour in hours {
+                // A new instance has a month of hours.
+                for rows in hours.chunks(MOST) {
                     let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-                    sql::query(
-                        "INSERT INTO sign_in_hours (hour, requested, approved, completed, denied, number_mismatches,
-                           approval_times)
-                         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (hour) DO NOTHING",
-                    )
-                    .bind(hour.hour)
-                    .bind(count(hour.requested))
-                    .bind(count(hour.approved))
-                    .bind(count(hour.completed))
-                    .bind(count(hour.denied))
-                    .bind(count(hour.number_mismatches))
-                    .bind(to_json(&hour.approval_times)?)
-                    .execute(&mut *db)
-                    .await?;
+                    let mut query = sql::query(INSERT_HOURS.sql_for(rows.len()));
+                    for hour in INSERT_HOURS.padded(rows) {
+                        query = query
+                            .bind(hour.hour)
+                            .bind(count(hour.requested))
+                            .bind(count(hour.approved))
+                            .bind(count(hour.completed))
+                            .bind(count(hour.denied))
+                            .bind(count(hour.number_mismatches))
+                            .bind(to_json(&hour.approval_times)?);
+                    }
+                    query.execute(&mut *db).await?;
                 }
                 Ok(())
             })

@@ -71,7 +71,7 @@ impl Store {
             " FROM passkeys WHERE device_id = $1"
         ))
         .bind(device.to_string())
-        .fetch_optional(&self.readers)
+        .fetch_optional(self.readers.lookups())
         .await?;
         row.map(DevicePasskey::try_from).transpose()
     }
@@ -88,7 +88,7 @@ impl Store {
              WHERE passkeys.credential_id = $1 AND devices.revoked_at IS NULL"
         ))
         .bind(hex::encode(credential))
-        .fetch_optional(&self.readers)
+        .fetch_optional(self.readers.lookups())
         .await?;
         row.map(DevicePasskey::try_from).transpose()
     }
@@ -105,7 +105,7 @@ impl Store {
              WHERE devices.user_id = $1 AND devices.revoked_at IS NULL"
         ))
         .bind(user.to_string())
-        .fetch_all(&self.readers)
+        .fetch_all(self.readers.lookups())
         .await?;
         rows.into_iter()
             .map(|row| DevicePasskey::try_from(row).map(|one| (one.device_id, one.sign_in)))

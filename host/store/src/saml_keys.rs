@@ -84,7 +84,7 @@ impl Store {
             " FROM saml_keys WHERE application_id = $1"
         ))
         .bind(application.to_string())
-        .fetch_all(&self.readers)
+        .fetch_all(self.readers.lookups())
         .await?;
         rows.into_iter().map(SamlKey::try_from).collect()
     }

@@ -235,7 +235,7 @@ impl Store {
              WHERE sessions.id = $1 AND sessions.ended_at IS NULL AND devices.revoked_at IS NULL",
         )
         .bind(id.to_string())
-        .fetch_optional(&self.readers)
+        .fetch_optional(self.readers.lookups())
         .await?;
         found
             .map(|(device,)| parse(&device, cell("sessions", "device_id", &id.to_string())))
@@ -257,7 +257,7 @@ impl Store {
         )
         .bind(id.to_string())
         .bind(now.millis())
-        .fetch_optional(&self.readers)
+        .fetch_optional(self.readers.lookups())
         .await?;
         row.map(|row| {
             let session = Session {

@@ -38,8 +38,8 @@ const ROUNDS: u32 = 5;
 const LENGTH: Duration = Duration::from_millis(1500);
 /// Codes that are exchanged in one round.
 const CODES: usize = 1000;
-/// Users who signed in, in turn of whom everything is asked.
-const PEOPLE: usize = 16;
+/// Users who signed in, one for each connection: two browsers have no session in common.
+const PEOPLE: usize = CONNECTIONS;
 
 /// The entity ID of the SAML service provider.
 const SP: &str = "https://sp.example/saml";

@@ -32,7 +32,8 @@ pub struct Egress {
 pub struct Database {
     /// `sqlite://path/to/file`, or `postgres://user:password@host/database` for several instances.
     pub url: String,
-    /// The maximum number of read connections; by default twice the number of cores, and at least 4.
+    /// The maximum number of read connections; by default twice the number of cores, and at least 4. PostgreSQL has at
+    /// least 2: half of them carry several lookups at a time, and the others read lists.
     pub read_connections: Option<NonZeroU32>,
     /// The maximum number of write connections to PostgreSQL; by default the number of cores, and at least 2. SQLite
     /// always has one. An instance opens three more for its own purposes.

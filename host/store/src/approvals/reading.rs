@@ -146,7 +146,7 @@ impl Store {
     pub async fn approval(&self, id: ApprovalId) -> Result<Option<Approval>> {
         let row: Option<ApprovalRow> = sql::query_as(approvals_where!("approvals.id = $1"))
             .bind(id.to_string())
-            .fetch_optional(&self.readers)
+            .fetch_optional(self.readers.lookups())
             .await?;
         row.map(Approval::try_from).transpose()
     }
@@ -160,7 +160,7 @@ impl Store {
             "approvals.login_id = $1 ORDER BY approvals.id DESC LIMIT 1"
         ))
         .bind(login.to_string())
-        .fetch_optional(&self.readers)
+        .fetch_optional(self.readers.lookups())
         .await?;
         row.map(Approval::try_from).transpose()
     }
@@ -173,7 +173,7 @@ impl Store {
         let row: Option<ApprovalRow> =
             sql::query_as(approvals_where!("approvals.action_approval_id = $1"))
                 .bind(action.to_string())
-                .fetch_optional(&self.readers)
+                .fetch_optional(self.readers.lookups())
                 .await?;
         row.map(Approval::try_from).transpose()
     }
@@ -214,7 +214,7 @@ impl Store {
         .bind(now.millis())
         .bind(but.to_string())
         .bind(number.to_string())
-        .fetch_optional(&self.readers)
+        .fetch_optional(self.readers.lookups())
         .await?;
         row.map(Approval::try_from).transpose()
     }

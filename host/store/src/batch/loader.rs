@@ -100,7 +100,7 @@ pub(crate) fn start_loader<R: Row>(
             let (readers, statement) = (readers.clone(), Arc::clone(&statement));
             Box::pin(async move {
                 let query = key.bind(sql::query_as::<R>(statement.sql_for(1)));
-                let row = query.fetch_optional(&readers).await?;
+                let row = query.fetch_optional(readers.lookups()).await?;
                 row.map(value_of).transpose()
             })
         })),
@@ -120,7 +120,7 @@ async fn read<R: Row>(
         query = key.bind(query);
     }
     let mut found: HashMap<R::Key, Result<R::Value>> = HashMap::new();
-    for row in query.fetch_all(readers).await? {
+    for row in query.fetch_all(readers.lookups()).await? {
         found.insert(row.key(), value_of(row));
     }
     if distinct.len() == keys.len() {

@@ -21,7 +21,7 @@ impl Store {
             " FROM users WHERE id = $1"
         ))
         .bind(id.to_string())
-        .fetch_optional(&self.readers)
+        .fetch_optional(self.readers.lookups())
         .await?;
         row.map(User::try_from).transpose()
     }
@@ -37,7 +37,7 @@ impl Store {
             " FROM users WHERE subject = $1"
         ))
         .bind(subject.to_owned())
-        .fetch_optional(&self.readers)
+        .fetch_optional(self.readers.lookups())
         .await?;
         row.map(User::try_from).transpose()
     }
@@ -55,7 +55,7 @@ impl Store {
             ),
         )
         .bind(name.to_string())
-        .fetch_optional(&self.readers)
+        .fetch_optional(self.readers.lookups())
         .await?;
         row.map(User::try_from).transpose()
     }
@@ -68,7 +68,7 @@ impl Store {
         let row: Option<(i64,)> =
             sql::query_as("SELECT known_browsers_not_before FROM users WHERE id = $1")
                 .bind(user.to_string())
-                .fetch_optional(&self.readers)
+                .fetch_optional(self.readers.lookups())
                 .await?;
         Ok(row.map(|(from,)| moment(from)))
     }
