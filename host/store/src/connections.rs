@@ -205,6 +205,11 @@ impl Readers {
         Lookups(self)
     }
 
+    #[cfg(test)]
+    pub(crate) const fn pipelined(&self) -> Option<&PipelinedConnections> {
+        self.pipelined.as_ref()
+    }
+
     pub(crate) async fn close(&self) {
         self.connections.close().await;
         if let Some(pipelined) = &self.pipelined {

@@ -67,6 +67,8 @@ pub mod sql;
 mod start;
 mod store;
 mod streams;
+#[cfg(test)]
+mod test_database;
 mod test_sign_ins;
 mod tokens;
 mod traces;

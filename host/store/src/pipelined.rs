@@ -114,3 +114,76 @@ impl PipelinedConnections {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures_util::future::join_all;
+
+    use crate::connect::Database;
+    use crate::test_database;
+
+    use super::*;
+
+    /// The number and the process of the session that answered.
+    async fn look_up(database: &Database, number: i64) -> sql::Result<(i64, i64)> {
+        sql::query_as("SELECT 100 / (100 / $1), CAST(pg_backend_pid() AS BIGINT)")
+            .bind(number)
+            .fetch_one(database.readers.lookups())
+            .await
+    }
+
+    #[tokio::test]
+    async fn lookups_share_connections_and_fail_by_themselves() {
+        let database = test_database::postgres("shared", "-c geqo=on").await;
+        let numbers = [1, 2, 4, 0, 5, 10, 20].into_iter().cycle().take(210);
+        let results = join_all(numbers.clone().map(|number| look_up(&database, number))).await;
+        let mut sessions = Vec::new();
+        for (number, result) in numbers.zip(results) {
+            match result {
+                Ok((answer, session)) => {
+                    assert_eq!(answer, number);
+                    sessions.push(session);
+                }
+                Err(error) => assert_eq!(number, 0, "{error:?}"),
+            }
+        }
+        assert_eq!(sessions.len(), 180);
+        sessions.sort_unstable();
+        sessions.dedup();
+        let slots = database.readers.pipelined().unwrap().slots.len();
+        assert!(sessions.len() <= slots, "{sessions:?} of {slots}");
+        database.readers.close().await;
+        assert!(matches!(
+            look_up(&database, 1).await,
+            Err(sql::Error::Closed)
+        ));
+    }
+
+    #[tokio::test]
+    async fn a_list_that_takes_long_delays_no_lookup() {
+        let database = test_database::postgres("lists", "-c geqo=on").await;
+        let slow = sql::query("SELECT pg_sleep(60)");
+        let lists = (0..20).map(|_| slow.clone().execute(&database.readers));
+        let mut lists = pin!(join_all(lists));
+        let lookups = join_all((0..20).map(|_| look_up(&database, 1)));
+        tokio::select! {
+            _ = &mut lists => panic!("the lists are read"),
+            answers = lookups => assert!(answers.iter().all(Result::is_ok), "{answers:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_lost_connection_is_replaced() {
+        let database = test_database::postgres("lost", "-c geqo=on").await;
+        let (_, before) = look_up(&database, 1).await.unwrap();
+        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                   WHERE datname = current_database() AND pid <> pg_backend_pid()";
+        sql::query(end).execute(&database.readers).await.unwrap();
+        let answers = join_all((0..20).map(|_| look_up(&database, 1))).await;
+        for answer in answers {
+            assert_ne!(answer.unwrap().1, before);
+        }
+    }
+}

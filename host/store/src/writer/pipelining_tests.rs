@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use tokio::sync::watch;
 
 use super::*;
-use crate::sql::Options;
+use crate::test_database;
 
 /// What a job does after its number was inserted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,25 +24,7 @@ enum Ending {
 
 /// An empty database with a table of numbers, and a writer on it.
 async fn writer(name: &str) -> (Writer, Database) {
-    let cluster = std::env::var("ASSENT_TEST_POSTGRES").expect(
-        "ASSENT_TEST_POSTGRES is not set: run the tests with `make test` or `scripts/with-postgres`",
-    );
-    let random = SessionId::new(Timestamp::from_millis(1), &SystemEntropy).to_string();
-    let name = format!("{name}_{}", random.replace('-', "_"));
-    let mut maintenance = Options::postgres(&cluster, "", None)
-        .unwrap()
-        .connect()
-        .await
-        .unwrap();
-    maintenance
-        .batch(&format!("CREATE DATABASE {name}"))
-        .await
-        .unwrap();
-    let mut url = url::Url::parse(&cluster).unwrap();
-    url.set_path(&name);
-    url.query_pairs_mut()
-        .append_pair("options", "-c lock_timeout=100");
-    let database = Database::open(url.as_str()).await.unwrap();
+    let database = test_database::postgres(name, "-c lock_timeout=100").await;
     let chaining = Arc::new(ChainContext::new(
         ChainKey::new([7; 32]),
         Arc::new(SystemEntropy),
