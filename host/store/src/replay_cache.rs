@@ -1,42 +1,53 @@
 //! The replay cache: what is valid once, and was used.
 
-use crate::sql::{self, Connection};
-use crate::{ReplayCheck, Result, Store};
-use assent_model::clock::Timestamp;
-use assent_model::secret::Digest;
+use std::collections::HashSet;
+use std::sync::LazyLock;
 
-/// Claims what has this digest. The cache knows it until it would not be accepted any more anyway.
-pub(crate) async fn claim(
-    db: &mut Connection,
-    digest: Digest,
-    until: Timestamp,
-) -> Result<ReplayCheck> {
-    let claimed = sql::query(
-        "INSERT INTO replay_cache (id, expires_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING",
-    )
-    .bind(digest.to_text())
-    .bind(until.millis())
-    .execute(db)
-    .await?;
-    Ok(match claimed {
-        0 => ReplayCheck::Replayed,
-        _ => ReplayCheck::FirstUse,
-    })
+use crate::batch::batched_writes::{BatchedWrites, first_of_each};
+use crate::batch::bulk_sql::BulkSql;
+use crate::sql::{self, Connection, DatabaseKind};
+use crate::writer::Writer;
+use crate::{ReplayCheck, Result};
+use assent_model::saml::MessageClaim;
+
+/// What claims a message or an assertion that has a digest.
+pub(crate) type ReplayClaims = BatchedWrites<MessageClaim, ReplayCheck>;
+
+/// Starts them.
+pub(crate) fn start(writer: &Writer, kind: DatabaseKind) -> ReplayClaims {
+    BatchedWrites::start(writer, kind, |db, asked| Box::pin(claim_all(db, asked)))
 }
 
-impl Store {
-    /// Claims a client assertion, whose digest is of the client and the `jti`, so that another with this `jti` is known
-    /// to be a replay
-    /// (RFC 7523 section 3).
-    ///
-    /// # Errors
-    /// If the database fails.
-    pub async fn claim_assertion(
-        &self,
-        assertion: Digest,
-        until: Timestamp,
-    ) -> Result<ReplayCheck> {
-        self.write(move |db| Box::pin(async move { claim(db, assertion, until).await }))
-            .await
+static CLAIM: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO replay_cache (id, expires_at) VALUES {($, $)} ON CONFLICT (id) DO NOTHING RETURNING id",
+        0,
+    )
+});
+
+/// Claims what has these digests, each once. The cache knows a digest until it would not be accepted any more anyway.
+async fn claim_all(db: &mut Connection, asked: &[MessageClaim]) -> Result<Vec<ReplayCheck>> {
+    let first = first_of_each(asked, |claim| claim.digest.to_text());
+    let mut query = sql::query_as::<(String,)>(CLAIM.sql_for(first.len()));
+    for claim in CLAIM.padded(&first) {
+        query = query
+            .bind(claim.digest.to_text())
+            .bind(claim.until.millis());
     }
+    let rows = query.fetch_all(db).await?;
+    let mut claimed: HashSet<String> = rows.into_iter().map(|(digest,)| digest).collect();
+    let checks = asked.iter().map(|claim| {
+        if claimed.remove(&claim.digest.to_text()) {
+            ReplayCheck::FirstUse
+        } else {
+            ReplayCheck::Replayed
+        }
+    });
+    Ok(checks.collect())
+}
+
+/// The same for one, as a part of another write.
+pub(crate) async fn claim(db: &mut Connection, once: MessageClaim) -> Result<ReplayCheck> {
+    let check = claim_all(db, &[once]).await?.pop();
+    Ok(check.unwrap_or(ReplayCheck::Replayed))
 }

@@ -1,4 +1,4 @@
-//! SAML messages: those that wait for their browser, and those that count once.
+//! SAML messages: those that wait for their browser, and those that count once, as client assertions do.
 
 use crate::rows::{cell, from_json, to_json};
 use crate::sql;
@@ -6,15 +6,32 @@ use crate::{ReplayCheck, Result, Store, replay_cache};
 use assent_model::clock::Timestamp;
 use assent_model::id::SignOnId;
 use assent_model::saml::{MessageClaim, PendingSignOn, SignOnRequest};
+use assent_model::secret::Digest;
 
 impl Store {
+    /// Claims a client assertion, whose digest is of the client and the `jti`, so that another with this `jti` is known
+    /// to be a replay (RFC 7523 section 3).
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn claim_assertion(
+        &self,
+        assertion: Digest,
+        until: Timestamp,
+    ) -> Result<ReplayCheck> {
+        self.claim_message(MessageClaim {
+            digest: assertion,
+            until,
+        })
+        .await
+    }
+
     /// Claims a message, so that another with its `ID` is known to be a replay.
     ///
     /// # Errors
     /// If the database fails.
     pub async fn claim_message(&self, once: MessageClaim) -> Result<ReplayCheck> {
-        self.write(move |db| Box::pin(replay_cache::claim(db, once.digest, once.until)))
-            .await
+        self.replay_claims.call(once).await
     }
 
     /// Claims an AuthnRequest, and keeps it until the browser comes with its cookies. A replay is not
@@ -30,8 +47,7 @@ impl Store {
         self.write(move |db| {
             let kept = kept.clone();
             Box::pin(async move {
-                if replay_cache::claim(db, once.digest, once.until).await? == ReplayCheck::Replayed
-                {
+                if replay_cache::claim(db, once).await? == ReplayCheck::Replayed {
                     return Ok(ReplayCheck::Replayed);
                 }
                 sql::query(

@@ -12,7 +12,7 @@ use crate::sql::DatabaseKind;
 use crate::store::{Caches, Loaders, Store};
 use crate::tokens::TokenIssuance;
 use crate::writer::Writer;
-use crate::{accounts, applications, devices, tokens};
+use crate::{accounts, applications, devices, replay_cache, tokens};
 
 impl Store {
     /// Starts the writers and readers of a database. `chaining` authenticates the audit log.
@@ -63,6 +63,7 @@ impl Store {
             inboxes: start_loader::<devices::InboxRow>(&readers, kind, devices::INBOX_BY_DEVICE),
         };
         let token_issuance = TokenIssuance::start(&writer, kind);
+        let replay_claims = replay_cache::start(&writer, kind);
         Ok(Self {
             readers,
             writer,
@@ -70,6 +71,7 @@ impl Store {
             lookups,
             caches: Caches::default(),
             token_issuance,
+            replay_claims,
             chaining,
             instance: Arc::new(instance),
             waiters,

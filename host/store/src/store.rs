@@ -18,6 +18,7 @@ use crate::connections::Readers;
 use crate::devices::{InboxKey, InboxSummary};
 use crate::error::Result;
 use crate::instance::Instance;
+use crate::replay_cache::ReplayClaims;
 use crate::tokens::{ClientStateRow, FamilyStateRow, HolderVersion, TokenFamily, TokenIssuance};
 use crate::versioned_cache::VersionedCache;
 use crate::writer::Writer;
@@ -37,6 +38,7 @@ pub struct Store {
     pub(crate) lookups: Loaders,
     pub(crate) caches: Caches,
     pub(crate) token_issuance: TokenIssuance,
+    pub(crate) replay_claims: ReplayClaims,
     pub(crate) chaining: Arc<ChainContext>,
     pub(crate) instance: Arc<Instance>,
     /// When this instance recorded the use of applications.

@@ -1,5 +1,8 @@
 //! Traces: what the plugins did for a token or an assertion.
 
+use std::sync::LazyLock;
+
+use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::{cell, moment, parse};
 use crate::sql;
 use crate::{Result, Store, StoreError};
@@ -56,6 +59,18 @@ impl TryFrom<TraceRow> for ClaimTrace {
     }
 }
 
+static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO claim_traces (id, token, user_id, application_id, sink, created_at, calls)
+         SELECT v.column1, v.column2, users.id, applications.id, v.column5, CAST(v.column6 AS BIGINT), v.column7
+         FROM (VALUES {($, $, $, $, $, CAST($ AS BIGINT), $)}) AS v
+         JOIN users ON users.id = v.column3 JOIN applications ON applications.id = v.column4
+         WHERE users.state <> 'terminated'
+         ON CONFLICT DO NOTHING",
+        0,
+    )
+});
+
 impl Store {
     /// Adds traces. One whose user or application is gone meanwhile is left out, and of a terminated user, who may be
     /// erased by now.
@@ -66,22 +81,19 @@ impl Store {
         self.write(move |db| {
             let traces = traces.clone();
             Box::pin(async move {
-                for trace in traces {
-                    sql::query(
-                        "INSERT INTO claim_traces (id, token, user_id, application_id, sink, created_at, calls)
-                         SELECT $1, $2, users.id, applications.id, $5, $6, $7 FROM users, applications
-                         WHERE users.id = $3 AND applications.id = $4 AND users.state <> 'terminated'
-                         ON CONFLICT DO NOTHING",
-                    )
-                    .bind(trace.id.to_string())
-                    .bind(trace.token)
-                    .bind(trace.user_id.to_string())
-                    .bind(trace.application.to_string())
-                    .bind(trace.sink)
-                    .bind(trace.created_at.millis())
-                    .bind(trace.calls)
-                    .execute(&mut *db)
-                    .await?;
+                for rows in traces.chunks(MOST) {
+                    let mut query = sql::query(INSERT.sql_for(rows.len()));
+                    for trace in INSERT.padded(rows) {
+                        query = query
+                            .bind(trace.id.to_string())
+                            .bind(trace.token.clone())
+                            .bind(trace.user_id.to_string())
+                            .bind(trace.application.to_string())
+                            .bind(trace.sink.clone())
+                            .bind(trace.created_at.millis())
+                            .bind(trace.calls.clone());
+                    }
+                    query.execute(&mut *db).await?;
                 }
                 Ok(())
             })

@@ -292,6 +292,10 @@ async fn measure(backend: Backend, subjects: &[Subject]) -> HashMap<Subject, Loa
         server.peak_mib()
     );
     println!(
+        "  sign-in with the phone     {:>8} µs of CPU each, one at a time",
+        stand.phone_sign_in_cpu.as_micros()
+    );
+    println!(
         "  {:<22} {:>9.0} a second",
         "RSA-2048 signature",
         rsa.per_second()
@@ -332,6 +336,8 @@ struct Setup {
     application: Application,
     service_provider: Value,
     browsers: Vec<Browser>,
+    /// What the server's core spent on a sign-in with the phone, one at a time.
+    phone_sign_in_cpu: Duration,
     cookies: Vec<String>,
     /// One for each connection.
     access_tokens: Vec<String>,
@@ -368,11 +374,14 @@ impl Setup {
             let user = admin
                 .user_with_account(&format!("person{number}"), application.clone())
                 .await;
-            let browser = Browser::new(&server.base);
-            user.sign_in(&browser).await;
             admin.account(&user.user, &engines).await;
-            users.push((user, browser));
+            users.push((user, Browser::new(&server.base)));
         }
+        let before = server.cpu();
+        for (user, browser) in &users {
+            user.sign_in(browser).await;
+        }
+        let phone_sign_in_cpu = (server.cpu() - before) / u32::try_from(PEOPLE).expect("few");
         let (mut access_tokens, mut refresh_tokens) = (Vec::new(), Vec::new());
         for (user, browser) in users.iter().cycle().take(CONNECTIONS) {
             let tokens = tokens(user, browser, &server.base).await;
@@ -388,6 +397,7 @@ impl Setup {
                 .iter()
                 .map(|(_, browser)| browser.cookie_header())
                 .collect(),
+            phone_sign_in_cpu,
             browsers: users.into_iter().map(|(_, browser)| browser).collect(),
             access_tokens,
             refresh_tokens: refresh_tokens.into(),

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use super::family::revoke;
 use super::issuance_queues::{
-    Issuer, Redemption, RedemptionRequest, Rotation, RotationRequest, TokenIssuance,
+    Redemption, RedemptionRequest, Rotation, RotationRequest, TokenIssuance,
 };
+use crate::batch::batched_writes::{BatchedWrites, first_of_each};
 use crate::batch::bulk_sql::BulkSql;
 use crate::rows::{cell, epoch_number};
 use crate::sql::{self, Connection, DatabaseKind};
@@ -22,8 +23,10 @@ impl TokenIssuance {
     /// order would wait for each other.
     pub(crate) fn start(writer: &Writer, kind: DatabaseKind) -> Self {
         Self {
-            redemptions: Issuer::start(writer, kind, |db, asked| Box::pin(redeem(db, asked))),
-            rotations: Issuer::start(writer, kind, |db, asked| Box::pin(rotate(db, asked))),
+            redemptions: BatchedWrites::start(writer, kind, |db, asked| {
+                Box::pin(redeem(db, asked))
+            }),
+            rotations: BatchedWrites::start(writer, kind, |db, asked| Box::pin(rotate(db, asked))),
         }
     }
 }
@@ -223,13 +226,4 @@ pub(super) fn next_counter(counter: u32, family: FamilyId) -> Result<u32> {
     counter
         .checked_add(1)
         .ok_or_else(|| cell("token_families", "counter", &family.to_string()).unexpected())
-}
-
-/// The first request for each key, in the order of the keys, so that instances which claim the same rows at once lock
-/// them in the same order.
-fn first_of_each<T, K: Ord>(asked: &[T], key: impl Fn(&T) -> K) -> Vec<&T> {
-    let mut first: Vec<&T> = asked.iter().collect();
-    first.sort_by_key(|one| key(one));
-    first.dedup_by_key(|one| key(one));
-    first
 }

@@ -1,13 +1,6 @@
 //! What issues tokens: the requests, their outcomes, and the way to the database.
 
-use std::sync::Arc;
-
-use futures_util::future::BoxFuture;
-
-use crate::batch::batcher::{BatchResult, Batcher};
-use crate::sql::{Connection, DatabaseKind};
-use crate::writer::Writer;
-use crate::{Result, StoreError};
+use crate::batch::batched_writes::BatchedWrites;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{FamilyId, TokenId};
@@ -85,75 +78,6 @@ pub struct RotationRequest {
 /// What issues tokens.
 #[derive(Clone, Debug)]
 pub(crate) struct TokenIssuance {
-    pub(super) redemptions: Issuer<RedemptionRequest, Redemption>,
-    pub(super) rotations: Issuer<RotationRequest, Rotation>,
-}
-
-pub(super) type Work<Q, A> =
-    for<'c> fn(&'c mut Connection, &'c [Q]) -> BoxFuture<'c, Result<Vec<A>>>;
-
-/// Executes requests of one kind.
-pub(super) enum Issuer<Q, A> {
-    /// PostgreSQL: those that wait at the same moment share a statement.
-    Batches(Batcher<Q, A>),
-    /// SQLite: each is a job of the writer, which shares its commit.
-    Jobs(Writer, Work<Q, A>),
-}
-
-impl<Q, A> Clone for Issuer<Q, A> {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Batches(batches) => Self::Batches(batches.clone()),
-            Self::Jobs(writer, work) => Self::Jobs(writer.clone(), *work),
-        }
-    }
-}
-
-impl<Q, A> std::fmt::Debug for Issuer<Q, A> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Batches(_) => "Batches",
-            Self::Jobs(..) => "Jobs",
-        })
-    }
-}
-
-impl<Q, A> Issuer<Q, A>
-where
-    Q: Clone + Send + Sync + 'static,
-    A: Send + 'static,
-{
-    pub(super) fn start(writer: &Writer, kind: DatabaseKind, work: Work<Q, A>) -> Self {
-        let writer = writer.clone();
-        match kind {
-            DatabaseKind::Sqlite => Self::Jobs(writer, work),
-            DatabaseKind::Postgres => Self::Batches(Batcher::start(1, move |asked: Vec<Q>| {
-                let (writer, asked) = (writer.clone(), Arc::new(asked));
-                Box::pin(async move {
-                    let answers = writer.write(move |db| {
-                        let asked = Arc::clone(&asked);
-                        Box::pin(async move { work(db, &asked).await })
-                    });
-                    Ok(answers.await?.into_iter().map(Ok).collect()) as BatchResult<A>
-                })
-            })),
-        }
-    }
-
-    pub(super) async fn call(&self, asked: Q) -> Result<A> {
-        match self {
-            Self::Batches(batches) => batches.call(asked).await,
-            Self::Jobs(writer, work) => {
-                let work = *work;
-                let answers = writer.write(move |db| {
-                    let asked = [asked.clone()];
-                    Box::pin(async move { work(db, &asked).await })
-                });
-                answers
-                    .await?
-                    .pop()
-                    .ok_or(StoreError::Internal("a job has no result"))
-            }
-        }
-    }
+    pub(super) redemptions: BatchedWrites<RedemptionRequest, Redemption>,
+    pub(super) rotations: BatchedWrites<RotationRequest, Rotation>,
 }

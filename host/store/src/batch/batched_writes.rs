@@ -1,0 +1,90 @@
+//! Writes of one kind. On PostgreSQL those that wait at the same moment share a statement, since each would cost the
+//! transaction a round trip. SQLite's writer executes each by itself.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::batch::batcher::{BatchResult, Batcher};
+use crate::sql::{Connection, DatabaseKind};
+use crate::writer::Writer;
+use crate::{Result, StoreError};
+
+/// What executes some of them in a transaction, and returns an answer for each, in their order.
+pub(crate) type Work<Q, A> =
+    for<'c> fn(&'c mut Connection, &'c [Q]) -> BoxFuture<'c, Result<Vec<A>>>;
+
+/// Executes writes of one kind.
+pub(crate) enum BatchedWrites<Q, A> {
+    /// PostgreSQL: those that wait at the same moment share a statement.
+    Batches(Batcher<Q, A>),
+    /// SQLite: each is a job of the writer, which shares its commit.
+    Jobs(Writer, Work<Q, A>),
+}
+
+impl<Q, A> Clone for BatchedWrites<Q, A> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Batches(batches) => Self::Batches(batches.clone()),
+            Self::Jobs(writer, work) => Self::Jobs(writer.clone(), *work),
+        }
+    }
+}
+
+impl<Q, A> std::fmt::Debug for BatchedWrites<Q, A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Batches(_) => "Batches",
+            Self::Jobs(..) => "Jobs",
+        })
+    }
+}
+
+impl<Q, A> BatchedWrites<Q, A>
+where
+    Q: Clone + Send + Sync + 'static,
+    A: Send + 'static,
+{
+    pub(crate) fn start(writer: &Writer, kind: DatabaseKind, work: Work<Q, A>) -> Self {
+        let writer = writer.clone();
+        match kind {
+            DatabaseKind::Sqlite => Self::Jobs(writer, work),
+            DatabaseKind::Postgres => Self::Batches(Batcher::start(1, move |asked: Vec<Q>| {
+                let (writer, asked) = (writer.clone(), Arc::new(asked));
+                Box::pin(async move {
+                    let answers = writer.write(move |db| {
+                        let asked = Arc::clone(&asked);
+                        Box::pin(async move { work(db, &asked).await })
+                    });
+                    Ok(answers.await?.into_iter().map(Ok).collect()) as BatchResult<A>
+                })
+            })),
+        }
+    }
+
+    pub(crate) async fn call(&self, asked: Q) -> Result<A> {
+        match self {
+            Self::Batches(batches) => batches.call(asked).await,
+            Self::Jobs(writer, work) => {
+                let work = *work;
+                let answers = writer.write(move |db| {
+                    let asked = [asked.clone()];
+                    Box::pin(async move { work(db, &asked).await })
+                });
+                answers
+                    .await?
+                    .pop()
+                    .ok_or(StoreError::Internal("a job has no result"))
+            }
+        }
+    }
+}
+
+/// The first request for each key, in the order of the keys, so that instances which claim the same rows at once lock
+/// them in the same order.
+pub(crate) fn first_of_each<T, K: Ord>(asked: &[T], key: impl Fn(&T) -> K) -> Vec<&T> {
+    let mut first: Vec<&T> = asked.iter().collect();
+    first.sort_by_key(|one| key(one));
+    first.dedup_by_key(|one| key(one));
+    first
+}
